@@ -47,13 +47,13 @@ class BookingAttemptAdmin(ReadOnlyAdmin):
     @admin.display(description="request, masked")
     def request(self, attempt: BookingAttempt) -> SafeString | str:
         """Show the body that was sent, with who and where masked."""
-        return details(masked(attempt.body, contract_of(attempt.order.account)), "What was sent")
+        return details(masked(attempt.body, contract_of(attempt.order.account)), "Request")
 
     @admin.display(description="answer, masked")
     def answer(self, attempt: BookingAttempt) -> SafeString | str:
         """Show the carrier's answer, with who and where masked."""
         response = bytes(attempt.response)
-        return details(masked(response, contract_of(attempt.order.account)) if response else "", "What came back")
+        return details(masked(response, contract_of(attempt.order.account)) if response else "", "Answer")
 
 
 @admin.register(CarrierCall)
@@ -76,7 +76,7 @@ class CarrierCallAdmin(ReadOnlyAdmin):
             | {"none": ("No answer", Q(status=None))},
         ),
         choices("time", "time", {"slow": ("Over 2 seconds", Q(milliseconds__gt=SLOW_MILLISECONDS))}),
-        choices("reading", "needs", {"reading": ("Not read in full, last 24 hours", queues.not_read_in_full)}),
+        choices("reading", "needs", {"reading": ("Partly read, last 24 hours", queues.not_read_in_full)}),
         ("order", admin.EmptyFieldListFilter),
     ]
     list_select_related = ["order"]
@@ -92,7 +92,7 @@ class CarrierCallAdmin(ReadOnlyAdmin):
 def _fetch_again(label: Label, *, reason: str, by: User, now: dt.datetime) -> None:
     owed = Label.objects.filter(pk=label.pk, purged_at=None).exclude(state__in=KEPT)
     if not owed.update(due_at=now, state=Label.State.PENDING, **Label.AFRESH):
-        raise Refused("This label is stored already, or its receiver was erased. A stored file is never replaced.")
+        raise Refused("This label is already stored, or its receiver was erased. A stored file is never replaced.")
     enqueue("label", label.pk)
 
 
@@ -104,7 +104,7 @@ class LabelAdmin(ActionsAdmin):
         AdminAction(
             "fetch-again",
             "Fetch again",
-            "The file is asked of the carrier now. A file that is already stored is never replaced.",
+            "Asks the carrier for the file now. A stored file is never replaced.",
             _fetch_again,
             needs="retry",
             audit="label fetched again",
@@ -114,7 +114,7 @@ class LabelAdmin(ActionsAdmin):
     exclude = ["address"]
     waits = ("needs", queues.LABELS)
     list_display = ["order", "size", "state", "tries", "problem", "due_at", "stored_at", "purged_at"]
-    list_filter = [choices("needs", "needs", {"fetching": ("Not fetched", queues.label_missing)}), "state", "size"]
+    list_filter = [choices("queue", "needs", {"fetching": ("Not fetched", queues.label_missing)}), "state", "size"]
     list_select_related = ["order"]
     search_fields = ["=order__carrier_reference", "=sha256"]
 

@@ -49,7 +49,7 @@ def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt
     offer = quote.offer(code)
     refuse_unless_booking_is_on(quote.sender, now, Decimal(offer["amount"]) if offer else None)
     refuse_another_account(quote.account_id)
-    if offer is None:
+    if offer is None or not quote.details["receiver"]["name"]:  # a price check is to nobody yet
         raise ServiceNotOffered(code)
     if pickup_date and offer["first_mile"] == "drop-off":
         raise PickupDayPassed(pickup_date.isoformat())

@@ -13,6 +13,7 @@ from django.core.exceptions import ValidationError
 from orders.contract import contract
 from orders.form_fields import PlainDecimalField
 from orders.receiver_form import ReceiverForm, line
+from shipping_portal.accounts import countries
 from shipping_portal.carrier.messages import Item
 
 ROWS = 5
@@ -23,6 +24,11 @@ CURRENCY = {"AU": "AUD", "CA": "CAD", "US": "USD"}
 def _digits() -> str:
     """Return how many digits an HS code has."""
     return f"{contract().hs_code_shortest} to {contract().hs_code_longest} digits"
+
+
+def _country(text: str) -> str:
+    """Return the code of a country given by its name or by two letters; "" for anything else."""
+    return text.upper() if re.fullmatch(r"[A-Za-z]{2}", text, re.ASCII) else countries.code_of(text)
 
 
 class ContentsForm(ReceiverForm):
@@ -50,12 +56,13 @@ class ContentsForm(ReceiverForm):
                 example="28.00",
                 whole=5,
                 places=2,
+                is_money=True,
                 required=False,
             ),
             f"item_{row}_quantity": PlainDecimalField(
                 label="How many", example="2", whole=4, places=0, required=False, initial="1" if row == 1 else None
             ),
-            f"item_{row}_origin": line("Made in", longest=2, help_text="Two letters, such as AU."),
+            f"item_{row}_origin": line("Made in", longest=60, help_text="A country, such as Italy or IT."),
             f"item_{row}_hs_code": line(
                 "HS code",
                 longest=20,
@@ -81,7 +88,7 @@ class ContentsForm(ReceiverForm):
         cleaned["contents_type"] = cleaned.get("contents_type") or contract().contents_types[0]
         filled = [row for row in range(1, ROWS + 1) if self._is_filled(row)]
         if not filled:
-            self.add_error("item_1_description", "List what is inside: customs ask for it on every parcel abroad.")
+            self.add_error("item_1_description", "List what's inside. Customs ask for it on every parcel abroad.")
         items = [self._item(row, cleaned) for row in filled]
         cleaned["items"] = tuple(item for item in items if item)
         return cleaned
@@ -99,7 +106,7 @@ class ContentsForm(ReceiverForm):
             description=parts["description"],
             value=parts["value"],
             quantity=int(parts["quantity"] or 1),
-            origin=parts["origin"].upper(),
+            origin=_country(parts["origin"]),
             hs_code=parts["hs_code"],
         )
 
@@ -109,8 +116,7 @@ class ContentsForm(ReceiverForm):
             "description": len(parts["description"] or "") < 3 and "Say what it is, in 3 characters or more.",
             "value": not parts["value"] and "Enter the value of one, more than 0.",
             "quantity": parts["quantity"] == 0 and "Enter how many, 1 or more.",
-            "origin": not re.fullmatch(r"[A-Za-z]{2}", parts["origin"] or "", re.ASCII)
-            and "Enter the two letters of the country it was made in, such as AU.",
+            "origin": not _country(parts["origin"] or "") and "Enter the country it was made in, such as Italy or IT.",
             "hs_code": bool(parts["hs_code"])
             and not (contract().hs_code_shortest <= len(digits) <= contract().hs_code_longest)
             and f"An HS code has {_digits()}.",

@@ -37,5 +37,5 @@ def has_parcel_tools(account: CarrierAccount | None = None) -> bool:
 def another_day(quote: str = "its reference", *, account: CarrierAccount | None = None) -> str:
     """Return how a sender gets another pickup day, as a clause; never by cancelling (interface §3 rules 3, 4)."""
     if has_parcel_tools(account):
-        return "choose a new day in parcel tools"
+        return "choose a new day under “Change delivery or pickup”"
     return f"contact us and quote {quote}; we'll move the day with the carrier"

@@ -1,20 +1,23 @@
 """Controls of the parcel form: measured numbers, money and countries, each refusing with a sentence."""
 
 import re
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 
+POUNDS = re.compile(r"(?:([0-9.]+) ?lbs?\.?)? ?(?:([0-9.]+) ?oz\.?)?", re.ASCII | re.IGNORECASE)
 PLAIN_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 class PlainDecimalField(forms.Field):
     """A decimal in ASCII digits with a dot: no exponent, sign, separator, NaN or digits of another script."""
 
-    def __init__(self, *, example: str, whole: int = 4, places: int = 3, **options: Any) -> None:
-        self.example, self.whole, self.places = example, whole, places
+    def __init__(
+        self, *, example: str, whole: int = 4, places: int = 3, is_money: bool = False, **options: Any
+    ) -> None:
+        self.example, self.whole, self.places, self.is_money = example, whole, places, is_money
         widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off", "class": "number"})
         super().__init__(widget=widget, **options)
 
@@ -22,10 +25,12 @@ class PlainDecimalField(forms.Field):
         text = (value or "").strip()
         if not text:
             return None
+        if self.is_money:
+            text = _without_signs(text)
         if re.fullmatch(r"[0-9]+,[0-9]+", text, re.ASCII):
             raise ValidationError(_without_comma(text, self.places), code="comma")
         if not PLAIN_NUMBER.fullmatch(text):
-            raise ValidationError(f"Write this as a number, such as {self.example}.", code="number")
+            raise ValidationError(f"Enter a number, like {self.example}.", code="number")
         whole, _, part = text.partition(".")
         if len(part) > self.places:
             most = f"Use at most {self.places} decimals." if self.places else "Use a whole number."
@@ -41,11 +46,31 @@ def _without_comma(text: str, places: int) -> str:
     if re.fullmatch(r"[1-9][0-9]{0,2},[0-9]{3}", text):
         decimals = f", or {dotted}, with a dot for the decimals" if places >= 3 else ""
         return f"Write {plain}, without a comma{decimals}."
-    return f"Use a dot for the decimals: {dotted}."
+    return f"Use a dot: {dotted}."
+
+
+def _without_signs(text: str) -> str:
+    """Return `1280.00` for `$1,280.00`: of an amount with its sign or its cents nobody asks what the comma means."""
+    plain = text.removeprefix("$").strip()
+    is_clear = re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]{2})?", plain, re.ASCII) and (plain != text or "." in plain)
+    return plain.replace(",", "") if is_clear else plain
 
 
 class MeasureField(PlainDecimalField):
-    """A weight or a length: strictly more than zero (interface §2.1)."""
+    """A weight or a length: strictly more than zero (interface §2.1). Pounds may be written with their ounces."""
+
+    def __init__(self, *, short: str = "", unit: str = "", **options: Any) -> None:
+        self.short, self.unit = short, unit
+        super().__init__(**options)
+        if unit == "lb":
+            self.widget.attrs |= {"inputmode": "text", "placeholder": "3 lb 8 oz"}
+
+    def to_python(self, value: Any) -> Decimal | None:
+        found = POUNDS.fullmatch((value or "").strip()) if self.unit == "lb" else None
+        if not found or not any(found.groups()):
+            return super().to_python(value)
+        pounds, ounces = super().to_python(found[1]) or Decimal(0), super().to_python(found[2]) or Decimal(0)
+        return (pounds + ounces / 16).quantize(Decimal("0.001"), ROUND_UP)  # never less than it weighs
 
     def validate(self, value: Decimal | None) -> None:
         super().validate(value)
@@ -57,12 +82,15 @@ def measure_fields(weight_unit: str, size_unit: str) -> dict[str, MeasureField]:
     """Return the weight and the three lengths in these units, by their names in the form, such as `weight_kg`."""
     needed = {"required": "Enter the weight."}
     fields = {
-        f"weight_{weight_unit}": MeasureField(label=f"Weight, {weight_unit}", example="1.2", error_messages=needed)
+        f"weight_{weight_unit}": MeasureField(
+            short="Weight", unit=weight_unit, label=f"Weight, {weight_unit}", example="1.2", error_messages=needed
+        )
     }
     for side in ("length", "width", "height"):
+        label = f"{side.title()}, {size_unit}"
         needed = {"required": f"Enter the {side}. The carrier needs all three."}
         fields[f"{side}_{size_unit}"] = MeasureField(
-            label=f"{side.title()}, {size_unit}", example="32", error_messages=needed
+            short=side.title(), unit=size_unit, label=label, example="32", error_messages=needed
         )
     return fields
 

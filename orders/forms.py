@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -24,6 +25,7 @@ from shipping_portal.carrier.messages import Measures
 
 UNITS = {"AU": ("kg", "cm"), "CA": ("kg", "cm"), "US": ("lb", "in")}
 SIZES = ("length", "width", "height")
+EXTRAS = ("delivery_choice", "delivery_place", "receiver_instructions", "cover_amount")
 
 
 def _plain(amount: float) -> str:
@@ -31,13 +33,39 @@ def _plain(amount: float) -> str:
     return f"{amount:.2f}".removesuffix(".00")
 
 
+@dataclass(frozen=True)
+class ToFix:
+    """A control whose value is wrong, and why."""
+
+    field: forms.BoundField
+    why: str
+
+    @property
+    def label(self) -> str:
+        return str(self.field.label).partition(",")[0]  # without the unit
+
+    @property
+    def inside(self) -> str:
+        """The label inside a sentence; `ZIP code` and `HS code` stay."""
+        return self.label if self.label[1:2].isupper() else self.label[:1].lower() + self.label[1:]
+
+    @property
+    def place(self) -> str:
+        """The id of the control: of the first one of a group."""
+        return self.field.id_for_label or f"{self.field.auto_id}_0"
+
+
+def _shape(size: ParcelSize) -> str:
+    """Return the icon that looks most like it."""
+    shortest, _, longest = sorted((size.length, size.width, size.height))
+    return "satchel" if shortest * 4 <= longest else "tallbox" if size.height == longest else "box"
+
+
 class ParcelForm(ContentsForm):
     """One parcel, for the sender who types it: their words, their units and what may leave their country."""
 
-    description = line(
-        "What's inside", needed="Say what's inside, such as “ceramic mugs”.", help_text="A few words for the carrier."
-    )
-    customer_reference = line("Your order number", help_text="Printed on the label.")
+    description = line("What's inside", needed="Say what's inside, such as “ceramic mugs”.")
+    customer_reference = line("Order number")
     may_wait = False  # the carrier gave no prices, and may give them later
 
     def __init__(self, *args: Any, sizes: Sequence[ParcelSize] = (), **options: Any) -> None:
@@ -54,6 +82,7 @@ class ParcelForm(ContentsForm):
                 label="Extra Cover, up to",
                 example="200",
                 places=2,
+                is_money=True,
                 required=False,
                 help_text=f"In {CURRENCY[self.address.country]}, at most {_plain(contract().cover_limit)}. "
                 "Leave it blank for none; its price comes with the quote.",
@@ -88,10 +117,34 @@ class ParcelForm(ContentsForm):
         return {name: f"{value.normalize():f}" for name, value in found.items()}
 
     @property
-    def size_choices(self) -> list[tuple[ParcelSize, str, bool]]:
-        """Each size, what it fills in as JSON, and whether it is chosen."""
+    def size_choices(self) -> list[tuple[ParcelSize, str, bool, str]]:
+        """Each size, what it fills in as JSON, whether it is chosen, and the icon of its shape."""
         chosen = str(self["size"].value() or "") if self.sizes else ""
-        return [(size, json.dumps(self._filled_by(size)), str(size.uuid) == chosen) for size in self.sizes]
+        return [
+            (size, json.dumps(self._filled_by(size)), str(size.uuid) == chosen, _shape(size)) for size in self.sizes
+        ]
+
+    @property
+    def has_extras(self) -> bool:
+        """Is anything typed, or wrong, in what most parcels don't need?"""
+        names = [name for name in EXTRAS if name in self.fields]
+        return any(self[name].errors or self[name].value() not in {None, "", "none"} for name in names)
+
+    @property
+    def home(self) -> str:
+        """The country the parcel starts in, as a sentence names it."""
+        return countries.in_text(self.address.country)
+
+    @property
+    def fixes(self) -> list[ToFix]:
+        """What is wrong of what is filled in, first things first; what is only missing is no mistake yet."""
+        wrong = self.errors.as_data()
+        found: dict[str, ToFix] = {}
+        for field in self:
+            if field.value() and field.name in wrong and wrong[field.name][0].code != "pair_too":
+                why = str(field.errors[0])
+                found.setdefault(why, ToFix(field, why))
+        return list(found.values())
 
     @property
     def goods_questions(self) -> str:

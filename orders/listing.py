@@ -1,6 +1,7 @@
 """What the parcels list is asked for in its address: a view, a search, filters, an order and a page by key."""
 
 import datetime as dt
+import re
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import NamedTuple
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
+from orders.folding import fold
 from orders.models import Order
 from orders.models.order import DAY, NO_DAY
 from orders.receivers import sees_contact
@@ -64,11 +66,11 @@ def clean_search(text: str) -> str:
 
 def search(orders: QuerySet[Order], q: str, role: str) -> QuerySet[Order]:
     """Return the orders in which every word occurs. Who may not see contact details can't find parcels by them."""
-    for word in q.lower().split():
+    for word in fold(q).split():
         if sees_contact(role):
             orders = orders.filter(search__contains=word)
-        else:
-            by_name = Q(receiver_name__icontains=word) if role == VIEWER else Q()
+        else:  # only what stands before the end of the first line is the name
+            by_name = Q(search__regex=rf"^[^\n]*{re.escape(word)}[^\n]*\n") if role == VIEWER else Q()
             orders = orders.filter(
                 by_name | Q(carrier_reference__icontains=word) | Q(customer_reference__icontains=word)
             )

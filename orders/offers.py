@@ -14,6 +14,8 @@ from orders.parcel_details import ParcelDetails, doubt
 from shipping_portal.accounts.addresses import LINE_ADVISED, is_long
 from shipping_portal.carrier.messages import Party
 
+PriceLine = tuple[str, Decimal, str]  # name, amount, currency
+
 
 @dataclass(frozen=True)
 class Offer:
@@ -24,8 +26,8 @@ class Offer:
     first_mile: str
     total: Decimal
     currency: str
-    lines: list[tuple[str, Decimal, str]]
-    taxes: list[tuple[str, Decimal, str]]
+    lines: list[PriceLine]
+    taxes: list[PriceLine]
     cover: Decimal | None
     eta_from: dt.date | None
     eta_to: dt.date | None
@@ -170,7 +172,7 @@ def _offer(plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool, pickup
     )
 
 
-def money_lines(members: list[list[str]]) -> list[tuple[str, Decimal, str]]:
+def money_lines(members: list[list[str]]) -> list[PriceLine]:
     """Return every member of a breakdown, known to us or not, under its own name made readable (interface §2.3)."""
     return [(_readable(name), Decimal(amount), currency) for name, amount, currency in members]
 
@@ -182,6 +184,11 @@ KNOWN = {
     "gst": "GST",
     "hst": "HST",
 }
+
+
+def is_tax(name: str) -> bool:
+    """Return whether a readable member of a breakdown is a tax: the interface names none (§2.3), the words do."""
+    return not {"tax", "gst", "hst", "pst", "qst", "vat"}.isdisjoint(name.casefold().split())
 
 
 def _readable(name: str) -> str:

@@ -55,7 +55,7 @@ def fill_in(form: ReceiverForm, text: str, home: str) -> dict[str, Any]:
     """Put a pasted text's parts into the form's first values; what its page shows of that."""
     pasted = read(text, home)
     form.fill_in(pasted.initial())
-    return {"left": pasted.left, "from_paste": list(pasted.initial())}
+    return {"left": pasted.left}
 
 
 def read(text: str, home: str) -> Pasted:
@@ -92,7 +92,7 @@ def _take_phone(text: str, country: str, pasted: Pasted) -> str:
 
 
 def _take_place(text: str, home: str, pasted: Pasted) -> str:
-    """Find the pair that is on the carrier's list, the last one first: it ends an address."""
+    """Find the pair that is on the carrier's list, the last one first: it ends an address. Else take it as written."""
     normalised = f" {normalise(text)} "
     named = [code for name, code in COUNTRIES.items() if name != "us" and f" {name} " in normalised]
     abroad = [code for code in CODES if code != home] if home in contract().export_origins else []
@@ -105,7 +105,34 @@ def _take_place(text: str, home: str, pasted: Pasted) -> str:
                 pasted.parts |= {"suburb": place.suburb, "state": place.state,
                                  "postcode": place.postcode, "country": country}  # fmt: skip
                 return f"{text[:start]}\n{text[end:]}"
+    return _take_unlisted(text, next((code for code in reach if code in named), home), pasted)
+
+
+def _take_unlisted(text: str, country: str, pasted: Pasted) -> str:
+    """Take a place the list lacks, where its state stands beside its postcode. The form says what is near it."""
+    for code in reversed(list(CODES[country].finditer(text))):
+        words = list(WORD.finditer(text, text.rfind("\n", 0, code.start()) + 1, code.start()))
+        skip, before = _state_at_end(words, country)
+        end, after = _state_after(text, code.end(), country)
+        start = _suburb_start(text, words[: len(words) - skip])
+        if start is None or not (before or after):
+            continue
+        tail = words[-skip].start() if skip else code.start()
+        pasted.parts |= {"suburb": text[start:tail].strip(" ,"), "state": before or after,
+                         "postcode": postal_code(country, code[0]), "country": country}  # fmt: skip
+        return f"{text[:start]}\n{text[end:]}"
     return text
+
+
+def _suburb_start(text: str, words: list[re.Match[str]]) -> int | None:
+    """Return where the words after the last comma begin; where no comma parts them from a street, the last word."""
+    if not words or any(c.isdigit() for c in words[-1][0]):
+        return None
+    at = len(words) - 1
+    while at and not re.search(r"[,;|\t]", text[words[at - 1].end() : words[at].start()]):
+        at -= 1
+    has_digits = any(c.isdigit() for word in words[at:] for c in word[0])
+    return words[-1 if has_digits else at].start()
 
 
 def _place_before(text: str, code: re.Match[str], country: str) -> tuple[Locality, int, int] | None:

@@ -1,6 +1,7 @@
 """Which labels wait for paper, and who put which on it, when. Opening a label is not yet printing it."""
 
 import datetime as dt
+import re
 import uuid
 from collections.abc import Callable, Collection
 from typing import Any
@@ -11,10 +12,13 @@ from django.db.models.functions import Coalesce
 
 from orders.models import Label, Order
 from orders.models.statuses import Progress, Status
+from orders.parcel_details import items_from
 from shipping_portal.accounts.models import Audit, User
+from shipping_portal.accounts.models.audit import subject_of
 
 MOST = 500  # labels in one queue or one ZIP
 TO_PRINT = "labels-to-print"
+PRINTED = "label printed"  # in the audit
 WITH_THE_SENDER = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
 HAS_LABEL = Exists(Label.objects.filter(order=OuterRef("pk"), state=Label.State.STORED, purged_at=None))
 UNPRINTED = Q(HAS_LABEL, status=Status.BOOKED, progress__in=WITH_THE_SENDER, printed_at=None)
@@ -48,8 +52,19 @@ def label_of(order: Order) -> Label | None:
     return min(ready, key=lambda label: label.size != order.sender.label_size, default=None)
 
 
+def pack_list(order: Order) -> list[tuple[int, str]]:
+    """Return what goes into the parcel: (how many, of what); one line where only a description was typed."""
+    return [(item.quantity, item.description) for item in items_from(order.contents)] or [(1, order.description)]
+
+
 def _as_listed(order: Order) -> tuple[Any, ...]:
     return ()
+
+
+def _by_number(order: Order) -> tuple[Any, ...]:
+    """Sort by the sender's own order number, 9 before 10; parcels without one come last."""
+    parts = re.split(r"(\d+)", order.customer_reference.casefold())
+    return not order.customer_reference, [int(part) if part.isdecimal() else part for part in parts]
 
 
 def _by_size(order: Order) -> tuple[Any, ...]:
@@ -65,6 +80,7 @@ def _by_pickup_address(order: Order) -> tuple[Any, ...]:
 
 SORTS: dict[str, tuple[str, Callable[[Order], tuple[Any, ...]]]] = {
     "listed": ("As listed", _as_listed),
+    "number": ("By order number", _by_number),
     "size": ("By size", _by_size),
     "pickup": ("By pickup address", _by_pickup_address),
 }
@@ -75,7 +91,20 @@ def mark_printed(order: Order, *, by: User, at: dt.datetime) -> bool:
 
     Raises WrongStatus unless booked.
     """
-    return _mark(order, Q(printed_at=None), "label printed", by=by, at=at, printed_at=at, printed_by=by)
+    return _mark(order, Q(printed_at=None), PRINTED, by=by, at=at, printed_at=at, printed_by=by)
+
+
+@transaction.atomic
+def mark_all_printed(orders: QuerySet[Order], *, by: User, at: dt.datetime) -> list[Order]:
+    """Write down that these labels are on paper, each as `mark_printed` does; return them as they were before."""
+    # In one order, so that two who say so at once wait for each other and never for ever.
+    found = list(orders.order_by("pk").select_for_update(of=("self",), no_key=True))
+    marked = [order for order in found if order.status == Status.BOOKED and order.printed_at is None]
+    Order.objects.filter(pk__in=[order.pk for order in marked]).update(printed_at=at, printed_by=by)
+    Audit.objects.bulk_create(
+        Audit(at=at, actor=by, sender_id=order.sender_id, action=PRINTED, subject=subject_of(order)) for order in marked
+    )
+    return found
 
 
 def mark_reprinted(order: Order, *, by: User, at: dt.datetime) -> bool:
@@ -94,7 +123,7 @@ def unmark(order: Order, *, by: User, at: dt.datetime) -> bool:
 def _mark(
     order: Order, only_if: Q, action: str, *, by: User, at: dt.datetime, **changes: dt.datetime | User | None
 ) -> bool:
-    """Write printed_at with its audit row. Nothing else writes it."""
+    """Write printed_at with its audit row. Nothing else but `mark_all_printed` writes it."""
     if order.status != Status.BOOKED:
         raise Order.WrongStatus(f"{order} is {order.get_status_display().lower()}")
     if not Order.objects.filter(only_if, pk=order.pk, status=Status.BOOKED).update(**changes):

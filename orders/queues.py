@@ -30,9 +30,9 @@ def _refused_today(now: dt.datetime) -> Q:
 
 CALLS = {
     "reading": Wait(
-        "Prices we can't read",
+        "Unreadable prices",
         not_read_in_full,
-        "Senders miss these services. carrier_contract --probe names what it can't read; mend the contract file.",
+        "Senders can't see these services. Run carrier_contract --probe to see which, then fix the contract file.",
         "at",
     )
 }
@@ -40,7 +40,7 @@ LABELS = {
     "fetching": Wait(
         "Labels not fetched",
         label_missing,
-        "The parcel is booked and the sender cannot print. Press Fetch again, or ask the carrier for the file.",
+        "The parcel is booked, but the sender can't print. Press Fetch again, or ask the carrier for the file.",
         "order__booked_at",
         term=dt.timedelta(hours=1),
     )
@@ -49,14 +49,14 @@ SPENDING = {
     "room": Wait(
         "Daily money limit reached",
         _refused_today,
-        "What doesn't fit waits until its sender's midnight. Raise DAILY_MONEY_LIMIT and restart if it is meant to go.",
+        "The rest waits until midnight, sender's time. To release it sooner, raise DAILY_MONEY_LIMIT and restart.",
         "refused_at",
         term=AT_ONCE,
     ),
     "recount": Wait(
-        "Limit counters put right",
+        "Limit counters corrected",
         lambda now: Q(mended_at__gte=now - dt.timedelta(days=7)),
-        "A counter differed from its orders. Look up “limits recounted” in the audit, and report it: it is our fault.",
+        "A counter didn't match its orders. Find “limits recounted” in the audit log and report it: it's our fault.",
         "mended_at",
         term=WEEK,
     ),

@@ -52,25 +52,24 @@ def shorten(field: forms.Field, longest: int) -> None:
 
 
 class ReceiverForm(addresses.OnceOnly):
-    receiver_name = line("Contact name", longest=120, needed="Enter the name of the person who receives it.")
+    receiver_name = line("Name", longest=120, needed="Enter the receiver's name.")
     receiver_company = line("Company", longest=120)
     receiver_country = CountryField(label="Country")
-    receiver_line1 = line("Address line 1", needed="Enter the street and number, or the PO box.")
-    receiver_line2 = line("Unit, floor or building", help_text="40 characters or fewer fit on the label.")
+    receiver_line1 = line("Street", needed="Enter the street and number, or the PO box.")
+    receiver_line2 = line("Unit")
     receiver_suburb = line("Suburb", longest=80, needed="Enter the suburb.")
     receiver_state = line("State", longest=40)
     receiver_postcode = line("Postcode", longest=12, needed="Enter the postcode.")
     receiver_email = forms.EmailField(
-        label="E-mail",
+        label="Email",
         max_length=254,
-        help_text="The carrier writes here about the delivery.",
         error_messages={
-            "required": "Enter the receiver's e-mail address.",
-            "invalid": "Write the whole address, such as name@example.com.",
+            "required": "Enter the receiver's email.",
+            "invalid": "Enter a full email address, like name@example.com.",
         },
     )
     receiver_phone = forms.CharField(
-        label="Phone", max_length=60, required=False, help_text="It helps the driver find the door."
+        label="Phone", max_length=60, required=False, help_text="So the driver can call if they can't find you."
     )
 
     def __init__(self, *args: Any, sender: Sender, address: PickupAddress, **options: Any) -> None:
@@ -149,7 +148,7 @@ class ReceiverForm(addresses.OnceOnly):
     def clean_receiver_email(self) -> str:
         email: str = self.cleaned_data["receiver_email"]
         if not email.isascii():
-            raise ValidationError("Write the address in plain letters, such as name@example.com.", code="letters")
+            raise ValidationError("Enter the email in plain letters, like name@example.com.", code="letters")
         return email
 
     def clean(self) -> dict[str, Any]:
@@ -227,8 +226,8 @@ class ReceiverForm(addresses.OnceOnly):
         meant = " or ".join(f"{place.suburb.title()} {place.postcode}" for place in near[:2])
         ask = f" Did you mean {meant}?" if meant else ""
         text = f"{suburb} doesn't match {postcode} on the carrier's list.{ask}"
-        for name in ("receiver_suburb", "receiver_postcode"):
-            self.add_error(name, ValidationError(text, code="pair"))
+        self.add_error("receiver_suburb", ValidationError(text, code="pair"))
+        self.add_error("receiver_postcode", ValidationError(f"Doesn't match {suburb}.", code="pair_too"))
 
     def _instructions(self, cleaned: dict[str, Any]) -> str:
         if self.address.country != "AU":

@@ -13,6 +13,8 @@ from django.utils import timezone
 from orders import booking, booking_rules, cancelling, notifications
 from orders.models import Order, Quote, Replacement
 from orders.models.statuses import Status
+from orders.parcel_details import ParcelDetails
+from shipping_portal.accounts import receivers
 from shipping_portal.accounts.models import User
 from shipping_portal.jobs.registry import job
 
@@ -83,6 +85,9 @@ def work(replacement: Replacement) -> None:
 def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
     """Owe the carrier the new parcel. The form's token makes it one order, whoever comes here again."""
     try:
+        receivers.mend(
+            quote.sender, replacement.order.details().receiver, ParcelDetails.from_json(quote.details).receiver
+        )
         made = booking.submit(
             quote=quote, code=replacement.product_code, by=replacement.asked_by,
             form_token=replacement.form_token, pickup_date=replacement.pickup_date, now=now,

@@ -72,7 +72,7 @@ def _booked(progress: tuple[Progress, ...]) -> Q:
 # A missed pickup that nobody scanned is derived by the clock, so it stays among those waiting.
 GROUPS: dict[str, tuple[str, Q]] = {
     "attention": (
-        "Needs attention",
+        "Needs you",
         Q(status__in=(*UNBOOKED, *UNCLEAR))
         | _booked((Progress.PICKUP_FUTILE, *TROUBLED))
         | REFUSED_CANCEL

@@ -40,6 +40,11 @@ class SenderScope:
         """The day it is where the sender is."""
         return self.now.astimezone(self.sender.tzinfo).date()
 
+    @property
+    def a_week_ago(self) -> dt.datetime:
+        """The first moment of the last seven days, today's among them, where the sender is."""
+        return dt.datetime.combine(self.today - dt.timedelta(days=6), dt.time(), self.sender.tzinfo)
+
     @cached_property
     def missed(self) -> list[Order]:
         """Pickups no driver came to, told by a scan or by the calendar (interface §3 rule 2), longest waiting first."""
@@ -85,9 +90,9 @@ def _waiting(scope: SenderScope) -> Q:
 VIEWS: dict[str, View] = {
     "all": View("All", _is(Q()), "Parcels appear here once somebody books one."),
     "needs-attention": View(
-        "Needs attention", _is(GROUPS["attention"][1]), "Nothing needs you right now. All is on its way."
+        "Needs you", _is(GROUPS["attention"][1]), "Nothing needs you right now. All is on its way."
     ),
-    TO_PRINT: View("Labels to print", _is(UNPRINTED), "A label waits here from its booking until somebody printed it."),
+    TO_PRINT: View("To print", _is(UNPRINTED), "A label waits here from its booking until somebody printed it."),
     "waiting-for-pickup": View("Waiting for pickup", _waiting, "Booked parcels wait here until the driver scans them."),
     "on-the-way": View(
         "On the way", _is(GROUPS["moving"][1]), "A parcel is here from its first scan until it is delivered."
@@ -102,7 +107,7 @@ VIEWS: dict[str, View] = {
     ),
     "delivered": View("Delivered", _is(GROUPS["delivered"][1]), "Delivered parcels are kept here."),
     "cancelled": View("Cancelled", _is(GROUPS["cancelled"][1]), "No parcel was cancelled."),
-    "drafts": View("Drafts", _is(Q(status=Status.DRAFT)), "What waits for your yes, and half-typed parcels, are here."),
+    "drafts": View("Drafts", _is(Q(status=Status.DRAFT)), "Drafts, and bookings that need your approval, are here."),
     "not-booked": View("Booking failed", _is(Q(status__in=UNBOOKED)), "Every booking went through, or is under way."),
     "not-cancelled": View(NOT_CANCELLED, _is(REFUSED_CANCEL), "The carrier refused no cancellation."),
     "couldnt-collect": View(
@@ -117,6 +122,18 @@ VIEWS: dict[str, View] = {
         "Due today",
         lambda scope: _booked(*MOVING) & Q(eta_to=scope.today),
         "The carrier named today for no parcel on the way.",
+    ),
+    "picked-up": View(
+        "Picked up", _is(_booked(Progress.COLLECTED, Progress.DROPPED_OFF)), "No parcel had its first scan only."
+    ),
+    "in-transit": View("On its way", _is(_booked(Progress.IN_TRANSIT)), "No parcel is between depots just now."),
+    "out-for-delivery": View(
+        "Out for delivery", _is(_booked(Progress.OUT_FOR_DELIVERY)), "No parcel is with a delivery driver just now."
+    ),
+    "delivered-lately": View(
+        "Delivered in 7 days",
+        lambda scope: GROUPS["delivered"][1] & Q(progress_at__gte=scope.a_week_ago),
+        "Nothing was delivered in the last 7 days.",
     ),
 }
 ABOVE_THE_LIST = [*list(VIEWS)[1:10], "all"]

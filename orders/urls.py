@@ -5,18 +5,26 @@ from django.urls import path
 from orders.views.addresses import add_receiver, addresses, delete_receiver, edit_receiver, merge_receivers
 from orders.views.bulk import cancel_many, export, note_many, send_again
 from orders.views.cancel import cancel
-from orders.views.labels import label, label_test_page, originals_zip, print_queue, printed
-from orders.views.new_parcel import new_parcel, suggest_receivers, unpaste
+from orders.views.labels import label, label_test_page, originals_zip, print_queue, printed, printed_many
+from orders.views.new_parcel import fill_in, live_prices, new_parcel, save_draft
 from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_by_reference
 from orders.views.parcels import delete_view, parcels, save_view
+from orders.views.pickup_sheets import handover, pick_list
 from orders.views.prefill import delete_draft
+from orders.views.price_check import check_price, checked_price
 from orders.views.quotes import book, quotes
 from orders.views.replace import replace, replace_prices, replacing_progress
 from orders.views.sizes import add_size, change_size, delete_size, edit_size, sizes
+from orders.views.suggestions import suggest_receivers, unpaste
 
 urlpatterns = [
     path("parcels/", parcels, name="parcels"),
     path("parcels/new/", new_parcel, name="new_parcel"),
+    path("prices/", check_price, name="check_price"),
+    path("prices/<uuid:quote>/", checked_price, name="checked_price"),
+    path("parcels/new/prices/", live_prices, name="live_prices"),
+    path("parcels/new/pasted/", fill_in, name="fill_in"),
+    path("parcels/drafts/", save_draft, name="save_draft"),
     path("parcels/new/<uuid:quote>/", quotes, name="quotes"),
     path("parcels/new/<uuid:quote>/book/", book, name="book"),
     path("parcels/drafts/<uuid:draft>/delete/", delete_draft, name="delete_draft"),
@@ -30,6 +38,9 @@ urlpatterns = [
     path("parcels/<uuid:order>/label/<str:size>.pdf", label, name="label"),
     path("parcels/<uuid:order>/printed/", printed, name="printed"),
     path("parcels/print/", print_queue, name="print_queue"),
+    path("parcels/print/done/", printed_many, name="printed_many"),
+    path("parcels/print/pick-list/", pick_list, name="pick_list"),
+    path("parcels/print/handover/", handover, name="handover"),
     path("parcels/print/originals.zip", originals_zip, name="originals"),
     path("labels/test-page/", label_test_page, name="label_test_page"),
     path("suggest/receivers/", suggest_receivers, name="suggest_receivers"),

@@ -44,7 +44,7 @@ def check_brand(**options: Any) -> Iterable[CheckMessage]:
     if settings.BRAND_LOGO:
         path = Path(settings.BRAND_LOGO)
         if path.suffix.lower() not in LOGOS or not path.is_file():
-            yield Error("BRAND_LOGO is no SVG or PNG file that can be read.", id="portal.E065")
+            yield Error("BRAND_LOGO is not a readable SVG or PNG file.", id="portal.E065")
 
 
 def _faults_of_colours() -> Iterator[CheckMessage]:
@@ -56,7 +56,8 @@ def _faults_of_colours() -> Iterator[CheckMessage]:
         yield Error(f"{name} is not a colour like #0b5563.", id="portal.E063")
     if not wrong and contrast(*pair.values()) < LEAST_CONTRAST:
         yield Error(
-            f"BRAND_INK on BRAND_COLOUR has a contrast of {contrast(*pair.values()):.1f}; people need 4.5 to read it.",
+            f"BRAND_INK on BRAND_COLOUR has a contrast of {contrast(*pair.values()):.1f}; it needs at least 4.5 to "
+            "be readable.",
             hint="Choose a darker or lighter BRAND_INK: #ffffff or #000000 is nearly always enough.",
             id="portal.E064",
         )

@@ -38,8 +38,8 @@ def _address(configured: CarrierSettings) -> Iterator[CheckMessage]:
         return
     if origin.loopback and not (settings.DEMO or settings.TESTING):
         yield Error(
-            f"{setting} is this very machine.",
-            hint="Only the demo (DEMO=1) and the tests may use a carrier on a loopback address.",
+            f"{setting} points to this machine.",
+            hint="Only the demo (DEMO=1) and tests may use a carrier on a loopback address.",
             id="portal.E003",
         )
 
@@ -51,14 +51,14 @@ def check_accounts_apart(**options: Any) -> Iterable[CheckMessage]:
         if one.fingerprint == other.fingerprint:
             yield Error(
                 f"{other.prefix}_BASE_URL and {other.prefix}_ACCOUNT name the same account as {one.prefix}_….",
-                hint="Give each account once; one that takes new orders is not an older one.",
+                hint="List each account once. An account that takes new orders can't also be an older one.",
                 id="portal.E013",
             )
         if _secrets(one) & _secrets(other):
             yield Error(
-                f"{other.secrets_setting} and {one.secrets_setting} hold the same secret, so nothing tells whose "
-                "delivery a webhook is.",
-                hint=f"Make another one for {one.prefix}_…: `openssl rand -hex 24`.",
+                f"{other.secrets_setting} and {one.secrets_setting} share a secret, so a webhook could belong to "
+                "either account.",
+                hint=f"Create a new one for {one.prefix}_…: `openssl rand -hex 24`.",
                 id="portal.E014",
             )
 
@@ -75,8 +75,8 @@ def check_names_of_older_accounts(**options: Any) -> Iterable[CheckMessage]:
         others = {setting for other in every if other is not configured for setting in other.setting_names}
         if not NAME.fullmatch(name) or others & set(configured.setting_names):
             yield Error(
-                f"OLDER_CARRIERS names {name!r}, by which no settings can be named.",
-                hint="Use capitals, digits and _ only, and no name that makes CARRIER_…_KEY another setting's name.",
+                f"OLDER_CARRIERS has {name!r}, which can't be used in setting names.",
+                hint="Use only capitals, digits and _, and no name that turns CARRIER_…_KEY into another setting.",
                 id="portal.E015",
             )
 
@@ -86,15 +86,15 @@ def check_way_to_the_carrier(**options: Any) -> Iterable[CheckMessage]:
     for configured in carrier_settings.every():
         if configured.ca_bundle and not is_bundle(configured.ca_bundle):
             yield Error(
-                f"{configured.prefix}_CA_BUNDLE names no file of certificates.",
-                hint="Give the path of a PEM file with the authority that vouches for the carrier.",
+                f"{configured.prefix}_CA_BUNDLE is not a certificate file.",
+                hint="Set the path of a PEM file with the authority that signed the carrier's certificate.",
                 id="portal.E050",
             )
     proxy = settings.CARRIER_PROXY
     if proxy and not re.fullmatch(r"http://([^@/\s]+@)?[A-Za-z0-9.-]+:\d+", proxy):
         yield Error(
             "CARRIER_PROXY is not http://host:port, or http://user:password@host:port.",
-            hint="What goes through it is closed by TLS to the carrier itself; the proxy sees host and port only.",
+            hint="Traffic through it is encrypted to the carrier: the proxy sees only host and port.",
             id="portal.E051",
         )
 
@@ -122,7 +122,7 @@ def check_partner(**options: Any) -> Iterable[CheckMessage]:
     if not settings.CARRIER_CONTACT:
         yield Warning(
             "CARRIER_CONTACT is empty.",
-            hint="Name a mailbox: it is in the User-Agent, so that the carrier can reach you.",
+            hint="Set a mailbox. It goes in the User-Agent, so the carrier can reach you.",
             id="portal.W001",
         )
 
@@ -138,14 +138,14 @@ def _contract(configured: CarrierSettings) -> Iterator[CheckMessage]:
     try:
         contract = configured.contract
     except ContractError as problem:
-        yield Error(str(problem), hint=f"Correct the file that {setting} names.", id="portal.E005")
+        yield Error(str(problem), hint=f"Fix the {setting} file.", id="portal.E005")
         return
     if contract.link == "none" and not (settings.DEMO or settings.TESTING):
         yield Warning(
-            'The contract says link = "none", so no sender can open parcel tools (interface §5) and choose another '
-            "pickup day: each is told to contact you, and futile pickups wait on the desk for you to agree a new day.",
-            hint="Ask the carrier how its tracking page links are made, and set link to “response” or “signed” in "
-            f"the file of {setting}.",
+            'The contract says link = "none", so senders can\'t choose another pickup day (interface §5). '
+            "They are told to contact you, and futile pickups wait at the desk for you to arrange a day.",
+            hint="Ask the carrier how its tracking page links work, and set link to “response” or “signed” in the "
+            f"{setting} file.",
             id="portal.W002",
         )
 
@@ -166,9 +166,9 @@ def _names_of_the_reference(configured: CarrierSettings) -> Iterator[CheckMessag
     missing = [name for name in ("reference", "event_reference") if name not in named]
     if missing:
         yield Error(
-            f"The contract file doesn't name {' and '.join(missing)}, which the interface document replaced by "
-            "a placeholder. Without the true name no reply to a booking, and no scan, can be read.",
-            hint=f"Ask the carrier for the member's name, and name it in the file of {configured.prefix}_CONTRACT.",
+            f"The contract file doesn't name {' and '.join(missing)}, a placeholder in the interface document. "
+            "Without the real name, no booking reply or scan can be read.",
+            hint=f"Ask the carrier for the field's name, and add it to the {configured.prefix}_CONTRACT file.",
             id="portal.E012",
         )
 
@@ -182,8 +182,8 @@ def check_webhook_secrets(**options: Any) -> Iterable[CheckMessage]:
 def _webhook_secrets(configured: CarrierSettings) -> Iterator[CheckMessage]:
     if not (configured.webhook_secrets or configured.is_closed or settings.TESTING):
         yield Error(
-            f"{configured.secrets_setting} is empty, so no scan can be received.",
-            hint="Set user:secret; `openssl rand -hex 24` makes a good secret.",
+            f"{configured.secrets_setting} is empty, so no scans can be received.",
+            hint="Set user:secret. `openssl rand -hex 24` makes a good secret.",
             id="portal.E006",
         )
     for number, pair in enumerate(configured.webhook_secrets, start=1):
@@ -191,7 +191,7 @@ def _webhook_secrets(configured: CarrierSettings) -> Iterator[CheckMessage]:
         if not user or is_weak(secret):
             yield Error(
                 f"Entry {number} of {configured.secrets_setting} is not user:secret with at least "
-                f"{SHORTEST_KEY} characters of chance.",
+                f"{SHORTEST_KEY} random characters.",
                 hint="`openssl rand -hex 24` makes a good secret.",
                 id="portal.E007",
             )
@@ -204,8 +204,8 @@ SIGN_UP_MODES = ("open", "first_limit", "approve", "invited")
 def check_restore_mark(**options: Any) -> Iterable[CheckMessage]:
     if not (settings.RESTORE_MARK_FILE or settings.DEMO or settings.TESTING):
         yield Warning(
-            "RESTORE_MARK_FILE is empty, so a restored snapshot or SQLite file is not recognised.",
-            hint="Name a file outside the database, and run `manage.py backup_taken` after each backup.",
+            "RESTORE_MARK_FILE is empty, so a restored snapshot or SQLite file can't be recognised.",
+            hint="Set a file outside the database, and run `manage.py backup_taken` after each backup.",
             id="portal.W010",
         )
 
@@ -214,8 +214,8 @@ def check_restore_mark(**options: Any) -> Iterable[CheckMessage]:
 def check_erased_file(**options: Any) -> Iterable[CheckMessage]:
     if not (settings.ERASED_FILE or settings.DEMO or settings.TESTING):
         yield Warning(
-            "ERASED_FILE is empty, so whoever was erased comes back with a backup.",
-            hint="Name a file outside the database, beside RESTORE_MARK_FILE, and keep a copy of it.",
+            "ERASED_FILE is empty, so restoring a backup brings back erased people.",
+            hint="Set a file outside the database, next to RESTORE_MARK_FILE, and keep a copy of it.",
             id="portal.W011",
         )
 
@@ -228,7 +228,7 @@ def check_reports_folder(**options: Any) -> Iterable[CheckMessage]:
     if why := folder.why_unusable():
         yield Warning(
             why,
-            hint="Name a folder of this machine in which the portal may read, make folders and move files.",
+            hint="Set a folder on this machine where the portal can read and move files and create folders.",
             id="portal.W012",
         )
 
@@ -237,7 +237,7 @@ def check_reports_folder(**options: Any) -> Iterable[CheckMessage]:
 def check_sign_up(**options: Any) -> Iterable[CheckMessage]:
     if settings.SIGN_UP not in SIGN_UP_MODES:
         yield Error(
-            f"SIGN_UP is {settings.SIGN_UP!r}.", hint=f"Set one of {', '.join(SIGN_UP_MODES)}.", id="portal.E009"
+            f"SIGN_UP is {settings.SIGN_UP!r}.", hint=f"Use one of {', '.join(SIGN_UP_MODES)}.", id="portal.E009"
         )
 
 
@@ -248,7 +248,7 @@ def check_demo_people(**options: Any) -> Iterable[CheckMessage]:
 
     if options.get("databases") and not settings.DEMO and people_left_behind():
         yield Error(
-            "This database holds people of the demo, whose passwords are public.",
+            "This database has demo users, whose passwords are public.",
             hint="Start with an empty database, or run manage.py changepassword for mia@ and operator@demo.example.",
             id="portal.E008",
         )

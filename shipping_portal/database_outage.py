@@ -4,22 +4,30 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.core.signals import got_request_exception
 from django.db import Error, InterfaceError, OperationalError, connection
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
+from django.utils.html import escape
 
 AWAY = (OperationalError, InterfaceError)
 RETRY_AFTER_SECONDS = 5
 
-PAGE = """<!doctype html>
+PAGE = f"""<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><title>Back in a moment</title></head>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Back in a moment | {escape(settings.BRAND_NAME)}</title>
+</head>
 <body>
 <main>
+<p>{escape(settings.BRAND_NAME)}</p>
 <h1>Back in a moment</h1>
-<p>We cannot reach our records right now, so we have not started anything new.
-Parcels already booked are safe. Wait a few seconds, then reload this page.</p>
+<p>We can't reach our records right now, so nothing new has been started. Booked parcels are safe.</p>
+<p>Wait a few seconds, then reload this page.</p>
 </main>
 </body>
 </html>

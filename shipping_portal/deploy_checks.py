@@ -67,92 +67,92 @@ RULES = (
     Rule(
         "portal.E020",
         lambda: not settings.ALLOWED_HOSTS or "*" in settings.ALLOWED_HOSTS,
-        "ALLOWED_HOSTS names no host, or any.",
-        "Name the hosts of SITE_URL: links in e-mails are made from them.",
+        "ALLOWED_HOSTS is empty or allows any host.",
+        "List the hosts of SITE_URL: email links are built from them.",
     ),
     Rule(
         "portal.E021",
         lambda: urlsplit(settings.SITE_URL).scheme != "https" or urlsplit(settings.SITE_URL).path not in {"", "/"},
         "SITE_URL is not https, or has a path.",
-        "Give the address at which people reach the portal, such as https://portal.example.",
+        "Set the address where people reach the portal, like https://portal.example.",
     ),
     Rule(
         "portal.E022",
         lambda: "smtp" not in settings.EMAIL_BACKEND,
-        "EMAIL_URL sends no e-mail, so nobody can confirm an address or set a new password.",
+        "EMAIL_URL sends no email, so no one can verify an address or reset a password.",
         "Set EMAIL_URL=smtp+tls://user:password@host:587, and try it with `manage.py sendtestemail`.",
     ),
     Rule(
         "portal.E023",
         lambda: "@localhost" in settings.DEFAULT_FROM_EMAIL,
-        "DEFAULT_FROM_EMAIL is an address of this machine.",
-        "Name a mailbox of your own domain.",
+        "DEFAULT_FROM_EMAIL is a local address.",
+        "Use a mailbox on your own domain.",
     ),
     Rule(
         "portal.E024",
         lambda: not (settings.CARRIER_KEY and settings.CARRIER_ACCOUNT),
-        "CARRIER_KEY or CARRIER_ACCOUNT is empty, so the carrier refuses everything.",
+        "CARRIER_KEY or CARRIER_ACCOUNT is empty, so the carrier will refuse every request.",
         "Both come from the carrier's partner manager.",
     ),
     Rule(
         "portal.E025",
         lambda: settings.TRUSTED_PROXY_COUNT < 1,
-        "TRUSTED_PROXY_COUNT is 0, so behind a proxy everybody has its address, and no request is https.",
-        "Count the proxies in front that set X-Forwarded-For and X-Forwarded-Proto.",
+        "TRUSTED_PROXY_COUNT is 0. Behind a proxy, every visitor has its address and no request is https.",
+        "Set it to the number of proxies in front that set X-Forwarded-For and X-Forwarded-Proto.",
     ),
     Rule(
         "portal.E026",
         lambda: settings.TIME_SCALE != 1,
-        "TIME_SCALE shortens the time in which an answer of the carrier counts.",
-        "Leave it out: it is for campaigns against the pretend carrier.",
+        "TIME_SCALE shortens how long we wait for the carrier's answers.",
+        "Remove it: it is only for campaigns against the pretend carrier.",
     ),
     Rule(
         "portal.E027",
         lambda: settings.POLL_SECONDS < 300,
-        "POLL_SECONDS is below five minutes, which the carrier will refuse.",
-        "Leave it out; an hour is the default.",
+        "POLL_SECONDS is under five minutes, which the carrier will refuse.",
+        "Remove it. The default is one hour.",
     ),
     Rule(
         "portal.E028",
         lambda: not _broker().password or (_is_elsewhere(_broker().hostname) and _broker().scheme != "rediss"),
-        "REDIS_URL has no password, or goes over a network without TLS.",
-        "Set redis://:password@host, and rediss:// where the host is not beside the portal.",
+        "REDIS_URL has no password, or crosses a network without TLS.",
+        "Use redis://:password@host, or rediss:// if the host is on another network.",
     ),
     Rule(
         "portal.E029",
         _has_open_database,
-        "DATABASE_URL reaches another machine without TLS.",
+        "DATABASE_URL connects to another machine without TLS.",
         "Add ?sslmode=verify-full and &sslrootcert=… to it.",
     ),
     Rule(
         "portal.E030",
         lambda: database()["ENGINE"].endswith("sqlite3"),
         "DATABASE_URL is a file.",
-        "Use PostgreSQL: workers and web write at once.",
+        "Use PostgreSQL: workers and web write at the same time.",
     ),
     Rule(
         "portal.E031",
         _has_guessable_database,
-        "The password of DATABASE_URL can be guessed.",
+        "The DATABASE_URL password is easy to guess.",
         "`openssl rand -hex 24` makes a good one.",
     ),
     Rule(
         "portal.E060",
         lambda: not all(map(outgoing.is_address, filter(None, (settings.ALERT_WEBHOOK_URL, settings.HEARTBEAT_URL)))),
         "ALERT_WEBHOOK_URL or HEARTBEAT_URL is not an https address of another machine.",
-        "Nothing is sent to any other address: give one such as https://alerts.example/portal.",
+        "Nothing is sent anywhere else. Use an address like https://alerts.example/portal.",
     ),
     Rule(
         "portal.E061",
         lambda: bool(settings.ALERT_WEBHOOK_URL) and is_weak(settings.ALERT_WEBHOOK_SECRET),
-        "ALERT_WEBHOOK_SECRET can be guessed, so anybody may forge an alert or an all-clear.",
-        "`openssl rand -hex 32` makes a good one; give it to the receiver, too.",
+        "ALERT_WEBHOOK_SECRET is easy to guess, so anyone could forge an alert or an all-clear.",
+        "`openssl rand -hex 32` makes a good one. Give it to the receiver too.",
     ),
     Rule(
         "portal.E062",
         lambda: bool(settings.METRICS_TOKEN) and is_weak(settings.METRICS_TOKEN),
-        "METRICS_TOKEN can be guessed, and /metrics tells how much is booked.",
-        "`openssl rand -hex 32` makes a good one; leave it empty where nobody reads /metrics.",
+        "METRICS_TOKEN is easy to guess, and /metrics shows how much is booked.",
+        "`openssl rand -hex 32` makes a good one. Leave it empty if you don't use /metrics.",
     ),
 )
 
@@ -169,7 +169,7 @@ def check_installation(**options: Any) -> Iterable[CheckMessage]:
 def check_accepted_risks(**options: Any) -> Iterable[CheckMessage]:
     if unknown := set(settings.ACCEPTED_RISKS) - set(ACCEPTABLE):
         yield Error(
-            f"ACCEPTED_RISKS names {', '.join(sorted(unknown))}, which nobody may accept.",
+            f"ACCEPTED_RISKS names {', '.join(sorted(unknown))}, which can't be accepted.",
             hint="; ".join(f"{name}: {why}" for name, why in ACCEPTABLE.items()),
             id="portal.E032",
         )
@@ -181,8 +181,8 @@ def check_broker_answers(**options: Any) -> Iterable[CheckMessage]:
         redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=2, socket_timeout=2).ping()
     except (redis.RedisError, ValueError, OSError):
         yield Warning(
-            "Nothing answers at REDIS_URL.",
-            hint="Bookings go on without it, a few seconds later. Look at the address, the password and the server.",
+            "REDIS_URL isn't answering.",
+            hint="Bookings still work, a few seconds slower. Check the address, the password and the server.",
             id="portal.W020",
         )
 
@@ -192,10 +192,10 @@ def check_alerts_reach_somebody(**options: Any) -> Iterable[CheckMessage]:
     is_alerting = settings.ALERT_EMAILS or settings.ALERT_WEBHOOK_URL
     if not (settings.DEMO or settings.TESTING or (is_alerting and settings.HEARTBEAT_URL)):
         yield Warning(
-            "Nobody is called when something needs a person: ALERT_EMAILS and ALERT_WEBHOOK_URL are empty."
+            "No one is alerted when something needs attention: ALERT_EMAILS and ALERT_WEBHOOK_URL are empty."
             if not is_alerting
-            else "HEARTBEAT_URL is empty, so nobody notices when the portal can't call for help.",
-            hint="Set them as .env.example says; deploy/README.md, “Alerts”, says what is sent.",
+            else "HEARTBEAT_URL is empty, so no one notices if the portal can't send alerts.",
+            hint="See .env.example for how to set them, and “Alerts” in deploy/README.md for what is sent.",
             id="portal.W030",
         )
 
@@ -206,8 +206,8 @@ def check_no_demo_in_public(**options: Any) -> Iterable[CheckMessage]:
     on = [name for name in ("DEMO", "TESTING", "DEBUG") if getattr(settings, name)]
     if on and settings.SITE_URL.startswith("https://"):
         yield Error(
-            f"{' and '.join(on)} is set, and SITE_URL is an address for people.",
-            hint="Take it out of the environment: with it, anybody may log in as the demo's operator.",
+            f"{' and '.join(on)} is set on a public SITE_URL.",
+            hint="Remove it from the environment: it lets anyone log in as the demo operator.",
             id="portal.E033",
         )
 
@@ -218,8 +218,8 @@ def check_encryption_keys(**options: Any) -> Iterable[CheckMessage]:
         return
     if not settings.ENCRYPTION_KEYS or any(map(is_weak, settings.ENCRYPTION_KEYS)):
         yield Error(
-            f"ENCRYPTION_KEYS is empty, or one of them has fewer than {SHORTEST_KEY} characters of chance.",
-            hint="`openssl rand -hex 32` makes a good one. Keep a copy outside the database's backups.",
+            f"ENCRYPTION_KEYS is empty, or one of them has fewer than {SHORTEST_KEY} random characters.",
+            hint="`openssl rand -hex 32` makes a good one. Keep a copy outside the database backups.",
             id="portal.E016",
         )
 
@@ -235,8 +235,8 @@ def check_encryption_keys_fit(**options: Any) -> Iterator[CheckMessage]:
         return
     if not encryption.is_readable():
         yield Error(
-            "ENCRYPTION_KEYS holds no key that reads the second factors in this database.",
-            hint="Add the key they were encrypted by at the end of ENCRYPTION_KEYS.",
+            "ENCRYPTION_KEYS has no key for the second factors in this database.",
+            hint="Add the key they were encrypted with to the end of ENCRYPTION_KEYS.",
             id="portal.E017",
         )
 
@@ -248,8 +248,8 @@ def check_database_role(**options: Any) -> Iterator[CheckMessage]:
 
     if options.get("databases") and (rights := database_roles.too_many()):
         yield Error(
-            f"The database role of the portal {', '.join(rights)}.",
-            hint="Give DATABASE_URL a role of its own, and MIGRATE_DATABASE_URL the owner's address; then "
-            "`manage.py database_roles` (docs/database.md).",
+            f"The portal's database role {', '.join(rights)}.",
+            hint="Give DATABASE_URL its own role and MIGRATE_DATABASE_URL the owner's address. Then run `manage.py "
+            "database_roles` (docs/database.md).",
             id="portal.E040",
         )

@@ -103,7 +103,7 @@ def refuse_what_no_browser_sends(
             if not _is_form(request):
                 return render(request, "400.html", status=415)
             if _length(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-                raise RequestDataTooBig("The body is larger than any form of ours.")
+                raise RequestDataTooBig("The request is larger than any form here.")
         return get_response(request)
 
     return middleware

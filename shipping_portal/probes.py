@@ -11,7 +11,7 @@ draining = mmap.mmap(-1, 1)
 
 
 def answer_probes(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Answer the two before a host name, a session or a log-in is asked for; say nothing else to strangers."""
+    """Answer the two before a host name, a session or a login is asked for; say nothing else to strangers."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if request.path not in PROBES:

@@ -19,8 +19,8 @@ logger = logging.getLogger(__name__)
 REFUSED = 3  # with this exit code, gunicorn starts no other worker in the place of the one that refused
 AFTER_RESTORE = "python manage.py after_restore --backup-at TIME"
 REFUSAL = (
-    "This database was restored from a backup: {why}. Nothing may be booked from it before `{command}`, with the "
-    "time of the backup, was run; see “Back up and restore” in deploy/README.md.\n"
+    "This database was restored from a backup: {why}. Run `{command}` with the time of the backup before anything is "
+    "booked; see “Back up and restore” in deploy/README.md.\n"
 )
 
 
@@ -35,7 +35,7 @@ def refuse_a_restored_database() -> None:
         except marks.Restored as why:
             _end(REFUSAL.format(why=why, command=AFTER_RESTORE))
         except marks.NoMarkFile as why:
-            _end(f"{why} Without it a restored database is not recognised, so nothing starts.\n")
+            _end(f"{why} Without it, a restored database can't be recognised, so nothing starts.\n")
         except Error as error:
             if database_answers():
                 raise

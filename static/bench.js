@@ -1,98 +1,164 @@
-// The label bench: one label at a time, by keys. Without this script the page is a list of links and buttons.
+// The label bench: one label at a time by keys, or all in one go. Without this script it is a list of links and buttons.
 "use strict";
 
 const bench = document.getElementById("bench");
 // Phones show no PDF inside a page: there each label keeps its own link.
-if (bench && window.matchMedia("(min-width: 45rem)").matches) startBench(bench);
+if (bench && window.matchMedia("(min-width: 48em)").matches) startBench(bench);
 
 for (const button of document.querySelectorAll("[data-print-page]")) {
   button.hidden = false;
   button.addEventListener("click", () => window.print());
-  document.querySelector("[data-without-script]").hidden = true;
+  for (const words of document.querySelectorAll("[data-without-script]")) words.hidden = true;
 }
 
 function startBench(bench) {
+  const SCAN = 60; // milliseconds: no hand types the next character of a number so soon
+  const SETTLE = 250; // milliseconds between a label that went to the printer and the next
+  const byId = (id) => document.getElementById(id);
+  const pause = (time) => new Promise((resolve) => setTimeout(resolve, time));
   const rows = [...bench.querySelectorAll(".queue > li")];
-  const now = document.getElementById("bench-now");
-  const title = document.getElementById("bench-title");
-  const about = document.getElementById("bench-about");
-  const problem = document.getElementById("bench-problem");
+  const now = byId("bench-now");
+  const problem = byId("bench-problem");
   const progress = document.querySelector("#bench-progress .number");
-  const letters = "shortcuts" in bench.dataset;
+  const scan = byId("scan").elements.q;
+  const all = byId("print-all");
+  const asked = byId("came-out");
+  const running = byId("bench-run");
+  const letters = "shortcuts" in document.body.dataset;
   let current = null;
   let last = null; // the one printed before, which a paper jam brings back
-  let isLoaded = false;
-  let isAwaited = false; // Print was pressed before the file was there
+  let ready = Promise.resolve(); // once the frame has the label that is shown
   let isBusy = false;
+  let isRunning = false;
 
   const isPrinted = (row) => row.classList.contains("printed");
-  const reference = (row) => row.querySelector(".ref").textContent;
+  const link = (row) => row.querySelector(".pick");
+  const button = (act) => now.querySelector(`[data-act=${act}]`);
   const say = (text) => {
-    problem.textContent = text;
+    problem.querySelector("p").textContent = text;
     problem.hidden = !text;
   };
 
   function show(row, { focus = true, print = "atOnce" in bench.dataset } = {}) {
-    if (current) current.removeAttribute("aria-current");
+    if (current) link(current).removeAttribute("aria-current");
     current = row;
-    row.setAttribute("aria-current", "true");
+    link(row).setAttribute("aria-current", "true");
     row.scrollIntoView({ block: "nearest" });
-    const ref = row.querySelector(".ref").cloneNode(true);
-    title.replaceChildren(ref, `to ${row.querySelector(".to").textContent}`);
-    about.textContent = row.querySelector(".about").textContent;
-    load(row.querySelector(".pick").href, print);
+    byId("bench-kind").textContent = row.dataset.number ? "Order" : "Reference";
+    byId("bench-title").textContent = row.dataset.number || row.dataset.reference;
+    now.querySelector(".facts").replaceChildren(row.querySelector("template").content.cloneNode(true));
+    offer();
+    load(link(row).href);
+    if (print) toPaper();
     if (focus) now.focus({ preventScroll: true });
   }
 
+  function offer() {
+    button("undo").hidden = !isPrinted(current);
+    button("reprint").hidden = !(last || isPrinted(current));
+    byId("bench-acts").hidden = isRunning;
+    running.hidden = !isRunning;
+  }
+
   // A new frame each time: an old one would fill the Back button with labels.
-  function load(address, print) {
+  function load(address) {
     const frame = document.createElement("iframe");
-    frame.title = `Label of ${reference(current)}`;
-    isLoaded = false;
-    isAwaited = print;
-    frame.addEventListener("load", () => {
-      isLoaded = true;
-      if (isAwaited) openPrintWindow();
-    });
-    frame.src = `${address}#navpanes=0&view=Fit`; // the viewer's own words: no thumbnails, whole page
-    now.querySelector("iframe").replaceWith(frame);
+    frame.title = `Label of ${current.dataset.reference}`;
+    frame.inert = true; // the viewer would take the focus, and with it what the scanner types next
+    ready = new Promise((resolve) => frame.addEventListener("load", () => resolve(frame), { once: true }));
+    frame.src = `${address}#toolbar=0&navpanes=0&view=Fit`; // the viewer's own words: no thumbnails, whole page
+    const sheet = now.querySelector(".sheet");
+    sheet.className = `sheet ${current.dataset.shape}`;
+    sheet.replaceChildren(frame);
+  }
+
+  // Give the frame's own document to the printer: the carrier's file, one print job for each label. True once it went.
+  async function toPaper() {
+    const awaited = ready;
+    const frame = await awaited;
+    if (awaited !== ready) return false; // another label is shown by now
+    const view = frame.contentWindow;
+    const over = new Promise((resolve) => view.addEventListener("afterprint", resolve, { once: true }));
+    try {
+      view.focus();
+      view.print();
+    } catch {
+      return refused(frame);
+    }
+    now.focus({ preventScroll: true });
+    // Most browsers wait in print(), some say when it is over, and some only give the page its focus back.
+    await Promise.race([over, backInFocus()]);
+    return true;
+  }
+
+  // Either it is no label any more, or the browser's viewer lets no page print it: in a tab it has its own button.
+  async function refused(frame) {
+    const reply = await fetch(frame.src).catch(() => null);
+    if (reply && !reply.ok) say(`${current.dataset.reference} has no label to print any more. Don't send it.`);
+    else if (isRunning) say("This browser can't print all labels in one go. Print them one by one, or use Chrome or Edge.");
+    else window.open(frame.src, "label");
+    return false;
+  }
+
+  async function backInFocus() {
+    do await pause(SETTLE);
+    while (!document.hasFocus());
   }
 
   function print() {
     say("");
     if (isPrinted(current)) current.dataset.again = "yes";
-    if (isLoaded) openPrintWindow();
-    else isAwaited = true;
     now.focus({ preventScroll: true });
+    toPaper();
   }
 
-  // Some browsers' own PDF viewer lets no page print it: then it opens in a tab, which has a print button.
-  function openPrintWindow() {
-    isAwaited = false;
-    const frame = now.querySelector("iframe");
-    try {
-      frame.contentWindow.focus();
-      frame.contentWindow.print();
-    } catch {
-      window.open(frame.src, "label");
+  async function printAll() {
+    if (isRunning || !all) return;
+    const run = rows.filter((row) => !isPrinted(row));
+    const gone = new Set();
+    say("");
+    isRunning = true;
+    all.disabled = true;
+    for (const row of run) {
+      if (!isRunning) break;
+      running.querySelector("p").textContent = `Printing ${gone.size + 1} of ${run.length}`;
+      show(row, { print: false });
+      if (!(await toPaper())) break;
+      gone.add(row.id.slice("row-".length));
     }
-    now.focus({ preventScroll: true });
+    isRunning = false;
+    all.disabled = false;
+    offer();
+    if (gone.size) ask(gone);
+  }
+
+  function ask(gone) {
+    for (const box of asked.querySelectorAll("[name=order]")) {
+      box.checked = gone.has(box.value);
+      box.closest("li").hidden = !box.checked;
+    }
+    asked.querySelector(".number").textContent = gone.size;
+    asked.hidden = false;
+    now.hidden = true;
+    now.querySelector(".sheet").replaceChildren();
+    asked.querySelector(".go").focus();
   }
 
   async function mark(row, printed) {
     const form = row.querySelector("form");
     const body = new URLSearchParams(new FormData(form));
+    const reference = row.dataset.reference;
     body.set("printed", printed);
     isBusy = true;
     try {
       const reply = await fetch(form.action, { method: "POST", body, headers: { Accept: "application/json" } });
-      if (reply.status === 409) throw new Error(`${reference(row)} is no longer booked. Don't use its label.`);
+      if (reply.status === 409) throw new Error(`${reference} is no longer booked. Don't use its label.`);
       if (!reply.ok || reply.redirected) throw new TypeError(String(reply.status));
       write(row, (await reply.json()).printed);
       say("");
       return true;
     } catch (error) {
-      const unsaved = `We couldn't note that for ${reference(row)}. Nothing else changed; press the key again.`;
+      const unsaved = `We couldn't save that for ${reference}. Nothing else changed. Press the key again.`;
       say(error instanceof TypeError || error instanceof SyntaxError ? unsaved : error.message);
       return false;
     } finally {
@@ -102,11 +168,17 @@ function startBench(bench) {
 
   function write(row, trail) {
     row.classList.toggle("printed", Boolean(trail));
-    row.querySelector(".trail").textContent = trail;
+    link(row).classList.toggle("gone", Boolean(trail));
+    row.querySelector(".mark").classList.toggle("ok", Boolean(trail));
+    row.querySelector(".trail").textContent = trail ? "Printed" : "";
     row.querySelector("[name=printed]").value = trail ? "no" : "yes";
     row.querySelector("form .word").textContent = trail ? "Not printed after all" : "Mark printed";
     delete row.dataset.again;
-    progress.textContent = `${rows.filter(isPrinted).length} of ${rows.length}`;
+    const count = rows.filter(isPrinted).length;
+    progress.textContent = `${count} of ${rows.length}`;
+    bench.querySelector("progress").value = count;
+    if (all) all.hidden = rows.length - count < 2;
+    if (all) all.querySelector(".number").textContent = rows.length - count;
   }
 
   async function done() {
@@ -122,14 +194,9 @@ function startBench(bench) {
   function next(row) {
     const from = rows.indexOf(row) + 1;
     const waiting = [...rows.slice(from), ...rows.slice(0, from)].find((other) => other !== row && !isPrinted(other));
+    offer();
     if (waiting) show(waiting);
-    else if (isPrinted(row)) finish();
-    else now.focus({ preventScroll: true });
-  }
-
-  function finish() {
-    title.textContent = rows.length === 1 ? "The label is printed" : `All ${rows.length} labels are printed`;
-    about.textContent = "Stick each one on the parcel with its reference.";
+    else if (isPrinted(row)) byId("bench-title").textContent = rows.length === 1 ? "Printed" : `All ${rows.length} printed`;
     now.focus({ preventScroll: true });
   }
 
@@ -141,41 +208,89 @@ function startBench(bench) {
     else show(row, { print: true });
   }
 
-  const acts = { print, done, skip: () => next(current), reprint };
-  const keys = { Enter: print, " ": done };
-  if (letters) Object.assign(keys, { n: done, r: reprint, s: acts.skip });
+  async function undo() {
+    if (!isBusy && (await mark(current, "no"))) offer();
+  }
+
+  // An order number may stand on several parcels: the first that still waits is meant.
+  function find(text) {
+    const plain = (word) => word.trim().replace(/^#/, "").toUpperCase();
+    const wanted = plain(text);
+    if (!wanted) return;
+    const found = rows.filter((row) => [row.dataset.number, row.dataset.reference].some((word) => plain(word) === wanted));
+    const row = found.find((one) => !isPrinted(one)) || found[0];
+    if (row) {
+      scan.value = "";
+      say(isPrinted(row) ? `${text.trim()} is printed already.` : "");
+      show(row);
+    } else {
+      say(`${text.trim()} isn't in this queue. The label on screen is still ${byId("bench-title").textContent}.`);
+      scan.select();
+    }
+  }
+
+  const acts = { print, done, skip: () => next(current), reprint, undo, stop: () => { isRunning = false; } };
+  const keys = { enter: print, " ": done };
+  if (letters) Object.assign(keys, { n: done, r: reprint, s: acts.skip, a: printAll });
+  let typed = "";
+  let timer;
+
+  // A scanner is a keyboard: what it types is no command of ours, so a character waits whether another follows at once.
+  function type(key) {
+    clearTimeout(timer);
+    typed += key;
+    if (typed.length > 1) {
+      scan.value = typed;
+      scan.focus();
+      typed = "";
+      return;
+    }
+    timer = setTimeout(() => {
+      const act = keys[typed.toLowerCase()];
+      typed = "";
+      if (act) act();
+    }, SCAN);
+  }
 
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest("a, button, input, select, textarea, summary, iframe")) return;
-    const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (isRunning && event.key === "Escape") return acts.stop();
+    if (isRunning || now.hidden || event.target.closest("a, button, input, select, textarea, summary, iframe")) return;
+    if (/^[^\s]$/u.test(event.key)) {
+      event.preventDefault();
+      return type(event.key);
+    }
+    const act = keys[event.key.toLowerCase()];
     if (!act) return;
     event.preventDefault(); // Space would scroll
     act();
   });
+  byId("scan").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!isRunning) find(scan.value);
+  });
   now.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-act]");
-    if (button) acts[button.dataset.act]();
+    const pressed = event.target.closest("[data-act]");
+    if (pressed) acts[pressed.dataset.act]();
   });
   for (const row of rows) {
-    row.querySelector(".pick").addEventListener("click", (event) => {
+    link(row).addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      show(row);
+      if (!isRunning) show(row);
     });
-    row.querySelector("form").addEventListener("submit", (event) => {
+  }
+  if (all) {
+    all.hidden = false;
+    all.addEventListener("click", printAll);
+    asked.hidden = true;
+    document.querySelector("[href='#came-out']").addEventListener("click", (event) => {
       event.preventDefault();
-      if (!isBusy) mark(row, row.querySelector("[name=printed]").value);
+      event.target.closest("details").open = false;
+      ask(new Set(rows.filter((row) => !isPrinted(row)).map((row) => row.id.slice("row-".length))));
     });
   }
-  // A frame that has the focus doesn't match :focus, so its ring is put on by hand.
-  for (const name of ["blur", "focus"]) {
-    window.addEventListener(name, () => setTimeout(() => {
-      const frame = now.querySelector("iframe");
-      frame.classList.toggle("within", document.activeElement === frame);
-    }));
-  }
-  bench.classList.add("live");
+  bench.classList.add("bench");
   now.hidden = false;
   show(rows.find((row) => !isPrinted(row)) || rows[0], { focus: false });
 }

@@ -1,4 +1,5 @@
-// The half-typed parcel keeps itself two seconds after the last change. Without this file its button does the same.
+// The half-typed parcel keeps itself on leaving a field, and two seconds after the last change. Without this file its
+// button does the same.
 "use strict";
 
 (() => {
@@ -11,12 +12,13 @@
   let isDirty = false;
   let isUnsaved = false; // the last save kept nothing
 
-  for (const kind of ["input", "change"]) form.addEventListener(kind, (event) => event.target.id !== "smart" && soon());
+  form.addEventListener("input", (event) => event.target.id !== "smart" && soon(2000));
+  form.addEventListener("change", (event) => event.target.id !== "smart" && soon(100)); // a field was left
 
-  function soon() {
+  function soon(wait) {
     isDirty = true;
     clearTimeout(waiting);
-    waiting = setTimeout(save, 2000);
+    waiting = setTimeout(save, wait);
   }
   async function save() {
     clearTimeout(waiting);
@@ -25,12 +27,12 @@
     saving = send().catch(() => say("Not saved: the portal didn't answer. The form stays as it is."));
     isUnsaved = !(await saving);
     saving = null;
-    if (isDirty) soon();
+    if (isDirty) soon(2000);
   }
   async function send() {
     const typed = new FormData(form);
-    typed.append("save_draft", "1");
-    const reply = await fetch(form.action, { method: "POST", headers: { "X-Part": "draft" }, body: typed, keepalive: true });
+    const headers = { Accept: "application/json" };
+    const reply = await fetch(form.dataset.drafts, { method: "POST", headers, body: typed, keepalive: true });
     const answer = await reply.json();
     say(answer.said);
     if (answer.draft && place.value !== answer.draft) {
@@ -46,7 +48,7 @@
   document.addEventListener("visibilitychange", () => document.hidden && save());
 
   // Leaving saves by itself. Only a paste that could not be saved is worth a question of the browser's.
-  window.addEventListener("beforeunload", (event) => isUnsaved && form.querySelector(".mark") && event.preventDefault());
+  window.addEventListener("beforeunload", (event) => isUnsaved && "isPasted" in form.dataset && event.preventDefault());
 
   // A save under way is waited for: one that arrived after the booking would leave a draft behind.
   document.addEventListener("submit", async (event) => {

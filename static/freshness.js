@@ -1,24 +1,18 @@
-// How long prices are still good: the line and the bar keep going, and prices that ran out are checked again, once and
-// quietly, while somebody looks at them. Without this file a button checks them again.
+// Prices that ran out are checked again, once and quietly, while somebody looks at them. Without this file
+// a button checks them again.
 "use strict";
 
 const priceBoxes = new WeakMap(); // when each came onto the page
 
 // Called when prices appear, and every second from then on.
 function tickPrices() {
-  const tens = (seconds) => Math.floor(seconds / 10) * 10;
-  const words = (seconds) => (seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`);
   for (const box of document.querySelectorAll("[data-left]")) {
     if (!priceBoxes.has(box)) priceBoxes.set(box, Date.now());
-    const passed = Math.floor((Date.now() - priceBoxes.get(box)) / 1000);
-    const age = Number(box.dataset.age) + passed;
-    const left = Math.max(0, Number(box.dataset.left) - passed);
-    box.querySelector("progress").value = left;
-    box.querySelector("[data-said=age]").textContent = age < 10 ? "a moment" : words(tens(age));
-    box.querySelector("[data-said=left]").textContent = words(left > 10 ? tens(left) : left);
-    if (left || document.hidden || "ended" in box.dataset) continue; // once it is looked at again
+    const left = Number(box.dataset.left) - Math.floor((Date.now() - priceBoxes.get(box)) / 1000);
+    if (left > 0 || document.hidden || "ended" in box.dataset) continue; // once it is looked at again
     box.dataset.ended = "";
     box.dispatchEvent(new CustomEvent("pricesended", { bubbles: true }));
+    box.hidden = true; // its sentence is true no longer, unless newer prices have taken its place
   }
 }
 

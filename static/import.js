@@ -1,32 +1,83 @@
-// Import's check: sums follow the service; a row is checked when it is left.
+// Import. New: a file that is chosen or dropped is uploaded. Check: rows appear as they are checked, sums follow.
 "use strict";
 
+const upload = document.querySelector("form[enctype] input[type=file]");
 const grid = document.getElementById("grid");
+const EVERY = 2000;
 
-document.addEventListener("change", (event) => {
-  const button = document.querySelector("button[data-book]");
-  if (event.target.dataset.total && button) button.textContent = button.dataset.book + event.target.dataset.total;
-  if (event.target.name === "rule" && event.isTrusted) reprice(event.target.value);
+if (upload) {
+  const drop = upload.closest(".drop");
+  upload.addEventListener("change", () => upload.files.length && upload.form.requestSubmit());
+  for (const name of ["dragover", "dragleave", "drop"]) {
+    drop.addEventListener(name, (event) => {
+      event.preventDefault();
+      drop.classList.toggle("over", name === "dragover");
+      if (name !== "drop" || !event.dataTransfer.files.length) return;
+      upload.files = event.dataTransfer.files;
+      upload.form.requestSubmit();
+    });
+  }
+}
+
+const parse = async (reply) => new DOMParser().parseFromString(await reply.text(), "text/html");
+const get = (name) => document.getElementById(name);
+
+// What is new in the answer is put in place; what somebody types in stays.
+function renew(page, parts = ["progress", "tabs", "choices", "grid", "book"]) {
+  if (!page?.getElementById("grid")) return;
+  const day = get("pickup_date")?.value;
+  for (const name of parts) {
+    const [old, now] = [get(name), page.getElementById(name)];
+    if (old && now && !isBusy(old)) old.replaceChildren(...now.childNodes);
+    if (name === "progress") for (const mark of ["unchecked", "done"]) mirror(old, now, mark);
+  }
+  if (day && get("pickup_date")) get("pickup_date").value = day;
+}
+function mirror(old, now, mark) {
+  if (mark in now.dataset) old.dataset[mark] = now.dataset[mark];
+  else delete old.dataset[mark];
+}
+const isBusy = (part) => part.matches(":has(:is(input,select):focus, [data-changed])");
+
+async function look(url = window.location.href) {
+  const reply = await fetch(url).catch(() => null);
+  if (reply?.ok) renew(await parse(reply));
+  return Boolean(reply?.ok);
+}
+
+async function poll() {
+  if (!("unchecked" in get("progress").dataset)) return;
+  await look();
+  setTimeout(poll, Number(get("progress").dataset.unchecked) > 500 ? 2 * EVERY : EVERY);
+}
+if (grid) setTimeout(poll, EVERY / 4);
+
+// The service for every row, and that of one row.
+async function reprice(rule) {
+  const url = new URL(window.location.href);
+  url.searchParams.set("rule", rule.value);
+  rule.blur();
+  if (await look(url)) window.history.replaceState(null, "", url);
+}
+async function choose(select) {
+  const body = new FormData(get("services"));
+  select.blur();
+  const reply = await fetch(get("services").action, { method: "POST", body }).catch(() => null);
+  if (reply?.ok) renew(await parse(reply));
+  document.querySelector(`[name="${select.name}"]`)?.focus();
+}
+if (grid) document.addEventListener("change", (event) => {
+  if (event.target.name === "rule") return reprice(event.target);
+  if (event.target.name?.startsWith("service-")) return choose(event.target);
+  event.target.closest("form.fix")?.setAttribute("data-changed", "");
 });
-grid.addEventListener("change", (event) => event.target.form?.setAttribute("data-changed", ""));
-grid.addEventListener("focusout", (event) => {
+grid?.addEventListener("focusout", (event) => {
   const form = event.target.closest("form.fix");
   if (form && !form.contains(event.relatedTarget)) recheck(form);
 });
-// The rows with the service chosen.
-async function reprice(rule) {
-  if (!grid.querySelector("td.money")) return;
-  const url = new URL(window.location.href);
-  url.searchParams.set("rule", rule);
-  const reply = await fetch(url).catch(() => null);
-  const page = reply?.ok && await read(reply);
-  if (!page || chosenRule() !== rule) return;
-  window.history.replaceState(null, "", url);
-  grid.replaceChildren(...page.getElementById("grid").childNodes);
-}
 
 // Enter goes to the same cell of the next row; from the last one it saves.
-grid.addEventListener("keydown", (event) => {
+grid?.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
   const all = [...grid.querySelectorAll(`input[name="${event.target.name}"]`)];
   const below = all[all.indexOf(event.target) + 1];
@@ -36,51 +87,16 @@ grid.addEventListener("keydown", (event) => {
   below.select();
 });
 
-// What is new in the answer is put in place; without one there is the Save button.
+// A row is checked when it is left; without an answer there is the Save button.
 async function recheck(form) {
   if (!form.hasAttribute("data-changed")) return;
   form.removeAttribute("data-changed");
   const reply = await fetch(form.action, { method: "POST", body: new FormData(form) }).catch(() => null);
   if (!reply?.ok) return form.setAttribute("data-changed", "");
-  const page = await read(reply);
+  const page = await parse(reply);
   if (!page.getElementById("grid")) return window.location.assign(reply.url);
   const now = page.getElementById(form.id);
   if (now) form.replaceWith(now);
   else form.remove();
-  put(page, "progress");
-  renew(page);
+  renew(page, grid.querySelector("form.fix") ? ["progress", "tabs", "choices", "book"] : undefined);
 }
-
-const read = async (reply) => new DOMParser().parseFromString(await reply.text(), "text/html");
-const chosenRule = () => document.querySelector("#book input[name=rule]:checked")?.value;
-
-function put(page, id) {
-  const [old, now] = [document.getElementById(id), page.getElementById(id)];
-  if (!old || !now) return;
-  old.replaceWith(now);
-  window.htmx?.process(now);
-}
-
-// The sum to book, and new rows of the grid.
-function renew(page) {
-  const chosen = chosenRule();
-  const day = document.getElementById("pickup_date")?.value;
-  put(page, "book");
-  const radio = [...document.querySelectorAll("#book input[name=rule]")].find((one) => one.value === chosen);
-  if (radio) {
-    radio.checked = true;
-    radio.dispatchEvent(new Event("change", { bubbles: true }));
-  }
-  const days = document.getElementById("pickup_date");
-  if (days && day) days.value = day;
-  if (grid.querySelector("form.fix")) return;
-  grid.replaceChildren(...page.getElementById("grid").childNodes);
-}
-
-// When the last row is checked the sums are old; what is typed meanwhile stays.
-document.addEventListener("htmx:afterSwap", async () => {
-  if (!document.querySelector("#progress[data-done]")) return;
-  if (!grid.contains(document.activeElement) && !grid.querySelector("[data-changed]")) return window.location.reload();
-  const reply = await fetch(window.location.href).catch(() => null);
-  if (reply?.ok) renew(await read(reply));
-});

@@ -8,32 +8,29 @@ function startList(form) {
   const boxes = [...form.querySelectorAll("tbody input[type=checkbox]")];
   const links = boxes.map((box) => box.closest("tr").querySelector("a"));
   const said = document.getElementById("bulk-count");
-  const before = said.textContent;
-  let elsewhere = Number(said.dataset.elsewhere);
+  const elsewhere = form.querySelectorAll("input[type=hidden][name=order]");
   let at = -1;
 
+  // The bar shows while a box is ticked; without one, what was chosen on other pages is let go.
   const count = () => {
-    const chosen = boxes.filter((box) => box.checked).length + elsewhere;
-    said.textContent = chosen ? `${chosen} chosen` : before;
-    if (!chosen) elsewhere = 0;
-    form.classList.toggle("has-chosen", chosen > 0);
-    all.checked = chosen > 0 && boxes.every((box) => box.checked);
+    const here = boxes.filter((box) => box.checked).length;
+    if (!here) for (const one of elsewhere) one.remove();
+    said.textContent = `${here + form.querySelectorAll("input[type=hidden][name=order]").length} selected`;
+    all.checked = here === boxes.length;
   };
 
   const all = document.createElement("input");
   all.type = "checkbox";
-  all.setAttribute("aria-label", "Choose all on this page");
+  all.setAttribute("aria-label", "Select all on this page");
+  all.checked = boxes.every((box) => box.checked);
   all.addEventListener("change", () => {
     for (const box of boxes) box.checked = all.checked;
     count();
   });
   const target = document.createElement("label");
-  target.className = "pick-box";
-  target.append(all, "All");
-  form.querySelector("thead th").append(target);
-  form.classList.add("counted");
+  target.append(all);
+  form.querySelector("thead th").replaceChildren(target);
   form.addEventListener("change", count);
-  count();
 
   function go(step) {
     at = Math.min(Math.max(at + step, 0), links.length - 1);
@@ -50,7 +47,7 @@ function startList(form) {
   function print() {
     if (!boxes.some((box) => box.checked) && at >= 0) boxes[at].checked = true;
     const button = form.querySelector("[data-key=p]");
-    if (button && (elsewhere || boxes.some((box) => box.checked))) form.requestSubmit(button);
+    if (button && boxes.some((box) => box.checked)) form.requestSubmit(button);
   }
 
   form.addEventListener("focusin", (event) => {

@@ -1,20 +1,39 @@
-// The new-parcel form with less typing: known receivers, pasted addresses, places, sizes, and prices that come by
-// themselves. Without this file the form asks for the same things and its button shows the prices.
+// The new-parcel form with less typing: known receivers, pasted addresses, places, sizes, errors on leaving a field, and
+// prices that come by themselves. Every sentence is the server's. Without this file its button shows the prices.
 "use strict";
 
 (() => {
   const form = document.getElementById("parcel-form");
   if (!form) return;
   const smart = document.getElementById("smart");
+  const prices = document.getElementById("prices");
+  const news = document.getElementById("prices-news");
+  const contents = document.getElementById("contents");
+  const goods = document.getElementById("goods");
   const field = (name) => form.elements[name];
-  const csrf = form.elements.csrfmiddlewaretoken.value;
+  const make = (tag, values, ...inside) => {
+    const made = Object.assign(document.createElement(tag), values);
+    made.append(...inside);
+    return made;
+  };
+
+  // All that changes while somebody types.
+  const state = {
+    typed: "", // the form as it was last asked about
+    asked: 0, // only the answer to the newest question counts
+    timer: 0,
+    isStale: true, // there are no prices of the form as it stands
+    isChecked: false, // these prices were checked again by themselves already
+    isLoggedOut: false,
+  };
+  const atFirst = prices.innerHTML;
 
   countAddressLines(form);
-  openContentsAbroad(form);
+  const openContents = () => { if (contents) contents.hidden = !(contents.open = field("receiver_country").value !== form.dataset.home); };
+  field("receiver_country").addEventListener("change", openContents);
+  openContents();
 
-  let isFilling = false; // by this script, not by a hand
   function fill(values) {
-    isFilling = true;
     for (const [name, value] of Object.entries(values)) {
       const control = field(name);
       if (!control || value === null) continue;
@@ -23,26 +42,13 @@
     }
     for (const line of [field("receiver_line1"), field("receiver_line2")]) line.dispatchEvent(new Event("input"));
     form.dispatchEvent(new Event("input"));
-    isFilling = false;
-  }
-
-  // What came from a paste says so at its label until somebody touches it.
-  const labelOf = (name) => form.querySelector(`label[for=id_${name}]`);
-  function markPasted(names) {
-    for (const mark of form.querySelectorAll(".mark")) mark.remove();
-    for (const name of names) {
-      labelOf(name)?.append(" ", Object.assign(document.createElement("span"), { className: "mark", textContent: "From paste" }));
-    }
-  }
-  for (const kind of ["input", "change"]) {
-    form.addEventListener(kind, (event) => !isFilling && event.target.name && labelOf(event.target.name)?.querySelector(".mark")?.remove());
   }
 
   // A place of the carrier's list chosen instead of what was typed, in the form or beside it.
-  document.addEventListener("change", (event) => {
-    if (event.target.name !== "use_place" || !event.target.value) return;
-    const [suburb, state, postcode] = event.target.value.split("|");
-    fill({ receiver_suburb: suburb, receiver_state: state, receiver_postcode: postcode });
+  document.addEventListener("change", ({ target }) => {
+    if (target.name !== "use_place" || !target.value) return;
+    const [suburb, state_, postcode] = target.value.split("|");
+    fill({ receiver_suburb: suburb, receiver_state: state_, receiver_postcode: postcode });
   });
   for (const name of ["receiver_suburb", "receiver_postcode"]) {
     field(name).addEventListener("input", () => {
@@ -52,14 +58,9 @@
 
   // A list that follows what is typed (ARIA's list autocomplete): arrows, Enter, Tab and Escape; a click works too.
   function combobox(input, { find, choose, takesFirst }) {
-    const list = document.createElement("ul");
-    list.id = `${input.id}-list`;
-    list.className = "suggestions";
-    list.setAttribute("role", "listbox");
-    list.setAttribute("aria-label", "Suggestions");
-    list.hidden = true;
+    const list = make("ul", { id: `${input.id}-list`, role: "listbox", ariaLabel: "Suggestions", hidden: true });
     input.after(list);
-    input.parentElement.classList.add("suggesting");
+    input.parentElement.classList.add("menu");
     for (const [name, value] of [["role", "combobox"], ["aria-autocomplete", "list"], ["aria-expanded", "false"],
       ["aria-controls", list.id], ["autocomplete", "off"]]) input.setAttribute(name, value);
     let found = [];
@@ -76,15 +77,20 @@
         list.children[at].scrollIntoView({ block: "nearest" });
       }
     }
-    function close() {
+    function show(answer) {
       newest += 1;
       clearTimeout(waiting);
-      list.hidden = true;
-      found = [];
-      list.replaceChildren();
-      input.setAttribute("aria-expanded", "false");
-      mark(-1);
+      found = answer;
+      list.replaceChildren(...found.map((one, n) => {
+        const option = make("li", { id: `${list.id}-${n}`, role: "option" }, make("b", {}, one.name ?? ""), make("span", {}, one.place));
+        option.addEventListener("mousedown", (event) => { event.preventDefault(); take(n); });
+        return option;
+      }));
+      list.hidden = !found.length;
+      input.setAttribute("aria-expanded", String(found.length > 0));
+      mark(found.length && takesFirst ? 0 : -1);
     }
+    const close = () => show([]);
     function take(place) {
       const chosen = found[place];
       close();
@@ -93,19 +99,7 @@
     async function ask() {
       const mine = ++newest;
       const answer = await find(input.value.trim());
-      if (mine !== newest || document.activeElement !== input) return; // a later answer is on its way
-      found = answer;
-      list.replaceChildren(...found.map((one, n) => {
-        const option = document.createElement("li");
-        option.id = `${list.id}-${n}`;
-        option.setAttribute("role", "option");
-        option.textContent = one.text;
-        option.addEventListener("mousedown", (event) => { event.preventDefault(); take(n); });
-        return option;
-      }));
-      list.hidden = !found.length;
-      input.setAttribute("aria-expanded", String(found.length > 0));
-      mark(found.length && takesFirst ? 0 : -1);
+      if (mine === newest && document.activeElement === input) show(answer); // else a later answer is on its way
     }
     input.addEventListener("input", () => {
       clearTimeout(waiting);
@@ -129,62 +123,54 @@
     });
   }
 
-  const json = async (url) => {
-    const reply = await fetch(url, { headers: { Accept: "application/json" } });
-    return reply.ok ? reply.json() : [];
+  const json = async (url, values) => {
+    const reply = await fetch(`${url}?${new URLSearchParams(values)}`, { headers: { Accept: "application/json" } });
+    return reply.ok && !reply.redirected ? reply.json() : [];
   };
-
   for (const name of ["receiver_suburb", "receiver_postcode"]) {
     combobox(field(name), {
-      find: async (q) => (await json(`${form.dataset.suggest}?${new URLSearchParams({ q, country: field("receiver_country").value })}`))
-        .map((place) => ({ ...place, text: `${place.suburb} ${place.state} ${place.postcode}` })),
+      find: async (q) => (await json(form.dataset.suggest, { q, country: field("receiver_country").value }))
+        .map((place) => ({ ...place, place: `${place.suburb} ${place.state} ${place.postcode}` })),
       choose: (place) => fill({ receiver_suburb: place.suburb, receiver_state: place.state, receiver_postcode: place.postcode }),
     });
   }
+  combobox(smart, {
+    takesFirst: true,
+    find: (q) => json(smart.dataset.find, { q }),
+    choose: (one) => { smart.value = ""; told(""); fill(one.values); },
+  });
 
-  if (smart) {
-    combobox(smart, {
-      takesFirst: true,
-      find: async (q) => (await json(`${smart.dataset.find}?${new URLSearchParams({ q })}`))
-        .map((one) => ({ ...one, text: `${one.name}, ${one.place}` })),
-      choose: (one) => { smart.value = ""; told(""); fill(one.values); },
-    });
-    const isAddress = (text) => /[\n,]|\d.*\s\S+\s/.test(text.trim()); // a name alone is looked up
-    const take = (text) => {
-      smart.value = "";
-      unpaste(text).catch(() => { smart.value = text; });
-    };
-    smart.addEventListener("paste", (event) => {
-      const text = event.clipboardData.getData("text/plain");
-      if (!isAddress(text)) return;
-      event.preventDefault();
-      take(text);
-    });
-    if (isAddress(smart.value) && !field("receiver_line1").value) take(smart.value); // pasted before this script was there
-    if (window.location.hash === "#smart") smart.focus();
-  }
+  const isAddress = (text) => /[\n,]|\d.*\s\S+\s/.test(text.trim()); // a name alone is looked up
+  const take = (text) => {
+    smart.value = "";
+    unpaste(text).catch(() => { smart.value = text; });
+  };
+  smart.addEventListener("paste", (event) => {
+    const text = event.clipboardData.getData("text/plain");
+    if (!isAddress(text)) return;
+    event.preventDefault();
+    take(text);
+  });
+  if (isAddress(smart.value) && !field("receiver_line1").value) take(smart.value); // pasted before this script was there
+  if (window.location.hash === "#smart") smart.focus();
 
   async function unpaste(text) {
-    const reply = await fetch(smart.dataset.unpaste, { method: "POST", headers: { "X-CSRFToken": csrf }, body: new URLSearchParams({ text }) });
-    const { values, left } = await reply.json();
+    const { values, left } = await post(smart.dataset.unpaste, new URLSearchParams({ text }));
     fill(values);
-    markPasted(Object.keys(values));
-    told(left.length ? `We didn't use: “${left.join("”, “")}”` : "Filled in from what you pasted. Check it before you book.", left);
+    told(left.length ? `We didn't use “${left.join("”, “")}”.` : "Filled in from what you pasted. Check it before you book.", left);
+    form.dataset.isPasted = "";
     const missing = form.querySelector("input:invalid, select:invalid"); // where the typing goes on
     if (missing) missing.focus();
   }
-
   function told(text, left = []) {
     const note = document.getElementById("pasted");
     note.textContent = text;
     if (!left.length) return;
-    const add = document.createElement("button");
-    add.type = "button";
-    add.className = "quiet";
-    add.textContent = "Add to instructions";
+    const add = make("button", { type: "button", className: "btn", textContent: "Add to instructions" });
     add.addEventListener("click", () => {
       const place = field("delivery_place") || field("receiver_instructions");
       fill({ [place.name]: [place.value, ...left].filter(Boolean).join(", ") });
+      place.closest("details").open = true;
       note.textContent = "Added to the delivery instructions.";
     });
     note.append(" ", add);
@@ -195,169 +181,175 @@
   }
 
   // A word that may mean dangerous goods raises its question at once; the prices repeat it and nothing is stopped.
-  const goods = document.getElementById("goods");
   const questions = JSON.parse(goods.dataset.questions)
     .map(([question, words]) => [question, new RegExp(`\\b(?:${[...words].sort((a, b) => b.length - a.length).join("|")})\\b`, "i")]);
+  const askAboutGoods = () => goods.replaceChildren(...questions.flatMap(([question, words]) => {
+    const found = words.exec(field("description").value);
+    const help = make("a", { href: goods.dataset.help, textContent: "What counts as dangerous" });
+    return found ? [make("p", { className: "note warn" }, make("span", {}, `You wrote “${found[0]}”. ${question} `, help))] : [];
+  }));
   field("description").addEventListener("change", askAboutGoods);
   askAboutGoods();
 
-  function askAboutGoods() {
-    goods.replaceChildren(...questions.flatMap(([question, words]) => {
-      const found = words.exec(field("description").value);
-      if (!found) return [];
-      const line = document.createElement("p");
-      line.className = "notice warn";
-      const help = Object.assign(document.createElement("a"), { href: goods.dataset.help, textContent: "What counts as dangerous" });
-      line.append(`You wrote “${found[0]}”. ${question} `, help);
-      return [line];
-    }));
-  }
-
-  const prices = document.getElementById("prices");
-  const news = document.getElementById("prices-news");
-  if (!prices) return;
-  let typed; // the form as prices were last asked for
-  let asked = 0;
-  let timer;
-  let isStale = true;
-  let isChecked = false; // these prices were checked again by themselves already
-
-  form.addEventListener("input", soon);
-  form.addEventListener("change", soon);
-  soon();
+  if (!("ask" in prices.dataset)) return;
+  form.addEventListener("input", ({ target }) => target !== smart && soon(300, "typing"));
+  form.addEventListener("change", ({ target }) => target !== smart && soon(50, "left"));
+  form.addEventListener("submit", (event) => {
+    if (event.submitter?.formAction.endsWith(form.getAttribute("action")) === false) return; // saves the draft
+    event.preventDefault();
+    if (event.submitter?.name === "clear_company") fill({ receiver_company: "" });
+    else soon(0, "asked for");
+  });
+  soon(300, "typing");
 
   function asTyped() {
     const values = new FormData(form);
-    values.delete("draft");
+    for (const name of ["draft", "csrfmiddlewaretoken"]) values.delete(name);
     return new URLSearchParams(values).toString();
   }
-  function soon(event) {
-    if (event && event.target === smart) return;
+  function soon(wait, why) {
     const now = asTyped();
-    if (now === typed) return; // a field that is left unchanged keeps the prices, and what was chosen among them
-    typed = now;
-    clearTimeout(timer);
-    asked += 1;
-    isStale = true;
-    isChecked = false;
+    const isSame = now === state.typed;
+    if (isSame && (why === "typing" || !state.isStale)) return; // what is left unchanged keeps its prices and its choice
+    if (!isSame) Object.assign(state, { typed: now, isStale: true, isChecked: false });
     news.textContent = "";
-    loadIn(300);
-  }
-  function loadIn(milliseconds) {
-    timer = setTimeout(() => load().catch(() => say("The prices didn't arrive. Press See prices.")), milliseconds);
-  }
-  function say(text) {
-    const line = document.createElement("p");
-    line.className = "muted";
-    line.textContent = text;
-    prices.replaceChildren(line);
-    mirror();
-  }
-  async function load() {
-    const mine = asked;
-    if (!form.checkValidity()) return say("Prices appear here when the form is filled.");
-    say("Asking the carrier for prices…");
-    const reply = await fetch(form.action, { method: "POST", headers: { "X-Part": "prices" }, body: new FormData(form) });
-    const html = await reply.text();
-    if (mine !== asked) return; // the form has changed since
-    const seconds = Number(reply.headers.get("Retry-After"));
-    if (seconds) {
-      loadIn(seconds * 1000);
-      return say(`No prices just now. Asking again in ${seconds} s.`);
-    }
-    if (reply.status !== 200) return say("Something in the form needs a look. Press See prices to see what.");
-    prices.innerHTML = html;
-    isStale = false;
-    bind(prices.querySelector("form"));
-    tickPrices();
+    clearTimeout(state.timer);
+    state.asked += 1;
+    state.timer = setTimeout(() => ask(why).catch(() => show(atFirst)), wait);
   }
 
+  // Posts a form; an answer that is none (logged out, busy) is thrown after it was told.
+  async function post(url, body) {
+    const csrf = field("csrfmiddlewaretoken").value;
+    const reply = await fetch(url, { method: "POST", headers: { Accept: "application/json", "X-CSRFToken": csrf }, body });
+    if (reply.ok && !reply.redirected) return reply.json();
+    if (reply.redirected || (await fetch(window.location.pathname)).redirected) loggedOut();
+    throw Object.assign(new Error(String(reply.status)), { wait: Number(reply.headers.get("Retry-After")) });
+  }
+  async function ask(why) {
+    const mine = state.asked;
+    if (why === "typing" && !form.checkValidity()) return show(atFirst);
+    const answer = await post(prices.dataset.ask, new FormData(form)).catch(({ wait }) => {
+      if (wait) state.timer = setTimeout(() => ask(why), wait * 1000);
+      return { errors: {}, html: atFirst };
+    });
+    if (mine !== state.asked || state.isLoggedOut) return; // the form has changed since
+    tell(answer.errors, why);
+    const isWrong = Object.keys(answer.errors).some((name) => name !== "__all__");
+    show(isWrong && why === "typing" ? atFirst : answer.html);
+    if (isWrong && why === "asked for") form.querySelector("[aria-invalid=true]")?.focus();
+  }
+  function show(html) {
+    prices.innerHTML = html;
+    bind();
+  }
+
+  // The reason at each control that was left, as the server's own page has it; one that is mended goes at once.
+  function tell(errors, why) {
+    for (const name of new Set([...form.elements].map((control) => control.name).filter(Boolean))) {
+      const control = form.querySelector(`[name=${name}]`);
+      const before = control.closest(".field")?.querySelector(":scope > .err");
+      const isNew = why === "asked for" || (why === "left" && control.value && control.type !== "radio");
+      if (before && (why !== "typing" || !errors[name])) before.remove();
+      if (before || isNew) control.toggleAttribute("aria-invalid", false);
+      if (!errors[name] || !(before || isNew)) continue;
+      if (!control.closest(".field")?.querySelector(":scope > .err")) control.closest(".field")?.insertAdjacentHTML("beforeend", errors[name]);
+      control.setAttribute("aria-invalid", "true");
+      control.setAttribute("aria-describedby", `id_${name}_error`);
+      const fold = control.closest("details");
+      if (fold) fold.open = true;
+    }
+  }
+
+  // The form stays as it is while its owner logs in on another page; back here it goes on with the new session.
+  function loggedOut() {
+    if (state.isLoggedOut) return;
+    state.isLoggedOut = true;
+    prices.replaceChildren(document.getElementById("logged-out").content.cloneNode(true));
+  }
+  document.addEventListener("visibilitychange", async () => {
+    if (document.hidden || !state.isLoggedOut) return;
+    const reply = await fetch(window.location.pathname);
+    if (reply.redirected || !reply.ok) return;
+    const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+    field("csrfmiddlewaretoken").value = page.querySelector("#parcel-form [name=csrfmiddlewaretoken]").value;
+    state.isLoggedOut = false;
+    form.dispatchEvent(new Event("input")); // the draft is kept again
+    soon(0, "left");
+  });
+
   // The size guard: the weight that was measured goes into the form, or the declared one is kept without asking again.
-  prices.addEventListener("click", (event) => {
-    const { useWeight, keep } = event.target.dataset;
+  prices.addEventListener("click", ({ target }) => {
+    const { useWeight, keep } = target.dataset;
     if (useWeight) {
       const weight = form.querySelector("[name^=weight_]");
-      weight.value = useWeight;
-      weight.dispatchEvent(new Event("input", { bubbles: true }));
+      fill({ [weight.name]: useWeight });
       weight.focus();
     } else if (keep) {
       form.elements.kept.value = keep;
-      typed = asTyped();
+      state.typed = asTyped();
       document.getElementById("size-guard").remove();
-      prices.querySelector("form button").focus();
+      prices.querySelector(".book button").focus();
     }
   });
 
   // Prices that ran out while somebody looks at them are checked again once, with what was chosen; only news are told.
-  prices.addEventListener("pricesended", () => isStale || checkAgain().catch(() => {
+  prices.addEventListener("pricesended", () => state.isStale || checkAgain().catch(() => {
     news.textContent = "These prices are a few minutes old. Book checks them first; nothing dearer is booked without your yes.";
   }));
   async function checkAgain() {
-    if (isChecked) throw new Error("once is enough");
-    isChecked = true;
-    const mine = asked;
-    const reply = await fetch(form.action, { method: "POST", headers: { "X-Part": "prices" }, body: new FormData(form) });
-    const html = await reply.text();
-    if (mine !== asked) return;
-    if (reply.status !== 200) throw new Error("no prices");
+    if (state.isChecked) throw new Error("once is enough");
+    state.isChecked = true;
+    const mine = state.asked;
+    const { html, errors } = await post(prices.dataset.ask, new FormData(form));
+    if (mine !== state.asked) return;
+    if (Object.keys(errors).length) throw new Error("no prices");
     const before = pricesIn(prices);
     const chosen = new FormData(prices.querySelector("form"));
-    const at = [...prices.querySelectorAll("a, button, input")].indexOf(document.activeElement);
+    const controls = () => [...prices.querySelectorAll("a, button, input")];
+    const at = controls().indexOf(document.activeElement);
     prices.setAttribute("aria-live", "off");
     prices.innerHTML = html;
     for (const name of ["product", "pickup_date"]) {
       for (const radio of prices.querySelectorAll(`[name=${name}]`)) radio.checked = radio.value === chosen.get(name) || radio.checked;
     }
-    bind(prices.querySelector("form"));
-    tickPrices();
-    if (at >= 0) prices.querySelectorAll("a, button, input")[at]?.focus();
+    bind();
+    if (at >= 0) controls()[at]?.focus();
     news.textContent = newsOf(before, pricesIn(prices));
     setTimeout(() => prices.setAttribute("aria-live", "polite"));
   }
 
-  // On a phone the Book button of the prices below is at hand at the bottom of the screen, until it is in sight itself.
-  const bar = document.getElementById("book-bar");
-  const press = bar.querySelector("button");
-  const sight = new IntersectionObserver(([entry]) => { bar.hidden = !press.textContent || entry.isIntersecting; });
-  function mirror() {
-    const button = prices.querySelector("form button");
-    sight.disconnect();
-    press.textContent = button ? button.textContent : "";
-    if (button) sight.observe(button);
-    else bar.hidden = true;
-  }
-  press.addEventListener("click", () => {
-    const button = prices.querySelector("form button");
-    button.click();
-    if (document.getElementById("duplicate")) button.scrollIntoView({ block: "center" });
-  });
-  function bind(book) {
-    const button = book && book.querySelector("button");
-    if (!button) return;
+  // The bar says what the chosen service costs; a pickup has its day.
+  function bind() {
+    const book = prices.querySelector("form");
+    state.isStale = !book;
+    tickPrices();
+    if (!book) return;
+    const button = book.querySelector(".book button");
     const name = () => {
-      const chosen = book.querySelector("[name=product]:checked");
-      button.textContent = chosen.dataset.book;
-      book.querySelector("[data-days]").disabled = chosen.dataset.mile === "drop-off";
-      mirror();
+      const { price, taxes, mile } = book.querySelector("[name=product]:checked").dataset;
+      book.querySelector(".sum b").textContent = price;
+      book.querySelector(".sum small").textContent = taxes;
+      const days = book.querySelector("[data-days]");
+      if (days) days.disabled = days.hidden = mile === "drop-off";
     };
     book.addEventListener("change", name);
     name();
     book.addEventListener("submit", (event) => {
       const another = book.elements.another; // there is one like it already: one more press says it is meant
       const isQuestion = another && another.disabled;
-      if (!isStale && !isQuestion) return;
+      if (!state.isStale && !isQuestion) return;
       event.preventDefault();
       event.stopPropagation();
       if (!isQuestion) return;
       another.disabled = false;
-      button.textContent = "Press once more to book another";
-      mirror();
+      button.textContent = button.dataset.another;
+      document.getElementById("duplicate").scrollIntoView({ block: "nearest" });
     });
   }
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-    const button = prices.querySelector("form button");
     event.preventDefault();
-    if (button && !isStale) button.click();
+    if (!state.isStale) prices.querySelector(".book button").click();
   });
 })();

@@ -18,7 +18,7 @@ window.addEventListener("pageshow", (event) => {
   if (event.persisted) window.location.reload();
 });
 
-// [data-copy] puts an address on the clipboard; `c` presses the first one on the page. Hidden without this script.
+// [data-copy] puts an address on the clipboard; `c` presses the one that says so. Hidden without this script.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
@@ -30,19 +30,26 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-// Single keys that work on every page: `/` goes to the search, `c` copies, `p` opens the label, `n` begins a parcel.
+// Single keys that work on every page: `/` goes to the search, `c` copies, `p` opens the label, `n` begins a parcel,
+// `q` checks a price.
 // Never while somebody types.
 document.addEventListener("keydown", (event) => {
   if (!("shortcuts" in document.body.dataset) || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.defaultPrevented || event.repeat || event.target.closest("input, select, textarea")) return;
   if (event.key.toLowerCase() === "n" && !document.getElementById("bench")) return beginParcel(event);
-  const found = { "/": "#search", c: "[data-copy]", p: "a[aria-keyshortcuts=P]" }[event.key.toLowerCase()];
+  if (event.key.toLowerCase() === "q" && document.querySelector('nav a[href="/parcels/new/"]')) return checkPrice(event);
+  const found = { "/": "#search", c: "[aria-keyshortcuts=C]", p: "a[aria-keyshortcuts=P]", "?": "#keys" }[event.key.toLowerCase()];
   const control = found && document.querySelector(found);
   if (!control) return;
   event.preventDefault();
   if (found === "#search") control.select();
   else control.click();
 });
+
+function checkPrice(event) {
+  event.preventDefault();
+  window.location.assign("/prices/");
+}
 
 function beginParcel(event) {
   const page = document.querySelector('nav a[href="/parcels/new/"]');
@@ -123,14 +130,4 @@ function countAddressLines(form) {
     field.addEventListener("input", count);
     count();
   }
-}
-
-// Customs' questions open by themselves when the parcel leaves the country.
-function openContentsAbroad(form) {
-  const contents = document.getElementById("contents");
-  const country = form.elements.receiver_country;
-  if (!contents) return;
-  country.addEventListener("change", () => {
-    contents.open = country.value !== form.dataset.home;
-  });
 }

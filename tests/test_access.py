@@ -18,6 +18,7 @@ from orders.models import Order
 from shipping_portal.accounts import seeing_as, team
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import statements
+from shipping_portal.billing.models import DisputePhoto
 from tests import factories
 from tests.table import table
 
@@ -36,6 +37,7 @@ PUBLIC_NAMES = {
     "unsubscribe",  # whoever has the link; it turns the kinds of one e-mail off
     "brand_style",  # the partner's colours and logo, on the log-in page too
     "brand_logo",
+    "favicon",
     "home",  # leads on: to log in, to the desk or to one's parcels
 }
 
@@ -48,13 +50,15 @@ ACCESS = {
     ("owner", "shipper", "bookkeeper"): "notifications",
     ("owner", "shipper"): """
         add_receiver add_size addresses print_queue book book_import booking_progress cancel cancel_many change_size
-        check_import confirm_price delete_draft delete_receiver delete_size edit_receiver edit_size failed_rows import
-        import_row import_template imports label label_size match_columns merge_receivers new_import new_parcel
-        note_many originals printed quotes replace replace_prices replacing label_test_page send_again sizes start
-        stop_watching
+        check_import check_price checked_price confirm_price delete_draft delete_receiver delete_size
+        edit_receiver edit_size failed_rows fill_in
+        import import_row import_template imports label label_size live_prices match_columns merge_receivers new_import
+        new_parcel handover note_many originals pick_list printed printed_many quotes replace replace_prices replacing
+        label_test_page save_draft send_again sizes start stop_watching choose_services decide_import remove_import
+        shipped_rows
         suggest_receivers take_left_out tracking_page unpaste""",
     ("owner", "bookkeeper"): """
-        billing charge_is_wrong refunds refunds_file report_file reports statement statement_csv""",
+        billing charge_is_wrong dispute_photo refunds refunds_file report_file reports statement statement_csv""",
     ("owner",): """
         add_pickup_address booking_rules business change_invitation change_member change_pickup_address close_account
         data edit_pickup_address export_file export_progress own_limits pack_everything pack_proof pickup_address
@@ -147,6 +151,7 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
         "receiver": factories.saved_receiver(sender),
         "address": sender.pickup_address(),
         "charge": factories.charge(order, "under-declared", "4.13", measured_kg="3.6"),
+        "photo": DisputePhoto.objects.create(sender=sender, kind="png", content=b"x"),
         "invitation": team.invite(sender, "new@quill.example", "viewer", by=person, now=timezone.now()),
     }
 
@@ -183,7 +188,7 @@ def answers(client: Client, url: str) -> set[int]:
 
 MEMBERS = [(route, entry) for route, entry in OURS if "public" not in audience(entry)]
 WITH_OBJECT = [
-    (route, entry) for route, entry in MEMBERS if re.search("<uuid|<str:reference|<str:week|<int:charge", route)
+    (route, entry) for route, entry in MEMBERS if re.search("<uuid|<str:reference|<str:week|<int:photo", route)
 ]
 
 

@@ -150,7 +150,7 @@ def test_alerts_to_nobody_are_told_of_and_either_way_is_enough(production: Any) 
     assert found() == []
     production.ALERT_EMAILS = []
     assert found() == ["portal.W030"]
-    assert "Nobody is called" in messages()[0].msg
+    assert "No one is alerted" in messages()[0].msg
     production.ALERT_WEBHOOK_URL = "https://alerts.example/a"
     assert found() == []
 

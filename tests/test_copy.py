@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from shipping_portal.staff.management.commands.texts import files, sentences, texts
+from shipping_portal.staff.management.commands.texts import files, split, texts
 from tests.table import table
 from tests.test_conventions import ROOT, named
 
@@ -33,7 +33,7 @@ def years(said: Iterable[str]) -> float:
     return 0.39 * len(words) / len(lines) + 11.8 * syllables / len(words) - 15.59
 
 
-SAID = {path: list(sentences(texts(path))) for path in files()}
+SAID = {path: list(split(texts(path))) for path in files()}
 
 
 @table("path", TEMPLATES, ids=named)

@@ -50,7 +50,7 @@ class ParcelAdmin(ReadOnlyAdmin):
             "whose",
             "whose",
             {
-                "nobody": ("Nobody's: unknown reference", queues.unmatched),
+                "nobody": ("Unknown reference", queues.unmatched),
                 "ours": ("Booked here", Q(order__isnull=False)),
                 "watched": ("Watched", lambda now: Q(pk__in=Watch.objects.values("parcel"))),
             },
@@ -59,7 +59,7 @@ class ParcelAdmin(ReadOnlyAdmin):
         "subscription",
     ]
     search_fields = ["reference"]  # turns the box on; get_search_results does the looking
-    search_help_text = "A whole reference"
+    search_help_text = "Full reference"
     readonly_fields = ["polled_at", "polled_next_at"]
     inlines = [EventInline, WatchInline]
 
@@ -101,7 +101,7 @@ class TrackingEventAdmin(ReadOnlyAdmin):
         ("set_aside", admin.EmptyFieldListFilter),
     ]
     search_fields = ["parcel__reference"]
-    search_help_text = "A whole reference, or an event id"
+    search_help_text = "Full reference or event ID"
     exclude = ["raw"]
     readonly_fields = ["as_it_came"]
 
@@ -115,7 +115,7 @@ class TrackingEventAdmin(ReadOnlyAdmin):
 
     @admin.display(description="raw")
     def as_it_came(self, event: TrackingEvent) -> SafeString | str:
-        return details(masked(event.raw, contract_of(event.account)), "As the carrier sent it")
+        return details(masked(event.raw, contract_of(event.account)), "Show original")
 
 
 def _found_by_scan(queryset: QuerySet[Any], text: str, prefix: str) -> QuerySet[Any]:
@@ -143,14 +143,12 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     waits = ("needs", queues.DELIVERIES)
     list_display = ["received_at", "state", "reason", "parcel", "kind"]
     list_filter = [
-        choices(
-            "needs", "needs", {"reading": ("Gave no scan", queues.unread), "owner": ("Unknown reference", _of_nobody)}
-        ),
+        choices("queue", "needs", {"reading": ("No scan", queues.unread), "owner": ("Unknown reference", _of_nobody)}),
         by_day("day received, UTC", "day", on_day("received_at")),
         "state",
     ]
     search_fields = ["sha256"]  # turns the box on; get_search_results does the looking
-    search_help_text = "A whole reference, or an event id"
+    search_help_text = "Full reference or event ID"
     fields = [*("received_at", "account", "state", "reason", "polled_for", "parcel", "event", "sha256"), "as_it_came"]
     readonly_fields = ["parcel", "as_it_came"]
 
@@ -164,7 +162,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         permissions.demand(request.user, "replay")
         return replaying.page(request, self.admin_site.each_context(request))
 
-    @admin.action(description="Read again", permissions=["replay"])
+    @admin.action(description="Reprocess", permissions=["replay"])
     def read_ticked_again(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> HttpResponse:
         ids = list(queryset.order_by("pk").values_list("pk", flat=True)[:MOST])
         return replaying.shown(request, self.admin_site.each_context(request), ids)
@@ -179,14 +177,14 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         unread = replaying.UNREAD if request.GET.get("needs") == "reading" else ""
         state = request.GET.get("state__exact", unread)
         if state:
-            return "Read these again", f"{url}?{urlencode({'state': state})}"
-        return "Read again by time", url
+            return "Reprocess these", f"{url}?{urlencode({'state': state})}"
+        return "Reprocess by time", url
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         again = f"{reverse('admin:tracking_webhookdelivery_replay')}?ids={object_id}"
-        acts = [("Read again", again)] if self.has_replay_permission(request) else []
+        acts = [("Reprocess", again)] if self.has_replay_permission(request) else []
         return super().change_view(request, object_id, form_url, {"acts": acts, **(extra_context or {})})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WebhookDelivery]:
@@ -208,7 +206,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="raw")
     def as_it_came(self, delivery: WebhookDelivery) -> SafeString | str:
-        return details(masked(delivery.body, contract_of(delivery.account)), "As the carrier sent it")
+        return details(masked(delivery.body, contract_of(delivery.account)), "Show original")
 
 
 @admin.register(WebhookTally)

@@ -31,7 +31,7 @@ class Parcel(Job):
         NONE = "", "Not needed"
         WANTED = "wanted", "Asking the carrier"
         ON = "on", "Following"
-        REFUSED = "refused", "The carrier said no"
+        REFUSED = "refused", "Refused"
 
     account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="parcels")
     reference = models.CharField(max_length=100)
@@ -98,10 +98,10 @@ class WebhookDelivery(Job):
     """
 
     class State(models.TextChoices):
-        NEW = "new", "Not read yet"
+        NEW = "new", "Not processed"
         STORED = "stored", "Scan stored"
-        DUPLICATE = "duplicate", "Scan known already"
-        DIFFERS = "differs", "Same id, other content"
+        DUPLICATE = "duplicate", "Duplicate scan"
+        DIFFERS = "differs", "Same ID, different content"
         QUARANTINED = "quarantined", "Couldn't be read"
 
     account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, db_index=False, related_name="deliveries")
@@ -189,7 +189,7 @@ class TrackingEvent(models.Model):
 class EventWord(models.Model):
     """A carrier word met in a scan, and what the operator decided it means; empty follows the contract."""
 
-    word = models.CharField("carrier's word", max_length=100, unique=True)
+    word = models.CharField("carrier's term", max_length=100, unique=True)
     progress = models.CharField("means", max_length=20, choices=Progress.choices, blank=True)
     is_known = models.BooleanField(default=False)
     first_seen_at = models.DateTimeField()

@@ -140,7 +140,7 @@ class NoLink(Exception):
 def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
     """Return a fresh link with the sender's role, never stored; each showing is audited. Raises NoLink."""
     if order.status != Status.BOOKED:
-        raise NoLink("Parcel tools are open only while the parcel is booked.")
+        raise NoLink("This page opens only while the parcel is booked.")
     if not gateway.is_reachable(order.account):
         raise NoLink("It was booked on another carrier account, so its page can't be opened from here. Contact us.")
     try:

@@ -28,14 +28,14 @@ PARCELS = {
     "nobody": Wait(
         "Scans for unknown references",
         unmatched,
-        "Compare with unconfirmed bookings: an unknown reference may be the answer to one.",
+        "Compare with unconfirmed bookings: one may have received this reference.",
     )
 }
 DELIVERIES = {
     "reading": Wait(
-        "Webhooks that gave no scan",
+        "Webhooks without a scan",
         unread,
-        "Read the reason. Once the contract file knows the form, open the list and press Read these again.",
+        "Read the reason. Once the contract file covers the format, open the list and press Reprocess these.",
         "received_at",
         term=WEEK,
     )
@@ -44,7 +44,7 @@ WORDS = {
     "0": Wait(
         "Unmapped carrier terms",
         Q(progress="", is_known=False),
-        "Say what each one means; the tracking status of the parcels concerned is recalculated.",
+        "Map each one. Its parcels' tracking status is recalculated.",
         "first_seen_at",
         term=WEEK,
     )

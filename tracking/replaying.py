@@ -143,7 +143,7 @@ UNREAD, ANY = "unread", "any"
 class ChoiceForm(forms.Form):
     """Deliveries by state and by when they came."""
 
-    state = forms.ChoiceField(choices=[(UNREAD, "Gave no scan"), *WebhookDelivery.State.choices, (ANY, "All of them")])
+    state = forms.ChoiceField(choices=[(UNREAD, "No scan"), *WebhookDelivery.State.choices, (ANY, "All")])
     since = forms.DateTimeField(label="Received from (UTC)", required=False, widget=MINUTES)
     until = forms.DateTimeField(label="Received before (UTC)", required=False, widget=MINUTES)
 
@@ -195,7 +195,7 @@ def shown(
     found = preview(ids) if ids else None
     chosen = ",".join(str(reading.delivery.pk) for reading in found.readings) if found else ""
     more = {
-        "title": "Read webhooks again",
+        "title": "Reprocess webhooks",
         "preview": found,
         "most": MOST,
         "form": form or ReplayForm(initial={"chosen": chosen}),
@@ -206,16 +206,16 @@ def shown(
 def _replay(request: HttpRequest, form: ReplayForm) -> HttpResponse:
     chosen, reason = form.cleaned_data["chosen"], form.cleaned_data["reason"]
     if not WebhookDelivery.objects.filter(pk__in=chosen).exists():
-        messages.warning(request, "None of these webhooks is stored any more. Nothing was read.")
+        messages.warning(request, "These webhooks are no longer stored. Nothing was reprocessed.")
         return redirect("admin:tracking_webhookdelivery_changelist")
     done = replay(chosen, by=request.user, reason=reason, now=timezone.now())
-    text = f"{_webhooks(done.read)} read again: {done.changed} changed, {done.read - done.changed} did not."
+    text = f"{_webhooks(done.read)} reprocessed: {done.changed} changed, {done.read - done.changed} unchanged."
     messages.success(request, text)
     if done.failed:
-        text = f"{_webhooks(done.failed)} could not be read for a fault of ours; the log says which. Nothing is lost."
+        text = f"{_webhooks(done.failed)} couldn't be read because of a bug; the log has details. Nothing is lost."
         messages.error(request, text)
     if done.left:
-        messages.warning(request, f"{_webhooks(done.left)} are left for want of time. Choose them again.")
+        messages.warning(request, f"{_webhooks(done.left)} not reprocessed: time ran out. Select them again.")
     return redirect("admin:tracking_webhookdelivery_changelist")
 
 

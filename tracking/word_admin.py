@@ -23,7 +23,7 @@ MEANINGS = [("", word_decisions.NOTHING.capitalize()), *(choice for choice in Pr
 class EventWordForm(forms.Form):
     """The meaning whose effect is to be shown."""
 
-    progress = forms.ChoiceField(label="It means", choices=MEANINGS, required=False)
+    progress = forms.ChoiceField(label="Meaning", choices=MEANINGS, required=False)
 
 
 class DecideForm(ReasonForm):
@@ -53,7 +53,7 @@ class EventWordAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         acts = []
         if permissions.may(request.user, "reword") and object_id.isdecimal():
-            acts = [("Decide what it means", reverse("admin:tracking_eventword_decide", args=[object_id]))]
+            acts = [("Map this term", reverse("admin:tracking_eventword_decide", args=[object_id]))]
         return super().change_view(request, object_id, form_url, {"acts": acts, **(extra_context or {})})
 
     def decide_view(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -68,7 +68,7 @@ class EventWordAdmin(ReadOnlyAdmin):
         if not form.is_valid():
             return self._decide_page(request, word, form=form)
         owed = word_decisions.reword(word, **form.cleaned_data, by=request.user, now=timezone.now())
-        done = f"“{word}” is decided. Parcels recalculated with it, within minutes: {owed}."
+        done = f"“{word}” is mapped. Parcels to recalculate in the next few minutes: {owed}."
         messages.success(request, done)
         return redirect("admin:tracking_eventword_changelist")
 
@@ -96,6 +96,6 @@ class EventWordAdmin(ReadOnlyAdmin):
     def is_decided(self, word: EventWord) -> bool:
         return word.is_known or bool(word.progress)
 
-    @admin.display(description="as the scans spell it")
+    @admin.display(description="spelling in scans")
     def spelled(self, word: EventWord) -> str:
         return ", ".join(f"“{spelling}”" for spelling in word.spellings) or "–"

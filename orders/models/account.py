@@ -166,7 +166,7 @@ class CarrierCall(models.Model):
     status = models.PositiveSmallIntegerField(null=True)
     milliseconds = models.PositiveIntegerField()
     outcome = models.CharField(max_length=40)
-    unreadable = models.PositiveSmallIntegerField("rows not read", default=0)
+    unreadable = models.PositiveSmallIntegerField("unread rows", default=0)
     order = models.ForeignKey("orders.Order", on_delete=models.SET_NULL, null=True, related_name="calls")
 
     class Meta:
@@ -186,7 +186,7 @@ class DailySpend(models.Model):
     day = models.DateField(unique=True)
     spent = models.DecimalField(max_digits=16, decimal_places=2, default=Decimal(0))
     refused_at = models.DateTimeField(null=True, blank=True)
-    mended = models.PositiveIntegerField("counters put right", default=0)
+    mended = models.PositiveIntegerField("counters corrected", default=0)
     mended_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -15,7 +15,7 @@ class BookingAttempt(models.Model):
         IN_FLIGHT = "in_flight", "Sent, no answer yet"
         ACCEPTED = "accepted", "Booked"
         REJECTED = "rejected", "Refused"
-        NOT_SENT = "not_sent", "Never left"
+        NOT_SENT = "not_sent", "Never sent"
         UNKNOWN = "unknown", "Outcome unknown"
         NOT_CREATED = "not_created", "Settled as not booked"
 
@@ -65,7 +65,7 @@ class CancelAttempt(models.Model):
     """The twin of BookingAttempt for cancelling; at most one per order is live."""
 
     class State(models.TextChoices):
-        WANTED = "wanted", "Asked for"
+        WANTED = "wanted", "Requested"
         IN_FLIGHT = "in_flight", "Sent, no answer yet"
         DONE = "done", "Cancelled"
         REFUSED = "refused", "Refused"

@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import DateField, Q, Value
 from django.db.models.functions import Coalesce, Upper
 
+from orders.folding import fold
 from orders.models.account import CarrierAccount
 from orders.models.facts import CarrierFacts, OfferFacts, ParcelFacts
 from orders.models.statuses import HELD, MAY_COST, UNDECIDED, Progress, Status
@@ -234,7 +235,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         return Money(self.price, self.currency)
 
     def search_text(self) -> str:
-        """Return one lower-case line for the search box."""
+        """Return the folded text for the search box: the name, whose line readers search alone, then all else."""
         to = self.receiver()
-        words = (to.name, to.company, to.email, to.phone, to.suburb, to.postcode, self.customer_reference)
-        return " ".join(word for word in words if word).lower()
+        words = (to.company, to.email, to.phone, to.suburb, to.postcode, self.customer_reference)
+        return fold(f"{to.name}\n {' '.join(word for word in words if word)}")

@@ -10,8 +10,8 @@ from shipping_portal.formats import desk_time
 
 # What senders read of the pause of bookings that holds until a gap is lifted.
 GAP_IS_OPEN = (
-    "Booking is paused: we are comparing our records with the carrier's after a fault of ours. Parcels you booked "
-    "lately may be missing here. Don't book them again before we have told you."
+    "Booking is paused: we are comparing our records with the carrier's after a fault on our side. Parcels you "
+    "booked recently may be missing here. Don't book them again until you hear from us."
 )
 
 

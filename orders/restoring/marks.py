@@ -22,7 +22,7 @@ ASKED = {
     "timeline": "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)",
 }
 MEANT = {
-    "table_oid": "its tables were made anew",
+    "table_oid": "its tables were recreated",
     "system_identifier": "it is on another server",
     "timeline": "its server was restored or promoted",
 }

@@ -12,7 +12,7 @@ from orders import gateway, notifications, printing, progress
 from orders.contract import another_day, has_parcel_tools
 from orders.models import Order
 from orders.models.account import PAUSABLE, Pause
-from shipping_portal.accounts.templatetags.words import money
+from orders.offers import PriceLine, is_tax
 from shipping_portal.carrier.messages import Party
 
 register = template.Library()
@@ -38,9 +38,26 @@ def carrier_pauses() -> list[Pause]:
 @register.simple_tag(takes_context=True)
 def labels_to_print(context: dict[str, Any]) -> str:
     """Return how many labels the sender has to print, for the menu: `14`, at most `99+`, "" for none."""
-    waiting = Order.objects.for_user(context["request"].user).filter(printing.UNPRINTED)
-    count = waiting.order_by()[: MOST_COUNTED + 1].count()
+    count = context.get("unprinted")  # a page that counted them says so
+    if count is None:
+        waiting = Order.objects.for_user(context["request"].user).filter(printing.UNPRINTED)
+        count = waiting.order_by()[: MOST_COUNTED + 1].count()
     return f"{MOST_COUNTED}+" if count > MOST_COUNTED else str(count or "")
+
+
+@register.filter
+def summed(lines: list[PriceLine]) -> dict[str, Any]:
+    """Return a breakdown as people read it: what costs, all tax in one sum per currency, and the names of zeros."""
+    taxes: dict[str, Decimal] = {}
+    for name, amount, currency in lines:
+        if is_tax(name):
+            taxes[currency] = taxes.get(currency, Decimal(0)) + amount
+    return {
+        "costs": [line for line in lines if line[1] and not is_tax(line[0])],
+        "taxes": [(amount, currency) for currency, amount in taxes.items() if amount],
+        "parts": [line for line in lines if line[1] and is_tax(line[0])],
+        "zeros": [name for name, amount, _ in lines if not amount],
+    }
 
 
 @register.filter
@@ -74,9 +91,3 @@ def next_pickup(order: Order) -> dt.date | None:
 def not_as_agreed(order: Order) -> str:
     """Return the price agreed to beside the one booked."""
     return notifications.not_as_agreed(order)
-
-
-@register.filter
-def signed(amount: Decimal, currency: str) -> str:
-    """Return a part of a sum, with its sign apart: `− $18.80`."""
-    return f"{'−' if amount < 0 else '+'} {money(abs(amount), currency)}"

@@ -16,8 +16,8 @@ from orders.views.parcel import orders_of
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
 NEEDS = {
-    "not_sending": "I'm not sending it",
-    "wrong": "Something is wrong on it",
+    "not_sending": "I no longer need to send it",
+    "wrong": "Some details are wrong",
     "another_day": "I need another pickup day",
     "no_driver": "The driver didn't come",
 }

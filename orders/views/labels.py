@@ -81,10 +81,14 @@ def print_queue(request: MemberRequest) -> HttpResponse:
         return _too_many(request)
     orders = _in_order(_chosen(request, query), query)
     rows = [_row(order, label) for order in orders if (label := printing.label_of(order))]
+    today = timezone.now().astimezone(request.sender.tzinfo).date()
+    printed = sum(1 for row in rows if row["order"].printed_at)
     context = {
         "rows": rows,
         "chosen": bool(chosen),
-        "printed": sum(1 for row in rows if row["order"].printed_at),
+        "printed": printed,
+        "unprinted": len(rows) - printed,
+        "for_today": sum(1 for row in rows if row["pickup_day"] == today and not row["order"].printed_at),
         "left_out": max(0, len(set(chosen)) - len(rows)),
         "most": printing.MOST,
         "sort": query.get("sort", ""),
@@ -133,7 +137,13 @@ def _uuids(texts: list[str]) -> list[uuid.UUID]:
 
 def _row(order: Order, label: Label) -> dict[str, Any]:
     place = (order.receiver_suburb, order.receiver_state, order.receiver_postcode)
-    return {"order": order, "label": label, "place": " ".join(part for part in place if part)}
+    return {
+        "order": order,
+        "label": label,
+        "place": " ".join(part for part in place if part),
+        "pack": printing.pack_list(order),
+        "pickup_day": None if order.first_mile == "drop-off" else order.expected_pickup(),
+    }
 
 
 def _way_back(query: QueryDict) -> str:
@@ -169,6 +179,25 @@ def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if "query" in request.POST:
         return redirect(f"{reverse('print_queue')}?{_way_back(QueryDict(request.POST['query']))}")
     return redirect("parcel", found.uuid)
+
+
+@audience(*BOOKERS)
+@require_POST
+def printed_many(request: MemberRequest) -> HttpResponse:
+    """Write that the ticked labels came out of the printer; the others wait on. Leads back to the queue."""
+    ticked = _uuids(request.POST.getlist("order"))
+    if len(ticked) > printing.MOST:
+        return _too_many(request)
+    mine = Order.objects.for_user(request.user).filter(uuid__in=ticked)
+    found = printing.mark_all_printed(mine, by=request.user, at=timezone.now())
+    gone = [str(order) for order in found if order.status != Status.BOOKED]
+    if count := len(found) - len(gone):
+        messages.success(request, f"{count} label{'s' if count > 1 else ''} marked printed.")
+    else:
+        messages.info(request, "Nothing was marked printed.")
+    if gone:
+        messages.warning(request, f"No longer booked: {', '.join(gone)}. Don't use these labels.")
+    return redirect("print_queue")
 
 
 def _trail(order: Order) -> str:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from orders import booking, booking_rules
 from orders.cancel_rules import can_cancel
 from orders.models import Label, Order, Replacement
-from orders.models.statuses import Status
+from orders.models.statuses import Progress, Status
 from orders.offers import money_lines
 from orders.printing import label_of
 from orders.receivers import sees_contact, shown
@@ -25,6 +25,11 @@ from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
 
 SLOW_AFTER_SECONDS = 10
+# Who moves a parcel in trouble on: its sender on the carrier's own page, or we.
+HELP = {
+    **dict.fromkeys((Progress.PICKUP_FUTILE, Progress.DELIVERY_ATTEMPTED, Progress.CANNOT_DELIVER), "tools"),
+    **dict.fromkeys((Progress.DAMAGED, Progress.LOST, Progress.RETURNING), "us"),
+}
 POLL_MILLISECONDS = {"quick": 500, "slow": 3000}
 
 
@@ -91,19 +96,21 @@ def _waits_for_label(order: Order, now: dt.datetime) -> bool:
 
 def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str, object]:
     now = timezone.now()
-    role = request.membership.role
+    role, progress = request.membership.role, order.shown_progress(now)
     return {
         "order": order,
         "state": state,
         "status_label": status_label(order, now),
         "reason": reason(order),
         "pause": waits_for(order, now),
-        "progress": order.shown_progress(now),
+        "progress": progress,
         "missed_twice": order.missed_twice(now),
+        "needs_help": HELP.get(Progress(progress), ""),
+        "is_over": progress in {Progress.DELIVERED, Progress.EXPIRED},
         "receiver": shown(order, role),
         "sees_contact": sees_contact(role),
         "labels": _labels(order) if sees_contact(role) else [],
-        "has_label": sees_contact(role) and label_of(order) is not None,
+        "ready_label": _ready_label(order) if sees_contact(role) else None,
         "receiver_country": countries.name(order.receiver_country),
         "lines": money_lines(order.breakdown),
         "changes": order.changes.select_related("by"),
@@ -112,6 +119,12 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "is_moving": order.status in {Status.BOOKING, Status.BOOKED, Status.CANCELLING, Status.UNCONFIRMED},
         "waits_for_label": _waits_for_label(order, now),
     }
+
+
+def _ready_label(order: Order) -> Label | None:
+    """Return the label to frame and print; none while the operator stopped this account's dispatch."""
+    label = label_of(order)
+    return None if label and label.is_closed(order.sender) else label
 
 
 def _labels(order: Order) -> list[Label]:

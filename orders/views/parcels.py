@@ -17,14 +17,15 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_POST
 
-from orders import drafting, listing
+from orders import drafting, listing, tabs
 from orders.contract import contract
 from orders.models import Draft, Order, SavedView
-from orders.printing import MOST
+from orders.models.statuses import Status
+from orders.printing import MOST, TO_PRINT
 from orders.receivers import sees_contact, shown
 from orders.references import with_reference
-from orders.status_labels import GROUPS, reason, status_label
-from orders.system_views import ABOVE_THE_LIST, VIEWS, SenderScope, View
+from orders.status_labels import GROUPS, MOVING, reason, status_label
+from orders.system_views import VIEWS, SenderScope, View
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.models import Sender
@@ -98,7 +99,9 @@ def parcels(request: MemberRequest) -> HttpResponse:
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
     found = list_query.found.only(*COLUMNS)
     page = listing.page(found, listing.SORTS[list_query.sort], before=before, after=after)
-    count = listing.count(list_query.found)
+    drafts = _drafts(list_query)
+    every = tabs.of(list_query.scope, half_typed=len(drafts))
+    count = _count(list_query, every)
     choices = listing.Choices.of(list_query.scope)
     context = {
         "list_query": list_query,
@@ -106,7 +109,8 @@ def parcels(request: MemberRequest) -> HttpResponse:
         "count": count,
         "counted": listing.counted(count),
         "rows": rows(page.rows, request.sender, request.membership.role, list_query.scope.now),
-        "views": [(slug, VIEWS[slug].words) for slug in ABOVE_THE_LIST],
+        "tabs": [tab for tab in every.values() if tab.count or tab.slug in {tabs.ALL, list_query.slug}],
+        "unprinted": every[TO_PRINT].count,
         "chips": _chips(list_query, choices),
         "choices": choices,
         "groups": {name: words for name, (words, _) in GROUPS.items()},
@@ -118,11 +122,17 @@ def parcels(request: MemberRequest) -> HttpResponse:
         "sorted": listing.SORTS[list_query.sort].words,
         "links": {name: list_query.link(**changes) for name, changes in LINKS.items()},
         "paged": bool(before or after),
-        "drafts": _drafts(list_query) if list_query.slug == "drafts" else [],
+        "drafts": drafts if list_query.slug == tabs.DRAFTS else [],
         "draft_days": drafting.DAYS,
         "most": MOST,
     }
     return render(request, "orders/parcels.html", context | _selection(list_query, page.rows, count))
+
+
+def _count(list_query: ListQuery, every: dict[str, tabs.Tab]) -> int:
+    """Return how many parcels the list holds; a tab that is opened as it is has counted them already."""
+    tab = None if list_query.q or list_query.filters else every.get(list_query.slug or tabs.ALL)
+    return listing.count(list_query.found) if tab is None or tab.listed is None else tab.listed
 
 
 LINKS: dict[str, dict[str, str | None]] = {
@@ -257,17 +267,25 @@ def _row(order: Order, sender: Sender, role: str, now: dt.datetime, address: str
         "order": order,
         "key": key,
         "address": address.replace(str(ANY), key),
-        "reference": order.carrier_reference or "No reference",
-        "is_referred": bool(order.carrier_reference),
+        "reference": order.carrier_reference,
         "theirs": order.customer_reference,
         "name": receiver.name,
         "place": receiver.place,
         "chip": chip(*status_label(order, now)),
+        "progress": order.shown_progress(now),
         "reason": reason(order) if sees_contact(role) else "",
         "pickup": _pickup(order, sender),
-        "due": local_date(order.eta_to, sender) or "–",
+        "due": local_date(order.eta_to, sender) if order.status == Status.BOOKED else "",
+        "days_late": _days_late(order, sender, now),
         "price": money(order.total, order.currency),
     }
+
+
+def _days_late(order: Order, sender: Sender, now: dt.datetime) -> int:
+    """Return for how many days a parcel on the way is past the day that the carrier named."""
+    if order.status != Status.BOOKED or order.progress not in MOVING or order.eta_to is None:
+        return 0
+    return max((now.astimezone(sender.tzinfo).date() - order.eta_to).days, 0)
 
 
 def _pickup(order: Order, sender: Sender) -> str:

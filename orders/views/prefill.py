@@ -3,9 +3,10 @@
 import uuid
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -17,11 +18,25 @@ from orders.models import Draft, Order, Quote
 from orders.models.statuses import Status
 from orders.parcel_details import ParcelDetails
 from orders.receiver_form import initial_of
+from orders.sizes import offered
 from orders.views.responses import sentence
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import Receiver
-from shipping_portal.accounts.templatetags.words import local_time
 from shipping_portal.carrier.errors import CarrierError, Rejected
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What goes along with the form from page to page: its draft, and the size whose declared weight was kept."""
+
+    draft: Draft | None = None
+    kept: str = ""
+
+    def at(self, address: str, **more: object) -> str:
+        """Return the address with this as its query."""
+        values = {**more, "draft": self.draft.uuid if self.draft else "", "kept": self.kept}
+        query = urlencode({name: value for name, value in values.items() if value})
+        return f"{address}?{query}" if query else address
 
 
 @dataclass(frozen=True)
@@ -29,7 +44,6 @@ class Prefill:
     """The form's first values. `is_whole` when they hold the parcel too, not only who receives it."""
 
     values: dict[str, Any] = field(default_factory=dict)
-    draft: Draft | None = None
     refused: Order | None = None  # whose words of the carrier stand above the form
     is_whole: bool = True
 
@@ -39,39 +53,33 @@ def prefill_from(request: MemberRequest) -> Prefill:
 
     Raises Http404 for what isn't this account's.
     """
-    if "quote" in request.GET:
-        quote = get_object_or_404(Quote.objects.for_user(request.user), uuid=drafting.as_uuid(request.GET["quote"]))
-        draft = draft_named(request)
-        return Prefill(initial_from(ParcelDetails.from_json(quote.details), request.sender), draft)
-    if "again" in request.GET:
-        order = get_object_or_404(Order.objects.for_user(request.user), uuid=drafting.as_uuid(request.GET["again"]))
+    names = {"quote", "again", "draft", "receiver"} & set(request.GET)
+    asked = {name: drafting.as_uuid(request.GET[name]) for name in names}
+    if "quote" in asked:
+        quote = get_object_or_404(Quote.objects.for_user(request.user), uuid=asked["quote"])
+        return Prefill(initial_from(ParcelDetails.from_json(quote.details), request.sender))
+    if "again" in asked:
+        order = get_object_or_404(Order.objects.for_user(request.user), uuid=asked["again"])
         refused = order if order.status == Status.REJECTED else None
         return Prefill(initial_from(order.details(), request.sender), refused=refused)
-    if "draft" in request.GET:
-        return _left_off(request)
-    if "receiver" in request.GET:
-        return _to_somebody_known(request)
+    if "draft" in asked:
+        return Prefill(get_object_or_404(drafting.of(request.user), uuid=asked["draft"]).values)
+    if "receiver" in asked:
+        receiver = get_object_or_404(Receiver.objects.for_user(request.user), uuid=asked["receiver"])
+        return Prefill(initial_of(receiver.party()), is_whole=False)
     return Prefill(is_whole=False)
 
 
-def draft_named(request: MemberRequest) -> Draft | None:
-    """Return the draft a form or an address carries with it, as long as it is there."""
+def carried(request: MemberRequest) -> Carried:
+    """Return what a form or an address carries with it, as long as it is there."""
     given = request.POST if request.method == "POST" else request.GET
-    return drafting.find(request.user, given.get("draft", ""))
+    return Carried(drafting.find(request.user, given.get("draft", "")), given.get("kept", "")[:36])
 
 
-def _left_off(request: MemberRequest) -> Prefill:
-    draft = drafting.find(request.user, request.GET["draft"])
-    if draft is None:
-        raise Http404
-    return Prefill(draft.values, draft)
-
-
-def _to_somebody_known(request: MemberRequest) -> Prefill:
-    receiver = get_object_or_404(
-        Receiver.objects.for_user(request.user), uuid=drafting.as_uuid(request.GET["receiver"])
-    )
-    return Prefill(initial_of(receiver.party()), is_whole=False)
+def empty_form(request: MemberRequest, **options: Any) -> ParcelForm:
+    """Return the form of this sender, whose pickup address is known; `options` are `data` or `initial`."""
+    sender = request.sender
+    return ParcelForm(sender=sender, address=sender.pickup_address(), sizes=offered(sender), **options)
 
 
 NO_PRICES = (
@@ -106,30 +114,10 @@ def prices(request: MemberRequest, details: ParcelDetails, *, fresh: bool = Fals
     return quote
 
 
-def save_draft(request: MemberRequest, form: ParcelForm) -> HttpResponse | None:
-    """Keep the form as it stands; a script is answered in JSON. None when there is no room, which is said."""
-    is_script = request.headers.get("X-Part") == "draft"
-    try:
-        draft = keep(request, form, draft_named(request))
-    except drafting.TooManyDrafts as error:
-        if is_script:
-            return JsonResponse({"said": str(error)}, status=409)
-        messages.warning(request, str(error))
-        return None
-    words = f"Saved {local_time(timezone.now(), request.sender)}"
-    if is_script:
-        return JsonResponse({"draft": str(draft.uuid), "said": words})
-    waits = "It waits with your drafts until you book or delete it."
-    if request.POST["save_draft"] == "tell":
-        awaiting_prices.begin(draft, by=request.user, now=timezone.now())
-        waits = "We'll e-mail you when the carrier gives prices again. Nothing is booked."
-    messages.success(request, f"{words}. {waits}")
-    return redirect(f"{reverse('new_parcel')}?draft={draft.uuid}")
-
-
-def keep(request: MemberRequest, form: ParcelForm, draft: Draft | None) -> Draft:
+def keep(request: MemberRequest, form: ParcelForm) -> Draft:
     """Return the posted form in its draft, or in a new one. Raises drafting.TooManyDrafts."""
     values = drafting.typed(request.POST.dict(), form.fields)
+    draft = carried(request).draft
     return drafting.save(request.sender, request.user, values, now=timezone.now(), draft=draft)
 
 

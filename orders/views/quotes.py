@@ -2,7 +2,6 @@
 
 import datetime as dt
 import uuid
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -13,9 +12,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from orders import booking, booking_rules, drafting, offers
 from orders.forms import BookForm, WeightForm
-from orders.models import Draft, Order, Quote
+from orders.models import Order, Quote
 from orders.parcel_details import ParcelDetails
-from orders.views.prefill import NO_PRICES, draft_named, prices
+from orders.views.prefill import NO_PRICES, carried, prices
 from orders.views.responses import refused, sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
@@ -30,6 +29,8 @@ FIELD_OF: dict[type[Exception], str] = {
 def quotes(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
     """Show the offers side by side; posting checks the same parcel's prices again."""
     found = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
+    if not found.details["receiver"]["name"]:
+        return redirect("checked_price", found.uuid)  # to nobody yet
     if request.method == "GET":
         return _quotes_page(request, found, BookForm())
     if request.sender.is_suspended:
@@ -42,23 +43,7 @@ def quotes(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
         found = prices(request, details, fresh=True)
     except NO_PRICES as error:
         messages.error(request, sentence(error, request.sender, to=details.receiver.country))
-    return redirect(address_of(found, draft_named(request), kept=kept_in(request)))
-
-
-def address_of(quote: Quote, draft: Draft | None = None, *, kept: str = "") -> str:
-    """Return the address of a quote's page, with the draft that goes once it is booked and the size that was `kept`."""
-    return reverse("quotes", args=[quote.uuid]) + _query(draft=draft.uuid if draft else "", kept=kept)
-
-
-def kept_in(request: MemberRequest) -> str:
-    """Return the size (its uuid) whose weight stays as declared, though its parcels were measured heavier."""
-    given = request.POST if request.method == "POST" else request.GET
-    return given.get("kept", "")[:36]
-
-
-def _query(**values: object) -> str:
-    query = urlencode({name: value for name, value in values.items() if value})
-    return f"?{query}" if query else ""
+    return redirect(carried(request).at(reverse("quotes", args=[found.uuid])))
 
 
 @audience(*BOOKERS)
@@ -107,12 +92,10 @@ def _is_a_surprise(request: MemberRequest, quote: Quote, token: uuid.UUID, now: 
 def _quotes_page(request: MemberRequest, quote: Quote, form: BookForm, *, is_question: bool = False) -> HttpResponse:
     """Show the offers; or with the question whether another parcel like the last is meant, at the service chosen."""
     page = offers.for_page(quote, now=timezone.now())
-    context = {"quote": quote, "form": form, "page": page, "draft": draft_named(request)}
+    with_it = carried(request)
+    context = {"quote": quote, "form": form, "page": page, "draft": with_it.draft, "kept": with_it.kept}
     context |= {"asks_about": form.cleaned_data if is_question else {}}
-    # The way back to the form, which remembers the draft and the size that was kept.
-    draft = draft_named(request)
-    query = _query(quote=quote.uuid, draft=draft.uuid if draft else "", kept=kept_in(request))
-    context |= {"kept": kept_in(request), "edit_url": reverse("new_parcel") + query}
+    context |= {"edit_url": with_it.at(reverse("new_parcel"), quote=quote.uuid)}
     return render(request, "orders/quotes.html", context, status=409 if is_question else 422 if form.errors else 200)
 
 

@@ -27,9 +27,9 @@ from shipping_portal.accounts.templatetags.words import PLACE, local_date, say
 from shipping_portal.carrier.messages import Party
 
 NAMES = {
-    "name": "Contact name",
+    "name": "Name",
     "company": "Company",
-    "email": "E-mail",
+    "email": "Email",
     "phone": "Phone",
     "line1": "Address",
     "line2": "Address line 2",

@@ -60,7 +60,7 @@ def audience(*roles: str) -> Callable[[Callable[..., HttpResponseBase]], Callabl
             if request.membership.role not in roles:
                 raise Http404
             if request.sender.needs_second_factor and not has_second_factor(request.user):
-                messages.info(request, "Your account asks everybody for a second factor. Set yours up first.")
+                messages.info(request, "Your account requires two-step verification. Set yours up first.")
                 return redirect("mfa_activate_totp")
             return view(request, *args, **kwargs)
 

@@ -36,9 +36,9 @@ class PortalAccountAdapter(DefaultAccountAdapter):
     """allauth's rules with ours laid over them."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
-        "email_password_mismatch": "That e-mail and password don't match. Check both, or set a new password.",
-        "too_many_login_attempts": "Too many tries. Wait 5 minutes, then log in; or set a new password now.",
-        "email_taken": "This e-mail is already in use.",
+        "email_password_mismatch": "That email and password don't match. Check both, or reset your password.",
+        "too_many_login_attempts": "Too many tries. Wait 5 minutes, then log in; or reset your password now.",
+        "email_taken": "This email is already in use.",
     }
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
@@ -53,7 +53,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
     def clean_email(self, email: str) -> str:
         """Refuse addresses that could not even receive our own mail (interface §2.1), or pass for another's."""
         if not email.isascii():  # a Cyrillic domain reads like a Latin one
-            plain = "Write the address in plain letters, such as name@example.com."
+            plain = "Enter the email in plain letters, like name@example.com."
             raise ValidationError(plain, code="letters")
         demo.refuse_reserved(email)
         verdict = sender_email.judge(email)

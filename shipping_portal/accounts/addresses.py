@@ -33,7 +33,7 @@ def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
     strange = next((c for c in line if not _is_printable(c)), "")
     if strange:
         plain = _plain(line)
-        instead = f"Write “{plain}”" if plain else "Write this in Latin letters"
+        instead = f"Write “{plain}”" if plain else "Use Latin letters"
         raise ValidationError(f"{instead}: “{strange}” cannot be printed.", code="letters")
     if line and not any(c.isalnum() for c in line):
         raise ValidationError("Use at least one letter or digit.", code="no_letters")

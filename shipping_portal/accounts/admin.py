@@ -31,7 +31,7 @@ class GroupsForm(ReasonForm):
         choices=[(name, name) for name in permissions.GROUPS],
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="None ticked: no operator any more.",
+        help_text="Clear all to remove operator access.",
     )
     field_order = ["groups", "reason"]
 
@@ -51,8 +51,8 @@ class UserAdmin(ActionsAdmin):
     admin_actions = (
         AdminAction(
             "turn-off",
-            "Turn off",
-            "This person can no longer log in, and is logged out everywhere.",
+            "Disable login",
+            "This person is logged out everywhere and can't log in.",
             partial(people.set_active, is_active=False),
             needs="people",
             applies=lambda user: user.is_active,
@@ -60,7 +60,7 @@ class UserAdmin(ActionsAdmin):
         ),
         AdminAction(
             "turn-on",
-            "Turn on",
+            "Enable login",
             "This person can log in again.",
             partial(people.set_active, is_active=True),
             needs="people",
@@ -70,7 +70,7 @@ class UserAdmin(ActionsAdmin):
         AdminAction(
             "log-out",
             "Log out everywhere",
-            "Every session of this person ends now. They may log in again with their password.",
+            "Ends all of this person's sessions. They can log in again with their password.",
             people.log_out,
             needs="people",
             applies=lambda user: user.is_active,
@@ -78,9 +78,9 @@ class UserAdmin(ActionsAdmin):
         ),
         AdminAction(
             "reset-second-factor",
-            "Reset second factor",
-            "The authenticator and its recovery codes are removed, and the person is told by e-mail. "
-            "Make sure who is asking: call back on a number you know.",
+            "Reset two-step verification",
+            "Removes the authenticator and recovery codes, and emails the person. First confirm who is asking: call "
+            "back on a number you know.",
             people.reset_second_factor,
             needs="people",
             applies=lambda user: user.has_second_factor,
@@ -89,8 +89,8 @@ class UserAdmin(ActionsAdmin):
         AdminAction(
             "groups",
             "Set groups",
-            "What this person may see and do at the desk. Who ships for a sender cannot work here as well. A new "
-            "operator is logged out, and sets a new password of at least 15 characters before the next log-in.",
+            "What this person can see and do at the desk. Someone who ships for a sender can't be an operator. A new "
+            "operator is logged out and must set a password of at least 15 characters before the next login.",
             people.set_groups,
             needs="operators",
             applies=lambda user: not people.why_no_groups(user),
@@ -104,7 +104,7 @@ class UserAdmin(ActionsAdmin):
         "is_staff",
         "is_active",
         choices(
-            "second factor",
+            "two-step verification",
             "second_factor",
             {"yes": ("Set up", _enrolled), "no": ("None", lambda now: ~_enrolled(now))},
         ),
@@ -138,7 +138,7 @@ class UserAdmin(ActionsAdmin):
     def in_groups(self, user: User) -> str:
         return ", ".join(group.name for group in user.groups.all()) or "–"
 
-    @admin.display(description="second factor", boolean=True)
+    @admin.display(description="two-step verification", boolean=True)
     def second_factor(self, user: Any) -> bool:
         return bool(user.has_second_factor)
 
@@ -146,7 +146,7 @@ class UserAdmin(ActionsAdmin):
 class LocalityUploadForm(forms.Form):
     """The file with a country's published suburbs and postcodes."""
 
-    file = forms.FileField(help_text="UTF-8 CSV with the columns country, suburb, state, postcode. At most 2 MB.")
+    file = forms.FileField(help_text="UTF-8 CSV, up to 2 MB, with columns country, suburb, state and postcode.")
 
     def clean_file(self) -> Any:
         if self.cleaned_data["file"].size > LARGEST_FILE:
@@ -169,7 +169,7 @@ class LocalityListAdmin(ActionsAdmin):
         AdminAction(
             "use-again",
             "Use this list",
-            "Suburbs and postcodes are checked against this list from now on, instead of the country's present one.",
+            "Suburbs and postcodes are checked against this list from now on. It replaces the country's current list.",
             locality_lists.use_again,
             needs="localities",
             applies=lambda chosen: not chosen.is_active,
@@ -221,7 +221,7 @@ class LocalityListAdmin(ActionsAdmin):
         for change in done:
             text = f"{change.country}: {change.rows} pairs, {change.added} added, {change.removed} removed."
             if change.off_list:
-                text += f" {change.off_list} addresses in senders' books are not on the list."
+                text += f" {change.off_list} addresses in senders' address books aren't on the list."
             messages.success(request, text)
         return redirect("admin:accounts_localitylist_changelist")
 
@@ -257,7 +257,7 @@ class AliasForm(ReasonForm, forms.ModelForm):
 def _as_listed(word: str) -> str:
     """Return it in capitals, as in the lists: aliases are compared with them word by word."""
     if len(word.split()) > 1:
-        raise forms.ValidationError("One word only, such as MT.")
+        raise forms.ValidationError("Enter one word, like MT.")
     return word.strip().upper()
 
 
@@ -275,7 +275,7 @@ class LocalityAliasAdmin(ActionsAdmin):
         AdminAction(
             "remove",
             "Remove",
-            "What senders type is no longer read this way.",
+            "This alias no longer applies to what senders type.",
             _remove,
             needs="localities",
             audit="alias removed",

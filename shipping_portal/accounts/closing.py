@@ -8,9 +8,7 @@ from django.db import transaction
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.jobs import erasing
 
-CLOSED = (
-    "It was closed at its owner's wish. Take your data with you: all of it is deleted in {days} days, but the bills."
-)
+CLOSED = "Its owner closed it. Take your data with you: all of it is deleted in {days} days, but the bills."
 
 
 class CannotClose(Exception):
@@ -33,5 +31,5 @@ def close(sender: Sender, *, by: User, reason: str = "", now: dt.datetime) -> No
         suspension_text=CLOSED.format(days=settings.CLOSED_ACCOUNT_DAYS),
     )  # fmt: skip
     if not closed:
-        raise CannotClose("This account is closed already.")
+        raise CannotClose("This account is already closed.")
     Audit.write("account closed", sender, by=by, sender=sender, reason=reason, at=now)

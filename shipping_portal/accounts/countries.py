@@ -30,6 +30,8 @@ WITHOUT_POSTCODES = {
     "ZW",
 }  # fmt: skip
 
+WITH_ARTICLE = {"AE", "BS", "CZ", "DO", "GB", "GM", "KM", "KY", "MH", "NL", "PH", "SB", "TC", "US", "VG", "VI"}
+
 
 @lru_cache(maxsize=1)
 def names() -> dict[str, str]:
@@ -49,6 +51,11 @@ def choices(first: Sequence[str], *, only: Collection[str] = ()) -> list[tuple[s
 def name(code: str) -> str:
     """Return the name of a country, or the code itself where there is none of it."""
     return names().get(code, code)
+
+
+def in_text(code: str) -> str:
+    """Return the name of a country as it stands in a sentence: the United States."""
+    return f"the {name(code)}" if code in WITH_ARTICLE else name(code)
 
 
 def code_of(text: str) -> str:

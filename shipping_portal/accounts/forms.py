@@ -20,15 +20,15 @@ from shipping_portal.accounts.models import Sender, User
 NEEDED = {
     "name": "Enter your name.",
     "business": "Enter the name of your business.",
-    "email": "Enter your e-mail address.",
-    "login": "Enter your e-mail address.",
+    "email": "Enter your email address.",
+    "login": "Enter your email address.",
     "password": "Enter your password.",
-    "oldpassword": "Enter the password you have now.",
+    "oldpassword": "Enter your current password.",
     "password1": "Choose a password of at least 12 characters.",
-    "password2": "Enter the new password once more.",
+    "password2": "Enter the new password again.",
     "code": "Enter the code that your app shows.",
     "country": "Choose the country you send from.",
-    "no_dangerous_goods": "The carrier takes no dangerous goods. Tick this to open an account.",
+    "no_dangerous_goods": "The carrier doesn't take dangerous goods. Tick this to open an account.",
 }
 DJANGOS = forms.Field.default_error_messages["required"]
 LONGEST_PASSWORD = 4096  # a longer one is refused before anything is computed from it
@@ -44,7 +44,7 @@ class Plain(forms.Form):
                 field.error_messages["required"] = NEEDED[name]
             field.widget.attrs.pop("placeholder", None)
             if isinstance(field, forms.EmailField):
-                field.error_messages["invalid"] = "Write the whole address, such as name@example.com."
+                field.error_messages["invalid"] = "Enter a full email address, like name@example.com."
             if isinstance(field.widget, forms.PasswordInput):
                 too_long = "Use at most %(limit_value)d characters; this has %(show_value)d."
                 field.validators.append(MaxLengthValidator(LONGEST_PASSWORD, too_long))
@@ -53,7 +53,7 @@ class Plain(forms.Form):
 class LogInForm(Plain, account_forms.LoginForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["login"].label = "E-mail"
+        self.fields["login"].label = "Email"
         self.fields["password"].help_text = ""
         self.fields["remember"].label = "Keep me logged in on this device (30 days)"
 
@@ -76,7 +76,7 @@ class SignUpForm(Plain, account_forms.SignupForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["email"].label = "Work e-mail"
+        self.fields["email"].label = "Work email"
         self.fields["email"].help_text = "The carrier and drivers write here. Use an inbox a person reads."
         self.fields["password1"].help_text = "At least 12 characters. A few unrelated words work well."
         self.fields["name"].widget.attrs["autocomplete"] = "name"

@@ -38,8 +38,8 @@ class Limit:
 
 
 AT_MIDNIGHT = "Bookings open again at midnight, on {tomorrow}."
-AS_IT_IS_BILLED = "Room comes back as the carrier's weekly bills are posted, or when a parcel is cancelled."
-ONCE_APPROVED = "We look at every new account, and e-mail you then."
+AS_IT_IS_BILLED = "Room comes back when the carrier's weekly bills are posted or a parcel is cancelled."
+ONCE_APPROVED = "We check every new account, and email you then."
 IF_URGENT = "Contact us and quote {number} if it can't wait."
 ASK_US = "Contact us and quote {number} if you need more."
 ASK_AN_OWNER = "An owner of the account can raise it under Settings."

@@ -17,7 +17,7 @@ from shipping_portal.jobs.models import UNDER_WAY
 from shipping_portal.jobs.registry import job
 
 LEASE = dt.timedelta(seconds=60)  # a mail server may take its time
-SENDING = "the process stopped while it sent the e-mail"
+SENDING = "the process stopped while it sent the email"
 LONGEST_WAIT = dt.timedelta(hours=6)
 MOST_LINES = 50
 SALT = "unsubscribe"
@@ -75,7 +75,7 @@ def _mail(user: User, rows: Sequence[Notification]) -> EmailMessage:
     if len(rows) > MOST_LINES:
         lines.append(f"- and {len(rows) - MOST_LINES} more")
     return EmailMessage(
-        subject=KINDS[rows[0].kind].subject if len(kinds) == 1 else "News of your parcels",
+        subject=KINDS[rows[0].kind].subject_of(len(rows)) if len(kinds) == 1 else "Your parcels",
         body=TEXT.format(lines="\n".join(lines), link=settings.SITE_URL + path, stop=stop),
         to=[user.email],
         headers={"List-Unsubscribe": f"<{stop}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"},

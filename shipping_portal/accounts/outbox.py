@@ -41,6 +41,10 @@ class NotificationKind:
     choices: tuple[When, ...]
     is_vital: bool = False
     roles: tuple[str, ...] = BOOKERS
+    subject_of_many: str = ""
+
+    def subject_of(self, count: int) -> str:
+        return self.subject_of_many.format(count) if count > 1 and self.subject_of_many else self.subject
 
 
 KINDS = {
@@ -48,17 +52,15 @@ KINDS = {
         "Your new account was approved", "Your account is approved", When.NOW, (When.NOW, When.OFF), is_vital=True
     ),
     "booking": NotificationKind(
-        "A booking failed, cost more than agreed, or is clear after we had to check",
-        "News of your bookings",
+        "A booking failed, cost more than agreed, or is settled after a check",
+        "A booking needs you",
         When.NOW,
         (When.NOW, When.OFF),
         is_vital=True,
+        subject_of_many="{} bookings need you",
     ),
     "prices": NotificationKind(
-        "The carrier gives prices again for a draft you asked about",
-        "There are prices again",
-        When.NOW,
-        (When.NOW, When.OFF),
+        "Prices are back for a draft you asked about", "Prices are back for your draft", When.NOW, (When.NOW, When.OFF)
     ),
     "import": NotificationKind(
         "An import finished after you had left its page", "Your import is finished", When.NOW, (When.NOW, When.OFF)
@@ -77,7 +79,7 @@ KINDS = {
         (When.NOW, When.OFF),
     ),
     "pickup": NotificationKind(
-        "The driver didn't come, or couldn't collect", "News of your pickup", When.NOW, (When.NOW, When.DAILY, When.OFF)
+        "The driver didn't come, or couldn't collect", "Your pickup", When.NOW, (When.NOW, When.DAILY, When.OFF)
     ),
     "delivery": NotificationKind(
         "A parcel has trouble on its way", "Trouble on the way", When.NOW, (When.NOW, When.DAILY, When.OFF)
@@ -91,14 +93,14 @@ KINDS = {
         roles=SEE_MONEY,
     ),
     "answer": NotificationKind(
-        "The operator answered your question about a charge",
+        "Support answered your question about a charge",
         "An answer about a charge",
         When.NOW,
         (When.NOW, When.OFF),
         roles=SEE_MONEY,
     ),
     "statement": NotificationKind(
-        "A week's statement is there", "Your weekly statement", When.WEEKLY, (When.WEEKLY, When.OFF), roles=SEE_MONEY
+        "A weekly statement is ready", "Your weekly statement", When.WEEKLY, (When.WEEKLY, When.OFF), roles=SEE_MONEY
     ),
 }
 

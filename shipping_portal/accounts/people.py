@@ -12,10 +12,10 @@ from shipping_portal.accounts import sessions
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit, User
 
-SECOND_FACTOR_MAIL = """An operator of Shipping Portal removed the second factor of your account.
+SECOND_FACTOR_MAIL = """An operator turned off two-step verification for your account.
 
-You can log in with your password and set up a new one in your settings.
-If you did not ask for this, reply to this message at once.
+You can log in with your password and set it up again in your settings.
+If you didn't ask for this, reply to this email now.
 """
 
 
@@ -30,7 +30,7 @@ def set_active(person: User, *, is_active: bool, by: User, reason: str, now: dt.
         raise ChangeRefused("You cannot turn off your own account.")
     with transaction.atomic():
         if not User.objects.filter(pk=person.pk, is_active=not is_active).update(is_active=is_active):
-            raise ChangeRefused("Somebody else was faster; nothing was changed.")
+            raise ChangeRefused("Someone else was faster; nothing was changed.")
         action = "account turned on" if is_active else "account turned off"
         Audit.write(action, person, by=by, reason=reason, at=now)
 
@@ -50,7 +50,7 @@ def reset_second_factor(person: User, *, by: User, reason: str, now: dt.datetime
         if not removed:
             raise ChangeRefused("There is no second factor to remove.")
         Audit.write("second factor reset", person, by=by, reason=reason, at=now)
-    send_mail("Your second factor was removed", SECOND_FACTOR_MAIL, None, [person.email])
+    send_mail("Two-step verification was turned off", SECOND_FACTOR_MAIL, None, [person.email])
 
 
 def set_groups(person: User, groups: list[str], *, by: User, reason: str, now: dt.datetime) -> None:

@@ -19,7 +19,7 @@ def clean_phone(text: str, country: str) -> str:
     number = _parse(typed, country)
     if number.country_code == 61 and phonenumbers.number_type(number) in CALL_CENTRE:
         raise ValidationError(
-            "The carrier takes no 13, 1300 or 1800 numbers. Use one that a person answers.", code="call_centre"
+            "The carrier doesn't take 13, 1300 or 1800 numbers. Use one a person answers.", code="call_centre"
         )
     at_home = phonenumbers.region_code_for_number(number) == country
     form = PhoneNumberFormat.NATIONAL if at_home else PhoneNumberFormat.INTERNATIONAL

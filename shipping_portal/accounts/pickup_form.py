@@ -34,11 +34,11 @@ NEEDED = {
     "suburb": "Enter the {suburb}.",
     "state": "Choose the {state}.",
     "postcode": "Enter the {postcode}.",
-    "email": "Choose the address that the carrier and drivers write to.",
+    "email": "Choose the address the carrier and drivers write to.",
 }
 OFF_THE_LIST = {
     "state": "Choose one of the {state}s on the list.",
-    "email": "Choose one of the addresses on the page; the carrier takes no other.",
+    "email": "Choose one of the addresses on the page; the carrier won't take another.",
 }
 
 
@@ -56,10 +56,10 @@ class PickupAddressForm(OnceOnly):
         label="Pickup instructions",
         required=False,
         max_length=200,
-        help_text="Such as “Parcels on the porch, dog inside”.",
+        help_text="For example, “Parcels on the porch, dog inside”.",
     )
     email = forms.ChoiceField(
-        label="Sender e-mail", widget=forms.RadioSelect, help_text="The carrier and drivers write to this address."
+        label="Sender email", widget=forms.RadioSelect, help_text="The carrier and drivers write to this address."
     )
     reads_mailbox = forms.BooleanField(label="A person reads this mailbox every business day", required=False)
 
@@ -200,7 +200,7 @@ def delete(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
         _lock(sender)
         heir = sender.pickup_addresses.exclude(pk=address.pk).order_by("-is_default", "pk").first()
         if heir is None:
-            raise LastPickupAddress("This is the only pickup address. Add another one first, or change this one.")
+            raise LastPickupAddress("This is the only pickup address. Add another first, or change this one.")
         Audit.write("pickup address deleted", address, by=by, sender=sender, at=at)
         sender.pickup_addresses.filter(pk=address.pk).delete()
         if not heir.is_default:

@@ -65,6 +65,22 @@ def remember(sender: Sender, party: Party, *, at: dt.datetime) -> None:
             _write_keys(receiver, party)
 
 
+def mend(sender: Sender, before: Party, after: Party) -> None:
+    """Write a corrected receiver over the wrong one, so that the address book has them once.
+
+    A row that more parcels went to was right for them, and one kept by hand is no other person: these stay.
+    """
+    wrong = sender.receivers.filter(fingerprint=fingerprint(before), uses__lte=1).first()
+    is_another = normalise(before.name) != normalise(after.name)
+    if wrong is None or fingerprint(before) == fingerprint(after) or (wrong.is_saved and is_another):
+        return
+    try:
+        store(wrong, after)
+    except AlreadyThere:
+        if not wrong.is_saved:
+            wrong.delete()
+
+
 def find(sender: Sender, text: str, *, limit: int = 8) -> list[Receiver]:
     """Return whom the first letters may mean: those kept by hand first, then by how often parcels went to them."""
     if len(normalise(text)) < FEWEST_LETTERS:

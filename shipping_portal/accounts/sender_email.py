@@ -38,10 +38,10 @@ ORDER_NUMBER = re.compile(
 )
 
 SENTENCES: dict[Kind, str] = {
-    "no_reply": "Nobody reads a no-reply address. The carrier and drivers write here: use an inbox a person reads.",
+    "no_reply": "No one reads a no-reply address. The carrier and drivers write here: use an inbox a person reads.",
     "relay": "This address hides the real one behind a relay. The carrier needs your own, working address.",
     "per_order": "This looks like an address made for one order. Use the one your business always reads.",
-    "support": "The carrier takes no general support address. Use the address of the person who ships.",
+    "support": "The carrier doesn't take a general support address. Use the address of the person who ships.",
     "partner": "This address belongs to the portal itself. Use the address of your own business.",
     "shared": "This looks like a shared mailbox. Drivers and the carrier write here. Use an inbox a person reads.",
 }

@@ -10,7 +10,7 @@ from shipping_portal.accounts.addresses import LineField
 from shipping_portal.accounts.countries import STATES, ZONES_OF_POSTCODES
 from shipping_portal.accounts.models import Sender, User
 
-CHOOSE = "Choose one of those on the page."
+CHOOSE = "Choose one from the page."
 
 
 class SettingsForm(forms.ModelForm):
@@ -31,7 +31,7 @@ class ProfileForm(SettingsForm):
     name = LineField(
         label="Your name",
         max_length=120,
-        help_text="Your team reads it beside what you did, such as “Printed by”.",
+        help_text="Your team sees it next to what you did, like “Printed by”.",
         error_messages={"required": "Enter your name."},
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
@@ -53,9 +53,9 @@ class KeyboardForm(SettingsForm):
     class Meta:
         model = User
         fields = ("has_shortcuts",)
-        labels: ClassVar[dict[str, str]] = {"has_shortcuts": "Single keys do something"}
+        labels: ClassVar[dict[str, str]] = {"has_shortcuts": "Use keyboard shortcuts"}
         help_texts: ClassVar[dict[str, str]] = {
-            "has_shortcuts": "Turn this off if you dictate, or if keys are pressed by accident."
+            "has_shortcuts": "Turn this off if you use dictation, or press keys by accident."
         }
 
 
@@ -63,7 +63,7 @@ class BusinessForm(SettingsForm):
     name = LineField(
         label="Business name",
         max_length=120,
-        help_text="Stands at the top of every page. What labels print is the company of the pickup address.",
+        help_text="Shown at the top of every page. Labels use the company in your pickup address.",
         error_messages={"required": "Enter the name of your business."},
         widget=forms.TextInput(attrs={"autocomplete": "organization"}),
     )
@@ -91,7 +91,7 @@ class OwnLimitsForm(SettingsForm):
             "own_money_a_day": "Most money a day",
         }
         help_texts: ClassVar[dict[str, str]] = {
-            "own_bookings_a_day": "Whoever of your team books them. Leave it empty for no limit of your own.",
+            "own_bookings_a_day": "For your whole team. Leave it empty for no limit of your own.",
             "own_money_a_day": "Leave it empty for no limit of your own.",
         }
 
@@ -107,10 +107,8 @@ class LabelsForm(SettingsForm):
     class Meta:
         model = Sender
         fields = ("label_size", "prints_at_once")
-        labels: ClassVar[dict[str, str]] = {"prints_at_once": "Open the print window by itself"}
-        help_texts: ClassVar[dict[str, str]] = {
-            "prints_at_once": "On the page for printing labels, as soon as a label is shown."
-        }
+        labels: ClassVar[dict[str, str]] = {"prints_at_once": "Open the print window automatically"}
+        help_texts: ClassVar[dict[str, str]] = {"prints_at_once": "When printing labels, as soon as a label is shown."}
         widgets: ClassVar[dict[str, Any]] = {"label_size": forms.RadioSelect}
 
 
@@ -118,10 +116,7 @@ class BookingForm(SettingsForm):
     class Meta:
         model = Sender
         fields = ("service_rule", "default_size")
-        labels: ClassVar[dict[str, str]] = {
-            "service_rule": "Service chosen for you",
-            "default_size": "Size a new parcel begins with",
-        }
+        labels: ClassVar[dict[str, str]] = {"service_rule": "Default service", "default_size": "Default size"}
         help_texts: ClassVar[dict[str, str]] = {"service_rule": "You can choose another one before each booking."}
         widgets: ClassVar[dict[str, Any]] = {"service_rule": forms.RadioSelect}
 

@@ -24,13 +24,13 @@ GOOD_FOR = dt.timedelta(hours=72)
 MOST_OPEN = 20
 LONGEST_NAME = 50  # in an e-mail that leaves in our name
 MOST_A_DAY = 50  # e-mails of one account, sent again or revoked ones included: nobody is flooded in our name
-ELSEWHERE = "You belong to another account already. Ask us if you want to change it."
-MAIL = """{inviter} invites you to {business} at Shipping Portal, as {role}.
+ELSEWHERE = "You already belong to another account. Ask us if you want to change it."
+MAIL = """{inviter} invites you to join {business} at {portal}, as {role}.
 
 To see the invitation, open this link within 72 hours:
 {link}
 
-If you don't know {business}, do nothing: nobody gets an account by ignoring this.
+If you don't know {business}, you can ignore this email.
 """
 
 
@@ -67,7 +67,7 @@ def revoke(invitation: Invitation, *, by: User, now: dt.datetime) -> None:
     with transaction.atomic():
         still = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None)
         if not still.update(revoked_at=now):
-            raise NotPossible("This invitation isn't open any more.")
+            raise NotPossible("This invitation is no longer open.")
         Audit.write("invitation revoked", invitation, by=by, sender=invitation.sender, at=now)
 
 
@@ -90,7 +90,7 @@ def accept(invitation: Invitation, user: User, *, now: dt.datetime) -> Membershi
         raise NotPossible(ELSEWHERE)
     with transaction.atomic():
         if not Invitation.objects.good(now).filter(pk=invitation.pk).update(accepted_at=now):
-            raise NotPossible("This invitation isn't open any more.")
+            raise NotPossible("This invitation is no longer open.")
         made = _new_member(invitation, user)
         Audit.write("invitation accepted", invitation, by=user, sender=made.sender, at=now)
     return made
@@ -147,7 +147,7 @@ def _keeping_an_owner(sender: Sender) -> Iterator[None]:
         Sender.objects.select_for_update().get(pk=sender.pk)  # two owners may leave at once
         yield
         if not sender.memberships.filter(role=Role.OWNER, user__is_active=True).exists():
-            raise NotPossible("An account needs an owner. Make somebody else an owner first.")
+            raise NotPossible("An account needs an owner. Make someone else an owner first.")
 
 
 def _send(invitation: Invitation, token: str) -> None:
@@ -159,6 +159,6 @@ def _send(invitation: Invitation, token: str) -> None:
     }
     subject = " ".join(f"{words['inviter']} invites you to {words['business']}".split())
     try:
-        send_mail(subject, MAIL.format(**words), None, [invitation.email])
+        send_mail(subject, MAIL.format(portal=settings.BRAND_NAME, **words), None, [invitation.email])
     except OSError as error:  # as every SMTP error is
-        raise NotPossible(f"The e-mail to {invitation.email} couldn't be sent. Try again.") from error
+        raise NotPossible(f"The email to {invitation.email} couldn't be sent. Try again.") from error

@@ -32,7 +32,7 @@ MAY = {
 
 
 class InviteForm(Plain):
-    email = forms.EmailField(label="E-mail", max_length=254, error_messages={"required": "Enter an e-mail address."})
+    email = forms.EmailField(label="Email", max_length=254, error_messages={"required": "Enter an email address."})
     role = forms.ChoiceField(
         choices=Role.choices,
         initial=Role.SHIPPER,
@@ -135,7 +135,7 @@ def second_factor_rule(request: MemberRequest) -> HttpResponse:
     needed = request.POST.get("needed") == "yes"
     team.require_second_factor(request.sender, needed=needed, by=request.user, now=timezone.now())
     messages.success(
-        request, "Everybody needs a second factor." if needed else "A second factor is everybody's own choice."
+        request, "Everyone now needs two-step verification." if needed else "Two-step verification is optional now."
     )
     return redirect("team")
 

@@ -18,6 +18,7 @@ HELP = {
 
 urlpatterns = [
     path("", front.home, name="home"),
+    path("favicon.ico", front.favicon, name="favicon"),
     path("brand/style.css", front.brand_style, name="brand_style"),
     path("brand/logo", front.brand_logo, name="brand_logo"),
     path("more/", front.more, name="more"),

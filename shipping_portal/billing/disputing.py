@@ -1,14 +1,16 @@
-"""“This looks wrong”: a sender's question about a line, and the operator's answer to it."""
+"""“This looks wrong”: a sender's question about lines, and the operator's answer to each."""
 
 import datetime as dt
+from collections.abc import Collection
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
 from django.db import IntegrityError, transaction
 
 from shipping_portal.accounts.models import User
-from shipping_portal.billing import correcting, notifications
-from shipping_portal.billing.models import Charge, Dispute
+from shipping_portal.billing import correcting, notifications, photos
+from shipping_portal.billing.models import Charge, Dispute, DisputePhoto
 
 
 class AlreadyOpen(Exception):
@@ -19,14 +21,36 @@ class AlreadyAnswered(Exception):
     """Another operator answered it."""
 
 
-def open_for(charge: Charge, *, by: User, text: str, now: dt.datetime) -> Dispute:
+@transaction.atomic
+def open_all(charges: Collection[Charge], *, by: User, text: str, photo: bytes, now: dt.datetime) -> int:
+    """Hand over several lines of one sender with the same words and photo; returns how many weren't there already."""
+    if not charges:
+        return 0
+    kept = photos.keep_photo(photo, by.membership.sender) if photo else None
+    made = 0
+    for charge in charges:
+        with suppress(AlreadyOpen):
+            open_for(charge, by=by, text=text, now=now, photo=kept)
+            made += 1
+    if kept and not made:
+        kept.delete()
+    return made
+
+
+def open_for(charge: Charge, *, by: User, text: str, now: dt.datetime, photo: DisputePhoto | None = None) -> Dispute:
     """Hand one line of the sender's to the operator. Raises AlreadyOpen, and ValueError for a line that is nobody's."""
     if charge.sender is None:
         raise ValueError(f"{charge} is nobody's")
     try:
         with transaction.atomic():
             return Dispute.objects.create(
-                charge=charge, sender=charge.sender, made_by=by, made_at=now, text=text, facts=facts(charge)
+                charge=charge,
+                sender=charge.sender,
+                made_by=by,
+                made_at=now,
+                text=text,
+                facts=facts(charge),
+                photo=photo,
             )
     except IntegrityError:
         raise AlreadyOpen from None

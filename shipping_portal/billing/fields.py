@@ -9,16 +9,16 @@ from shipping_portal.billing.models import BillingProfile
 from shipping_portal.jobs.registry import chore
 
 FIELDS = {
-    "type": "Type of the line",
+    "type": "Line type",
     "paid": "Paid or refunded",
-    "reason": "Reason of a refund",
-    "line_id": "The carrier's number of the line",
+    "reason": "Refund reason",
+    "line_id": "Carrier's line number",
     "reference": "Carrier reference",
     "customer_reference": "Customer reference",
     "price": "Amount",
     "currency": "Currency",
-    "order_date": "Date of the order",
-    "refund_date": "Date of the refund",
+    "order_date": "Order date",
+    "refund_date": "Refund date",
     "cover": "Extra Cover",
     "declared_kg": "Declared weight (kg)",
     "declared_m3": "Declared volume (m³)",

@@ -50,9 +50,9 @@ def why_unusable() -> str:
     """Say why nothing can be taken at all; "" if nothing is in the way, or no folder is set."""
     for folder, _ in _folders():
         if os.path.isdir(folder) and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-            return f"The portal may not read {folder} and move files in it."
+            return f"The portal can't read {folder} or move files in it."
     root = settings.REPORTS_FOLDER
-    return f"REPORTS_FOLDER is {root}, where no folder is." if root and not os.path.isdir(root) else ""
+    return f"REPORTS_FOLDER is {root}, which isn't a folder." if root and not os.path.isdir(root) else ""
 
 
 def stuck(now: dt.datetime) -> list[dt.datetime]:

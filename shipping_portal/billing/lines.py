@@ -11,10 +11,12 @@ from orders.receivers import shown
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import local_date, money, money_in
 from shipping_portal.billing import statements
-from shipping_portal.billing.line_reasons import declared_words, measured_words, reason, subtitle
+from shipping_portal.billing.line_reasons import counted, declared_words, measured_words, name, reason, subtitle
 from shipping_portal.billing.models import Charge, ChargeKind, Dispute, week_of
 
-ANSWERED = {Dispute.State.ACCEPTED: "The operator agreed", Dispute.State.DECLINED: "The operator answered"}
+ANSWERED = {Dispute.State.ACCEPTED: "Support agreed", Dispute.State.DECLINED: "Support answered"}
+BADGES = {**dict.fromkeys(statements.PRICES, ""), **dict.fromkeys(statements.ADJUSTMENTS, "on")}  # else ok
+TONES = {**dict.fromkeys(statements.PRICES, "f1"), **dict.fromkeys(statements.ADJUSTMENTS, "f2")}
 
 
 def rows(lines: Iterable[Charge], sender: Sender, role: str, *, names_currency: bool = False) -> list[dict[str, Any]]:
@@ -26,15 +28,18 @@ def _row(line: Charge, sender: Sender, role: str, *, names_currency: bool) -> di
     order = line.order
     return {
         "charge": line,
-        "kind": line.get_kind_display(),
+        "kind": name(line.kind),
         "subtitle": subtitle(line.kind),
+        "tone": BADGES.get(ChargeKind(line.kind), "ok"),
         "reason": reason(line, sender),
         "reference": line.reference,
         "parcel": reverse("parcel", args=[order.uuid]) if order else "",
         "name": shown(order, role).name if order else "",
         "day": local_date(line.day or line.week, sender),
         "booked": _booked(order, sender),
+        "booked_in": _booked_in(line, sender),
         "week": statements.week_name(line.week),
+        "week_words": statements.week_words(line.week, sender),
         "amount": (money_in if names_currency else money)(line.amount, line.currency),
         **dispute_state(line, sender),
     }
@@ -47,30 +52,51 @@ def _booked(order: Order | None, sender: Sender) -> str:
     return statements.week_name(week_of(order.booked_at.astimezone(sender.tzinfo).date()))
 
 
+def _booked_in(line: Charge, sender: Sender) -> str:
+    """Return the days of the week it was booked in; a price is dated by its booking anyhow."""
+    booked = statements.week_named(_booked(line.order, sender))
+    return statements.week_words(booked, sender) if booked and line.kind not in statements.PRICES else ""
+
+
 def dispute_state(line: Charge, sender: Sender) -> dict[str, Any]:
     """Return where “This looks wrong” stands: its words, the operator's answer, and whether it may be said (again)."""
     found = next(iter(line.disputes.all()), None)
     if found is None:
-        return {"disputed": "", "answer": "", "may_dispute": True}
+        return {"disputed": "", "answer": "", "may_dispute": True, "photo": None}
     if found.state == Dispute.State.OPEN:
-        words = f"With the operator since {local_date(found.made_at, sender)}."
-        return {"disputed": words, "answer": "", "may_dispute": False}
+        words = f"Being reviewed since {local_date(found.made_at, sender)}."
+        return {"disputed": words, "answer": "", "may_dispute": False, "photo": found.photo_id}
     return {
         "disputed": f"{ANSWERED[Dispute.State(found.state)]} on {local_date(found.answered_at, sender)}.",
         "answer": found.answer,
         "may_dispute": found.state == Dispute.State.DECLINED,
+        "photo": found.photo_id,
     }
 
 
 def groups(of: statements.Statement) -> list[dict[str, Any]]:
-    """Return what a statement is made of, in the interface's words (§2.5) with plain ones under them."""
-    return [{**row, "words": ChargeKind(row["kind"]).label, "subtitle": subtitle(row["kind"])} for row in of.groups]
+    """Return what a statement is made of, each kind as a bar: how many lines, their sum, and how wide it is."""
+    most = max((abs(row["amount"]) for row in of.groups), default=0) or 1
+    return [
+        {
+            **row,
+            "words": counted(row["kind"], row["count"]),
+            "subtitle": subtitle(row["kind"]),
+            "width": f"{100 * abs(row['amount']) / most:.1f}%",
+            "tone": TONES.get(ChargeKind(row["kind"]), "f3"),
+        }
+        for row in of.groups
+    ]
 
 
-def filters(of: statements.Statement) -> dict[str, str]:
-    """Return the kinds that are on this statement, by the value in its address."""
-    there = {row["kind"] for row in of.groups}
-    return {name: words for name, (words, kinds) in statements.FILTERS.items() if there.intersection(kinds)}
+def tabs(of: statements.Statement) -> list[tuple[str, str, int]]:
+    """Return value, words and count of each tab that holds a line."""
+    found = [
+        (value, words, sum(row["count"] for row in of.groups if row["kind"] in kinds))
+        for value, (words, kinds) in statements.TABS.items()
+    ]
+    disputed = (str(statements.DISPUTED), "Disputed", sum(row["disputed"] for row in of.groups))
+    return [tab for tab in (*found, disputed) if tab[2]]
 
 
 @dataclass(frozen=True)
@@ -102,7 +128,7 @@ def _of_order(name: str) -> Cell:
 CELLS: dict[str, Cell] = {
     "Week": lambda line, sender, role: statements.week_name(line.week),
     "Date": lambda line, sender, role: line.day,
-    "Kind": lambda line, sender, role: line.get_kind_display(),
+    "Kind": lambda line, sender, role: name(line.kind),
     "Reference": lambda line, sender, role: line.reference,
     "Your order number": _of_order("customer_reference"),
     "To": lambda line, sender, role: shown(line.order, role).name if line.order else "",

@@ -20,9 +20,9 @@ class ChargeKind(models.TextChoices):
 
     ORDER = "order", "Order cost"
     COVER = "cover", "Extra Cover"
-    UNDER_DECLARED = "under-declared", "Under-declared adjustment"
+    UNDER_DECLARED = "under-declared", "Size or weight adjustment"
     OVERSIZE = "oversize", "Oversize penalty adjustment"
-    UN_CANCELLATION = "un-cancellation", "Un-cancellation adjustment"
+    UN_CANCELLATION = "un-cancellation", "Used after cancelling"
     CANCEL_REFUND = "cancel-refund", "Cancellation refund in the same billing cycle"
     CANCEL_REFUND_LATER = "cancel-refund-later", "Cancellation refund after invoicing"
     DELAY_REFUND = "delay-refund", "Refund for delay"
@@ -59,9 +59,9 @@ class BillingProfile(models.Model):
             ("%d.%m.%Y", "30.11.2026"),
         ],
     )
-    refunds_positive = models.BooleanField("refund rows show a positive amount", default=True)
-    cover_inside = models.BooleanField("the price has the cover in it", default=True)
-    total_word = models.CharField("type of the rows that state the total", max_length=100, blank=True)
+    refunds_positive = models.BooleanField("refunds are positive amounts", default=True)
+    cover_inside = models.BooleanField("price includes Extra Cover", default=True)
+    total_word = models.CharField("type used for total rows", max_length=100, blank=True)
 
     def __str__(self) -> str:
         return f"report columns of {self.account}"
@@ -78,7 +78,7 @@ class ChargeWord(models.Model):
         (kind.value, kind.label) for kind in ChargeKind if kind not in (ChargeKind.UNKNOWN, ChargeKind.CREDIT)
     ] + [(ORDER_REFUND, "Refund of an order; which, the order says")]
 
-    word = models.CharField("carrier's word", max_length=300, unique=True)
+    word = models.CharField("carrier's term", max_length=300, unique=True)
     meaning = models.CharField("means", max_length=20, choices=MEANINGS, blank=True)
     first_seen_at = models.DateTimeField()
 
@@ -96,9 +96,9 @@ class BillingReport(Job):
     FENCE = ("state", "read")
 
     class State(models.TextChoices):
-        READING = "reading", "Being read"
+        READING = "reading", "Processing"
         CHECKED = "checked", "Checked, not posted"
-        DAMAGED = "damaged", "Damaged: can't be posted"
+        DAMAGED = "damaged", "Damaged"
         POSTED = "posted", "Posted"
         VOID = "void", "Void"
 
@@ -189,7 +189,7 @@ class Charge(models.Model):
     )
     kind = models.CharField(max_length=20, choices=ChargeKind.choices)
     term = models.ForeignKey(ChargeWord, on_delete=models.PROTECT, null=True, blank=True, related_name="lines")
-    word = models.CharField("carrier's words", max_length=300, blank=True)
+    word = models.CharField("carrier's term", max_length=300, blank=True)
     stated = models.DecimalField(max_digits=16, decimal_places=2)
     amount = models.DecimalField(max_digits=16, decimal_places=2)
     currency = models.CharField(max_length=3)
@@ -235,6 +235,25 @@ class Charge(models.Model):
         return self.kind in SIZE_CHARGES
 
 
+class DisputePhotoQuerySet(models.QuerySet["DisputePhoto"]):
+    def for_user(self, user: Any) -> Self:
+        return self.filter(theirs(user))
+
+
+class DisputePhoto(models.Model):
+    """What a sender sent along with a question about charges, byte for byte as it came: downloaded, never shown."""
+
+    sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, related_name="dispute_photos")
+    kind = models.CharField(max_length=4)  # of shipping_portal.billing.photos
+    sha256 = models.CharField(max_length=64)
+    content = models.BinaryField()
+
+    objects = DisputePhotoQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"photo-{self.pk}.{self.kind}"
+
+
 class DisputeQuerySet(models.QuerySet["Dispute"]):
     def for_user(self, user: Any) -> Self:
         return self.filter(theirs(user))
@@ -247,7 +266,7 @@ class Dispute(models.Model):
     """“This looks wrong”: one sender's question about one line. `facts` are declared, measured and quoted, as then."""
 
     class State(models.TextChoices):
-        OPEN = "open", "With the operator"
+        OPEN = "open", "Being reviewed"
         ACCEPTED = "accepted", "Accepted"
         DECLINED = "declined", "Declined"
 
@@ -257,6 +276,10 @@ class Dispute(models.Model):
     made_at = models.DateTimeField()
     text = models.TextField(max_length=2000)
     facts = models.JSONField(default=dict)
+    # Of all lines that were asked about at once.
+    photo = models.ForeignKey(
+        DisputePhoto, on_delete=models.SET_NULL, null=True, blank=True, db_index=False, related_name="disputes"
+    )
     state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
     answer = models.TextField("answer to the sender", max_length=2000, blank=True)
     answered_at = models.DateTimeField(null=True, blank=True)
@@ -274,6 +297,7 @@ class Dispute(models.Model):
         indexes = [
             models.Index(fields=["state", "made_at"], name="disputes_by_age"),
             models.Index(fields=["answered_at"], name="disputes_answered"),
+            models.Index(fields=["photo"], name="disputes_of_a_photo"),
         ]
 
     def __str__(self) -> str:

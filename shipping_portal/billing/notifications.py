@@ -23,8 +23,8 @@ from shipping_portal.billing.statements import SIZE, week_name, week_words
 POSTED_FOR = dt.timedelta(days=14)  # a line that finds its sender later than this is news no more
 LATE_REPORT = dt.timedelta(days=120)
 ADDED = "{amount} added to {reference}. {reason}"
-ANSWERED = "Your question about {what} is answered{money}. The answer stands at the charge."
-READY = "The statement for {week} is there: net {net}, {parcels}."
+ANSWERED = "We've answered your question about {what}{money}. The answer is next to the charge."
+READY = "Your statement for {week} is ready: {net} for {parcels}."
 
 
 def posted(report: BillingReport, now: dt.datetime) -> None:

@@ -40,13 +40,14 @@ def obstacles(report: BillingReport) -> list[str]:
     if report.state != State.CHECKED:
         return [f"It is {report.get_state_display().lower()}."]
     unknown = report.lines.filter(kind=ChargeKind.UNKNOWN).order_by("word").values_list("word", flat=True).distinct()
-    found = [f"What “{word}” means is not decided yet." for word in unknown[:20]]
+    found = [f"“{word}” isn't mapped yet." for word in unknown[:20]]
     for row in balances(report):
         if row.difference is None:
-            found.append(f"It states no total in {row.currency}. Give the one of the carrier's invoice.")
+            found.append(f"The file has no {row.currency} total. Set the one on the carrier's invoice.")
         elif row.difference:
             found.append(
-                f"Its {row.currency} lines come to {row.found}, and it says {row.stated}: {row.difference} apart."
+                f"{row.currency} lines add up to {row.found}, but the stated total is {row.stated}: off by "
+                f"{row.difference}."
             )
     return found
 

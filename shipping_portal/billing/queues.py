@@ -29,21 +29,21 @@ def _orders_of(rule: Callable[[dt.datetime], QuerySet[Order]]) -> Rule:
 
 REPORTS = {
     "damaged": Wait(
-        "Billing reports damaged",
+        "Damaged billing reports",
         Q(state=State.DAMAGED),
-        "Each problem has its line. Set the columns and read it again, or ask the carrier for the file.",
+        "Each problem shows its line. Set the columns and reprocess it, or ask the carrier for a new file.",
         "uploaded_at",
     ),
     "balance": Wait(
         "Billing reports out of balance",
         lambda now: out_of_balance() & Q(state=State.CHECKED),
-        "Its lines don't come to what the file says. Check the columns, or ask the carrier which is right.",
+        "The lines don't add up to the stated total. Check the columns, or ask the carrier which is right.",
         "uploaded_at",
     ),
     "posting": Wait(
         "Billing reports not posted",
         lambda now: ~out_of_balance() & Q(state=State.CHECKED),
-        "Senders see its charges once it is posted. Open it, read the totals and press Post.",
+        "Senders see charges once posted. Open it, check the totals and press Post.",
         "uploaded_at",
     ),
 }
@@ -51,7 +51,7 @@ WORDS = {
     "no": Wait(
         "Unmapped charge terms",
         Q(meaning=""),
-        "A report that has one can't be posted. Say what each one means.",
+        "A report can't be posted until every term is mapped. Map each one.",
         "first_seen_at",
     )
 }
@@ -59,42 +59,42 @@ CHARGES = {
     "nobody": Wait(
         "Unassigned charges",
         lambda now: Q(pk__in=Charge.objects.unmatched().posted().values("pk")),
-        "Compare with unconfirmed bookings; else open the line and press Assign.",
+        "Compare with unconfirmed bookings. If none matches, open the line and press Assign.",
         "report__uploaded_at",
         term=WEEK,
     )
 }
 ORDERS = {
     "charged-after-cancelling": Wait(
-        "Charged although cancelled",
+        "Charged after cancelling",
         _orders_of(reconciling.charged_after_cancelling),
-        "If its label was not used, ask the carrier to refund it; else tell the sender.",
+        "If the label wasn't used, ask the carrier for a refund. If it was, tell the sender.",
         term=WEEK,
     ),
     "not-refunded": Wait(
         "Cancelled, not refunded after two reports",
         _orders_of(reconciling.not_refunded),
-        "Ask the carrier for the refund by its reference, and when it was cancelled.",
+        "Ask the carrier for the refund. Quote the reference and the time it was cancelled.",
         term=WEEK,
     ),
     "charged-otherwise": Wait(
         "Charge differs from quote",
         _orders_of(reconciling.charged_otherwise),
-        "Compare its prices and its lines; ask the carrier why, credit the difference, or accept it.",
+        "Compare the price with the charges. Then ask the carrier why, credit the difference or accept it.",
         term=WEEK,
     ),
     "never-charged": Wait(
         "Booked, not charged after two reports",
         _orders_of(reconciling.never_charged),
-        "The carrier may charge it later, or under another reference: compare with unassigned charges.",
+        "The carrier may charge it later or under another reference. Compare with unassigned charges.",
         term=WEEK,
     ),
 }
 DISPUTES = {
     "open": Wait(
-        "Charges senders dispute",
+        "Disputed charges",
         Q(state=Dispute.State.OPEN),
-        "Compare declared, measured and quoted, then press Answer. The sender reads your answer.",
+        "Compare declared, measured and quoted, then press Answer. The sender sees your answer.",
         "made_at",
     )
 }

@@ -86,6 +86,31 @@ def histories(sender: Sender) -> dict[int, History]:
     return _histories(billed.annotate(turn=turn).filter(turn__lte=LAST))
 
 
+@dataclass(frozen=True)
+class Suggestion:
+    """Of `total` size charges `count` are about one saved size, whose parcels usually weigh `weight`."""
+
+    size: ParcelSize
+    count: int
+    total: int
+    weight: Decimal
+
+
+def suggestion(sender: Sender, lines: QuerySet[Charge]) -> Suggestion | None:
+    """Return the size that most of these size charges are about, if it is saved too light. At most four queries."""
+    charged = lines.filter(kind__in=SIZE_CHARGES, amount__gt=0).order_by()
+    counts = dict(charged.values_list("order__size").annotate(lines=Count("pk")))
+    key = max((size for size in counts if size), key=lambda size: (counts[size], size), default=None)
+    if key is None or counts[key] < FEWEST:
+        return None
+    size = sender.sizes.get(pk=key)
+    history = _histories(_billed(sender).filter(size=size).order_by("-pk")[:LAST]).get(key)
+    typical = history.typical if history else None
+    if typical is None or (weight := in_unit(typical, size.weight_units)) <= size.weight:
+        return None
+    return Suggestion(size, counts[key], sum(counts.values()), weight)
+
+
 def rates(sender: Sender, today: dt.date) -> dict[int, Rate]:
     """Return the rate of each size of a sender that was billed, by its key, in two queries."""
     year = Q(sender=sender, week__gte=today - YEAR, order__size__isnull=False, order__status=Status.BOOKED)

@@ -8,13 +8,35 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Case, Count, F, IntegerField, Max, Prefetch, Q, QuerySet, Sum, Value, When
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    IntegerField,
+    Max,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    Sum,
+    Value,
+    When,
+)
+from django.utils import timezone
 
 from orders import listing
 from orders.system_views import SenderScope
 from shipping_portal.accounts.models import Sender
-from shipping_portal.accounts.templatetags.words import local_date
-from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, BillingReport, Charge, ChargeKind, Dispute
+from shipping_portal.billing.models import (
+    REFUNDS,
+    SIZE_CHARGES,
+    BillingReport,
+    Charge,
+    ChargeKind,
+    ChargeQuerySet,
+    Dispute,
+)
 from shipping_portal.keyset import Keyset
 
 WEEKS = 13
@@ -27,15 +49,27 @@ COLUMNS = {
     "cover": ("Extra Cover", (ChargeKind.COVER,)),
     "size_charges": ("Size charges", (ChargeKind.UNDER_DECLARED,)),
     "penalties": ("Penalties", (ChargeKind.OVERSIZE,)),
-    "un_cancellations": ("Un-cancellations", (ChargeKind.UN_CANCELLATION,)),
+    "un_cancellations": ("Used after cancelling", (ChargeKind.UN_CANCELLATION,)),
     "refunds": ("Refunds", REFUNDS),
     "credit": ("Credit", (ChargeKind.CREDIT,)),
 }
 LINES = Keyset("place")  # of a statement: group after group, in each as the report has them
 SIZE = "size"  # both kinds of size charge: where the mail about them leads
-FILTERS: dict[str, tuple[str, tuple[str, ...]]] = {
-    SIZE: ("Size charges and penalties", SIZE_CHARGES),
-    **{str(kind.value): (str(kind.label), (kind,)) for kind in ChargeKind if kind != ChargeKind.UNKNOWN},
+# The tabs of a statement, and what its address may ask for besides: one kind, or what is with support.
+TABS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "": ("All", tuple(ChargeKind.values)),
+    "bookings": ("Bookings", PRICES),
+    SIZE: ("Size charges", SIZE_CHARGES),
+    ChargeKind.UN_CANCELLATION: ("Used after cancelling", (ChargeKind.UN_CANCELLATION,)),
+    "refunds": ("Refunds", REFUNDS),
+    ChargeKind.CREDIT: ("Credits", (ChargeKind.CREDIT,)),
+}
+DISPUTED = "disputed"
+REVIEWED = Exists(Dispute.objects.open().filter(charge=OuterRef("pk")))
+FILTERS: dict[str, tuple[str, ...]] = {
+    **{kind: (kind,) for kind in ChargeKind.values if kind != ChargeKind.UNKNOWN},
+    **{name: kinds for name, (_, kinds) in TABS.items() if name},
+    DISPUTED: tuple(ChargeKind.values),
 }
 PLACE = Case(
     *(When(kind=kind, then=Value(place)) for place, kind in enumerate(ChargeKind.values)),
@@ -76,7 +110,7 @@ def balances(sums: Iterable[tuple[str, str, Decimal]]) -> list[Balance]:
     ]
 
 
-def lines_of(user: Any, sender: Sender) -> QuerySet[Charge]:
+def lines_of(user: Any, sender: Sender) -> ChargeQuerySet:
     # Named once more, the sender lets PostgreSQL walk its own index instead of everybody's lines.
     return Charge.objects.for_user(user).filter(sender=sender)
 
@@ -132,7 +166,8 @@ class Statement:
 
     @cached_property
     def groups(self) -> list[dict[str, Any]]:
-        sums = self.whole.order_by().values("kind", "currency").annotate(count=Count("pk"), amount=Sum("amount"))
+        kinds = self.whole.order_by().values("kind", "currency")
+        sums = kinds.annotate(count=Count("pk"), amount=Sum("amount"), disputed=Count("pk", filter=REVIEWED))
         order = {kind: place for place, kind in enumerate(ChargeKind.values)}
         return sorted((dict(row) for row in sums), key=lambda row: (order[row["kind"]], row["currency"]))
 
@@ -140,11 +175,17 @@ class Statement:
     def balances(self) -> list[Balance]:
         return balances((row["kind"], row["currency"], row["amount"]) for row in self.groups)
 
+    @property
+    def has_size_charges(self) -> bool:
+        return any(row["kind"] in SIZE_CHARGES for row in self.groups)
+
     @cached_property
     def found(self) -> QuerySet[Charge]:
         lines = self.whole
         if self.kind in FILTERS:
-            lines = lines.filter(kind__in=FILTERS[self.kind][1])
+            lines = lines.filter(kind__in=FILTERS[self.kind])
+        if self.kind == DISPUTED:
+            lines = lines.filter(REVIEWED)
         for word in self.q.split():
             lines = lines.filter(Q(reference__icontains=word) | Q(order__customer_reference__icontains=word))
         return lines
@@ -158,6 +199,11 @@ class Statement:
     def in_order(self) -> QuerySet[Charge]:
         """Group after group, as the interface names them; in each as the report has them."""
         return explained(self.found.annotate(place=PLACE).order_by("place", "pk"))
+
+
+def net_before(user: Any, sender: Sender, week: dt.date) -> dict[str, Decimal]:
+    """Return what the week before came to, by currency."""
+    return lines_of(user, sender).filter(week=week - dt.timedelta(days=7)).net()
 
 
 def new_size_charges(lines: QuerySet[Charge], since: dt.datetime) -> dict[str, Any] | None:
@@ -195,5 +241,13 @@ def week_named(name: str) -> dt.date | None:
 
 
 def week_words(week: dt.date, sender: Sender) -> str:
-    """Return `Mon 16 Nov – Sun 22 Nov`."""
-    return f"{local_date(week, sender)} – {local_date(week + dt.timedelta(days=6), sender)}"
+    """Return `16–22 November`, in the United States `November 16–22`; the year when it is not this one."""
+    last = week + dt.timedelta(days=6)
+    if sender.country == "US":
+        end = f"{last.day}" if week.month == last.month else f"{last:%B} {last.day}"
+        words = f"{week:%B} {week.day}–{end}"
+    else:
+        begin = f"{week.day}" if week.month == last.month else f"{week.day} {week:%B}"
+        words = f"{begin}–{last.day} {last:%B}"
+    is_this_year = last.year == timezone.now().astimezone(sender.tzinfo).year
+    return words if is_this_year else f"{words}{',' if sender.country == 'US' else ''} {last.year}"

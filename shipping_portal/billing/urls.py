@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from shipping_portal.billing.views import billing, charge_is_wrong, statement, statement_csv
+from shipping_portal.billing.views import billing, charge_is_wrong, dispute_photo, statement, statement_csv
 
 urlpatterns = [
     path("billing/", billing, name="billing"),
     path("billing/<str:week>/", statement, name="statement"),
     path("billing/<str:week>/statement.csv", statement_csv, name="statement_csv"),
-    path("billing/charges/<int:charge>/wrong/", charge_is_wrong, name="charge_is_wrong"),
+    path("billing/charges/wrong/", charge_is_wrong, name="charge_is_wrong"),
+    path("billing/photos/<int:photo>/", dispute_photo, name="dispute_photo"),
 ]

@@ -1,20 +1,24 @@
 """Billing: the weeks, one week line by line or as a spreadsheet, and “This looks wrong”."""
 
 import datetime as dt
+from decimal import Decimal
 from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
 from orders.listing import clean_search
 from shipping_portal import sheets
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
-from shipping_portal.billing import disputing, line_reasons, lines, statements
-from shipping_portal.billing.models import Charge
-from shipping_portal.keyset import Page
+from shipping_portal.accounts.templatetags.words import money
+from shipping_portal.billing import disputing, line_reasons, lines, photos, size_guard, statements
+from shipping_portal.billing.forms import DisputeForm
+from shipping_portal.billing.models import Charge, DisputePhoto
+from shipping_portal.keyset import PAGE, Page, whole_number
 
 
 @audience(*SEE_MONEY)
@@ -24,9 +28,13 @@ def billing(request: MemberRequest) -> HttpResponse:
     mine = statements.lines_of(request.user, request.sender)
     found = statements.week_rows(mine, before=statements.week_named(request.GET.get("before", "")))
     today, until = _today(request), statements.final_until()
+    used = [name for name in statements.COLUMNS if any(row[name] for row in found.rows)]
     context = {
-        "rows": [_week(row, request, today=today, until=until) for row in found.rows],
-        "columns": {name: words for name, (words, _) in statements.COLUMNS.items()},
+        "rows": [
+            {**_week(row, request, today=today, until=until), "amounts": [row[name] for name in used]}
+            for row in found.rows
+        ],
+        "columns": [statements.COLUMNS[name][0] for name in used],
         "on": found.on,
         "is_paged": "before" in request.GET,
         "names_currency": len({row["currency"] for row in found.rows}) > 1,
@@ -45,7 +53,6 @@ def _week(row: dict[str, Any], request: MemberRequest, *, today: dt.date, until:
         "name": statements.week_name(week),
         "words": statements.week_words(week, request.sender),
         "is_final": statements.is_final(week, until, today),
-        "amounts": [(words, row[name]) for name, (words, _) in statements.COLUMNS.items()],
     }
 
 
@@ -69,30 +76,38 @@ def statement(request: MemberRequest, week: str) -> HttpResponse:
     """Show what was charged in one week and why; fifty lines a page, or with `all` as many as are read on paper."""
     monday, found = statement_of(request, week)
     is_whole = "all" in request.GET
-    before, after = request.GET.get("before", ""), request.GET.get("after", "")
+    back, after = request.GET.get("before", ""), request.GET.get("after", "")
     if is_whole:
         page = Page(list(found.in_order()[: statements.ON_PAPER]), None, None)
     else:
-        page = statements.LINES.page(found.in_order(), on=after, back=before)
+        page = statements.LINES.page(found.in_order(), on=after, back=back)
     balances, role = found.balances, request.membership.role
     names_currency = len(balances) > 1
+    before = statements.net_before(request.user, request.sender, monday)
     context = {
         "week": week,
         "words": statements.week_words(monday, request.sender),
         "is_final": statements.is_final(monday, statements.final_until(), _today(request)),
         "statement": found,
-        "balances": balances,
+        "totals": [(it, *_compared(it, before)) for it in balances],
         "groups": lines.groups(found),
         "names_currency": names_currency,
         "rows": lines.rows(page.rows, request.sender, role, names_currency=names_currency),
-        "filters": lines.filters(found),
+        "tabs": lines.tabs(found),
+        "suggestion": size_guard.suggestion(request.sender, found.whole) if found.has_size_charges else None,
         "page": page,
         "is_whole": is_whole,
         "count": sum(row["count"] for row in found.totals),
-        "kind_words": statements.FILTERS[found.kind][0] if found.kind else "",
         "most": statements.ON_PAPER,
     }
     return render(request, "billing/statement.html", context)
+
+
+def _compared(balance: statements.Balance, before: dict[str, Decimal]) -> tuple[str, str]:
+    """Return `$96.18 more` than the week before, and its tone; nothing where there is nothing to compare with."""
+    change = balance.net - before.get(balance.currency, balance.net)
+    more_or_less, tone = ("more", "warn") if change > 0 else ("less", "ok")
+    return (f"{money(abs(change), balance.currency)} {more_or_less}", tone) if change else ("", "")
 
 
 @audience(*SEE_MONEY)
@@ -104,53 +119,62 @@ def statement_csv(request: MemberRequest, week: str) -> StreamingHttpResponse:
     return sheets.stream(f"statement-{week}.csv", list(lines.CELLS), rows)
 
 
-LONGEST = 2000
+@audience(*SEE_MONEY)
+@require_http_methods(["GET", "POST"])
+def charge_is_wrong(request: MemberRequest) -> HttpResponse:
+    """Show the charges that `line` names and ask what is wrong; POST hands them over. A suspended sender may, too."""
+    if "line" not in request.GET:
+        return redirect("billing")
+    chosen = _chosen(request)
+    disputable = [line for line in chosen if lines.dispute_state(line, request.sender)["may_dispute"]]
+    form = DisputeForm(request.POST or None, request.FILES or None)
+    if request.method == "GET" or not disputable:
+        return _page(request, chosen, form, status=200 if request.method == "GET" else 409)
+    if not form.is_valid():
+        return _page(request, chosen, form, status=422)
+    text, photo = form.cleaned_data["text"], form.content
+    made = disputing.open_all(disputable, by=request.user, text=text, photo=photo, now=timezone.now())
+    if made:
+        messages.success(request, SENT if made == 1 else f"{made} charges: {SENT[0].lower()}{SENT[1:]}")
+    else:
+        messages.info(request, "It's being reviewed already.")
+    return redirect(_back(chosen))
+
+
+SENT = "Sent to support. You'll see the answer next to the charge."
+
+
+def _chosen(request: MemberRequest) -> list[Charge]:
+    """Return one's own charges that the address names; 404 for none, more than a page has, or another's."""
+    try:
+        keys = {whole_number(text) for text in request.GET.getlist("line")[: PAGE + 1]}
+    except ValueError:
+        raise Http404 from None
+    mine = statements.explained(statements.lines_of(request.user, request.sender))
+    found = list(mine.filter(pk__in=keys).order_by("pk"))
+    if not 0 < len(keys) == len(found) <= PAGE:
+        raise Http404
+    return found
+
+
+def _back(chosen: list[Charge]) -> str:
+    """Return where the charges are explained: of several that is the statement."""
+    one = len(chosen) == 1
+    return line_reasons.page_of(chosen[0]) if one else reverse("statement", args=[statements.week_name(chosen[0].week)])
+
+
+def _page(request: MemberRequest, chosen: list[Charge], form: DisputeForm, *, status: int) -> HttpResponse:
+    rows = lines.rows(chosen, request.sender, request.membership.role, names_currency=True)
+    for row in rows:
+        row["declared"] = line_reasons.declared_words(row["charge"], request.sender)
+        row["measured"] = line_reasons.measured_words(row["charge"], request.sender)
+    may_dispute = any(row["may_dispute"] for row in rows)
+    context = {"rows": rows, "form": form, "back": _back(chosen), "may_dispute": may_dispute}
+    return render(request, "billing/charge_is_wrong.html", context, status=status)
 
 
 @audience(*SEE_MONEY)
-@require_http_methods(["GET", "POST"])
-def charge_is_wrong(request: MemberRequest, charge: int) -> HttpResponse:
-    """Show the facts and ask what is wrong; POST hands it over. A suspended sender may, too."""
-    mine = statements.explained(statements.lines_of(request.user, request.sender))
-    found = get_object_or_404(mine, pk=charge)
-    may_dispute = lines.dispute_state(found, request.sender)["may_dispute"]
-    if request.method == "GET" or not may_dispute:
-        return _page(request, found, status=200 if request.method == "GET" else 409)
-    text = _clean(request.POST.get("text", ""))
-    if problem := _problem(text):
-        return _page(request, found, problem=problem, status=422)
-    try:
-        disputing.open_for(found, by=request.user, text=text, now=timezone.now())
-    except disputing.AlreadyOpen:
-        messages.info(request, "It is with the operator already.")
-    else:
-        messages.success(request, "Sent to the operator. The answer will stand at the charge.")
-    return redirect(line_reasons.page_of(found))
-
-
-def _clean(text: str) -> str:
-    return "".join(c for c in text if c.isprintable() or c == "\n").strip()
-
-
-def _problem(text: str) -> str:
-    if not text:
-        return "Say what looks wrong."
-    too_long = f"This has {len(text)} characters. Say it in {LONGEST} at most."
-    return too_long if len(text) > LONGEST else ""
-
-
-def _page(request: MemberRequest, charge: Charge, *, status: int, problem: str = "") -> HttpResponse:
-    [row] = lines.rows([charge], request.sender, request.membership.role, names_currency=True)
-    context = {
-        **row,
-        "row": row,
-        "order": charge.order,
-        "declared": line_reasons.declared_words(charge, request.sender),
-        "measured": line_reasons.measured_words(charge, request.sender),
-        "week": statements.week_name(charge.week),
-        "back": line_reasons.page_of(charge),
-        "problem": problem,
-        "longest": LONGEST,
-        "text": request.POST.get("text", ""),
-    }
-    return render(request, "billing/charge_is_wrong.html", context, status=status)
+@require_GET
+def dispute_photo(request: MemberRequest, photo: int) -> HttpResponse:
+    """Give out a photo that this account sent along with a question, to keep and not to show."""
+    return photos.download(get_object_or_404(DisputePhoto.objects.for_user(request.user), pk=photo))

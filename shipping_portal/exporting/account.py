@@ -19,7 +19,7 @@ from shipping_portal.importing import progress
 
 BATCH = 100  # rows in memory at once, and between two renewals of the lease
 
-README = """Everything of {name} ({number}), written {at}.
+README = """Everything in the account of {name} ({number}), written {at}.
 
 parcels.csv    what was booked or prepared, its price, and the checksums of its label files
 scans.csv      the carrier's scans, oldest first within a parcel; times in UTC and in {zone}

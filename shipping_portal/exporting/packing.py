@@ -69,12 +69,12 @@ def _pack(lease: Lease) -> None:
 
 
 def _news(export: Export, now: dt.datetime) -> outbox.Event:
-    what = f"The proof pack of {export.order}" if export.order else "Everything of your account"
+    what = f"The proof pack of {export.order}" if export.order else "The copy of your account"
     return outbox.Event(
         sender=export.sender,
         kind="export",
         dedupe_key=f"export:{export.pk}",
-        line=f"{what} is packed. It is kept for {KEPT.days} days.",
+        line=f"{what} is ready. We keep it for {KEPT.days} days.",
         path=reverse("export_progress", args=[export.uuid]),
         happened_at=now,
         batch_key=f"export:{export.pk}",

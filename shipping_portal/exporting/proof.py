@@ -6,6 +6,7 @@ import datetime as dt
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from orders.models import Label, Order
@@ -216,11 +217,14 @@ def _charges(found: Proof) -> Iterator[str]:
 
 
 def _measured(line: Row) -> Iterator[str]:
-    for unit in ("kg", "m³"):
-        declared, measured = line[f"Declared, {unit}"], line[f"Measured, {unit}"]
-        if measured is not None:
-            words = f"    Measured {plain(measured)} {unit}"
-            yield f"{words}; declared {plain(declared)} {unit}" if declared is not None else words
+    """Say volumes in litres, as statements do."""
+    for unit, shown, times in (("kg", "kg", 1), ("m³", "L", 1000)):
+        measured, declared = (line[f"{what}, {unit}"] for what in ("Measured", "Declared"))
+        if isinstance(measured, Decimal):
+            words = f"    Measured {plain(measured * times)} {shown}"
+            if isinstance(declared, Decimal):
+                words += f", declared {plain(declared * times)} {shown}"
+            yield words
 
 
 def _fact(name: str, value: str) -> str:

@@ -18,7 +18,7 @@ HELD = "Your import is paused while we look into something. Parcels already book
 class HoldForm(ReasonForm):
     """What the sender reads while their import is held, and why it is held."""
 
-    text = SafeText(label="What the sender reads", max_length=300)
+    text = SafeText(label="Message to the sender", max_length=300)
     field_order = ["text", "reason"]
 
 
@@ -30,7 +30,7 @@ class ImportAdmin(ActionsAdmin):
         AdminAction(
             "hold",
             "Pause this import",
-            "No further row is booked, and its sender cannot go on. What was handed over before goes on.",
+            "No more rows are booked, and its sender can't continue. Rows already handed over go ahead.",
             holding.hold,
             needs="imports",
             applies=lambda file: not file.hold,
@@ -41,7 +41,7 @@ class ImportAdmin(ActionsAdmin):
         AdminAction(
             "let-go",
             "Resume this import",
-            "Rows that wait are booked as their sender chose when Book was pressed.",
+            "Waiting rows are booked as their sender chose when they pressed Book.",
             holding.let_go,
             needs="imports",
             applies=lambda file: bool(file.hold) and file.restore_id is None,
@@ -49,9 +49,9 @@ class ImportAdmin(ActionsAdmin):
         ),
         AdminAction(
             "leave-out",
-            "Leave out the rows that wait",
-            "For an import held after a restore, when the carrier has its parcels. Its sender reads that they were "
-            "left out. What the carrier does not have is booked under Restores.",
+            "Skip waiting rows",
+            "For an import held after a restore, if the carrier already has its parcels. Its sender sees that the "
+            "rows were skipped. Book the ones the carrier doesn't have under Restores.",
             holding.leave_file_out,
             needs="restore",
             applies=lambda file: file.restore_id is not None,
@@ -60,7 +60,7 @@ class ImportAdmin(ActionsAdmin):
         AdminAction(
             "try-again",
             "Check failed rows again",
-            "Rows without an order are checked and priced again. Their sender books them or not.",
+            "Checks and prices rows without an order again. Their sender decides whether to book them.",
             holding.try_again,
             needs="imports",
             applies=lambda file: progress.counts(file).retryable > 0,
@@ -73,16 +73,16 @@ class ImportAdmin(ActionsAdmin):
     search_fields = ["sender__name", "file_name"]
     fields = [
         *("file_name", "sender", "made_by", "created_at", "how_far", "counts", "begun_at", "finished_at"),
-        *("hold", "encoding", "separators"),
+        *("hold", "read_as"),
     ]
-    readonly_fields = ["how_far", "counts", "separators"]
+    readonly_fields = ["how_far", "counts", "read_as"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Import]:
         return progress.with_counts(super().get_queryset(request))
 
     def notice(self, thing: Any) -> str:
         """Say that the import is held, and what its sender reads."""
-        return f"Paused by an operator; its sender reads: {thing.hold}" if thing.hold else ""
+        return f"Paused by an operator. Message to its sender: {thing.hold}" if thing.hold else ""
 
     @admin.display(description="state", ordering="state")
     def how_far(self, file: Import) -> str:
@@ -106,7 +106,7 @@ class ImportAdmin(ActionsAdmin):
         """Return how many of them its sender has to put right."""
         return int(file.to_fix)
 
-    @admin.display(description="rows by how they stand")
+    @admin.display(description="rows by status")
     def counts(self, file: Import) -> str:
         """Show the rows by what became of them."""
         found = progress.counts(file)
@@ -114,11 +114,11 @@ class ImportAdmin(ActionsAdmin):
             "to check": found.unchecked,
             "ready": found.bookable,
             "to fix": found.fix,
-            "left out": found.skipped,
+            "skipped": found.skipped,
             "waiting": found.waiting,
             "booked": found.booked,
             "unclear": found.unclear,
-            "waiting for the sender's yes": found.needs_yes,
+            "waiting for the sender's approval": found.needs_yes,
             "not booked": found.failed,
         }
         return f"{found.rows:,}: " + ", ".join(f"{count:,} {words}" for words, count in parts.items() if count)

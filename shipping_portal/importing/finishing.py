@@ -79,9 +79,9 @@ def _event(file: Import, counts: progress.Counts, now: dt.datetime) -> Event:
 def _summary(counts: progress.Counts) -> str:
     parts = {
         "booked": counts.booked,
-        "not booked": counts.failed,
+        "not": counts.failed,
         "being checked": counts.unclear,
-        "waiting for your yes": counts.needs_yes,
+        "waiting for your approval": counts.needs_yes,
     }
     return ", ".join(f"{count:,} {words}" for words, count in parts.items() if count or words == "booked")
 

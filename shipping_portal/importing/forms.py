@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from orders.forms import DayField
 from shipping_portal.accounts.models import PickupAddress, Sender
 from shipping_portal.accounts.places import normalise
-from shipping_portal.importing import columns, reading, units
+from shipping_portal.importing import columns, reading, shops, units
 from shipping_portal.importing.models import Import
 from shipping_portal.importing.reading import Sheet, UnreadableFile
 
@@ -28,17 +28,17 @@ class ImportUploadForm(forms.Form):
     """One of the two; `sheet` is the table in it once the form is good."""
 
     file = forms.FileField(
-        label="CSV or TSV file",
+        label="Excel, CSV or TSV file",
         required=False,
         help_text="Up to 2,000 rows and 2 MB. The first line names the columns.",
-        widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.txt,text/csv,text/tab-separated-values"}),
+        widget=forms.FileInput(attrs={"accept": ".xlsx,.xlsm,.csv,.tsv,.txt,text/csv,text/tab-separated-values"}),
         error_messages={"empty": "This file is empty.", "max_length": "Give the file a shorter name."},
     )
     pasted = forms.CharField(
-        label="Or paste from a spreadsheet",
+        label="Or paste rows from a spreadsheet",
         required=False,
         strip=False,
-        help_text="Copy the rows with the line that names the columns, and paste them here.",
+        help_text="Include the line that names the columns.",
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "class": "wide"}),
     )
 
@@ -116,7 +116,10 @@ class MatchForm(forms.Form):
             )  # fmt: skip
             if field.name not in (columns.LAST_NAME, *units.TABLES):
                 self.fields[f"all_{field.name}"] = forms.CharField(
-                    label=f"{field.label}, the same for all rows", max_length=255, required=False
+                    label=f"{field.label}, the same for all rows",
+                    max_length=255,
+                    required=False,
+                    widget=forms.TextInput(attrs={"placeholder": "For every row"}),
                 )
         for kind, table in units.TABLES.items():
             self.fields[kind] = forms.ChoiceField(
@@ -127,14 +130,16 @@ class MatchForm(forms.Form):
         self._offer_sizes(file.sender)
 
     def _offer_sizes(self, sender: Sender) -> None:
-        sizes = [(str(size.uuid), size.name) for size in sender.sizes.order_by("position", "pk")]
+        self.sizes = {str(size.uuid): size for size in sender.sizes.order_by("position", "pk")}
+        named = [(key, size.name) for key, size in self.sizes.items()]
         self.fields[columns.SIZE] = forms.ChoiceField(
-            label="Size for rows without measures", choices=[("", "None: the file has them"), *sizes], required=False
+            label="Size for rows without measures", choices=[("", "None: the file has them"), *named], required=False
         )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        of_size = {units.WEIGHT, "length", "width", "height"} if cleaned.get(columns.SIZE) else set()
+        size = self.sizes.get(cleaned.get(columns.SIZE, ""))
+        of_size = {*units.MEASURES, "description" if size.description else ""} if size else set()
         for field in self.wanted:
             given = cleaned.get(f"column_{field.name}") or cleaned.get(f"all_{field.name}")
             if field.is_needed and not given and field.name not in of_size:
@@ -186,10 +191,23 @@ def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
         kind: next(iter(units.of_columns(file.header, matched, kind).values()), own)
         for kind, own in units.of_account(file.sender.country).items()
     } | (known.constants if known else {})
-    if not known and "item_1_value" in matched and "item_1_quantity" not in matched:
-        constants["item_1_quantity"] = "1"  # shown, so that its sender sees what customs are told
+    if not known:
+        constants |= _suggested(file, matched)
     named = {f"all_{name}": text for name, text in constants.items()}
     return named | constants | {f"column_{name}": str(place) for name, place in matched.items()}
+
+
+def _suggested(file: Import, matched: dict[str, int]) -> dict[str, str]:
+    """Return what all rows have that their file doesn't say; it is shown before anything is booked."""
+    sizes, address, found = list(file.sender.sizes.all()[:2]), file.sender.pickup_address(), {}
+    size = file.sender.default_size or (sizes[0] if len(sizes) == 1 else None)
+    if "item_1_value" in matched and "item_1_quantity" not in matched:
+        found["item_1_quantity"] = "1"  # so that its sender sees what customs are told
+    if size and not matched.keys() >= units.MEASURES.keys():
+        found[columns.SIZE] = str(size.uuid)
+    if address and shops.of(file.header) and "receiver_email" not in matched:
+        found["receiver_email"] = address.email  # Etsy tells no buyer's: the carrier writes to the shop
+    return found
 
 
 class BookAllForm(forms.Form):
@@ -206,4 +224,4 @@ class BookAllForm(forms.Form):
     rows = forms.IntegerField(min_value=0, widget=forms.HiddenInput)  # as many as the page showed
     newest = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)  # priced up to this quote
     last = forms.CharField(max_length=100, required=False, widget=forms.HiddenInput)  # “same as last time”
-    confirmed = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)  # see outliers.Stop
+    doubts = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)  # see outliers.shown

@@ -17,7 +17,7 @@ LEFT_OUT = {"": ["The carrier has this parcel already, so the operator left the 
 
 
 class HoldRefused(Exception):
-    """Somebody else was faster; the text is for the operator."""
+    """Someone else was faster; the text is for the operator."""
 
 
 def hold(file: Import, *, text: str, by: User, reason: str, now: dt.datetime) -> None:

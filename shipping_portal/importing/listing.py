@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404
 from orders import choosing
 from orders.choosing import Ready
 from shipping_portal.accounts.access import MemberRequest
+from shipping_portal.importing import chosen_service
 from shipping_portal.importing.models import Import, ImportRow
 
 LISTED = 50
@@ -71,7 +72,9 @@ def _line(row: ImportRow, rule: str, last: str) -> ListedRow:
 def _offer(row: ImportRow, rule: str, last: str) -> dict[str, Any] | None:
     if row.quote and row.state in HANDED_OVER:
         return row.quote.offer(row.product_code)
-    return choosing.choose(row.quote.products, rule, last) if row.quote else None
+    return (
+        choosing.choose(chosen_service.choosable(row.quote.products, row.corrected), rule, last) if row.quote else None
+    )
 
 
 def import_of(request: MemberRequest, file: uuid.UUID) -> Import:

@@ -12,6 +12,8 @@ from orders.models.quotes import Quote
 from shipping_portal.accounts.models import theirs
 from shipping_portal.jobs.models import Job
 
+SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+
 
 class ImportQuerySet(models.QuerySet["Import"]):
     def for_user(self, user: Any) -> Self:
@@ -54,6 +56,7 @@ class Import(models.Model):
     )
     looked_at = models.DateTimeField(null=True, blank=True)  # somebody watches it being booked
     finished_at = models.DateTimeField(null=True, blank=True)
+    archived_at = models.DateTimeField(null=True, blank=True)  # put away by its sender: its rows to fix need nobody
 
     objects = ImportQuerySet.as_manager()
 
@@ -68,20 +71,18 @@ class Import(models.Model):
         return self.file_name
 
     @property
-    def separators(self) -> str:
-        """What stands between cells, in a word."""
-        return {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}[self.delimiter]
-
-    @property
-    def encoding_name(self) -> str:
-        """As a spreadsheet calls it."""
-        return {"utf-8-sig": "UTF-8", "cp1252": "Windows-1252"}.get(self.encoding, self.encoding.upper())
+    def read_as(self) -> str:
+        """What kind of file it was, in words: as a spreadsheet calls its encoding, and what stands between cells."""
+        if not self.delimiter:
+            return "an Excel workbook"
+        encoding = {"utf-8-sig": "UTF-8", "cp1252": "Windows-1252"}.get(self.encoding, self.encoding.upper())
+        return f"{encoding} with {SEPARATORS[self.delimiter]}"
 
 
 class ImportRow(Job):
     """One row of a file: a parcel, or with `joined_into` a further item of another row's parcel.
 
-    `cells` are never changed; `corrected` holds what was put right, by our field.
+    `cells` are never changed; `corrected` holds what was put right by our field, and what its sender decided.
 
     `problems` are messages by field, "" for the whole row. `token` is the form token of its one order: whoever books
     the row, and however often, makes the same order. What it is to be booked as is written down when Book is pressed.
@@ -100,6 +101,8 @@ class ImportRow(Job):
         OWED = "owed", "Waiting to be booked"
         BOOKED = "booked", "Handed over for booking"
         FAILED = "failed", "Not booked"
+
+    READY = (State.READY, State.WARNING)
 
     file = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="rows")
     number = models.PositiveIntegerField()

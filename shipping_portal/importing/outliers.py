@@ -1,8 +1,8 @@
 """Rows that look wrong: too light or too heavy for their size, or far dearer than others of the file or the account
 in the same currency.
 
-A wrong unit does that to a whole file, at many times its price. Such a file is booked after one more yes, which holds
-for the rows, services and prices it was given to and for no others.
+A wrong unit does that to a whole file, at many times its price. Such rows stay out of what is booked, and out of its
+sum, until their sender says that they are right: of the rows, services and prices that were shown, and of no others.
 """
 
 import hashlib
@@ -12,6 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median
+
+from django.db import transaction
+from django.db.models.fields.json import KT
 
 from orders.choosing import Choice
 from orders.models.statuses import Status
@@ -28,42 +31,70 @@ CHECK = "Check their weights and measures."
 DEAR = "More than {times} times the middle price of {what}, {middle}"
 
 
-class Unconfirmed(Exception):
-    """Rows look wrong and nobody has confirmed them; nothing is owed."""
+LOOKS_RIGHT = "looks_right"  # among a row's corrections: what its sender said is right
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """Rows that look wrong for one reason, in the file's order, and the question for their sender."""
+    """Rows that look wrong for one reason, in the file's order, and the question for their sender.
+
+    `units` are the choices of unit, such as ("size_unit", "mm"), by which the first would be a likely parcel.
+    """
 
     reason: str
     choices: list[Choice]
     question: str
+    units: list[tuple[str, str]]
+
+    @property
+    def token(self) -> str:
+        """Names what was shown: a yes to it is a yes to that."""
+        return hashlib.sha256(json.dumps([_key(choice) for choice in self.choices]).encode()).hexdigest()
 
 
-@dataclass(frozen=True)
-class Stop:
-    """Why a press of Book books nothing yet. `confirmation` names what was shown: a yes to it is a yes to that."""
-
-    doubts: list[Doubt]
-    confirmation: str
-
-
-def refuse_unless_confirmed(file: Import, choices: Sequence[Choice], confirmed: str) -> None:
-    """Raise Unconfirmed while rows look wrong and nobody has confirmed them."""
-    stop = look(file, choices)
-    if stop and stop.confirmation != confirmed:
-        raise Unconfirmed
-
-
-def look(file: Import, choices: Sequence[Choice]) -> Stop | None:
-    """Return what looks wrong with the rows about to be booked; None where nothing does. At most four queries."""
+def look(file: Import, choices: Sequence[Choice]) -> list[Doubt]:
+    """Return what looks wrong with the rows about to be booked. At most five queries."""
     limits, wrong = _limits(file, choices), defaultdict(list)
     for choice in choices:
         if reason := _reason(choice, limits):
             wrong[reason].append(choice)
-    doubts = [Doubt(reason, rows, _question(file, reason, rows[0])) for reason, rows in wrong.items()]
-    return Stop(doubts, _confirmation(choices, doubts)) if doubts else None
+    if not wrong:
+        return []
+    confirmed = dict(
+        file.rows.filter(corrected__has_key=LOOKS_RIGHT).values_list("pk", KT(f"corrected__{LOOKS_RIGHT}"))
+    )
+    doubted = {
+        reason: rows
+        for reason, some in wrong.items()
+        if (rows := [one for one in some if confirmed.get(one.row.pk) != _key(one)])
+    }
+    return [Doubt(reason, rows, *_question(file, reason, rows[0])) for reason, rows in doubted.items()]
+
+
+def sure(choices: Sequence[Choice], doubts: Sequence[Doubt]) -> list[Choice]:
+    """Return what is booked at a press: all but the rows that look wrong."""
+    doubted = {choice.row.pk for doubt in doubts for choice in doubt.choices}
+    return [choice for choice in choices if choice.row.pk not in doubted]
+
+
+def shown(doubts: Sequence[Doubt]) -> str:
+    """Name all of them: a press of Book counts only beside what looked wrong when the page was made."""
+    return hashlib.sha256("".join(doubt.token for doubt in doubts).encode()).hexdigest() if doubts else ""
+
+
+@transaction.atomic
+def say_right(file: Import, doubts: Sequence[Doubt], token: str) -> int:
+    """Take its sender's word for the rows of the doubt with this token; how many. 0 where they changed meanwhile."""
+    right = {choice.row.pk: _key(choice) for doubt in doubts if doubt.token == token for choice in doubt.choices}
+    rows = list(file.rows.select_for_update(of=("self",)).filter(state__in=ImportRow.READY))
+    mine = [row for row in rows if row.pk in right]
+    for row in mine:
+        row.corrected = {**row.corrected, LOOKS_RIGHT: right[row.pk]}
+    return ImportRow.objects.bulk_update(mine, ["corrected"], batch_size=500)
+
+
+def _key(choice: Choice) -> str:
+    return f"{choice.row.quote}:{choice.code}:{choice.price}"
 
 
 def _reason(choice: Choice, limits: Mapping[str, Mapping[str, Decimal]]) -> str:
@@ -101,21 +132,19 @@ def _by_currency(priced: Iterable[tuple[str, Decimal]]) -> defaultdict[str, list
     return found
 
 
-def _question(file: Import, reason: str, first: Choice) -> str:
-    """Ask for the units in which such rows would be likely parcels, going by the first of them."""
+def _question(file: Import, reason: str, first: Choice) -> tuple[str, list[tuple[str, str]]]:
+    """Ask for the units in which such rows would be likely, going by the first of them; and name those units."""
     if reason not in UNLIKELY.values():
-        return CHECK
+        return CHECK, []
     row, found, questions = file.rows.get(pk=first.row.pk), density(first.row.measures), []
+    choosable: list[tuple[str, str]] = []
     for name, words, power in ASKED:
         table = units.TABLES[units.MEASURES[name]]
         read = table.get(units.of_cell(name, row, file))
         likely = [unit for unit, size in table.items() if read and is_likely(found * (size / read) ** power)]
         named = ["inches" if unit == "in" else unit for unit in likely]
         questions += [f"the {words} in {' or '.join(named)}"] if named else []
-    return f"Are {', or '.join(questions)}?" if questions else CHECK
-
-
-def _confirmation(choices: Sequence[Choice], doubts: Sequence[Doubt]) -> str:
-    rows = sorted((choice.row.pk, choice.row.quote, choice.code, str(choice.price)) for choice in choices)
-    wrong = sorted(choice.row.pk for doubt in doubts for choice in doubt.choices)
-    return hashlib.sha256(json.dumps([rows, wrong]).encode()).hexdigest()
+        kind = units.MEASURES[name]
+        is_free = kind not in file.columns and not units.of_columns(file.header, file.columns, kind)
+        choosable += [(kind, unit) for unit in likely if is_free]
+    return (f"Are {', or '.join(questions)}?" if questions else CHECK), choosable

@@ -10,8 +10,9 @@ from django.db.models import Count, Q, QuerySet
 from django.db.models.fields.json import KT
 
 from orders.models.statuses import HELD, Status
+from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.places import normalise
-from shipping_portal.importing import items, shops, units
+from shipping_portal.importing import chosen_service, items, outliers, shops, units
 from shipping_portal.importing.columns import LAST_NAME, are_of_one_item, form_name, lines, plain_name, values
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import REASON
@@ -45,6 +46,7 @@ QUANTITY = "item_1_quantity"
 REFUSED = (Status.REJECTED, Status.NOT_BOOKED)
 NOTHING = Q(state__in=(State.FIX, State.FAILED)) | Q(state=State.BOOKED, order__status__in=REFUSED)
 
+NEGLECTED = dt.timedelta(days=14)
 LOOKS_EVERY = dt.timedelta(seconds=10)
 
 
@@ -110,7 +112,33 @@ def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
         all_rows=Count("rows", filter=~Q(rows__state=State.JOINED)),
         booked_rows=Count("rows", filter=handed & Q(rows__order__status__in=[*HELD, Status.CANCELLED])),
         to_fix=Count("rows", filter=Q(rows__state__in=(State.FIX, State.FAILED))),
+        unchecked=Count("rows", filter=Q(rows__state=State.NEW)),
+        ready_rows=Count("rows", filter=Q(rows__state__in=ImportRow.READY)),
+        waiting=Count("rows", filter=Q(rows__state=State.OWED)),
     )
+
+
+def status(file: Any) -> tuple[str, str]:
+    """Return how a file of with_counts stands, as a tone of the look and in words."""
+    checked = file.all_rows - file.unchecked
+    found = (
+        (file.archived_at, "", "Archived"),
+        (file.state == Import.State.MATCHING, "warn", "Columns to match"),
+        (file.paused_at and file.waiting, "warn", "Paused"),
+        (file.waiting, "on", f"Booking, {file.waiting:,} to go"),
+        (file.unchecked, "on", f"Checking, {checked:,} of {file.all_rows:,}"),
+        (file.to_fix, "bad", f"{file.to_fix:,} to fix"),
+        (file.ready_rows, "on", f"{file.ready_rows:,} ready to book"),
+        (file.booked_rows, "ok", "Booked"),
+    )
+    return next(((tone, words) for holds, tone, words in found if holds), ("", "Nothing to book"))
+
+
+def to_fix(sender: Sender, now: dt.datetime) -> int:
+    """Return how many rows wait for this sender: not of files that were archived, or that nobody came back to."""
+    since = now - NEGLECTED
+    files = Import.objects.filter(Q(created_at__gt=since) | Q(begun_at__gt=since), sender=sender, archived_at=None)
+    return ImportRow.objects.filter(file__in=files, state__in=(State.FIX, State.FAILED)).count()
 
 
 def price_increased(file: Import) -> QuerySet[ImportRow]:
@@ -194,11 +222,8 @@ def reason(row: ImportRow) -> str:
 
 
 def _cells_beyond(row: ImportRow, file: Import) -> list[str]:
-    return (
-        []
-        if row.corrected.keys() - {shops.STATUS}
-        else [cell for cell in row.cells[len(file.header) :] if cell.strip()]
-    )
+    put_right = row.corrected.keys() - {shops.STATUS, chosen_service.SERVICE, outliers.LOOKS_RIGHT}
+    return [] if put_right else [cell for cell in row.cells[len(file.header) :] if cell.strip()]
 
 
 def _own_cells(row: ImportRow, file: Import, width: int, right: dict[str, str]) -> list[str]:

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shipping_portal.accounts.places import normalise
+from shipping_portal.importing import workbooks
 from shipping_portal.sheets import STARTS_A_FORMULA
 
 MOST_ROWS = 2000
 MOST_COLUMNS = 200
-MOST_BYTES = 2 * 1024 * 1024
+MOST_BYTES = 2 * 1024 * 1024  # of a workbook too, packed
 LONGEST_CELL = 2000
 LONGEST_HEADER = 20_000
 DELIMITERS = (",", "\t", ";", "|")
@@ -21,8 +22,7 @@ REASON = "Reason"  # the last column of the failed rows, which come back
 TOO_LARGE = "This file is larger than 2 MB. Split it and import the parts one after the other."
 SAVE_AS = "In your spreadsheet choose Save as, then CSV, and upload that file."
 NO_TABLES = {
-    b"PK\x03\x04": f"This is a spreadsheet workbook or a ZIP, not a CSV file. {SAVE_AS}",
-    b"\xd0\xcf\x11\xe0": f"This is an old spreadsheet workbook, not a CSV file. {SAVE_AS}",
+    b"\xd0\xcf\x11\xe0": f"This is an old Excel workbook, or one with a password. {SAVE_AS}",
     b"%PDF": "This is a PDF. Export your orders as CSV, and upload that file.",
     b"\x89PNG": "This is a picture. Export your orders as CSV, and upload that file.",
     b"\xff\xd8\xff": "This is a picture. Export your orders as CSV, and upload that file.",
@@ -41,6 +41,7 @@ class UnreadableFile(Exception):
 class Sheet:
     """A table as typed. `rows` are those with anything in them, by the numbers that a spreadsheet gives them.
 
+    A workbook's `encoding` is xlsx; it has no `delimiter`.
     `dropped` are lines that a shop wrote below its orders, such as how many there are.
     """
 
@@ -69,11 +70,7 @@ def read(data: bytes) -> Sheet:
     """Return the table in these bytes. Raises UnreadableFile; nothing is guessed that cannot be told."""
     if len(data) > MOST_BYTES:
         raise UnreadableFile(TOO_LARGE)
-    text, encoding = _text(data)
-    if not text.strip():
-        raise UnreadableFile("This file is empty.")
-    delimiter, body = _delimiter(text)
-    lines = _lines(body, delimiter)
+    lines, encoding, delimiter = _table(data)
     _, names = next(lines, (0, []))
     if not names:
         raise UnreadableFile("This file is empty.")
@@ -83,6 +80,23 @@ def read(data: bytes) -> Sheet:
     dropped: list[str] = []
     rows = _rows(_without_what_is_below(lines, dropped))
     return Sheet(header, rows, encoding, delimiter, hashlib.sha256(data).hexdigest(), tuple(dropped))
+
+
+def _table(data: bytes) -> tuple[Iterator[tuple[int, list[str]]], str, str]:
+    """Return the lines of the table, its encoding and the sign between its cells."""
+    if data.startswith(workbooks.SIGNATURE):
+        return _of_workbook(data), "xlsx", ""
+    text, encoding = _text(data)
+    delimiter, body = _delimiter(text)
+    return _lines(body, delimiter), encoding, delimiter
+
+
+def _of_workbook(data: bytes) -> Iterator[tuple[int, list[str]]]:
+    try:
+        for number, cells in workbooks.lines(data, MOST_COLUMNS):
+            yield number, [_plain(cell) for cell in cells]
+    except workbooks.BadWorkbook as error:
+        raise UnreadableFile(str(error)) from error
 
 
 def _text(data: bytes) -> tuple[str, str]:

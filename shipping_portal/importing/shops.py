@@ -1,4 +1,4 @@
-"""What a shop's own export says of its orders: which of them it shipped, cancelled, refunded or was not paid for."""
+"""Shops by the header of their export, and what one says of its orders: shipped, cancelled, refunded or not paid."""
 
 from collections.abc import Iterator, Sequence
 
@@ -52,6 +52,27 @@ DAYS = {"cancelled at": CANCELLED, "canceled at": CANCELLED, "refunded at": REFU
 )
 NO_DAY = {"paid on date": UNPAID}
 KNOWN_COLUMNS = frozenset((*WORDS, *DAYS, *NO_DAY))
+
+# What only the export of this shop has among its columns, normalised.
+SHOPS = (
+    ("Shopify", {"financial status", "fulfillment status", "lineitem name", "shipping zip"}),
+    ("WooCommerce", {"order status", "address 1 2 shipping", "postcode shipping"}),
+    ("WooCommerce", {"billing first name", "shipping postcode", "order number"}),
+    ("eBay UK", {"sales record number", "post to postcode", "post to county"}),
+    ("eBay Australia", {"sales record number", "post to postcode"}),
+    ("eBay US", {"sales record number", "ship to zip"}),
+    ("Etsy", {"sale date", "ship zipcode", "order id"}),
+    ("Amazon", {"order id", "order item id", "ship postal code"}),
+    ("Square", {"order", "fulfillment type", "recipient postal code"}),
+    ("BigCommerce", {"order id", "shipping suburb", "shipping zip", "product details"}),
+    ("Starshipit", {"order number", "telephone", "building", "suburb", "postcode"}),
+)
+
+
+def of(header: Sequence[str]) -> str:
+    """Return the shop whose export has this header, or ""."""
+    names = set(map(normalise, header))
+    return next((shop for shop, its_own in SHOPS if its_own <= names), "")
 
 
 def why_left_out(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,8 +1,8 @@
 """Owing a file's bookings: each row as its sender saw it when Book was pressed, and no row more.
 
 What a row is to be booked as is written into it here, so a later press, or another person's parcel, changes nothing
-of it. Presses of one sender go one after the other: two files with one order number book it once. A file with rows
-that look wrong is owed after its sender said yes to them once more: see outliers.py.
+of it. Presses of one sender go one after the other: two files with one order number book it once. Rows that look
+wrong stay where they are until their sender says that they are right: see outliers.py.
 """
 
 import datetime as dt
@@ -16,11 +16,10 @@ from orders import choosing
 from orders.choosing import Choice, Ready
 from orders.parcel_details import measures_from
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.importing import checking, duplicates, outliers
+from shipping_portal.importing import checking, chosen_service, duplicates, outliers
 from shipping_portal.importing.models import Import, ImportRow
 
 State = ImportRow.State
-READY = (State.READY, State.WARNING)
 AT_ONCE = 500
 
 
@@ -30,10 +29,11 @@ class MoreIsReady(Exception):
 
 @dataclass(frozen=True)
 class Seen:
-    """What the page with the button showed: so many rows, priced up to this quote."""
+    """What the page with the button showed: so many rows, priced up to this quote, beside these doubts."""
 
     rows: int
     newest: int
+    doubts: str = ""  # outliers.shown
 
 
 @dataclass(frozen=True)
@@ -46,22 +46,22 @@ class Press:
     pickup_date: dt.date | None = None
     seen: Seen | None = None
     last: str = ""
-    confirmed: str = ""  # the rows that look wrong, as the sender saw them: see outliers.Stop
 
 
 def begin(file: Import, press: Press) -> int:
-    """Owe every ready row a booking; how many. Pressed twice, the second press finds none.
+    """Owe every ready row that looks right a booking; how many. Pressed twice, the second press finds none.
 
-    Raises MoreIsReady, and outliers.Unconfirmed where rows look wrong; nothing is owed then.
+    Raises MoreIsReady; nothing is owed then.
     """
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=file.sender_id)
-        found = ready(file, press.seen)
-        if press.seen and len(found) > press.seen.rows:
+        last = press.last or choosing.last_product(file.sender)
+        found = choosing.choices(ready(file, press.seen), press.rule, last)
+        doubts = outliers.look(file, found)
+        chosen = outliers.sure(found, doubts)
+        if press.seen and (len(chosen) > press.seen.rows or outliers.shown(doubts) != press.seen.doubts):
             raise MoreIsReady
-        chosen = choosing.choices(found, press.rule, press.last or choosing.last_product(file.sender))
-        outliers.refuse_unless_confirmed(file, chosen, press.confirmed)
-        duplicates.leave_out(file, READY)
+        duplicates.leave_out(file, ImportRow.READY)
         owed = sum(_owe(file, press, *group) for group in _by_offer(press, chosen))
         if owed:
             Import.objects.filter(pk=file.pk).update(
@@ -74,11 +74,14 @@ def begin(file: Import, press: Press) -> int:
 
 def ready(file: Import, seen: Seen | None = None) -> list[Ready]:
     """Return the rows that can be booked, in the file's order. A row checked since it was seen has a newer quote."""
-    rows = file.rows.filter(state__in=READY, quote__isnull=False)
+    rows = file.rows.filter(state__in=ImportRow.READY, quote__isnull=False)
     if seen:
         rows = rows.filter(quote__lte=seen.newest)
-    found = rows.values_list("pk", "quote", "quote__products", "quote__details__measures")
-    return [Ready(pk, quote, products, measures_from(plain)) for pk, quote, products, plain in found]
+    found = rows.values_list("pk", "quote", "quote__products", "quote__details__measures", "corrected")
+    return [
+        Ready(pk, quote, chosen_service.choosable(products, corrected), measures_from(plain))
+        for pk, quote, products, plain, corrected in found
+    ]
 
 
 def _by_offer(press: Press, chosen: list[Choice]) -> Iterator[tuple[str, dt.date | None, list[int]]]:
@@ -95,7 +98,7 @@ def _owe(file: Import, press: Press, code: str, day: dt.date | None, quotes: lis
     """Owe a row by its quote and its state: one that was taken back meanwhile stays where it is."""
     owed = 0
     for start in range(0, len(quotes), AT_ONCE):
-        rows = file.rows.filter(state__in=READY, quote__in=quotes[start : start + AT_ONCE])
+        rows = file.rows.filter(state__in=ImportRow.READY, quote__in=quotes[start : start + AT_ONCE])
         owed += rows.update(
             state=State.OWED, due_at=press.now, **ImportRow.AFRESH,
             product_code=code, pickup_date=day, booked_by=press.by,

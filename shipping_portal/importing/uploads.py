@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import transaction
 
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.importing import checking, columns, progress
+from shipping_portal.importing import checking, columns, forms, progress, shops
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import Sheet
 
@@ -18,7 +18,7 @@ class TooMany(Exception):
 
 
 def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime) -> Import:
-    """Keep the whole file or nothing of it. A header that was matched before goes straight to its check.
+    """Keep the whole file or nothing of it. A header that is known goes straight to its check.
 
     Raises TooMany.
     """
@@ -34,11 +34,21 @@ def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime)
         )  # fmt: skip
         rows = (ImportRow(file=file, number=number, cells=cells) for number, cells in sheet.rows.items())
         ImportRow.objects.bulk_create(rows, batch_size=AT_ONCE)
-    known = columns.remembered(sender, sheet.fingerprint)
-    if known:
-        checking.begin(file, known.columns, known.constants, now)
+    if matched := _matched(file):
+        checking.begin(file, *matched, now)
         file.refresh_from_db()
     return file
+
+
+def _matched(file: Import) -> tuple[dict[str, int], dict[str, str]] | None:
+    """Return columns and constants that need nobody: matched before, or of a shop whose export has all there is."""
+    if known := columns.remembered(file.sender, file.fingerprint):
+        return known.columns, known.constants
+    address = file.sender.pickup_address()
+    if address is None or not shops.of(file.header):
+        return None
+    form = forms.MatchForm(forms.guesses(file, columns.fields(file.sender, address)), file=file, address=address)
+    return (form.columns, form.constants) if form.is_valid() else None
 
 
 def taken_before(sheet: Sheet, sender: Sender) -> Import | None:

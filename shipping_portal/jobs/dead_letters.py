@@ -24,10 +24,10 @@ def try_again(letter: DeadLetter, *, now: dt.datetime) -> None:
     model = model_of(letter)
     mine, _ = DeadLetter.objects.filter(pk=letter.pk).delete()
     if not mine or model is None:
-        raise NoLongerParked("It is not parked any more.")
+        raise NoLongerParked("This job is no longer parked.")
     parked = model._default_manager.filter(pk=letter.row, parked_at__isnull=False)
     if not parked.update(due_at=now, **Job.AFRESH):
-        raise NoLongerParked("It is not parked any more.")
+        raise NoLongerParked("This job is no longer parked.")
 
 
 @chore("dead letters", every=60)

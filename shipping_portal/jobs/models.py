@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-UNDER_WAY = "the process stopped before the try had ended"
+UNDER_WAY = "the process stopped before the try ended"
 PARK_AFTER = 5
 REST = dt.timedelta(seconds=60 * settings.TIME_SCALE)  # after a try that raised
 MOST_TRIES = 30_000  # the column is a small integer

@@ -7,16 +7,27 @@ from decimal import Decimal
 
 from shipping_portal.accounts.countries import STATES, state_code
 from shipping_portal.accounts.models import Sender
-from shipping_portal.reports.figures import FEWEST, TOO_FEW, Cell, Chart, ChartLine, Mark, Section, some
+from shipping_portal.accounts.templatetags.words import plain
+from shipping_portal.reports.figures import (
+    FEWEST,
+    NOTHING_BEFORE,
+    TOO_FEW,
+    Cell,
+    Chart,
+    ChartLine,
+    Mark,
+    Section,
+    parcels_in_words,
+)
 from shipping_portal.reports.shipments import Delivered
 from shipping_portal.reports.spans import Span
 from tracking.timeline import COUNTRIES
 
 DAY = 24 * 60 * 60
-LOW, MIDDLE, HIGH = "10 %, days", "Median, days", "90 %, days"
-RULE = (
-    "From the first scan that shows the parcel moving to its delivery, in days of 24 hours. The dot is the median: "
-    "half took no longer. The bar holds the middle: 10 % were faster, 10 % slower. "
+NAME = "Delivery time"
+LOW, MIDDLE, HIGH = "Fast 10%, days", "Typical, days", "Slow 10%, days"
+NOTE = (
+    "Days from the first scan on the way to delivery. Dot: typical. The bar covers the middle 80%. "
     f"Places with fewer than {FEWEST} parcels show no figures."
 )
 
@@ -45,12 +56,14 @@ def section(delivered: list[Delivered], sender: Sender, span: Span) -> Section:
     spreads = {place: Spread.of(days) for place, days in now.items() if len(days) >= FEWEST}
     most = max((spread.high for spread in spreads.values()), default=Decimal(0)) or Decimal(1)
     rows = [_row(place, now.get(place, []), before.get(place, [])) for place in places]
-    lines = [_line(place, len(now[place]), spreads.get(place), most, sender) for place in places if place in now]
-    charts = [Chart(lines, scale=("0", f"{most} days"))] if lines else []
-    heads = ["To", "Parcels", LOW, MIDDLE, HIGH, "Parcels before", "Median before, days"]
+    lines = [_line(place, len(now[place]), spreads.get(place), most) for place in places if place in now]
+    charts = [Chart(lines, is_spread=True)] if lines else []
+    heads = ["To", "Parcels", LOW, MIDDLE, HIGH, "Parcels before", "Typical before, days"]
     nothing = "No delivery in these weeks. A parcel counts here once its scans show it moving, then delivered."
-    headlines = [_headline(now, before, sender, span)] if rows else []
-    return Section("delivery", "Delivery time by destination", RULE, nothing, headlines, heads, rows, charts)
+    these, last = ([day for days in spell.values() for day in days] for spell in (now, before))
+    title = f"Half arrive within {_days(Spread.of(these).middle)}" if len(these) >= FEWEST else NAME
+    remarks = [_remark(these, last, span)] if rows else []
+    return Section("delivery", NAME, title, remarks, NOTE, nothing, heads, rows, charts)
 
 
 def _by_place(delivered: list[Delivered], sender: Sender, span: Span) -> dict[str, list[float]]:
@@ -80,27 +93,27 @@ def _row(place: str, now: list[float], before: list[float]) -> list[Cell]:
     return [Cell.of(place), Cell.of(len(now)), *figures, Cell.of(len(before)), last]
 
 
-def _line(place: str, count: int, spread: Spread | None, most: Decimal, sender: Sender) -> ChartLine:
-    counted = some(count, sender)
+def _line(place: str, count: int, spread: Spread | None, most: Decimal) -> ChartLine:
     if spread is None:
         return ChartLine(place, f"{TOO_FEW} ({count})")
     low, middle, high = (float(100 * value / most) for value in (spread.low, spread.middle, spread.high))
     marks = [
-        Mark("range", low, high - low, "", ""),
-        Mark("cap", low, 0, LOW, spread.low),
-        Mark("cap", high, 0, HIGH, spread.high),
-        Mark("dot", middle, 0, MIDDLE, spread.middle),
+        Mark(low, middle - low, LOW, spread.low, "f1 soft"),
+        Mark(middle, high - middle, HIGH, spread.high, "f1 soft"),
+        Mark(middle, 0, MIDDLE, spread.middle),
     ]
-    return ChartLine(place, f"{spread.middle} days, {spread.low} to {spread.high} · {counted}", marks)
+    return ChartLine(place, f"{spread.middle} day{'' if spread.middle == 1 else 's'}", marks)
 
 
-def _headline(now: dict[str, list[float]], before: dict[str, list[float]], sender: Sender, span: Span) -> str:
-    these, last = ([day for days in spell.values() for day in days] for spell in (now, before))
-    if not these:
-        return f"No delivery in these {span.weeks} weeks."
+def _days(value: Decimal) -> str:
+    return "a day" if value <= 1 else f"{plain(value)} days"
+
+
+def _remark(these: list[float], last: list[float], span: Span) -> str:
     if len(these) < FEWEST:
-        return f"{some(len(these), sender)} delivered in {span.weeks} weeks: too few to say how long it takes."
-    headline = f"Half of {some(len(these), sender)} took {Spread.of(these).middle} days or less."
+        few = f"{parcels_in_words(len(these))} delivered in {span.weeks} weeks: too few to say how long it takes."
+        return few if these else f"No delivery in these {span.weeks} weeks."
+    delivered_in_all = f"{parcels_in_words(len(these))} delivered."
     if len(last) < FEWEST:
-        return f"{headline} In the {span.weeks} weeks before there were too few to compare."
-    return f"{headline} In the {span.weeks} weeks before it was {Spread.of(last).middle}."
+        return f"{delivered_in_all} {NOTHING_BEFORE}"
+    return f"{delivered_in_all} In the {span.weeks} weeks before, half took {_days(Spread.of(last).middle)} or less."

@@ -9,8 +9,7 @@ from shipping_portal.accounts.templatetags.words import money, say
 
 FEWEST = 5  # of fewer parcels no share and no median is shown: one odd parcel would be a fifth of it and more
 TOO_FEW = "Not enough parcels"
-# Where the shapes of a picture stand: from the top, and how high.
-SHAPES = {"bar": (2, 18), "before": (22, 6), "range": (8, 6), "cap": (2, 18), "dot": (11, 7)}
+NOTHING_BEFORE = "No earlier data to compare."
 NOW, BEFORE = "These weeks", "Weeks before"
 
 
@@ -36,30 +35,24 @@ class Cell:
 
 @dataclass(frozen=True)
 class Mark:
-    """A shape of a chart from `left` on, both in percent of its width. It shows the table's cell under `column`."""
+    """A shape of a chart from `start` on, both in percent: of its width, in a plot of its height.
 
-    shape: str
-    left: float
-    width: float
+    It shows the table's cell under `column`. Without a length it is a dot.
+    """
+
+    start: float
+    length: float
     column: str
     value: Any
-    pattern: int = 1
+    tone: str = "f1"
 
     @property
-    def x(self) -> str:
-        return f"{self.left:.2f}%"
+    def at(self) -> str:
+        return f"{self.start:.2f}%"
 
     @property
-    def wide(self) -> str:
-        return f"{self.width:.2f}%"
-
-    @property
-    def top(self) -> int:
-        return SHAPES[self.shape][0]
-
-    @property
-    def high(self) -> int:
-        return SHAPES[self.shape][1]
+    def long(self) -> str:
+        return f"{self.length:.2f}%"
 
 
 @dataclass(frozen=True)
@@ -70,42 +63,61 @@ class ChartLine:
     shown: str
     marks: list[Mark] = field(default_factory=list)
 
-    @property
-    def is_drawn(self) -> bool:
-        """Is there anything to see? A bar of nothing is only its figure."""
-        return any(mark.width or mark.shape in {"cap", "dot"} for mark in self.marks)
-
 
 @dataclass(frozen=True)
 class Key:
-    """What a pattern stands for, with its sum over all rows."""
+    """What a colour stands for, with its sum over all rows."""
 
-    pattern: int
+    tone: str
     name: str
     sum: Cell
 
 
 @dataclass(frozen=True)
+class PlotBar:
+    """One upright bar: places in percent, the words under and above it, and which of them a phone has room for."""
+
+    line: ChartLine
+    label: str
+    figure: str
+    x: str
+    width: str
+    middle: str
+    above: str
+    is_named: bool
+    has_figure: bool
+
+
+@dataclass(frozen=True)
 class Chart:
-    """A chart. `group` tells two of one section apart; `zero` is where zero lies, in percent, if not at the left."""
+    """Rows of bars; or, with `bars`, a plot of upright ones. `group` tells two of one section apart."""
 
     lines: list[ChartLine]
     group: str = ""
     keys: list[Key] = field(default_factory=list)
+    bars: list[PlotBar] = field(default_factory=list)
     zero: str = ""
-    scale: tuple[str, ...] = ()
-    has_before: bool = False
+    is_spread: bool = False
+
+    @property
+    def described(self) -> str:
+        """The whole of it, for who doesn't see it."""
+        return ". ".join(f"{line.name}: {line.shown}" for line in self.lines)
 
 
 @dataclass(frozen=True)
 class Section:
-    """`headlines` say the whole of it; `rule` says how it is counted. Without rows there is only `nothing` to say."""
+    """`title` is the finding, `name` what was looked at, `note` how it is counted.
+
+    Without rows there is only `nothing` to say.
+    """
 
     slug: str
+    name: str
     title: str
-    rule: str
+    remarks: list[str]
+    note: str
     nothing: str
-    headlines: list[str]
     heads: list[str]
     rows: list[list[Cell]]
     charts: list[Chart]
@@ -117,7 +129,8 @@ class Section:
         def worded(text: str) -> str:
             return text.replace("parcel", word).replace("Parcel", word.capitalize())
 
-        return replace(self, rule=worded(self.rule), nothing=worded(self.nothing))
+        remarks = [worded(remark) for remark in self.remarks]
+        return replace(self, remarks=remarks, note=worded(self.note), nothing=worded(self.nothing))
 
     @property
     def columns(self) -> list[tuple[str, bool]]:
@@ -125,20 +138,26 @@ class Section:
         return [(head, any(row[place].is_number for row in self.rows)) for place, head in enumerate(self.heads)]
 
     @property
-    def labelled(self) -> list[list[tuple[str, bool, Cell]]]:
-        """The rows, each cell with its column: the head stands beside it on a phone."""
-        return [[(*column, cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]
+    def labelled(self) -> list[list[tuple[bool, Cell]]]:
+        """The rows, each cell with whether its column is of numbers."""
+        return [
+            [(is_number, cell) for (_, is_number), cell in zip(self.columns, row, strict=True)] for row in self.rows
+        ]
 
 
-def some(count: int, sender: Sender) -> str:
-    """Return `1 parcel` or `1,044 packages`, as the sender's country says it."""
-    return f"{count:,} {say('parcel' if count == 1 else 'parcels', sender.country)}"
+def parcels_in_words(count: int) -> str:
+    return f"{count:,} parcel{'' if count == 1 else 's'}"
 
 
 def share(part: int, whole: int) -> str:
-    """Return `34 of 40 (85 %)`; of too few only the counts."""
-    shown = f"{part:,} of {whole:,}"
-    return f"{shown} ({percent(part, whole)} %)" if whole >= FEWEST else shown
+    """Return `85%`; of too few the counts, `3 of 4`."""
+    return whole_percent(part, whole) if whole >= FEWEST else f"{part:,} of {whole:,}"
+
+
+def whole_percent(part: int, whole: int) -> str:
+    """Return `22%`; never 0% for some, nor 100% for not all."""
+    near = round(100 * part / whole)
+    return f"{min(max(near, 1), 99) if 0 < part < whole else near}%"
 
 
 def percent(part: int, whole: int) -> Decimal:
@@ -147,16 +166,15 @@ def percent(part: int, whole: int) -> Decimal:
     return exact.to_integral_value() if exact == exact.to_integral_value() else exact
 
 
-def counted(counts: dict[str, tuple[int, int]]) -> tuple[list[ChartLine], list[list[Cell]]]:
-    """Return rows of how many there are now and were before, each with a bar and a thin one under it, on one scale."""
-    most = max((max(pair) for pair in counts.values()), default=0) or 1
-    lines: list[ChartLine] = []
-    rows: list[list[Cell]] = []
-    for name, (now, before) in counts.items():
-        marks = [
-            Mark("bar", 0, 100 * now / most, NOW, now, pattern=len(lines) % 4 + 1),
-            Mark("before", 0, 100 * before / most, BEFORE, before),
-        ]
-        lines.append(ChartLine(name, f"{now:,}", marks))
-        rows.append([Cell.of(name), Cell.of(now), Cell.of(before)])
-    return lines, rows
+def counted(counts: dict[str, tuple[int, int]], tones: dict[str, str]) -> tuple[list[ChartLine], list[list[Cell]]]:
+    """Return rows of how many there are now and were before, those of now with a bar, on one scale."""
+    most = max((now for now, _ in counts.values()), default=0) or 1
+    lines = [
+        ChartLine(name, f"{now:,}", [Mark(0, 100 * now / most, NOW, now, tones.get(name, "f1"))] if now else [])
+        for name, (now, _) in counts.items()
+    ]
+    return lines, [[Cell.of(name), Cell.of(now), Cell.of(before)] for name, (now, before) in counts.items()]
+
+
+def before_it_was(part: int, whole: int, weeks: int) -> str:
+    return f"In the {weeks} weeks before: {share(part, whole)}." if whole else NOTHING_BEFORE

@@ -2,21 +2,16 @@
 
 from collections import Counter
 
-from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, counted, share
+from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted, parcels_in_words, share
 from shipping_portal.reports.shipments import Planned
 from shipping_portal.reports.spans import Span
 
-ON_THE_DAY, LATER, MISSED, FUTILE = (
-    "Picked up on the planned day",
-    "Picked up later",
-    "Missed: no driver came",
-    "Futile: the driver couldn’t collect",
+ON_THE_DAY, LATER, MISSED, FUTILE = ("On the planned day", "Later", "Driver didn’t come", "Driver couldn’t collect")
+NOTE = (
+    "Counts pickups whose planned day is over. The planned day is the last one the carrier gave. A missed pickup "
+    "still counts as missed if the parcel is picked up later. Cancelled ones don’t count."
 )
-RULE = (
-    "Pickups whose planned day is over; it is the last day the carrier named. Missed: a scan says so, or no scan came "
-    "after that day. Futile: a scan says so. A missed or futile one stays that, also when it was picked up afterwards. "
-    "Cancelled ones don’t count."
-)
+TONES = {MISSED: "fbad", FUTILE: "f2"}
 
 
 def outcome(one: Planned, span: Span) -> str:
@@ -38,18 +33,14 @@ def section(planned: list[Planned], span: Span) -> Section:
         Counter(outcome(one, span) for one in over if period.holds(one.day)) for period in (span, span.before)
     )
     names = (ON_THE_DAY, LATER, MISSED, FUTILE) if now or before else ()
-    lines, rows = counted({name: (now[name], before[name]) for name in names})
-    headlines = [_headline(now, before, span)] if rows else []
+    lines, rows = counted({name: (now[name], before[name]) for name in names}, TONES)
+    name = "Pickups"
+    title = f"{share(now[ON_THE_DAY], now.total())} were picked up on the planned day" if now else name
+    remarks = [f"{now[ON_THE_DAY]:,} of {parcels_in_words(now.total())}. "] if now else []
+    if now:
+        remarks[0] += before_it_was(before[ON_THE_DAY], before.total(), span.weeks)
+    elif rows:
+        remarks.append(f"No pickup was planned in these {span.weeks} weeks.")
     nothing = "No planned pickup in these weeks is over. Parcels you drop off don’t count here."
-    charts = [Chart(lines, has_before=True)] if rows else []
-    heads = ["Pickup", NOW, BEFORE]
-    return Section("pickups", "Pickup reliability", RULE, nothing, headlines, heads, rows, charts)
-
-
-def _headline(now: Counter[str], before: Counter[str], span: Span) -> str:
-    if not now.total():
-        return f"No planned pickup was over in these {span.weeks} weeks."
-    headline = f"{share(now[ON_THE_DAY], now.total())} were picked up on the planned day."
-    if not before.total():
-        return f"{headline} There are none before to compare with."
-    return f"{headline} In the {span.weeks} weeks before: {share(before[ON_THE_DAY], before.total())}."
+    charts = [Chart([line for line in lines if line.marks])] if now else []
+    return Section("pickups", name, title, remarks, NOTE, nothing, ["Pickup", NOW, BEFORE], rows, charts)

@@ -2,16 +2,13 @@
 
 from collections import Counter
 
-from shipping_portal.accounts.models import Sender
-from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, counted, share, some
+from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted, parcels_in_words, share
 from shipping_portal.reports.shipments import Delivered
 from shipping_portal.reports.spans import Span
 
 EARLY, ON_TIME, LATE, NO_DATE = "Early", "On time", "Late", "No date named"
-RULE = (
-    "On time: delivered on or before the last day the carrier named when you booked. Early: before the first of its "
-    "days. Days are those of your time zone. Parcels still on the way don’t count yet."
-)
+NOTE = "On time means by the last day the carrier gave when you booked. Parcels still on the way don’t count yet."
+TONES = {LATE: "fbad", NO_DATE: "f3"}
 
 
 def outcome(one: Delivered) -> str:
@@ -23,33 +20,31 @@ def outcome(one: Delivered) -> str:
     return EARLY if one.eta_from and one.day < one.eta_from else ON_TIME
 
 
-def section(delivered: list[Delivered], late_now: int, sender: Sender, span: Span) -> Section:
-    """Return the section; `late_now` are on the way still, past their last day."""
-    now, before = (
-        Counter(outcome(one) for one in delivered if period.holds(one.day)) for period in (span, span.before)
-    )
+def section(delivered: list[Delivered], late_now: int, span: Span) -> Section:
+    """`late_now` are on the way still, past their last day."""
+    now, before = tally(delivered, span), tally(delivered, span.before)
     names = (EARLY, ON_TIME, LATE, NO_DATE) if now or before else ()
-    lines, rows = counted({name: (now[name], before[name]) for name in names})
-    headlines = [_headline(now, before, sender, span)] if rows else []
+    lines, rows = counted({name: (now[name], before[name]) for name in names}, TONES)
+    (good, dated), (good_before, dated_before) = kept_of(now), kept_of(before)
+    name = "On time"
+    title = f"{share(good, dated)} came on time or early" if dated else name
+    remarks = []
+    if dated:
+        remarks.append(f"{good:,} of {parcels_in_words(dated)}. {before_it_was(good_before, dated_before, span.weeks)}")
+    elif rows:
+        remarks.append(f"No parcel with a delivery date was delivered in {span.weeks} weeks.")
     if late_now:
-        is_are = "is" if late_now == 1 else "are"
-        headlines.append(f"{some(late_now, sender)} {is_are} past the last day and still on the way.")
-    nothing = "No delivery in these weeks. A parcel counts here once it is delivered."
-    charts = [Chart(lines, has_before=True)] if rows else []
-    heads = ["Delivered", NOW, BEFORE]
-    return Section("on-time", "On time", RULE, nothing, headlines, heads, rows, charts)
+        remarks.append(f"{parcels_in_words(late_now)} {'is' if late_now == 1 else 'are'} late and still on the way.")
+    nothing = "No delivery in these weeks. A parcel counts here once it’s delivered."
+    charts = [Chart([line for line in lines if line.marks])] if dated or now else []
+    return Section("on-time", name, title, remarks, NOTE, nothing, ["Delivered", NOW, BEFORE], rows, charts)
 
 
-def _headline(now: Counter[str], before: Counter[str], sender: Sender, span: Span) -> str:
-    (kept, dated), (kept_before, dated_before) = (_kept(counts) for counts in (now, before))
-    if not dated:
-        return f"No parcel with a named day was delivered in {span.weeks} weeks."
-    headline = f"{share(kept, dated)} came on time or early."
-    if not dated_before:
-        return f"{headline} There are none before to compare with."
-    return f"{headline} In the {span.weeks} weeks before: {share(kept_before, dated_before)}."
+def tally(delivered: list[Delivered], span: Span) -> Counter[str]:
+    return Counter(outcome(one) for one in delivered if span.holds(one.day))
 
 
-def _kept(counts: Counter[str]) -> tuple[int, int]:
-    kept = counts[EARLY] + counts[ON_TIME]
-    return kept, kept + counts[LATE]
+def kept_of(counts: Counter[str]) -> tuple[int, int]:
+    """Return how many came on time or early, of how many with a day."""
+    good = counts[EARLY] + counts[ON_TIME]
+    return good, good + counts[LATE]

@@ -35,7 +35,7 @@ RULES = {
     "Missed": "no driver came on two pickup days, by the scans or by the calendar.",
     "Lost": f"the carrier says so, or no scan came for {SILENT_DAYS} business days after it moved.",
     "Damaged": "the carrier says so.",
-    "Late": "delivered after the last day the carrier named, or not delivered "
+    "Late": "delivered after the last day the carrier gave, or not delivered "
     f"{LATE_DAYS} business days after that day.",
 }
 
@@ -53,7 +53,7 @@ class Claim:
     @property
     def next_step(self) -> str:
         if self.is_passed_on:
-            return "We’ve passed it to the operator. Leave the label on and don’t cancel."
+            return "We’ve passed it to support. Leave the label on and don’t cancel."
         return f"Contact us and quote {self.order.carrier_reference}."
 
 
@@ -96,7 +96,7 @@ class Claims:
             since = f" since {self._date(day)}" if day else ""
             return "Missed", f"No driver came{since}, on two pickup days."
         if order.pk in self.scanned:
-            return "Missed", f"Scans say that no driver came on {self.scanned[order.pk]} days."
+            return "Missed", f"No driver came on {self.scanned[order.pk]} days, by the scans."
         if order.progress == Progress.LOST:
             return "Lost", f"The carrier reported it lost on {self._date(self._day(order.progress_at))}."
         if order.progress == Progress.DAMAGED:
@@ -128,7 +128,7 @@ class Claims:
     def _stuck(self, order: Order) -> tuple[str, str] | None:
         last = self._day(order.parcel.last_scan_at or order.progress_at)
         if self._is_past(order, last, SILENT_DAYS):
-            return "Lost", f"No scan since {self._date(last)}, for {SILENT_DAYS} business days and more."
+            return "Lost", f"No scan since {self._date(last)}, for {SILENT_DAYS} business days or more."
         if order.eta_to and self._is_past(order, order.eta_to, LATE_DAYS):
             return "Late", f"Due by {self._date(order.eta_to)} and not delivered yet."
         return None

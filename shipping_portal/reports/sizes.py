@@ -6,36 +6,47 @@ from django.db.models import Case, Count, Q, When
 
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.models import SIZE_CHARGES, Charge
-from shipping_portal.reports.figures import FEWEST, TOO_FEW, Cell, Chart, ChartLine, Mark, Section, percent, share
+from shipping_portal.reports.figures import (
+    FEWEST,
+    TOO_FEW,
+    Cell,
+    Chart,
+    ChartLine,
+    Mark,
+    Section,
+    before_it_was,
+    percent,
+    share,
+    whole_percent,
+)
 from shipping_portal.reports.spans import Span
 
 RATE = "Rate, %"
 NO_SIZE = "No saved size"
-RULE = (
-    "Parcels booked in these weeks that the carrier has charged, and how many of them got a size charge: bigger or "
-    "heavier than declared, or over the service’s limit. One that was reversed doesn’t count. Size charges may come "
-    f"weeks later. Sizes with fewer than {FEWEST} parcels show no rate."
+NAME = "Size charges by saved size"
+NOTE = (
+    "Of the parcels booked in these weeks and charged so far. A size charge may come weeks later; one that was taken "
+    f"back doesn’t count. Sizes with fewer than {FEWEST} parcels show no rate."
 )
 
 
 Counts = dict[str, tuple[int, int]]  # by size: parcels charged, and those of them with a size charge
 
 
-def section(user: User, sender: Sender, span: Span) -> Section:
-    now, before = _counts(user, sender, span)
+def section(now: Counts, before: Counts, span: Span) -> Section:
     names = sorted(set(now) | set(before), key=lambda name: (name == NO_SIZE, -now.get(name, (0, 0))[0], name))
     rows = [_row(name, now.get(name, (0, 0)), before.get(name, (0, 0))) for name in names]
     rates = [_rate(*now[name]) or Decimal(0) for name in now]
     most = max(rates, default=Decimal(0)) or Decimal(1)
     lines = [_line(name, *now[name], most) for name in names if name in now]
-    headlines = [_headline(now, before, span)] if rows else []
     nothing = "No charge was posted yet for what you booked in these weeks."
-    charts = [Chart(lines, scale=("0 %", f"{most} %"))] if lines else []
+    charts = [Chart(lines)] if lines else []
     heads = ["Size", "Parcels", "With a size charge", RATE, "Parcels before", "With one before", "Before, %"]
-    return Section("size-charges", "Size charges by saved size", RULE, nothing, headlines, heads, rows, charts)
+    remarks = [_remark(now, before, span)] if rows else []
+    return Section("size-charges", NAME, _title(now), remarks, NOTE, nothing, heads, rows, charts)
 
 
-def _counts(user: User, sender: Sender, span: Span) -> tuple[Counts, Counts]:
+def counts_of(user: User, sender: Sender, span: Span) -> tuple[Counts, Counts]:
     """Count now and before in one query: an order counts once however many lines it has."""
     is_now, was_before = (
         Q(order__booked_at__gte=period.start, order__booked_at__lt=period.end) for period in (span, span.before)
@@ -70,19 +81,28 @@ def _line(name: str, parcels: int, charged: int, most: Decimal) -> ChartLine:
     rate = _rate(parcels, charged)
     if rate is None:
         return ChartLine(name, f"{TOO_FEW} ({parcels})")
-    bar = Mark("bar", 0, float(100 * rate / most), RATE, rate, pattern=3)
-    return ChartLine(name, f"{rate} %: {charged:,} of {parcels:,}", [bar])
+    bar = [Mark(0, float(100 * rate / most), RATE, rate, "f2")] if rate else []
+    return ChartLine(name, f"{whole_percent(charged, parcels)} of {parcels:,}", bar)
 
 
-def _headline(now: Counts, before: Counts, span: Span) -> str:
-    (parcels, charged), (last, last_charged) = (_sum(counts) for counts in (now, before))
+def _title(now: Counts) -> str:
+    """Name the saved size that got most of them."""
+    parcels, charged = parcels_and_charged(now)
+    most = max((name for name in now if name != NO_SIZE), key=lambda name: now[name][1], default="")
+    if most and now[most][1] * 2 > charged:
+        return f"“{most}” gets most size charges"
+    if not charged:
+        return "No size charges" if parcels else NAME
+    return f"{share(charged, parcels)} got a size charge"
+
+
+def _remark(now: Counts, before: Counts, span: Span) -> str:
+    (parcels, charged), (last, last_charged) = parcels_and_charged(now), parcels_and_charged(before)
     if not parcels:
-        return f"Nothing booked in these {span.weeks} weeks was charged yet."
-    headline = f"{share(charged, parcels)} got a size charge."
-    if not last:
-        return f"{headline} There are none before to compare with."
-    return f"{headline} Of those booked in the {span.weeks} weeks before: {share(last_charged, last)}."
+        return f"Nothing you booked in these {span.weeks} weeks was charged yet."
+    got = f"{charged:,} of {parcels:,} parcel{'' if parcels == 1 else 's'} got one."
+    return f"{got} {before_it_was(last_charged, last, span.weeks)}"
 
 
-def _sum(counts: Counts) -> tuple[int, int]:
+def parcels_and_charged(counts: Counts) -> tuple[int, int]:
     return sum(parcels for parcels, _ in counts.values()), sum(charged for _, charged in counts.values())

@@ -2,111 +2,191 @@
 
 import datetime as dt
 from collections import defaultdict
+from dataclasses import dataclass, field
 from decimal import Decimal
 
-from django.db.models import Sum
+from django.db.models import Count, Sum
 
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.accounts.templatetags.words import local_date, money_in
+from shipping_portal.accounts.templatetags.words import local_date, money, money_in
 from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, Charge, ChargeKind, cents
-from shipping_portal.reports.figures import Cell, Chart, ChartLine, Key, Mark, Section
+from shipping_portal.reports.figures import NOTHING_BEFORE, Cell, Chart, ChartLine, Key, Mark, PlotBar, Section
+from shipping_portal.reports.figures import whole_percent as percent_of
 from shipping_portal.reports.spans import Span
 
+SIZE = "Size charges"
+BACK = "Refunds and credits"
 PARTS = {
     "Order cost": (ChargeKind.ORDER, ChargeKind.UN_CANCELLATION),
     "Extra Cover": (ChargeKind.COVER,),
-    "Size charges": SIZE_CHARGES,
-    "Refunds and credits": (*REFUNDS, ChargeKind.CREDIT),
+    SIZE: SIZE_CHARGES,
+    BACK: (*REFUNDS, ChargeKind.CREDIT),
 }
+TONES = dict(zip(PARTS, ("f1", "f1 soft", "f2", "f3"), strict=True))
 PART_OF = {kind: part for part, kinds in PARTS.items() for kind in kinds}
 MOST_BARS = 13
-Sums = dict[str, Decimal]  # by part
-RULE = (
-    "Lines of the carrier’s weekly reports, in the week whose statement has them. Order cost includes labels used "
-    "after cancelling. What a week costs is often known only the week after."
+TOP, FLOOR = 10.0, 88.0  # of a plot, in percent of its height: the figures stand above, the days below
+NAME = "Spend by week"
+NOTE = (
+    "Lines of the carrier’s weekly reports. Order cost includes labels used after cancelling. "
+    "What a week costs is often known only the week after."
 )
 
 
-def section(user: User, sender: Sender, span: Span) -> Section:
-    """Return one picture for each currency; over a year a bar is four weeks."""
-    step = max(1, span.weeks // MOST_BARS)
-    bars = [span.first + dt.timedelta(weeks=number) for number in range(0, span.weeks, step)]
-    now, before = _sums(user, sender, span, step)
-    charts, rows, headlines = [], [], []
-    for currency in sorted({currency for currency, _ in now} | set(before)):
-        weeks = {_name(bar, step, sender): now.get((currency, bar), {}) for bar in bars}
-        total = _added(list(weeks.values()))
-        last = before.get(currency, {})
-        charts.append(_chart(weeks, total, currency))
-        rows += [_row(name, currency, sums) for name, sums in weeks.items()]
-        rows += [_row("All these weeks", currency, total), _row("The weeks before", currency, last)]
-        headlines.append(_headline(total, last, currency, span))
-    heads = ["Weeks", "Currency", *PARTS, "Net"]
-    nothing = "No charge was posted in these weeks. The carrier’s weekly report usually comes on Monday or Tuesday."
-    return Section("spend", "Spend by week", RULE, nothing, headlines, heads, rows, charts)
+@dataclass
+class Sums:
+    """What some weeks came to, by part, and how many bookings are in it."""
+
+    parts: dict[str, Decimal] = field(default_factory=lambda: defaultdict(Decimal))
+    bookings: int = 0
+
+    @property
+    def net(self) -> Decimal:
+        return sum(self.parts.values(), Decimal(0))
+
+    def add(self, other: "Sums") -> "Sums":
+        for part, amount in other.parts.items():
+            self.parts[part] += amount
+        self.bookings += other.bookings
+        return self
 
 
-def _sums(user: User, sender: Sender, span: Span, step: int) -> tuple[dict[tuple[str, dt.date], Sums], dict[str, Sums]]:
-    """Return the sums by currency and first week of a bar; and by currency for the weeks before."""
+@dataclass(frozen=True)
+class Spend:
+    """One currency: bar after bar from the first with a line on, and the weeks before. A year's bars are four weeks."""
+
+    currency: str
+    bars: dict[dt.date, Sums]
+    before: Sums
+
+    @property
+    def total(self) -> Sums:
+        whole = Sums()
+        for sums in self.bars.values():
+            whole.add(sums)
+        return whole
+
+
+def spends(user: User, sender: Sender, span: Span) -> list[Spend]:
+    """Return what was spent in each currency. One query."""
     mine = Charge.objects.for_user(user).filter(sender=sender)
     lines = mine.filter(week__gte=span.before.first, week__lte=span.last).order_by()
-    now: dict[tuple[str, dt.date], Sums] = defaultdict(lambda: defaultdict(Decimal))
-    before: dict[str, Sums] = defaultdict(lambda: defaultdict(Decimal))
-    for week, currency, kind, amount in lines.values_list("week", "currency", "kind").annotate(net=Sum("amount")):
-        bar = span.first + dt.timedelta(weeks=(week - span.first).days // 7 // step * step)
-        sums = now[currency, bar] if week >= span.first else before[currency]
-        sums[PART_OF[ChargeKind(kind)]] += cents(amount)
-    return now, before
+    now: dict[str, dict[dt.date, Sums]] = defaultdict(lambda: defaultdict(Sums))
+    before: dict[str, Sums] = defaultdict(Sums)
+    found = lines.values_list("week", "currency", "kind").annotate(Sum("amount"), Count("order", distinct=True))
+    for week, currency, kind, amount, orders in found:
+        sums = now[currency][_bar(week, span)] if week >= span.first else before[currency]
+        sums.parts[PART_OF[ChargeKind(kind)]] += cents(amount)
+        sums.bookings += orders if kind == ChargeKind.ORDER else 0
+    return [
+        Spend(currency, _without_the_empty_ones_before(now[currency], span), before[currency])
+        for currency in sorted({*now, *before})
+    ]
 
 
-def _name(monday: dt.date, step: int, sender: Sender) -> str:
+def _step(span: Span) -> int:
+    return max(1, span.weeks // MOST_BARS)
+
+
+def _bar(week: dt.date, span: Span) -> dt.date:
+    step = _step(span)
+    return span.first + dt.timedelta(weeks=(week - span.first).days // 7 // step * step)
+
+
+def _without_the_empty_ones_before(bars: dict[dt.date, Sums], span: Span) -> dict[dt.date, Sums]:
+    every = [span.first + dt.timedelta(weeks=number) for number in range(0, span.weeks, _step(span))]
+    return {bar: bars[bar] for bar in every if bars and bar >= min(bars)}
+
+
+def section(found: list[Spend], sender: Sender, span: Span) -> Section:
+    """Return one picture for each currency."""
+    charts, rows, remarks = [], [], []
+    for spend in found:
+        weeks = {_name(bar, sender, span): sums for bar, sums in spend.bars.items()}
+        rows += [_row(name, spend.currency, sums) for name, sums in weeks.items()]
+        rows.append(_row("All these weeks", spend.currency, spend.total))
+        rows.append(_row("The weeks before", spend.currency, spend.before))
+        remarks.append(_remark(spend, span))
+        if weeks:
+            days = [_day(bar, sender) for bar in spend.bars]
+            charts.append(_chart(weeks, days, spend))
+    heads = ["Weeks", "Currency", *PARTS, "Total"]
+    nothing = "No charge was posted in these weeks. The carrier’s weekly report usually comes on Monday or Tuesday."
+    shown = money if len(found) == 1 else money_in
+    spent = " and ".join(shown(spend.total.net, spend.currency) for spend in found)
+    title = f"You spent {spent} in {span.weeks} weeks" if found else NAME
+    return Section("spend", NAME, title, remarks, NOTE, nothing, heads, rows, charts)
+
+
+def _name(monday: dt.date, sender: Sender, span: Span) -> str:
+    step = _step(span)
     return f"{'Week of' if step == 1 else f'{step} weeks from'} {local_date(monday, sender)}"
 
 
-def _added(weeks: list[Sums]) -> Sums:
-    return {part: sum((sums.get(part, Decimal(0)) for sums in weeks), Decimal(0)) for part in PARTS}
-
-
-def _net(sums: Sums) -> Decimal:
-    return sum(sums.values(), Decimal(0))
+def _day(monday: dt.date, sender: Sender) -> str:
+    return f"{monday:%b} {monday.day}" if sender.country == "US" else f"{monday.day} {monday:%b}"
 
 
 def _row(name: str, currency: str, sums: Sums) -> list[Cell]:
-    amounts = [sums.get(part, Decimal(0)) for part in PARTS]
-    return [Cell.of(name), Cell.of(currency), *(Cell.money(amount, currency) for amount in (*amounts, _net(sums)))]
+    amounts = [sums.parts.get(part, Decimal(0)) for part in PARTS]
+    return [Cell.of(name), Cell.of(currency), *(Cell.money(amount, currency) for amount in (*amounts, sums.net))]
 
 
-def _headline(total: Sums, last: Sums, currency: str, span: Span) -> str:
-    back = -total["Refunds and credits"]
-    charged = _net(total) + back
-    net = f"Net {money_in(_net(total), currency)} in {span.weeks} weeks"
-    parts = f"{money_in(charged, currency)} charged, {money_in(back, currency)} given back"
-    return f"{net}: {parts}. In the {span.weeks} weeks before, net {money_in(_net(last), currency)}."
+def _remark(spend: Spend, span: Span) -> str:
+    """Return what is in the sum, and what it is beside the weeks before."""
+    currency, net, last = spend.currency, spend.total.net, spend.before.net
+    back = -spend.total.parts[BACK]
+    parts = f"{money_in(net + back, currency)} charged, {money_in(back, currency)} given back. " if back else ""
+    if last <= 0:
+        return f"{parts}{NOTHING_BEFORE}"
+    part = percent_of(int(100 * abs(net - last)), int(100 * last))
+    much = "As much as" if net == last else f"{part} {'more' if net > last else 'less'} than"
+    return f"{parts}{much} in the {span.weeks} weeks before: {money_in(last, currency)}."
 
 
-def _chart(weeks: dict[str, Sums], total: Sums, currency: str) -> Chart:
-    """Return what is charged goes to the right of zero, what is given back to the left; all bars on one scale."""
-    right = max(sum((a for a in sums.values() if a > 0), Decimal(0)) for sums in weeks.values())
-    left = max(sum((-a for a in sums.values() if a < 0), Decimal(0)) for sums in weeks.values())
-    whole = float(right + left) or 1.0
-    zero = 100 * float(left) / whole
-    lines = []
-    for name, sums in weeks.items():
-        net = Cell.money(_net(sums), currency)
-        lines.append(ChartLine(name, net.shown, _stack(sums, zero, whole)))
-    keys = [Key(number, part, Cell.money(total[part], currency)) for number, part in enumerate(PARTS, start=1)]
-    return Chart(lines, currency, keys, zero=f"{zero:.2f}%" if left else "")
+def _chart(weeks: dict[str, Sums], days: list[str], spend: Spend) -> Chart:
+    """Return upright bars: what is charged goes up from zero, what is given back goes down, all on one scale."""
+    ups, downs = ([sum(_signed(sums, sign), Decimal(0)) for sums in weeks.values()] for sign in (1, -1))
+    whole = float(max(ups) + max(downs)) or 1.0
+    zero = FLOOR - (FLOOR - TOP) * float(max(downs)) / whole
+    bars = []
+    for number, (name, sums) in enumerate(weeks.items()):
+        marks = _stack(sums, zero, (FLOOR - TOP) / whole)
+        slot, left = 100 / len(weeks), 100 * number / len(weeks)
+        left_over = len(weeks) - 1 - number
+        bars.append(
+            PlotBar(
+                ChartLine(name, money(sums.net, spend.currency), marks), days[number],
+                round_money(sums.net, spend.currency), f"{left + slot * 0.18:.2f}%", f"{slot * 0.64:.2f}%",
+                f"{left + slot / 2:.2f}%", f"{min((mark.start for mark in marks), default=zero) - 2:.2f}%",
+                is_named=left_over % 3 == 0, has_figure=not left_over or ups[number] == max(ups),
+            )
+        )  # fmt: skip
+    total = spend.total.parts
+    keys = [Key(TONES[part], part, Cell.money(total[part], spend.currency)) for part in PARTS if total[part]]
+    lines = [bar.line for bar in bars]
+    return Chart(lines, spend.currency, keys, bars, zero=f"{zero:.2f}%")
 
 
-def _stack(sums: Sums, zero: float, whole: float) -> list[Mark]:
-    marks, right, left = [], zero, zero
-    for number, part in enumerate(PARTS, start=1):
-        amount = sums.get(part, Decimal(0)).quantize(Decimal("0.01"))
-        width = 100 * abs(float(amount)) / whole
-        if amount < 0:
-            left -= width
-        if amount:
-            marks.append(Mark("bar", left if amount < 0 else right, width, part, amount, pattern=number))
+def round_money(amount: Decimal, currency: str) -> str:
+    """Return `$1,018`, where cents would be too much."""
+    return money(amount.quantize(Decimal(1)), currency).removesuffix(".00")
+
+
+def _signed(sums: Sums, sign: int) -> list[Decimal]:
+    """Return the parts above zero, or those below it as what they are worth."""
+    return [sign * amount for amount in sums.parts.values() if sign * amount > 0]
+
+
+def _stack(sums: Sums, zero: float, scale: float) -> list[Mark]:
+    marks, top, floor = [], zero, zero
+    for part, tone in TONES.items():
+        amount = sums.parts.get(part, Decimal(0)).quantize(Decimal("0.01"))
+        height = abs(float(amount)) * scale
         if amount > 0:
-            right += width
+            top -= height
+        if amount:
+            marks.append(Mark(floor if amount < 0 else top, height, part, amount, tone))
+        if amount < 0:
+            floor += height
     return marks

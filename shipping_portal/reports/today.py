@@ -5,35 +5,36 @@ import functools
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Case, Count, F, Q, Value, When, Window
+from django.db.models import Case, Count, F, Q, Sum, Value, When, Window
+from django.db.models.fields.json import KT
 from django.db.models.functions import RowNumber
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from orders import printing
-from orders.models import Order
+from orders import drafting, printing
+from orders.models import Draft, Order
 from orders.models.statuses import Progress, Status
 from orders.receivers import shown
 from orders.status_labels import reason, status_label
 from orders.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, SenderScope
-from shipping_portal.accounts.access import EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
 from shipping_portal.billing import statements
 from shipping_portal.billing.models import week_of
-from shipping_portal.importing.models import ImportRow
+from shipping_portal.importing import progress
 
-MOST = 5  # rows of a group; the rest is one press away
-NEEDS_YOU = (
-    "not-booked",
-    "not-cancelled",
-    printing.TO_PRINT,
-    "couldnt-collect",
-    "delivery-problem",
-    "used-after-cancelling",
-)
+MOST = 5  # lines of one kind of trouble, and parcels due; the rest is one press away
+NAMED = 3  # parcels named in a line
+MOST_ROWS = 90  # read for the lines
+# Worst first.
+NEEDS_YOU = ("not-booked", "not-cancelled", "couldnt-collect", "delivery-problem", "used-after-cancelling")
 HANDLED = ("driver-didnt-come", "checking")
+BY_STATUS = ("not-booked", "delivery-problem", "checking")  # called by where each parcel stands, not by the view
 ON_THE_WAY = ("on-the-way", "due-today", "late")
+LANES = {"waiting-for-pickup": "check", "picked-up": "box", "in-transit": "truck", "out-for-delivery": "pin"}
+DELIVERED = "delivered-lately"
+STEPS = {Progress.COLLECTED: 2, Progress.DROPPED_OFF: 2, Progress.IN_TRANSIT: 3, Progress.OUT_FOR_DELIVERY: 4}
 # One query brings the first rows of each; the few parcels that are in two stand in the first.
 APART = ("used-after-cancelling", "not-booked", "not-cancelled", "couldnt-collect", "delivery-problem", "checking")
 CLOSED = Q(used_after_cancel_at=None) & (
@@ -42,16 +43,21 @@ CLOSED = Q(used_after_cancel_at=None) & (
 
 
 @dataclass
-class Group:
-    """A view with its count, which is the list's own, and its first rows."""
+class NeedsLine:
+    """Parcels of a view that wait for the same reason: how many, and the newest few. None are named in "12 more"."""
 
     slug: str
+    words: str
     count: int
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def words(self) -> str:
-        return VIEWS[self.slug].words
+    def first(self) -> dict[str, Any] | None:
+        return self.rows[0] if self.rows else None
+
+    @property
+    def more(self) -> int:
+        return self.count - len(self.rows)
 
 
 @audience(*EVERY_MEMBER)
@@ -66,23 +72,22 @@ def today(request: MemberRequest) -> HttpResponse:
     state = "-".join(str(count) for count in (*counts.values(), size_charges.get("count", 0)))
     if "seen" in request.GET:
         return HttpResponse(status=204 if request.GET["seen"] == state else 200)
-    rows = _first_rows(scope)
-
-    def group(slug: str) -> Group:
-        return Group(slug, counts[slug], [_row(request, order, scope.now) for order in rows.get(slug, [])])
-
-    delivered = scope.orders.filter(VIEWS["delivered"].where(scope), progress_at__isnull=False)
-    last = [_row(request, order, scope.now) for order in delivered.order_by("-progress_at")[:MOST]]
+    lines, drafts = _lines(request, scope, counts), _drafts(request)
+    needs = [line for slug in NEEDS_YOU for line in lines[slug]]
+    to_fix = counts["to_fix"] if request.membership.role in BOOKERS else 0
     context = {
-        "needs": [made for slug in NEEDS_YOU if (made := group(slug)).count],
-        "handled": [made for slug in HANDLED if (made := group(slug)).count],
-        "moving": [Group(slug, counts[slug]) for slug in ON_THE_WAY],
+        "needs": needs,
+        "handled": [line for slug in HANDLED for line in lines[slug]],
+        "things": len(needs) + bool(to_fix) + bool(size_charges) + bool(drafts),
+        "counts": {slug.replace("-", "_"): count for slug, count in counts.items()},
+        "lanes": [(slug, VIEWS[slug].words, icon, counts[slug]) for slug, icon in LANES.items()],
         "pickups": _pickups(scope),
-        "to_fix": counts["to_fix"],
-        "size_charges": size_charges.get("count", 0),
-        "size_charges_week": size_charges.get("week", ""),
-        "delivered": last,
-        "is_first_day": not counts["open"] and not last,
+        "due": _due(request, scope),
+        "to_fix": to_fix,
+        "size_charges": size_charges,
+        "spent": _spent(request, scope),
+        "drafts": drafts,
+        "is_first_day": not (counts["open"] or drafts or to_fix or scope.orders.exists()),
         "day": scope.today,
         "now": scope.now,
         "state": state,
@@ -91,18 +96,14 @@ def today(request: MemberRequest) -> HttpResponse:
 
 
 def _counts(scope: SenderScope) -> dict[str, int]:
-    """Return how many parcels each view holds, in one look at what is neither delivered nor cancelled."""
-    slugs = (*NEEDS_YOU, *HANDLED, *ON_THE_WAY)
-    names = {slug: slug.replace("-", "_") for slug in slugs}
-    by_view: dict[str, Any] = {
-        names[slug]: Count("pk", filter=VIEWS[slug].where(scope)) for slug in slugs if slug not in HANDLED[:1]
-    }
+    """Return how many parcels each view holds; all but the delivered in one look at what isn't over."""
+    slugs = (printing.TO_PRINT, *NEEDS_YOU, HANDLED[1], *ON_THE_WAY, *LANES)
+    by_view: dict[str, Any] = {slug.replace("-", "_"): Count("pk", filter=VIEWS[slug].where(scope)) for slug in slugs}
     found = scope.orders.exclude(CLOSED).aggregate(open=Count("pk"), **by_view)
-    counts = {slug: found[name] for slug, name in names.items() if name in found}
-    to_fix = ImportRow.objects.filter(
-        file__sender=scope.sender, state__in=(ImportRow.State.FIX, ImportRow.State.FAILED)
-    )
-    return counts | {HANDLED[0]: len(scope.missed), "open": found["open"], "to_fix": to_fix.count()}
+    counts = {slug: found[slug.replace("-", "_")] for slug in slugs} | {"open": found["open"]}
+    delivered = scope.orders.filter(VIEWS[DELIVERED].where(scope)).count()
+    to_fix = progress.to_fix(scope.sender, scope.now)
+    return counts | {HANDLED[0]: len(scope.missed), DELIVERED: delivered, "to_fix": to_fix}
 
 
 def _size_charges(request: MemberRequest, scope: SenderScope) -> dict[str, Any]:
@@ -117,18 +118,67 @@ def _size_charges(request: MemberRequest, scope: SenderScope) -> dict[str, Any]:
     return {"count": found["count"], "week": statements.week_name(found["week"])} if found else {}
 
 
-def _first_rows(scope: SenderScope) -> dict[str, list[Order]]:
-    """Return the newest few of each group; labels in printing order, missed pickups longest waiting first."""
+def _spent(request: MemberRequest, scope: SenderScope) -> dict[str, Any] | None:
+    """Return what this week's charges, or last week's, come to, and the week. Only who sees money."""
+    if request.membership.role not in SEE_MONEY:
+        return None
+    since = week_of(scope.today) - dt.timedelta(days=7)
+    lines = statements.lines_of(request.user, request.sender).filter(week__gte=since).order_by("-week")
+    found = lines.values("week", "currency").annotate(net=Sum("amount")).first()
+    return {**found, "name": statements.week_name(found["week"])} if found and found["net"] > 0 else None
+
+
+def _drafts(request: MemberRequest) -> list[Draft]:
+    """Return the half-typed parcels; there are at most drafting.MOST. Only for who books."""
+    return list(drafting.of(request.user)) if request.membership.role in BOOKERS else []
+
+
+def _lines(request: MemberRequest, scope: SenderScope, counts: dict[str, int]) -> dict[str, list[NeedsLine]]:
+    """Return each view's parcels grouped by reason, the most frequent first, then how many more there are."""
+    found: dict[tuple[str, str, str], NeedsLine] = {}
+    for order in _first_rows(scope):
+        row = _row(request, order, scope.now)
+        slug = order.group
+        words = row["status_label"][1] if slug in BY_STATUS else VIEWS[slug].words
+        line = found.setdefault((slug, words, row["reason"]), NeedsLine(slug, words, 0))
+        line.count += order.alike if order.place == 1 else 0
+        line.rows.append(row)
+    missed = [_row(request, order, scope.now) for order in scope.missed[:NAMED]]
+    lines: dict[str, list[NeedsLine]] = {slug: [] for slug in (*NEEDS_YOU, *HANDLED)} | {
+        HANDLED[0]: [NeedsLine(HANDLED[0], VIEWS[HANDLED[0]].words, len(scope.missed), missed)] if missed else []
+    }
+    for line in sorted(found.values(), key=lambda line: -line.count):
+        line.rows = line.rows[:NAMED]
+        lines[line.slug].append(line)
+    for slug, of_view in lines.items():
+        del of_view[MOST:]
+        if rest := counts[slug] - sum(line.count for line in of_view):
+            of_view.append(NeedsLine(slug, VIEWS[slug].words, rest))
+    return lines
+
+
+def _first_rows(scope: SenderScope) -> list[Any]:
+    """Return the newest few of each view and reason, each with how many are `alike`; the newest of all come first."""
     conditions = {slug: VIEWS[slug].where(scope) for slug in APART}
     wheres = [When(condition, then=Value(slug)) for slug, condition in conditions.items()]
-    place = Window(RowNumber(), partition_by=[F("group")], order_by=[F("pk").desc()])
+    same = [F("group"), F("status"), F("progress"), F("said")]
     theirs = scope.orders.exclude(CLOSED).filter(functools.reduce(Q.__or__, conditions.values()))
-    numbered = theirs.select_related("account").annotate(group=Case(*wheres))
-    rows: dict[str, list[Order]] = {}
-    for order in numbered.annotate(place=place).filter(place__lte=MOST).order_by("place"):
-        rows.setdefault(order.group, []).append(order)
-    rows[printing.TO_PRINT] = list(printing.to_print(scope.orders, today=scope.today)[:MOST])
-    rows[HANDLED[0]] = scope.missed[:MOST]
+    grouped = theirs.select_related("account").annotate(group=Case(*wheres), said=KT("problem__text"))
+    numbered = grouped.annotate(
+        place=Window(RowNumber(), partition_by=same, order_by=[F("pk").desc()]),
+        alike=Window(Count("pk"), partition_by=same),
+    )
+    return list(numbered.filter(place__lte=NAMED).order_by("place", "-pk")[:MOST_ROWS])
+
+
+def _due(request: MemberRequest, scope: SenderScope) -> list[dict[str, Any]]:
+    """Return the parcels due today or late, longest late first, with the days late and their step of the journey."""
+    due = scope.orders.filter(VIEWS["late"].where(scope) | VIEWS["due-today"].where(scope))
+    rows = [_row(request, order, scope.now) for order in due.order_by("eta_to", "pk")[:MOST]]
+    for row in rows:
+        row["late"] = (scope.today - row["order"].eta_to).days
+        row["step"] = STEPS[row["order"].progress]
+        row["initials"] = "".join(word[0] for word in row["receiver"].name.split()[:2])
     return rows
 
 

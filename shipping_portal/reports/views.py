@@ -17,14 +17,16 @@ from shipping_portal.reports.figures import Section
 from shipping_portal.reports.refunds import RULES, WEEKS, Claims
 from shipping_portal.reports.shipments import Shipments
 from shipping_portal.reports.spans import CHOICES, Span, weeks_asked
+from shipping_portal.reports.tiles import Tile, tiles
 
 
 @audience(*SEE_MONEY)
 @require_GET
 def reports(request: MemberRequest) -> HttpResponse:
-    """Show five pictures over 4, 13 or 52 weeks (`weeks`), each with its table, in a fixed number of queries."""
+    """Show four figures and five pictures over 4, 13 or 52 weeks (`weeks`), in a fixed number of queries."""
     span = _span(request)
-    context = {"sections": sections(request, span), "span": span, "choices": CHOICES}
+    found, sections = tiles_and_sections(request, span)
+    context = {"tiles": found, "sections": sections, "span": span, "choices": CHOICES}
     return render(request, "reports/reports.html", context)
 
 
@@ -33,7 +35,7 @@ def reports(request: MemberRequest) -> HttpResponse:
 def report_file(request: MemberRequest, report: str) -> StreamingHttpResponse:
     """Show one section's table, as the page shows it for the same weeks."""
     span = _span(request)
-    for section in sections(request, span):
+    for section in tiles_and_sections(request, span)[1]:
         if section.slug == report:
             rows = ([cell.value for cell in row] for row in section.rows)
             name = f"{section.slug}-{span.weeks}-weeks-{span.last:%Y-%m-%d}.csv"
@@ -41,19 +43,21 @@ def report_file(request: MemberRequest, report: str) -> StreamingHttpResponse:
     raise Http404
 
 
-def sections(request: MemberRequest, span: Span) -> list[Section]:
+def tiles_and_sections(request: MemberRequest, span: Span) -> tuple[list[Tile], list[Section]]:
+    """Return what the page is made of; its files are the sections' tables."""
     user, sender = request.user, request.sender
-    shipments = Shipments.of(user, sender, span)
     scope = SenderScope.of(user, sender, timezone.now())
     late_now = scope.orders.filter(VIEWS["late"].where(scope)).count()
+    spent, charged = spend.spends(user, sender, span), sizes.counts_of(user, sender, span)
+    shipments = Shipments.of(user, sender, span)
     found = [
-        spend.section(user, sender, span),
+        spend.section(spent, sender, span),
         delivery.section(shipments.delivered, sender, span),
-        promises.section(shipments.delivered, late_now, sender, span),
+        promises.section(shipments.delivered, late_now, span),
         pickups.section(shipments.planned, span),
-        sizes.section(user, sender, span),
+        sizes.section(*charged, span),
     ]
-    return [section.in_words_of(sender) for section in found]
+    return tiles(spent, shipments.delivered, charged, span), [section.in_words_of(sender) for section in found]
 
 
 def _span(request: MemberRequest) -> Span:

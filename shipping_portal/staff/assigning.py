@@ -57,9 +57,9 @@ def plan(ticked: Collection[int], sender: Sender | None) -> list[Line]:
         line.sender, line.order = sender, named.get(line.charge.pk)
         line.unclear = next((order for order in unclear if _may_answer(line, order)), None)
         if line.unclear:
-            line.left = "It may answer a booking that is not settled: settle that one first."
+            line.left = "It may belong to an unsettled booking: settle that booking first."
         elif line.order and line.order.sender_id != sender.pk:
-            line.left = f"Its reference is that of order {line.order.pk}, another sender's."
+            line.left = f"Its reference belongs to another sender's order, {line.order.pk}."
     return lines
 
 
@@ -105,7 +105,7 @@ def _lines(ticked: Collection[int]) -> list[Line]:
 def _line(parts: list[Charge]) -> Line:
     free = [part for part in parts if part.sender_id is None and part.posted_at is not None]
     shown = min(free or parts, key=lambda part: part.part)
-    left = "" if free else "It belongs to somebody by now, or its report is not posted."
+    left = "" if free else "It has already been assigned, or its report isn't posted."
     return Line(shown, sum((part.amount for part in free or parts), Decimal(0)), left=left)
 
 

@@ -16,9 +16,9 @@ from orders.progress import TERMINAL
 from tracking.polling import GIVE_UP_SILENT
 
 TAKES_NEW_ORDERS = "Takes new orders"
-FOLLOWED = "Takes no new orders; those it has are followed to their end"
-NAMED_BY_NOBODY = "Named by no settings any more: nobody can be asked about its orders"
-CLOSED = "Its key was taken away: nobody is asked about its orders, and its history is read by its contract"
+FOLLOWED = "No new orders; open orders are still handled here"
+NAMED_BY_NOBODY = "Not in the settings: its orders can't be checked"
+CLOSED = "Key removed: its orders can't be checked, and its history uses its contract"
 UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT, Status.CANCELLING, Status.CANCEL_UNCONFIRMED)
 
 

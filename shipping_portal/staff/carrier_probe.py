@@ -20,7 +20,7 @@ OF_A_PRODUCT = (
     *("quoted_code", "quoted_name", "quoted_first_mile", "quoted_service", "quoted_price", "quoted_currency"),
     *("breakdown", "taxes", "plan", "eta_dates", "eta_days", "eta_send_date", "quoted_cover"),
 )
-NOT_ASKED = "book, cancel, view, label, subscribe and the link: each needs an order, so none is tried here"
+NOT_ASKED = "book, cancel, view, label, subscribe and the link; each needs an order"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What operators do about a case beside settling it: notes, who looks after it, and an e-mail to its sender.
+"""What operators do about a case beside settling it: notes, who looks after it, and an email to its sender.
 
 The audit names each by its key. What was written stands in its own row alone, so that it can be erased.
 """
@@ -23,19 +23,20 @@ from shipping_portal.staff.models import Assignment, Note, SenderMail
 About = SenderMail.About
 LEFT = "the person left the account before it was sent"
 TEXTS = {
-    About.MISSED: "The driver didn't come for {parcel}. We have asked the carrier when the next one comes and will "
-    "write again. Please leave the label on, have it ready, and don't cancel it.",
-    About.REFUND: "We have asked the carrier for a refund for {parcel}. It usually comes with one of the next two "
-    "billing reports; you then find it on your statement. There is nothing for you to do.",
-    About.USED: "The carrier has scanned the label of {parcel}, which was cancelled, so it charges for it. If you sent "
-    "it after all, there is nothing to do. If you didn't, please destroy every copy of the label and tell us.",
-    About.DETAILS: "To go on with {parcel} we need from you:\n\n- \n\nPlease answer this e-mail.",
-    About.SETTLED: "We know now how the booking of {parcel} ended; its page says so. There is nothing for you to do.",
+    About.MISSED: "The driver didn't come for {parcel}. We've asked the carrier when the next pickup is, and we'll "
+    "email you again. Please leave the label on, keep the parcel ready and don't cancel it.",
+    About.REFUND: "We've asked the carrier for a refund for {parcel}. It usually arrives within two weekly bills, "
+    "and you'll see it on your statement. There's nothing you need to do.",
+    About.USED: "The carrier scanned the label for {parcel} after it was cancelled, so it will charge for it. If you "
+    "did send it, there's nothing to do. If you didn't, please destroy every copy of the label and let us know.",
+    About.DETAILS: "To sort out {parcel}, we need:\n\n- \n\nPlease reply to this email.",
+    About.SETTLED: "We now know the outcome for {parcel}. You'll find it on the parcel's page. There's nothing you "
+    "need to do.",
     About.OTHER: "",
 }
 MAIL = """{text}
 
-The parcel in the portal:
+See the parcel:
 {link}
 """
 
@@ -90,7 +91,7 @@ def _named(order: Order) -> str:
 
 @transaction.atomic
 def write(order: Order, *, to: User, about: str, text: str, by: User, now: dt.datetime) -> SenderMail:
-    """Owe the e-mail."""
+    """Owe the email."""
     mail = SenderMail.objects.create(order=order, to=to, about=about, text=text, by=by, at=now, due_at=now)
     Audit.write("mail to the sender", order, by=by, sender=order.sender, reason=f"{mail}: {about}", at=now)
     enqueue("sender-mail", mail.pk)
@@ -124,6 +125,6 @@ def _message(mail: SenderMail) -> EmailMessage:
 
 # What operators wrote, to each other and to the sender.
 overwrites("order", "notes about parcels", Note.objects.all(), "order", text=ERASED)
-overwrites("order", "e-mails about parcels", SenderMail.objects.all(), "order", text=ERASED)
-overwrites("member", "e-mails to people", SenderMail.objects.all(), "to", text=ERASED)
+overwrites("order", "emails about parcels", SenderMail.objects.all(), "order", text=ERASED)
+overwrites("member", "emails to people", SenderMail.objects.all(), "to", text=ERASED)
 overwrites("sender", "notes about accounts", Note.objects.all(), "sender", text=ERASED)

@@ -48,7 +48,7 @@ def _queues(now: dt.datetime) -> Iterator[Condition]:
 def _work(now: dt.datetime) -> Iterator[Condition]:
     due = health.backlog(now)
     if due.oldest and now - due.oldest >= WORK_IS_LATE:
-        title, step = "Due work isn't done", "Look at the workers, the broker and the database: bookings wait."
+        title, step = "Jobs are running late", "Bookings are waiting. Check the workers, the broker and the database."
         yield Condition("jobs-late", title, step, Severity.PAGE, reverse("admin:index"), due.rows, due.oldest)
 
 
@@ -56,29 +56,26 @@ def _accounts(now: dt.datetime) -> Iterator[Condition]:
     accounts, url = gateway.accounts(), reverse("admin:orders_carrieraccount_changelist")
     resting = [one.resting_until for one in accounts if one.resting_until and one.resting_until > now]
     if resting:
-        title = "The carrier doesn't answer bookings"
-        step = "Five in a row got no clear answer. Look at the carrier's status; bookings wait and leave by themselves."
+        title = "The carrier isn't answering bookings"
+        step = "Five in a row got no clear answer. Check the carrier's status. Waiting bookings are sent automatically."
         yield Condition("carrier-silent", title, step, Severity.PAGE, url, len(resting))
     if gaps := sum(webhook_health.is_alarmed(account, now) for account in accounts):
-        title = "Webhooks get lost"
-        step = "Polling finds scans first. Run webhook_url --test, and look at the carrier's webhook settings."
+        title = "Webhooks are going missing"
+        step = "Polling is finding scans first. Run webhook_url --test and check the carrier's webhook settings."
         yield Condition("webhook-gap", title, step, Severity.TICKET, reverse("admin:index"), gaps)
 
 
 def _data(now: dt.datetime) -> Iterator[Condition]:
     if restores := list(Restore.objects.open().order_by("restored_at")):
-        title, step = (
-            "The gap of a restore is open",
-            "Bookings are paused. Compare with the carrier, then lift the gap.",
-        )
+        title, step = ("Restore gap still open", "Bookings are paused. Compare with the carrier, then close the gap.")
         url = reverse("admin:orders_restore_changelist")
         yield Condition("restore-gap", title, step, Severity.PAGE, url, len(restores), restores[0].restored_at)
     if LabelBytes.stored() > settings.LABEL_STORE_GB * GIGABYTE:
-        title, step = "Label store over its quota", "Give the database room, or shorten LABEL_RETENTION_DAYS."
+        title, step = "Label store over quota", "Add database space, or shorten LABEL_RETENTION_DAYS."
         yield Condition("label-store", title, step, Severity.TICKET, reverse("admin:orders_label_changelist"))
     backup_at = marks.last_backup_at()
     if backup_at and now - backup_at > dt.timedelta(hours=settings.BACKUP_HOURS):
-        title, step = "No backup lately", "Look at the backup's job; its last step is manage.py backup_taken."
+        title, step = "No recent backup", "Check the backup job. Its last step is manage.py backup_taken."
         yield Condition("backup-old", title, step, Severity.TICKET, reverse("admin:index"), 1, backup_at)
     yield from _reports(now)
 
@@ -86,6 +83,6 @@ def _data(now: dt.datetime) -> Iterator[Condition]:
 def _reports(now: dt.datetime) -> Iterator[Condition]:
     unusable, stuck = folder.why_unusable(), folder.stuck(now)
     if unusable or stuck:
-        step = unusable or "See that the portal may read the files, and that their folder is named after an account."
-        title, url = "Billing reports stay in their folder", reverse("admin:billing_billingreport_changelist")
+        step = unusable or "Check that the portal can read the files and that their folder is named after an account."
+        title, url = "Billing reports stuck in their folder", reverse("admin:billing_billingreport_changelist")
         yield Condition("reports-folder", title, step, Severity.TICKET, url, len(stuck) or 1, min(stuck, default=None))

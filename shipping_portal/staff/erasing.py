@@ -54,7 +54,7 @@ class Finding:
 
 
 def find(*, email: str = "", phone: str = "", name: str = "", postcode: str = "") -> list[Finding]:
-    """Return what names this e-mail, this phone in any spelling, or this name at this postcode, of any sender."""
+    """Return what names this email, this phone in any spelling, or this name at this postcode, of any sender."""
     found = {
         kind: list(NOT_ERASED[kind].filter(rule).order_by("-pk").distinct()[:MOST])
         for kind, rule in _rules(email, phone, name, postcode).items()
@@ -142,7 +142,7 @@ def with_files(chosen: Chosen) -> Chosen:
 def erase_chosen(chosen: Chosen, *, by: User, reason: str, now: dt.datetime) -> None:
     """Erase what an operator chose, all of it or nothing. Raises Refused, or erased_keys.NoErasedFile."""
     if not any(chosen.values()):
-        raise Refused("None of this is there any more, so nothing was erased. Search again.")
+        raise Refused("None of this exists any more, so nothing was erased. Search again.")
     lock_orders(chosen.get("order", ()))
     if why := erasing.objections(chosen):
         raise Refused(next(iter(why.values())))

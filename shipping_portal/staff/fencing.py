@@ -54,8 +54,8 @@ def fence(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] | None:
         _replacements(restore),
         _import_rows(restore, now),
         *_labels(now),
-        Fenced("erased again, as ERASED_FILE says", erasing.erase_again(now)),
-        Fenced(f"tables whose numbers go on {FURTHER:,} further", jump()),
+        Fenced("erased again from ERASED_FILE", erasing.erase_again(now)),
+        Fenced(f"tables whose row numbers jumped ahead by {FURTHER:,}", jump()),
     ]
     summary = "; ".join(f"{one.what}: {one.count}" for one in fenced)
     Audit.write("database restored", restore, by=None, reason=f"{restore}. {summary}", at=now)
@@ -79,7 +79,7 @@ def _pause(now: dt.datetime) -> Fenced:
     for account in CarrierAccount.objects.all():
         CarrierAccount.objects.filter(pk=account.pk).update(paused_at=now, pause_text=GAP_IS_OPEN, pause_ends_at=None)
         Audit.write("bookings paused", account, by=None, reason="by after_restore", at=now)
-    return Fenced("carrier accounts whose bookings are paused", CarrierAccount.objects.count())
+    return Fenced("carrier accounts paused for bookings", CarrierAccount.objects.count())
 
 
 def _bookings(now: dt.datetime) -> Fenced:
@@ -89,7 +89,7 @@ def _bookings(now: dt.datetime) -> Fenced:
     for order in orders:
         problem = {"text": OLDER, "fields": {}, "kind": "restored"}
         move_to(order, Status.UNCONFIRMED, reason=OLDER, at=now, due_at=None, problem=problem)
-    return _fenced("bookings that are cases now", (order.created_at for order in orders))
+    return _fenced("bookings now waiting for an operator", (order.created_at for order in orders))
 
 
 def _cancellations(now: dt.datetime) -> Fenced:
@@ -101,14 +101,14 @@ def _cancellations(now: dt.datetime) -> Fenced:
     for attempt in attempts:
         move_to(attempt.order, Status.CANCEL_UNCONFIRMED, reason=OLDER, at=now, due_at=now, tries=0)
         CancelAttempt.objects.filter(pk=attempt.pk).update(state=CancelAttempt.State.UNKNOWN, answer=OLDER)
-    return _fenced("cancellations that the carrier is asked about", (attempt.asked_at for attempt in attempts))
+    return _fenced("cancellations to check with the carrier", (attempt.asked_at for attempt in attempts))
 
 
 def _replacements(restore: Restore) -> Fenced:
     owed = Replacement.objects.filter(ended_at=None)
     comparable = list(owed.values_list("asked_at", flat=True))
     owed.update(restore=restore)
-    return _fenced("replacements that are held", comparable)
+    return _fenced("held replacements", comparable)
 
 
 def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
@@ -117,7 +117,7 @@ def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
     times = list(owed.values_list("file__begun_at", flat=True))
     Import.objects.filter(pk__in=owed.values("file")).update(restore=restore)
     restore.imports.filter(hold="").update(hold=holding.HELD, paused_at=Coalesce("paused_at", now))
-    return _fenced("import rows that are held", times)
+    return _fenced("held import rows", times)
 
 
 def _labels(now: dt.datetime) -> list[Fenced]:
@@ -129,8 +129,8 @@ def _labels(now: dt.datetime) -> list[Fenced]:
     count = withheld.update(state=Label.State.WITHHELD, due_at=now, **Label.AFRESH)
     others = waiting.exclude(pk__in=comparable.values("pk"))
     return [
-        Fenced("labels that are shown once the carrier has confirmed their parcels", count),
-        _fenced("parcels that may have been cancelled, and cannot be compared from here", _booked(others)),
+        Fenced("labels hidden until the carrier confirms their parcels", count),
+        _fenced("parcels that may be cancelled and can't be checked from here", _booked(others)),
     ]
 
 

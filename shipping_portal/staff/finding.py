@@ -11,6 +11,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
+from orders.folding import fold
 from orders.listing import clean_search
 from orders.masking import without_emails
 from orders.models import Order
@@ -28,9 +29,9 @@ TRIGRAM = re.compile(r"[^\W_]{3}")
 ORDER = re.compile(r"^order (number )?", re.IGNORECASE)
 
 GROUPS = {  # its title, what is added to a search that finds too many, the heads of its columns
-    "orders": ("Parcels", "word", ("Parcel", "To", "Status", "Sender", "Made")),
+    "orders": ("Parcels", "word", ("Parcel", "To", "Status", "Sender", "Created")),
     "senders": ("Senders", "letter", ("Sender", "Number", "Bookings", "Parcels")),
-    "people": ("People", "letter", ("Person", "Email", "Works for")),
+    "people": ("People", "letter", ("Person", "Email", "Sender")),
 }
 
 
@@ -60,7 +61,7 @@ def orders_by(term: str) -> Q:
 def _order_by(word: str) -> Q:
     """Return what one word may be of an order: its text, a phone however spelled, a reference, a number, a sender."""
     found = Q(carrier_reference__upper=word.upper())
-    for text in {word.lower(), *spellings(word)}:
+    for text in {fold(word), *spellings(word)}:
         found |= _part("search__", text)
     members = Membership.objects.filter(user__email=word.lower())
     # As a list of keys: a subquery beside the other conditions would read the whole table.
@@ -72,7 +73,7 @@ def _order_by(word: str) -> Q:
 
 
 def _person_by(word: str) -> Q:
-    """Return what one word may be of a person: the whole e-mail, or a part of the name."""
+    """Return what one word may be of a person: the whole email, or a part of the name."""
     return Q(email=word.lower()) | _part("name__i", word)
 
 

@@ -84,7 +84,7 @@ def send_test_event(configured: CarrierSettings) -> str:
         error.close()
         raise TestFailed(f"The listener answered {error.code}.") from error
     except OSError as error:
-        raise TestFailed(f"The listener at {settings.SITE_URL} cannot be reached: {error}.") from error
+        raise TestFailed(f"Can't reach the listener at {settings.SITE_URL}: {error}.") from error
 
 
 def _test_body(contract: Contract) -> bytes:
@@ -109,7 +109,7 @@ def _newest(configured: CarrierSettings) -> tuple[str, str]:
     for pair in configured.webhook_secrets[:1]:
         user, _, secret = pair.partition(":")
         return user, secret
-    raise NoSecret(f"{configured.secrets_setting} is empty: set it, then print the address.")
+    raise NoSecret(f"{configured.secrets_setting} is empty. Set it first.")
 
 
 @require_http_methods(["GET", "POST"])
@@ -146,7 +146,7 @@ def _send(request: HttpRequest) -> None:
         (configured for configured in every if configured.prefix == request.POST.get("account")), every[0]
     )
     try:
-        answer = f"The listener took the test event: {send_test_event(configured)}."
+        answer = f"The listener accepted the test event: {send_test_event(configured)}."
         messages.success(request, answer)
     except (NoSecret, TestFailed) as error:
         answer = str(error)

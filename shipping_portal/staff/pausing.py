@@ -16,7 +16,7 @@ from shipping_portal.jobs.registry import chore
 
 
 class PauseRefused(Exception):
-    """Somebody else was faster; the text is for the operator."""
+    """Someone else was faster; the text is for the operator."""
 
 
 def pause(
@@ -37,7 +37,7 @@ def pause(
         end_what_is_over(now)
         account.refresh_from_db()
         if account.kept_pause(what):
-            raise PauseRefused(f"{what.capitalize()} are paused already.")
+            raise PauseRefused(f"{what.capitalize()} are already paused.")
         new = Pause(what, now, text, ends_at)
         _put(account, what, new)
         Audit.write(f"{what} paused", account, by=by, reason=f"{_described(new)}: {reason}", at=now)
@@ -84,7 +84,7 @@ def _end(account: CarrierAccount, kept: Pause, now: dt.datetime) -> None:
             _put(account, kept.what, None, ended_at=kept.ends_at)
         except PauseRefused:  # another process was faster
             return
-        reason = f"by itself, {_described(kept)}"
+        reason = f"automatically, {_described(kept)}"
         Audit.write(f"{kept.what} pause ended", account, by=None, reason=reason, at=now)
 
 
@@ -93,7 +93,7 @@ def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime)
     with transaction.atomic():
         stopped = CarrierAccount.objects.filter(pk=account.pk, stopped_at__isnull=False)
         if not stopped.update(probe_due_at=now):
-            raise PauseRefused("The account is not stopped.")
+            raise PauseRefused("The account isn't stopped.")
         Audit.write("account probed", account, by=by, reason=reason, at=now)
 
 
@@ -101,7 +101,7 @@ def end_stop(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime
     """Forget that the carrier refused an account on which no booking will ask it again. Raises PauseRefused."""
     with transaction.atomic():
         if CarrierAccount.objects.filter(pk=account.pk, stopped_at=None).exists():
-            raise PauseRefused("The account is not stopped.")
+            raise PauseRefused("The account isn't stopped.")
         account.note_answer()
         Audit.write("account's stop taken away", account, by=by, reason=reason, at=now)
 
@@ -109,10 +109,10 @@ def end_stop(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime
 def _running(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
     account.refresh_from_db()
     if what == BOOKINGS and Restore.objects.open().exists():
-        raise PauseRefused("Bookings stay paused until the gap of the restore is lifted; see Restores.")
+        raise PauseRefused("Bookings stay paused until the restore gap is closed. See Restores.")
     running = account.pause_of(what, now)
     if running is None:
-        raise PauseRefused(f"{what.capitalize()} are on already.")
+        raise PauseRefused(f"{what.capitalize()} are already on.")
     return running
 
 
@@ -129,9 +129,9 @@ def _put(account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.
         ends_at: new.ends_at if new else ended_at,
     }
     if not CarrierAccount.objects.filter(pk=account.pk, **as_read).update(**values):
-        raise PauseRefused("Somebody else changed this pause just now. Look at it again.")
+        raise PauseRefused("Someone else just changed this pause. Check it again.")
 
 
 def _described(pause: Pause) -> str:
     ends = f"until {desk_time(pause.ends_at)}" if pause.ends_at else "until resumed"
-    return f"{ends}, senders read “{pause.text}”"
+    return f"{ends}, senders see “{pause.text}”"

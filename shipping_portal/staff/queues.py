@@ -90,60 +90,60 @@ ORDERS = {
     "unconfirmed": Wait(
         "Booking outcome unknown",
         Q(status=Status.UNCONFIRMED),
-        "Open the oldest, press Resolve: adopt its reference, settle it as not booked, or keep waiting.",
+        "Open the oldest and press Resolve. Adopt its reference, settle it as not booked or keep waiting.",
         "since",
         term=UNCLEAR_TERM,
     ),
     "unconfirmed-long": Wait("Outcome unknown for over 10 minutes", unconfirmed_long),
     "conflict": Wait(
-        "Two answers that disagree",
+        "Conflicting answers",
         Q(status=Status.CONFLICT),
-        "Open it, press Resolve and compare the carrier's answers; ask the carrier which one stands.",
+        "Open it, press Resolve and compare the answers. Ask the carrier which one is right.",
         "since",
         term=UNCLEAR_TERM,
     ),
     "second-order": Wait(
         "Second carrier order",
         duplicate_booking,
-        "The carrier may charge for both. Open it, and ask the carrier to void the one not used.",
+        "The carrier may charge for both. Open it and ask the carrier to void the unused one.",
         "since",
     ),
     "refused": Wait(
         "Refused in the last 24 hours",
         refused_lately,
-        "Read the carrier's words. Many alike point at our settings or the contract file, not at senders.",
+        "Read the carrier's reason. Many alike suggest a problem with our settings or the contract file.",
         "since",
     ),
     "cancel-stuck": Wait(
         "Cancellation stuck",
         cancel_stuck,
-        "Ask the carrier whether it is cancelled, then open it and press what the carrier said.",
+        "Ask the carrier whether it's cancelled, then open it and record the answer.",
         "since",
         term=dt.timedelta(hours=4),
     ),
     "futile": Wait(
-        "Futile pickup: agree a new day with the carrier",
+        "Futile pickup: arrange a new day",
         futile,
-        "Ask the carrier for another pickup day and tell the sender, who keeps the label; don't cancel it.",
+        "Ask the carrier for another pickup day and tell the sender to keep the label. Don't cancel it.",
         "since",
     ),
     "left-behind": Wait(
-        "Open on a carrier account that no settings name",
+        "Open orders on an unlisted carrier account",
         left_behind,
-        "Nobody can ask about them. Name the account in OLDER_CARRIERS, with settings and key, and restart.",
+        "They can't be checked. Add the account to OLDER_CARRIERS, with its settings and key, and restart.",
         "since",
         term=dt.timedelta(hours=1),
     ),
     "missed-twice": Wait(
         "Two missed pickups",
         missed_twice,
-        "Ask the carrier where the driver is and whether the order is due a refund; don't cancel it.",
+        "Ask the carrier about the driver and whether a refund is due. Don't cancel it.",
         "since",
     ),
     "used-after-cancel": Wait(
         "Label used after cancelling",
         lambda now: Q(used_after_cancel_at__gte=now - dt.timedelta(days=30)),
-        "The carrier will charge it. Tell the sender, and expect the line on the weekly report.",
+        "The carrier will charge for it. Tell the sender and expect the charge in the weekly report.",
         "since",
         term=WEEK,
     ),
@@ -152,14 +152,14 @@ SENDERS = {
     "waiting": Wait(
         "Accounts waiting for approval",
         Q(approved_at=None, suspended_at=None),  # in the words of the index
-        "Look at who it is and what it sends, then press Approve or Decline; its people wait for it.",
+        "Check the business and what it sends, then press Approve or Decline. Its people are waiting.",
     )
 }
 DEAD_LETTERS = {
     "": Wait(
         "Dead letters",
         Q(),
-        "It failed five times in a row. Read the error; once its cause is gone, press Try again.",
+        "Failed five times in a row. Read the error, fix its cause, then press Try again.",
         "parked_at",
         term=dt.timedelta(hours=1),
     )
@@ -167,13 +167,13 @@ DEAD_LETTERS = {
 HELD = Wait(
     "Carrier account stopped or paused",
     Q(),
-    "Read on its page what does not leave and why. Resume a pause; after a stop, Ask the carrier again now.",
+    "Its page shows what is held up and why. After a pause, press Resume; after a stop, Ask the carrier again now.",
     term=AT_ONCE,
 )
 AT_FAULT = Wait(
-    "Refused for a fault of ours",
+    "Refused: our setup",
     Q(),
-    "Read the carrier's words on the account's page; put the settings or the contract file right.",
+    "Read the carrier's reason on the account's page, then fix the settings or the contract file.",
     "fault_at",
     term=AT_ONCE,
 )

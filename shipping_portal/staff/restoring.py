@@ -83,7 +83,7 @@ def leave_out(restore: Restore, count: int, *, by: User, reason: str, now: dt.da
 def lift(restore: Restore, *, by: User, reason: str, now: dt.datetime) -> None:
     """Let bookings go out again, and show labels that the carrier was not asked about. Raises Refused."""
     if not Restore.objects.open().filter(pk=restore.pk).update(lifted_at=now, lifted_by=by):
-        raise Refused("Somebody else has lifted it already.")
+        raise Refused("Someone else has already closed it.")
     Audit.write("gap lifted", restore, by=by, reason=f"{restore}: {reason}", at=now)
     if Restore.objects.open().exists():
         return
@@ -95,4 +95,4 @@ def lift(restore: Restore, *, by: User, reason: str, now: dt.datetime) -> None:
 def _refuse_another_count(restore: Restore, count: int) -> None:
     waiting = held(restore)
     if count != waiting:
-        raise Refused(f"{waiting} parcels are held now, and {count} was typed. Nothing was changed.")
+        raise Refused(f"{waiting} parcels are held now, but you entered {count}. Nothing was changed.")

@@ -20,14 +20,14 @@ MOST = 20  # of one operator, of one list
 class ViewForm(forms.Form):
     """What the present filters are to be called."""
 
-    name = forms.CharField(label="Name of this view", max_length=60)
+    name = forms.CharField(label="View name", max_length=60)
     query = forms.CharField(max_length=2000, widget=forms.HiddenInput)
 
     def clean_name(self) -> str:
-        """Refuse an e-mail or a link: views are not erased with a person."""
+        """Refuse an email or a link: views are not erased with a person."""
         name: str = self.cleaned_data["name"]
         if "@" in name or "://" in name:
-            raise forms.ValidationError("Leave e-mails and links out.")
+            raise forms.ValidationError("Don't use email addresses or links.")
         return name
 
 
@@ -61,7 +61,7 @@ def delete(site: admin.AdminSite, request: HttpRequest, pk: int) -> HttpResponse
     """Forget one of the operator's own views."""
     view = get_object_or_404(DeskView, owner=request.user.pk, pk=pk)
     view.delete()
-    messages.success(request, f"“{view}” is deleted.")
+    messages.success(request, f"“{view}” deleted.")
     return redirect(f"admin:{view.list}_changelist")
 
 

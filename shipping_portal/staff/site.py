@@ -55,7 +55,7 @@ class StaffSite(admin.AdminSite):
 
     site_header = f"{settings.BRAND_NAME} desk"
     site_title = f"{settings.BRAND_NAME} desk"
-    index_title = "What needs you"
+    index_title = "Needs attention"
     site_url = None
     enable_nav_sidebar = False
     empty_value_display = "–"
@@ -110,7 +110,7 @@ class StaffSite(admin.AdminSite):
     @method_decorator(never_cache)
     @login_not_required
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the portal's own log-in, second factor included.
+        """Show the portal's own login, second factor included.
 
         For anybody else who is logged in there is no desk.
         """
@@ -125,7 +125,7 @@ class StaffSite(admin.AdminSite):
 
         if has_second_factor(request.user):
             raise PermissionDenied("in no group")
-        messages.warning(request, "The desk needs a second factor. Set it up, then come back.")
+        messages.warning(request, "The desk requires two-step verification. Set it up, then come back.")
         return redirect("mfa_activate_totp")
 
     def password_change(  # type: ignore[override]

@@ -45,7 +45,7 @@ def test_who_may_sign_up(settings: Any, mode: str) -> None:
         assert not Sender.objects.exists()
     else:
         assert "Open an account" in page
-        assert ("Before your first booking we look at your account" in page) == (mode == "approve")
+        assert ("We check your account before your first booking" in page) == (mode == "approve")
         assert answer["Location"] == "/accounts/confirm-email/"
         assert (Sender.objects.get().approved_at is not None) == (mode == "open")
         confirm()

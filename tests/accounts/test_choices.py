@@ -38,13 +38,13 @@ def test_a_name_is_one_line_that_can_be_read(browser: Client, alice: User, name:
 
 
 def test_a_chosen_theme_is_the_class_of_every_page(browser: Client, alice: User) -> None:
-    assert '<html lang="en">' in browser.get("/settings/").content.decode()
+    assert '<html lang="en-AU">' in browser.get("/settings/").content.decode()
     browser.post("/settings/appearance/", {"theme": "dark"})
     for page in ("/settings/", "/parcels/", "/help/contact/", "/nowhere/"):
-        assert '<html lang="en" class="dark">' in browser.get(page).content.decode()
+        assert '<html lang="en-AU" class="dark">' in browser.get(page).content.decode()
     assert browser.post("/settings/appearance/", {"theme": "pink"}).status_code == 422
     browser.post("/settings/appearance/", {"theme": "system"})
-    assert '<html lang="en">' in browser.get("/settings/").content.decode()
+    assert '<html lang="en-AU">' in browser.get("/settings/").content.decode()
 
 
 def test_single_keys_are_turned_off_by_a_form_without_its_tick(browser: Client, alice: User) -> None:
@@ -62,7 +62,7 @@ def test_the_business_has_a_name_and_a_zone_of_its_country(browser: Client, quil
     assert (quill.name, quill.zone, quill.country) == ("Quill Ltd", "Australia/Perth", "AU")
     assert Audit.objects.filter(action="business settings saved", actor=alice, sender=quill).exists()
     answer = browser.post("/settings/business/", {"name": "Quill Ltd", "zone": "America/Toronto"})
-    assert (answer.status_code, "Choose one of those on the page." in text(answer)) == (422, True)
+    assert (answer.status_code, "Choose one from the page." in text(answer)) == (422, True)
 
 
 def test_a_business_keeps_a_zone_that_is_none_of_its_countrys(browser: Client, quill: Sender) -> None:

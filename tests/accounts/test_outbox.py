@@ -278,7 +278,7 @@ def test_the_link_in_a_mail_stops_its_kind_after_a_press_and_without_logging_in(
     path = LINK.findall(body)[-1].removeprefix(settings.SITE_URL)
     assert mail.outbox[0].extra_headers["List-Unsubscribe"] == f"<{settings.SITE_URL}{path}>"
     browser = Client(enforce_csrf_checks=True)
-    assert "Stop these e-mails?" in text(browser.get(path))
+    assert "Stop these emails?" in text(browser.get(path))
     assert not NotificationChoice.objects.exists()
     browser.post(path, {"List-Unsubscribe": "One-Click"})
     assert outbox.choices_of(alice)["pickup"] == "off"
@@ -332,12 +332,12 @@ def test_a_mail_of_one_kind_says_so_in_its_subject_and_one_of_several_is_news_of
 ) -> None:
     outbox.notify(fact(quill), now=NOON)
     leave()
-    assert mail.outbox[0].subject == "News of your pickup"
+    assert mail.outbox[0].subject == "Your pickup"
     for kind in ("pickup", "delivery"):
         outbox.choose(alice, kind, "daily", now=NOON)
         outbox.notify(fact(quill, kind, kind=kind), now=NOON)
     leave()
-    assert mail.outbox[0].subject == "News of your parcels"
+    assert mail.outbox[0].subject == "Your parcels"
 
 
 def test_every_line_of_a_mail_that_cannot_leave_waits_for_the_next_try(

@@ -265,7 +265,7 @@ def test_a_second_address_of_somebody_leads_to_their_log_in(
     EmailAddress.objects.create(user=bob, email=second, verified=True, primary=False)
     link, browser = invite(page, second), Client()
     assert "Log in to join" in text(browser.post(link, {"name": "Bob", "password": PASSWORD}))
-    assert "You belong to another account already." in text(visit(bob).post(link))
+    assert "You already belong to another account." in text(visit(bob).post(link))
     Membership.objects.filter(user=bob).delete()
     assert visit(bob).post(link).status_code == 302
     assert Membership.objects.get(user=bob).sender == quill
@@ -320,7 +320,7 @@ def test_nobody_is_flooded_with_invitations(
     team.invite(quill, NEW, "viewer", by=alice, now=timezone.now() + dt.timedelta(hours=25))
 
 
-@pytest.mark.parametrize("lost", [team.NotPossible("This invitation isn't open any more."), IntegrityError()])
+@pytest.mark.parametrize("lost", [team.NotPossible("This invitation is no longer open."), IntegrityError()])
 def test_a_press_that_was_too_late_is_led_back_to_the_link(
     page: Client, monkeypatch: pytest.MonkeyPatch, lost: Exception
 ) -> None:

@@ -350,7 +350,7 @@ def test_a_file_damaged_all_over_names_a_hundred_lines_and_counts_the_others(tak
 
 def test_a_word_on_two_lines_that_nobody_decided_is_one_obstacle(take: Take, order: Any) -> None:
     report = take(summed(*(line("SQ7K2M", word, Type="Fuel Levy") for word in ("1.00", "2.00"))))
-    assert posting.obstacles(report) == ["What “Fuel Levy / Paid” means is not decided yet."]
+    assert posting.obstacles(report) == ["“Fuel Levy / Paid” isn't mapped yet."]
 
 
 def test_a_file_of_just_a_hundred_damaged_lines_counts_no_others(take: Take) -> None:
@@ -423,7 +423,7 @@ def test_a_report_is_for_the_week_of_the_day_before_it_was_written(take: Take, n
 
 def test_a_total_the_file_does_not_state_is_given_by_the_operator(take: Take, order: Any) -> None:
     report = take(written(line("SQ7K2M")))
-    assert "states no total in AUD" in posting.obstacles(report)[0]
+    assert "has no AUD total" in posting.obstacles(report)[0]
     assert posting.state_total(report, {"AUD": Decimal("12.08")})
     report.refresh_from_db()
     assert posting.obstacles(report) == []

@@ -297,9 +297,9 @@ def test_a_folder_that_is_not_there_is_named_by_the_check_and_by_an_alert(
     settings: Any, tmp_path: Path, told: Callable[[float], list[Any]]
 ) -> None:
     settings.REPORTS_FOLDER = str(tmp_path / "gone")
-    why = f"REPORTS_FOLDER is {tmp_path}/gone, where no folder is."
+    why = f"REPORTS_FOLDER is {tmp_path}/gone, which isn't a folder."
     assert [(it.id, it.msg) for it in checks.check_reports_folder()] == [("portal.W012", why)]
-    assert told(0) == [("Billing reports stay in their folder", why, 1)]
+    assert told(0) == [("Billing reports stuck in their folder", why, 1)]
     look()
 
 
@@ -311,9 +311,9 @@ def test_a_folder_the_portal_may_not_change_is_named(
     (root / "OLD").mkdir(exist_ok=True)
     inner = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != root / name and inner(path, mode))
-    why = f"The portal may not read {root / name} and move files in it."
+    why = f"The portal can't read {root / name} or move files in it."
     assert [it.msg for it in checks.check_reports_folder()] == [why]
-    assert told(0) == [("Billing reports stay in their folder", why, 1)]
+    assert told(0) == [("Billing reports stuck in their folder", why, 1)]
     monkeypatch.undo()
 
 
@@ -324,7 +324,7 @@ def test_a_file_that_stays_is_told_after_half_an_hour(
     file = left(name)
     assert told(29) == []
     [(title, step, count)] = told(31)
-    assert (title, count) == ("Billing reports stay in their folder", 1)
+    assert (title, count) == ("Billing reports stuck in their folder", 1)
     assert "named after an account" in step
     file.unlink()
 

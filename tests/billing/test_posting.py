@@ -42,7 +42,9 @@ def test_a_report_out_of_balance_is_not_posted_and_says_by_how_much(
     take: Take, order: Order, stated: str, apart: str
 ) -> None:
     report = take(written(line("SQ7K2M"), total(stated)))
-    assert posting.obstacles(report) == [f"Its AUD lines come to 12.08, and it says {stated}: {apart} apart."]
+    assert posting.obstacles(report) == [
+        f"AUD lines add up to 12.08, but the stated total is {stated}: off by {apart}."
+    ]
     with pytest.raises(posting.NotReady):
         post(report)
     assert not Charge.objects.posted().exists()
@@ -50,7 +52,7 @@ def test_a_report_out_of_balance_is_not_posted_and_says_by_how_much(
 
 def test_a_currency_whose_lines_are_missing_is_out_of_balance(take: Take, order: Order) -> None:
     report = take(written(line("SQ7K2M"), total("12.08"), total("5.00", "USD")))
-    assert "USD lines come to 0" in posting.obstacles(report)[0]
+    assert "USD lines add up to 0" in posting.obstacles(report)[0]
 
 
 def test_a_report_is_posted_once(take: Take, order: Order) -> None:

@@ -143,8 +143,9 @@ def billed(of: Sender, by: User, first: Charge) -> dict[str, str]:
         "parcel one charge": reverse("parcel", args=[first.order.uuid]) if first.order else "/",
         "statement size": size,
         "statement nothing": f"{size}&q=zeppelin",
-        "charge_is_wrong open": reverse("charge_is_wrong", args=[lines[2].pk]),
-        "charge_is_wrong answered": reverse("charge_is_wrong", args=[lines[3].pk]),
+        "charge_is_wrong open": f"{reverse('charge_is_wrong')}?line={lines[2].pk}",
+        "charge_is_wrong several": f"{reverse('charge_is_wrong')}?line={lines[0].pk}&line={lines[1].pk}",
+        "charge_is_wrong answered": f"{reverse('charge_is_wrong')}?line={lines[3].pk}",
     }
 
 
@@ -230,7 +231,9 @@ def imports(of: Sender, by: User) -> dict[str, str]:
         dear = factories.quote(of, by, parcel=factories.details(of, measures=sides), amount="2486.34")
         factories.import_row(of, by, file=huge, state="warning", problems={}, quote=dear)
     pages = {
-        "book_import outliers": reverse("book_import", args=[huge.uuid]),
+        "check_import outliers": reverse("check_import", args=[huge.uuid]),
+        "remove_import delete": reverse("remove_import", args=[fixing.uuid]),
+        "remove_import archive": reverse("remove_import", args=[done.uuid]),
         "match_columns unmatched": reverse("match_columns", args=[unmatched.uuid]),
         "check_import checking": reverse("check_import", args=[checking.uuid]),
         "import booking": reverse("import", args=[booking.uuid]),
@@ -239,7 +242,7 @@ def imports(of: Sender, by: User) -> dict[str, str]:
         "import_row odd": reverse("import_row", args=[fixing.uuid, odd.pk]),
     }
     shown = {f"check_import {name}": f"{reverse('check_import', args=[fixing.uuid])}?show={name}"
-             for name in ("fix", "ready", "warnings", "skipped", "joined")}  # fmt: skip
+             for name in ("all", "fix", "ready", "warnings", "skipped", "joined")}  # fmt: skip
     return pages | shown
 
 

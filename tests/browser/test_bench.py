@@ -1,16 +1,46 @@
-"""The label bench by keys, in a real browser: print, say so, skip, print again; and what it is without its script."""
+"""The label bench by keys, in a real browser: print, say so, skip, scan, print again, or all in one go."""
 
-import re
+import json
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
-from tests.browser.walking import book, fill_parcel, label_files, reload_until, see_prices, sha256
+from tests.browser.walking import COUNT, book, counted, fill_parcel, label_files, reload_until, see_prices, sha256
 from tests.processes.portal import until
 
-# A print window can't be closed by a test, so printing is counted; every frame has its own.
-COUNT_PRINTS = "window.print = () => { top.printed = (top.printed || 0) + 1; };"
+# A print window can't be closed by a test, so what is printed is noted; every frame has its own. Like a browser that
+# prints without asking, it says at once that printing is over.
+NOTE_PRINTS = """
+    if (window === top) window.printed = [];
+    window.print = () => {
+        top.printed.push(location.pathname);
+        setTimeout(() => window.dispatchEvent(new Event("afterprint")));
+    };
+"""
+# Copies of a booked parcel, each with a file of its own; prints the sha256 that each was stored with.
+COPIES = """
+import hashlib, json
+from django.utils import timezone
+from orders.models import Label, LabelBytes, Order
+from tests.factories import copy_of
+found = {}
+first = Order.objects.get(uuid="%s")
+file = bytes(LabelBytes.objects.get(label__order=first, label__size="full").content)
+for number in range(%d):
+    made = copy_of(first, number)
+    made.customer_reference, made.printed_at, made.printed_by = f"WC-{number:04}", None, None
+    made.save()
+    content = file + f"%% {number}".encode()
+    sha256 = hashlib.sha256(content).hexdigest()
+    label = Label.objects.create(
+        order=made, size="full", state="stored", sha256=sha256, length=len(content), stored_at=timezone.now()
+    )
+    LabelBytes.objects.create(label=label, content=content)
+    found[str(made.uuid)] = sha256
+print(json.dumps(found))
+"""
+COPIED = 12
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +52,7 @@ def sent() -> list[str]:
 def three_labels(page: Page, sent: list[str]) -> str:
     """The bench's address with three labels that are stored and chosen."""
     while len(sent) < 3:
-        fill_parcel(page, customer_reference="SIM-NONE", receiver_name=f"Noor Tamsin{len(sent)}")
+        fill_parcel(page, customer_reference=f"SIM-NONE-{len(sent)}", receiver_name=f"Noor Tamsin{len(sent)}")
         see_prices(page)
         reference = book(page)
         reload_until(page, "Print full page")
@@ -30,62 +60,143 @@ def three_labels(page: Page, sent: list[str]) -> str:
     return "/parcels/print/?" + "&".join(f"order={one.split()[1]}" for one in sent)
 
 
+@pytest.fixture(scope="module")
+def copies(stack: Stack) -> dict[str, str]:
+    """The uuids of more labels, made once, with what their files' sha256 has to be."""
+    return {}
+
+
+def many_labels(stack: Stack, first: str, copies: dict[str, str]) -> str:
+    """The bench's address with labels enough for one go."""
+    if not copies:
+        copies |= json.loads(stack.manage("shell", "-v", "0", "-c", COPIES % (first, COPIED)).splitlines()[-1])
+    return "/parcels/print/?" + "&".join(f"order={uuid}" for uuid in copies)
+
+
 def now_shown(page: Page) -> str:
-    return page.locator("#bench-title .ref").inner_text()
+    return page.locator("#bench-title").inner_text()
+
+
+def prints(page: Page) -> int:
+    return int(page.evaluate("top.printed.length"))
 
 
 @pytest.mark.smoke
 def test_a_queue_is_printed_by_keys_alone(stack: Stack, log_in: Open, sent: list[str]) -> None:
     page = log_in("sender")
     address = three_labels(page, sent)
-    first, second, third = (one.split()[0] for one in sent)
-    page.add_init_script(COUNT_PRINTS)
+    page.add_init_script(NOTE_PRINTS)
     page.goto(address)
-    expect(page.locator("#bench-title .ref")).to_have_text(first)
+    title = page.locator("#bench-title")
+    expect(title).to_have_text("SIM-NONE-0")
+    expect(page.locator("#bench-now .facts")).to_contain_text("Boxed ceramic mugs")
     assert violations(page) == []
     frame = page.locator("#bench-now iframe").get_attribute("src") or ""
-    assert sha256(page.request.get(frame).body()) in {sha256(path.read_bytes()) for path in label_files(stack, first)}
+    files = {sha256(path.read_bytes()) for path in label_files(stack, sent[0].split()[0])}
+    assert sha256(page.request.get(frame).body()) in files
 
     page.keyboard.press("Enter")
-    until(lambda: page.evaluate("top.printed") == 1, seconds=10, what="a print window opened")
+    until(lambda: prints(page) == 1, seconds=10, what="a print window opened")
     page.keyboard.press("Space")
-    expect(page.locator("#bench-title .ref")).to_have_text(second)
+    expect(title).to_have_text("SIM-NONE-1")
     expect(page.locator("#bench-progress")).to_have_text("1 of 3 printed")
     page.keyboard.press("s")
-    expect(page.locator("#bench-title .ref")).to_have_text(third)
+    expect(title).to_have_text("SIM-NONE-2")
     page.keyboard.press("n")
-    expect(page.locator("#bench-title .ref")).to_have_text(second)
+    expect(title).to_have_text("SIM-NONE-1")
     page.keyboard.press("r")
-    expect(page.locator("#bench-title .ref")).to_have_text(third)
-    until(lambda: page.evaluate("top.printed") == 2, seconds=10, what="a print window opened")
+    expect(title).to_have_text("SIM-NONE-2")
+    until(lambda: prints(page) == 2, seconds=10, what="a print window opened")
     page.keyboard.press("n")
-    expect(page.locator("#bench-title .ref")).to_have_text(second)
+    expect(title).to_have_text("SIM-NONE-1")
     page.keyboard.press("n")
-    expect(page.locator("#bench-title")).to_have_text("All 3 labels are printed")
+    expect(title).to_have_text("All 3 printed")
     expect(page.locator("#bench-progress")).to_have_text("3 of 3 printed")
     assert violations(page) == []
 
-    page.get_by_role("button", name=f"Not printed after all {second}").click()
+    page.locator(".queue a").nth(1).click()
+    page.get_by_role("button", name="Not printed after all").click()
     expect(page.locator("#bench-progress")).to_have_text("2 of 3 printed")
     page.reload()
     expect(page.locator("#bench-progress")).to_have_text("2 of 3 printed")
-    expect(page.get_by_text(re.compile("^Printed by "))).to_have_count(2)
+    expect(page.locator(".queue .trail", has_text="Printed")).to_have_count(2)
+
+
+def test_a_scanned_number_brings_its_parcel_and_a_wrong_one_changes_nothing(log_in: Open, sent: list[str]) -> None:
+    """A scanner types each character at once and then Enter, wherever the focus is."""
+    page = log_in("sender")
+    page.goto(three_labels(page, sent))
+    page.add_init_script(NOTE_PRINTS)
+    page.reload()
+    title, problem = page.locator("#bench-title"), page.locator("#bench-problem")
+    for scanned, shown in ((sent[2].split()[0], "SIM-NONE-2"), ("#sim-none-1", "SIM-NONE-1")):
+        page.keyboard.type(f"{scanned}\n")
+        expect(title).to_have_text(shown)
+    page.keyboard.type("NARS-99\n")
+    expect(problem).to_contain_text("NARS-99 isn't in this queue.")
+    expect(title).to_have_text("SIM-NONE-1")
+    page.keyboard.type("SIM-NONE-2\n")  # what was wrong is selected, so the next scan takes its place
+    expect(title).to_have_text("SIM-NONE-2")
+    assert prints(page) == 0
+
+
+def test_all_labels_are_printed_with_two_keys_each_the_carriers_own_file(
+    stack: Stack, log_in: Open, sent: list[str], copies: dict[str, str]
+) -> None:
+    """In a browser that prints without asking: one key for all of them, one for the answer. None is joined."""
+    page = log_in("sender")
+    three_labels(page, sent)
+    address = many_labels(stack, sent[0].split()[1], copies)
+    page.add_init_script(NOTE_PRINTS)
+    page.goto(address)
+    page.evaluate(f"() => {{ {COUNT} }}")
+    page.keyboard.press("a")
+    question = page.get_by_role("heading", name=f"Did all {COPIED} come out?")
+    expect(question).to_be_visible(timeout=COPIED * 2000)
+    assert violations(page) == []
+    printed = page.evaluate("top.printed")
+    assert printed == [f"/parcels/{uuid}/label/full.pdf" for uuid in copies]
+    assert [sha256(page.request.get(path).body()) for path in printed] == list(copies.values())
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(f"{COPIED} labels marked printed.")).to_be_visible()
+    assert counted(page)["keys"] == 2
+    page.goto(address)
+    expect(page.locator("#bench-progress")).to_have_text(f"{COPIED} of {COPIED} printed")
+
+
+def test_what_did_not_come_out_stays_in_the_queue(
+    stack: Stack, log_in: Open, sent: list[str], copies: dict[str, str]
+) -> None:
+    page = log_in("sender")
+    three_labels(page, sent)
+    many_labels(stack, sent[0].split()[1], copies)
+    address = "/parcels/print/?" + "&".join(f"order={uuid}" for uuid in list(copies)[:2])
+    stack.manage("shell", "-c", f"Order.objects.filter(uuid__in={list(copies)}).update(printed_at=None)")
+    page.add_init_script(NOTE_PRINTS)
+    page.goto(address)
+    page.get_by_role("button", name="Print all").click()
+    page.get_by_text("No, some didn’t").click()
+    page.get_by_role("checkbox", name="WC-0001").uncheck()
+    page.get_by_role("button", name="Mark the ticked ones printed").click()
+    expect(page.get_by_text("1 label marked printed.")).to_be_visible()
+    page.goto(address)
+    expect(page.locator(".queue li:not(.printed)")).to_contain_text("WC-0001")
 
 
 def test_no_key_acts_while_a_control_has_the_focus(log_in: Open, sent: list[str]) -> None:
     page = log_in("sender")
     address = three_labels(page, sent)
-    page.add_init_script(COUNT_PRINTS)
+    page.add_init_script(NOTE_PRINTS)
     page.goto(address)
     shown = now_shown(page)
     before = page.locator("#bench-progress").inner_text()
-    page.get_by_label("Order").focus()
-    for key in ("s", "n", "r"):
+    page.get_by_text("More ways to print").focus()
+    for key in ("s", "n", "r", "a"):
         page.keyboard.press(key)
     page.get_by_role("searchbox").focus()
-    page.keyboard.type("nsr ")
+    page.keyboard.type("nsra ")
     assert (now_shown(page), page.locator("#bench-progress").inner_text()) == (shown, before)
-    assert page.evaluate("top.printed") is None
+    assert prints(page) == 0
 
 
 def test_without_its_script_it_is_a_list_of_links_and_buttons(log_in: Open, sent: list[str]) -> None:
@@ -94,7 +205,7 @@ def test_without_its_script_it_is_a_list_of_links_and_buttons(log_in: Open, sent
     page.goto("/parcels/print/?order=" + sent[0].split()[1])
     assert not has_sideways_scroll(page)
     expect(page.locator("#bench-now")).to_be_hidden()
-    link = page.get_by_role("link", name=f"{sent[0].split()[0]} Print label")
+    link = page.get_by_role("link", name="SIM-NONE-0")
     assert page.request.get(link.get_attribute("href") or "").headers["content-type"] == "application/pdf"
     button = page.locator(".queue button .word")
     words = button.inner_text()

@@ -45,17 +45,17 @@ def test_a_report_is_read_and_posted_in_three_clicks_a_file_and_a_reason(
     page = log_in("operator")
     page.add_init_script(COUNT_CLICKS)
     page.goto("/admin/")
-    page.get_by_role("link", name="upload a report").click()
+    page.get_by_role("link", name="Upload a report").click()
     page.get_by_label("File:").set_input_files(file)
     page.get_by_role("button", name="Check the file").click()
     expect(page.get_by_text("Checked, not posted.")).to_be_visible(timeout=TIMEOUT)  # the page came by itself
-    balance = page.get_by_role("region", name="Against the file's own total")
-    expect(balance.get_by_role("row").nth(1)).to_have_text(re.compile(r"AUD\s+29\.36\s+29\.36\s+Agrees"))
-    for told in ("Order cost", "Extra Cover", "Under-declared adjustment", "Refund for delay"):
-        expect(page.get_by_role("region", name="By kind").get_by_text(told)).to_be_visible()
+    balance = page.get_by_role("region", name="Balance check")
+    expect(balance.get_by_role("row").nth(1)).to_have_text(re.compile(r"AUD\s+29\.36\s+29\.36\s+Matches"))
+    for told in ("Order cost", "Extra Cover", "Size or weight adjustment", "Refund for delay"):
+        expect(page.get_by_role("region", name="By charge type").get_by_text(told)).to_be_visible()
     expect(page.get_by_role("link", name="1 line", exact=True)).to_be_visible()  # of the foreign reference
     assert violations(page, but=DJANGOS_OWN) == []
-    page.get_by_label("Why").fill("Read against the invoice.")
+    page.get_by_label("Reason").fill("Read against the invoice.")
     page.get_by_role("button", name="Post").click()
     expect(page.get_by_text("Post: done for billing-2026-11-23.csv.")).to_be_visible()
     assert int(page.evaluate("sessionStorage.clicks")) == 3
@@ -139,14 +139,14 @@ def test_lines_of_nobodys_are_ticked_shown_and_assigned(log_in: Open, stack: Sta
         page.get_by_role("row").filter(has_text=reference).first.get_by_role("checkbox").check()
     page.get_by_label("Action:").select_option("Assign to one sender")
     page.get_by_role("button", name="Go", exact=True).click()
-    page.get_by_label("Whose they are").fill(number)
+    page.get_by_label("Assign to").fill(number)
     page.get_by_role("button", name="Show where they go").click()
-    expect(page.get_by_text("In all 2 lines:")).to_be_visible()
-    expect(page.get_by_text("It may answer a booking that is not settled")).to_be_visible()
+    expect(page.get_by_text("Total, 2 lines:")).to_be_visible()
+    expect(page.get_by_text("It may belong to an unsettled booking")).to_be_visible()
     assert violations(page, but=DJANGOS_OWN) == []
     assert not has_sideways_scroll(page)
     keep(page, f"assign-{width}-{scheme}")
-    page.get_by_label("Why").fill("The carrier named the account.")
-    page.get_by_role("button", name="Assign what is ticked").click()
+    page.get_by_label("Reason").fill("The carrier named the account.")
+    page.get_by_role("button", name="Assign selected").click()
     expect(page.get_by_text("2 assigned to")).to_be_visible()
     expect(page.get_by_role("row").filter(has_text="SNOBODY73").first).to_be_visible()

@@ -41,7 +41,7 @@ def test_where_a_parcel_is_takes_two_clicks(desk: Page, clicks: list[str]) -> No
         clicks.clear()
         say(desk, said)
         desk.get_by_role("table").first.get_by_role("link", name=REFERENCE).click()
-        expect(desk.get_by_role("region", name="Where it has been")).to_contain_text("Coburg")
+        expect(desk.get_by_role("region", name="Tracking")).to_contain_text("Coburg")
         assert len(clicks) == 2, (said, clicks)
 
 
@@ -50,7 +50,7 @@ def test_a_whole_reference_or_number_takes_one(desk: Page, clicks: list[str]) ->
     for said in (REFERENCE.lower(), f"web-{REFERENCE}"):
         clicks.clear()
         say(desk, said)
-        expect(desk.get_by_role("region", name="Where it has been")).to_contain_text("Coburg")
+        expect(desk.get_by_role("region", name="Tracking")).to_contain_text("Coburg")
         assert len(clicks) == 1, (said, clicks)
 
 

@@ -1,5 +1,6 @@
 """B6 to B9: every page by the Tab key, with each stop seen, and each target big enough for a finger."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -125,3 +126,34 @@ def test_b9_escape_closes_suggestions_and_leaves_the_focus_where_it_was(walk_in:
         expect(options).to_have_count(0)
         expect(box).to_be_focused()
         expect(box).to_have_value(typed)
+
+
+def test_a_question_mark_lists_the_keys_but_not_while_somebody_types(walk_in: Open) -> None:
+    page = walk_in()
+    page.goto("/parcels/new/")
+    page.locator("#smart").press_sequentially("where?")
+    expect(page.locator("#smart")).to_have_value("where?")
+    page.goto("/parcels/")
+    page.keyboard.press("?")
+    expect(page).to_have_url(re.compile("/settings/keyboard/$"))
+    for key in ("N", "/", "P", "C", "Ctrl", "Enter", "Space", "S", "R"):
+        expect(page.locator(".keys kbd", has_text=re.compile(f"^{key}$")).first).to_be_visible()
+
+
+def test_a_password_can_be_looked_at_and_is_hidden_again_when_it_leaves(open_browser: Open) -> None:
+    page = open_browser()
+    page.goto("/accounts/login/")
+    password = page.get_by_label("Password", exact=True)
+    password.fill("what I typed")
+    page.get_by_role("button", name="Show password").click()
+    expect(password).to_have_attribute("type", "text")
+    page.locator("main form").evaluate("form => form.addEventListener('submit', (event) => event.preventDefault())")
+    page.get_by_role("button", name="Log in").click()
+    expect(password).to_have_attribute("type", "password")
+    expect(page.get_by_role("button", name="Show password")).to_be_visible()
+
+
+def test_without_javascript_no_button_offers_to_show_a_password(open_browser: Open) -> None:
+    page = open_browser(javascript=False)
+    page.goto("/accounts/login/")
+    expect(page.get_by_role("button")).to_have_text(["Log in"])

@@ -5,43 +5,37 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open, has_sideways_scroll, violations
-from tests.browser.test_new_parcel import paste, save_default_size
+from tests.browser.test_new_parcel import save_default_size
 from tests.browser.walking import fill_parcel, see_prices
 
 IS_UNDER_THE_BAR = """() => {
-    const bar = document.getElementById("book-bar");
+    const bar = document.querySelector("#prices .book");
     const at = document.activeElement.getBoundingClientRect();
     const isInIt = bar.contains(document.activeElement);
-    return !bar.hidden && !isInIt && at.bottom > bar.getBoundingClientRect().top;
+    return !isInIt && at.bottom > bar.getBoundingClientRect().top;
 }"""
-WHERE = "document.querySelector('#prices form button').getBoundingClientRect().top"
-SCROLLED_DOWN = f"window.scrollTo(0, document.documentElement.scrollHeight), {WHERE}"
 LIFE = 181  # seconds; one more than prices are kept
 
 
 def filled(page: Page, **changes: str) -> None:
     fill_parcel(page, **changes)
-    expect(page.locator("#prices form button")).to_contain_text("Book ")
+    expect(page.locator("#prices .book button")).to_contain_text("Book ")
 
 
 def asks(page: Page) -> list[str]:
     """Grows by every question for prices that leaves the page."""
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if request.headers.get("x-part") == "prices" else None)
+    page.on(
+        "request", lambda request: asked.append(request.url) if request.url.endswith("/parcels/new/prices/") else None
+    )
     return asked
 
 
-def test_the_age_of_prices_goes_on_with_a_bar_and_no_voice(log_in: Open) -> None:
+def test_prices_say_that_they_are_current_and_without_a_voice(log_in: Open) -> None:
     page = log_in("sender")
-    page.clock.install()
     filled(page, receiver_name="Ada Fresh")
-    bar = page.locator("#prices progress")
-    before = float(bar.evaluate("bar => bar.value"))
-    page.clock.fast_forward(42_000)
-    expect(page.locator("#prices .age")).to_contain_text("Prices checked 40 s ago · good for about 2 min")
-    assert float(bar.evaluate("bar => bar.value")) <= before - 40
+    expect(page.locator("#prices .age")).to_contain_text("Prices are current. They refresh every 3 minutes.")
     assert page.locator("#prices .age").get_attribute("aria-live") == "off"
-    assert bar.get_attribute("aria-hidden") == "true"
 
 
 def test_prices_beside_the_form_are_checked_again_once_with_what_was_chosen(log_in: Open) -> None:
@@ -56,7 +50,7 @@ def test_prices_beside_the_form_are_checked_again_once_with_what_was_chosen(log_
     expect(news).to_have_text("Prices checked again: no change.")
     expect(last).to_be_checked()
     assert len(asked) == 1
-    expect(page.locator("#prices form button")).to_contain_text("Book ")
+    expect(page.locator("#prices .book button")).to_contain_text("Book ")
     page.clock.fast_forward(LIFE * 1000)
     expect(news).to_contain_text("These prices are a few minutes old.")
     page.clock.fast_forward(LIFE * 1000)
@@ -81,29 +75,15 @@ def test_prices_on_their_own_page_are_checked_again_once_and_keep_the_day(log_in
     expect(page.locator("#prices-news")).to_contain_text("These prices are over 3 minutes old.")
 
 
-def test_what_was_pasted_is_marked_until_it_is_touched(log_in: Open) -> None:
-    page = log_in("sender")
-    save_default_size(page)
-    page.goto("/parcels/new/#smart")
-    paste(page, "Ida Marks\n9 Sample Street\nHobart TAS 7000\nida.marks@example.net")
-    marks = page.locator(".mark")
-    expect(page.locator("label[for=id_receiver_name] .mark")).to_have_text("From paste")
-    count = marks.count()
-    assert violations(page) == []
-    page.locator("[name=receiver_name]").press("a")
-    expect(marks).to_have_count(count - 1)
-    expect(page.locator("label[for=id_receiver_name] .mark")).to_have_count(0)
-
-
 def test_a_place_off_the_list_is_put_right_by_a_radio_beside_the_form(log_in: Open) -> None:
     page = log_in("sender")
     fill_parcel(page, receiver_suburb="Hobarth", receiver_name="Ada Near")
     near = page.locator("#prices .near")
-    expect(near).to_contain_text("Not on the carrier's list. Nearby:")
+    expect(near).to_contain_text("Not on the carrier's list. Did you mean:")
     assert violations(page) == []
     near.get_by_role("radio", name="Hobart TAS 7000", exact=True).check()
     expect(page.locator("[name=receiver_suburb]")).to_have_value("Hobart")
-    expect(page.locator("#prices form button")).to_contain_text("Book ")
+    expect(page.locator("#prices .book button")).to_contain_text("Book ")
 
 
 def test_a_place_off_the_list_is_put_right_by_a_radio_without_a_script(log_in: Open) -> None:
@@ -124,48 +104,51 @@ def test_a_battery_raises_its_question_at_once_and_stops_nobody(log_in: Open) ->
     page.keyboard.press("Tab")
     expect(page.locator("#goods")).to_contain_text("You wrote “batteries”. Is it inside its device?")
     expect(page.locator("#prices")).to_contain_text("You wrote “batteries”.")
-    expect(page.locator("#prices form button")).to_contain_text("Book ")
+    expect(page.locator("#prices .book button")).to_contain_text("Book ")
     assert violations(page) == []
 
 
-def test_form_and_prices_stand_side_by_side_from_960_and_below_each_other_under_it(log_in: Open) -> None:
+def test_form_and_prices_stand_side_by_side_from_1024_and_below_each_other_under_it(log_in: Open) -> None:
     page = log_in("sender")
     filled(page, receiver_name="Ada Wide")
     places = {}
-    for width in (960, 959):
+    for width in (1024, 1023):
         page.set_viewport_size({"width": width, "height": 900})
-        form, prices = (page.locator(part).bounding_box() for part in ("#parcel-form", ".prices"))
+        form, prices = (page.locator(part).bounding_box() for part in ("#parcel-form", "#prices"))
         assert form
         assert prices
         places[width] = prices["x"] >= form["x"] + form["width"]
         assert not has_sideways_scroll(page)
-    assert places == {960: True, 959: False}
+    assert places == {1024: True, 1023: False}
+
+
+def test_a_parcel_at_home_with_its_pickup_day_fits_a_screen_of_1280_by_800(log_in: Open) -> None:
+    page = log_in("sender")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    save_default_size(page)
+    filled(page, receiver_name="Ada Fits")
+    page.get_by_role("radio", name=re.compile("Pickup")).first.check()
+    expect(page.get_by_role("group", name="Pickup day")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollHeight") == 800
+
+
+def test_a_drop_off_has_no_pickup_day_on_the_screen(log_in: Open) -> None:
+    page = log_in("sender")
+    filled(page, receiver_name="Ada Drops")
+    page.locator("#prices [data-mile=drop-off]").first.check()
+    expect(page.locator("[data-days]")).to_be_hidden()
 
 
 def test_a_phone_has_the_price_and_book_at_hand_and_hides_no_focus(log_in: Open) -> None:
     page = log_in("sender", width=360)
     filled(page, receiver_name="Ada Phone")
     page.evaluate("window.scrollTo(0, 0)")
-    bar = page.locator("#book-bar button")
-    expect(bar).to_be_visible()
-    expect(bar).to_have_text(re.compile(r"^Book .*\$\d+\.\d\d$"))
+    bar = page.locator("#prices .book")
+    expect(bar.get_by_role("button")).to_be_in_viewport()
+    expect(bar).to_contain_text(re.compile(r"\$\d+\.\d\d"))
     assert violations(page) == []
-    top = page.locator("#book-bar").bounding_box()
-    assert top
     page.locator("[name=receiver_name]").focus()
     for _ in range(25):
         page.keyboard.press("Tab")
         hidden = page.evaluate(IS_UNDER_THE_BAR)
         assert not hidden, page.evaluate("document.activeElement.outerHTML")
-    page.locator("#prices form button").scroll_into_view_if_needed()
-    expect(bar).to_be_hidden()
-
-
-def test_the_bar_of_a_phone_goes_without_moving_the_button_under_the_finger(log_in: Open) -> None:
-    page = log_in("sender", width=360)
-    filled(page, receiver_name="Ada Still")
-    page.evaluate("window.scrollTo(0, 0)")
-    expect(page.locator("#book-bar")).to_be_visible()
-    before = page.evaluate(SCROLLED_DOWN)
-    expect(page.locator("#book-bar")).to_be_hidden()
-    assert page.evaluate(WHERE) == before

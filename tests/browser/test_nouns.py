@@ -261,14 +261,14 @@ def suspended(desk: Page, why: str) -> Iterator[None]:
     """The operator switches the demo's sender off, and in the end on again."""
     _open_act(desk, "Suspend")
     desk.get_by_label("Category").select_option("dangerous_goods")
-    desk.get_by_label("What the sender reads").fill(why)
+    desk.get_by_label("Message to the sender").fill(why)
     desk.get_by_role("button", name="Suspend").click()
     expect(desk.get_by_text("Suspend: done for")).to_be_visible()
     try:
         yield
     finally:
         _open_act(desk, "Reinstate")
-        desk.get_by_label("Why").fill("They told us what was inside.")
+        desk.get_by_label("Reason").fill("They told us what was inside.")
         desk.get_by_role("button", name="Reinstate").click()
         expect(desk.get_by_text("Reinstate: done for")).to_be_visible()
 

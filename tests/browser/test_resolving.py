@@ -89,7 +89,7 @@ def test_an_unclear_booking_is_adopted_in_three_clicks_and_a_reason(
     desk.get_by_role("link", name=f"Resolve order {order['pk']}", exact=True).click()
     expect(desk.get_by_text("Late: open for")).to_be_visible()
     expect(desk.get_by_label("Carrier's reference")).to_have_value(there["reference"])
-    desk.get_by_label("Carrier's order id").fill(there["order_id"])
+    desk.get_by_label("Carrier's order ID").fill(there["order_id"])
     desk.locator("[name=adopt-reason]").fill(REASON)
     desk.get_by_role("button", name="Adopt reference").click()
     expect(desk.get_by_text("Booked under the carrier's reference.")).to_be_visible()
@@ -113,7 +113,7 @@ def test_a_booking_the_carrier_does_not_have_takes_three_clicks_and_a_reason(
     desk.get_by_role("link", name=f"Resolve order {order['pk']}", exact=True).click()
     desk.locator("[name=not_booked-reason]").fill(REASON)
     desk.get_by_role("button", name="Settle as not booked").click()
-    expect(desk.get_by_text("Settled as not booked;")).to_be_visible()
+    expect(desk.get_by_text("Settled as not booked.")).to_be_visible()
     assert len(clicks) == 3, clicks
 
 

@@ -31,7 +31,7 @@ def test_a_sender_is_suspended_in_three_clicks_and_a_reason_and_reinstated_in_th
     row = desk.locator("#result_list tr", has_text="Marlow Candles")
     row.get_by_role("link", name="Suspend", exact=True).click()
     desk.get_by_label("Category").press("T")
-    desk.get_by_label("What the sender reads").fill(TEXT)
+    desk.get_by_label("Message to the sender").fill(TEXT)
     desk.get_by_label("Internal note").fill("second time this year")
     desk.get_by_role("button", name="Suspend").click()
     expect(desk.get_by_text("Suspend: done for Marlow Candles.")).to_be_visible()
@@ -48,7 +48,7 @@ def test_a_sender_is_suspended_in_three_clicks_and_a_reason_and_reinstated_in_th
     desk.goto("/admin/")
     desk.get_by_role("link", name="Senders", exact=True).first.click()
     desk.locator("#result_list").get_by_role("link", name="Reinstate").click()
-    desk.get_by_label("Why").fill(REASON)
+    desk.get_by_label("Reason").fill(REASON)
     desk.get_by_role("button", name="Reinstate").click()
     expect(desk.get_by_text("Reinstate: done for Marlow Candles.")).to_be_visible()
     assert len(clicks) == 3, clicks
@@ -58,7 +58,7 @@ def test_a_sender_is_suspended_in_three_clicks_and_a_reason_and_reinstated_in_th
 
 
 def test_both_are_in_the_audit_which_is_found_and_taken_away(desk: Page) -> None:
-    for act, label, text in (("suspend", "What the sender reads", TEXT), ("reinstate", "Why", REASON)):
+    for act, label, text in (("suspend", "Message to the sender", TEXT), ("reinstate", "Reason", REASON)):
         desk.goto(f"/admin/accounts/sender/1/acts/{act}/")
         desk.get_by_label(label).fill(text)
         desk.get_by_role("button", name=act.title()).click()

@@ -43,17 +43,17 @@ def test_a_hundred_webhooks_are_read_again_in_three_clicks_and_a_reason(log_in: 
         clicks.append(what)
         desk.get_by_role(role, name=re.compile(what)).first.click()  # type: ignore[arg-type]
 
-    click("Webhooks that gave no scan")
-    click("Read these again")
+    click("Webhooks without a scan")
+    click("Reprocess these")
     expect(desk.get_by_text("100 new scans")).to_be_visible()
     expect(desk.get_by_text("Nothing has changed yet.")).to_be_visible()
     assert scans_stored(stack) == 0
     assert violations(desk, but=DJANGOS_OWN) == []
     desk.set_viewport_size({"width": 360, "height": 900})
     assert not has_sideways_scroll(desk)
-    desk.get_by_label("Why").fill(REASON)
-    click(r"Read 100 again", "button")
-    expect(desk.get_by_text("100 webhooks read again: 100 changed, 0 did not.")).to_be_visible()
+    desk.get_by_label("Reason").fill(REASON)
+    click(r"Reprocess 100", "button")
+    expect(desk.get_by_text("100 webhooks reprocessed: 100 changed, 0 unchanged.")).to_be_visible()
     assert len(clicks) == 3
     assert scans_stored(stack) == 100
     desk.goto("/admin/accounts/audit/")
@@ -77,7 +77,7 @@ print(EventWord.objects.create(word="with sorter", spellings=["With sorter"], sc
 """
     word = stack.manage("shell", "--no-imports", "-c", code).split()[-1]
     desk = log_in("operator", width=360)
-    expect(desk.get_by_text("get lost: polling found 3 scans first")).to_be_visible()
+    expect(desk.get_by_text("are going missing: polling found 3 scans first")).to_be_visible()
     desk.get_by_role("link", name="See the scans").click()
     expect(desk.locator("#result_list tbody tr")).to_have_count(3)
     for address in (
@@ -88,9 +88,9 @@ print(EventWord.objects.create(word="with sorter", spellings=["With sorter"], sc
         assert violations(desk, but=DJANGOS_OWN) == [], address
         assert not has_sideways_scroll(desk), address
     desk.goto(f"/admin/tracking/eventword/{word}/decide/?progress=in_transit")
-    desk.get_by_label("Why").fill(REASON)
-    desk.get_by_role("button", name="It means: On its way").click()
-    expect(desk.get_by_text("Parcels recalculated with it, within minutes: 1.")).to_be_visible()
+    desk.get_by_label("Reason").fill(REASON)
+    desk.get_by_role("button", name="Map to: On its way").click()
+    expect(desk.get_by_text("Parcels to recalculate in the next few minutes: 1.")).to_be_visible()
     progress = "from tracking.models import Parcel; print('is', Parcel.objects.get(reference='SGAPS00001').progress)"
     until(
         lambda: stack.manage("shell", "--no-imports", "-c", progress).split()[-1] == "in_transit",

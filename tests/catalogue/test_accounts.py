@@ -28,9 +28,9 @@ MIA = {
     "country": "AU",
     "no_dangerous_goods": "on",
 }
-PLAIN = "Write the address in plain letters, such as name@example.com."
-WHOLE = "Write the whole address, such as name@example.com."
-GOODS = "The carrier takes no dangerous goods. Tick this to open an account."
+PLAIN = "Enter the email in plain letters, like name@example.com."
+WHOLE = "Enter a full email address, like name@example.com."
+GOODS = "The carrier doesn't take dangerous goods. Tick this to open an account."
 TOO_LONG = "Use at most 4096 characters; this has 10000."
 COMMON = "This is a common word with digits around it. A few unrelated words work well."
 
@@ -39,7 +39,7 @@ COMMON = "This is a common word with digits around it. A few unrelated words wor
     "name, typed, message",
     ("A9", "a direction in the name", "name", "admin\u202e", HIDDEN),
     ("A9", "a direction in the business", "business", "Quill\u202e", HIDDEN),
-    ("A9", "a Cyrillic letter in the name", "name", "Аdmin", "Write this in Latin letters: “А” cannot be printed."),
+    ("A9", "a Cyrillic letter in the name", "name", "Аdmin", "Use Latin letters: “А” cannot be printed."),
     ("A9", "a Cyrillic letter in the domain", "email", "mia@mаrlow.example", PLAIN),
     ("A9", "a fullwidth domain", "email", "mia@ｍarlow.example", PLAIN),
     (
@@ -47,7 +47,7 @@ COMMON = "This is a common word with digits around it. A few unrelated words wor
         "a direction in the e-mail",
         "email",
         "mia\u202e@marlow.example",
-        "Write the whole address, such as name@example.com.",
+        "Enter a full email address, like name@example.com.",
     ),
     ("A9", "a password of 10 kB", "password1", "x y" * 3333 + "z", TOO_LONG),
     ("A10", "password1234567", "password1", "password1234567", COMMON),

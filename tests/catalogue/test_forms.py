@@ -18,12 +18,12 @@ pytestmark = pytest.mark.django_db
 
 NEW = "/parcels/new/"
 HIDDEN = "Use plain text on one line, without hidden characters."
-NUMBER = "Write this as a number, such as 1.2."
-LENGTH = "Write this as a number, such as 32."
+NUMBER = "Enter a number, like 1.2."
+LENGTH = "Enter a number, like 32."
 ZERO = "This must be more than 0."
 LARGE = "This is more than any parcel has. Check the number."
 PHONE = "Check this phone number: write it with its area code, or with + and the country's code."
-EMAIL = "Write the whole address, such as name@example.com."
+EMAIL = "Enter a full email address, like name@example.com."
 SAME = "Contact and company are the same. Clear company so it prints once."
 TWICE = "This was sent twice. Fill it in once."
 COUNTRY = "Choose a country on the list."
@@ -54,9 +54,9 @@ COUNTRY = "Choose a country on the list."
         "a filler that counts as a letter",
         "receiver_name",
         "\u3164",
-        "Write this in Latin letters: “\u3164” cannot be printed.",
+        "Use Latin letters: “\u3164” cannot be printed.",
     ),
-    ("B2", "only an accent", "receiver_name", "\u0301", "Write this in Latin letters: “\u0301” cannot be printed."),
+    ("B2", "only an accent", "receiver_name", "\u0301", "Use Latin letters: “\u0301” cannot be printed."),
     ("B2", "only dots", "receiver_name", "...", "Use at least one letter or digit."),
     ("B3", "a header in an address line", "receiver_line1", "x\r\nBcc: a@b", HIDDEN),
     ("B3", "a bare CR in the name", "receiver_name", "Priya\rNair", HIDDEN),
@@ -102,8 +102,8 @@ COUNTRY = "Choose a country on the list."
     ("B10", "underscore", "weight_kg", "1_0", NUMBER),
     ("B10", "fullwidth digits", "weight_kg", "１２", NUMBER),
     ("B10", "Arabic digits", "height_cm", "١٢", LENGTH),
-    ("B11", "1,5", "weight_kg", "1,5", "Use a dot for the decimals: 1.5."),
-    ("B11", "of a length", "width_cm", "24,25", "Use a dot for the decimals: 24.25."),
+    ("B11", "1,5", "weight_kg", "1,5", "Use a dot: 1.5."),
+    ("B11", "of a length", "width_cm", "24,25", "Use a dot: 24.25."),
     (
         "B11",
         "a thousand, or one",
@@ -125,7 +125,7 @@ COUNTRY = "Choose a country on the list."
         "ab",
         "Brunswick doesn't match ab on the carrier's list. Did you mean Brunswick 3056?",
     ),
-    ("B17", "Arabic digits", "receiver_postcode", "٢٠٠٠", "Write this in Latin letters: “٢” cannot be printed."),
+    ("B17", "Arabic digits", "receiver_postcode", "٢٠٠٠", "Use Latin letters: “٢” cannot be printed."),
     (
         "B18",
         "off the list",
@@ -135,7 +135,7 @@ COUNTRY = "Choose a country on the list."
     ),
     ("B19", "ZZ", "receiver_country", "ZZ", COUNTRY),
     ("B19", "by its name", "receiver_country", "Australia", COUNTRY),
-    ("B20", "no e-mail at home either", "receiver_email", "", "Enter the receiver's e-mail address."),
+    ("B20", "no e-mail at home either", "receiver_email", "", "Enter the receiver's email."),
     ("B21", "more than 1500", "cover_amount", "1500.01", "Extra Cover goes up to 1500."),
     ("B23", "no domain", "receiver_email", "a@b", EMAIL),
     ("B23", "a header", "receiver_email", "a@x.com\nbcc", HIDDEN),
@@ -145,14 +145,14 @@ COUNTRY = "Choose a country on the list."
         "a fullwidth domain",
         "receiver_email",
         "a@ｘ.com",
-        "Write the address in plain letters, such as name@example.com.",
+        "Enter the email in plain letters, like name@example.com.",
     ),
     (
         "B23",
         "a Cyrillic letter in the domain",
         "receiver_email",
         "a@exаmple.com",
-        "Write the address in plain letters, such as name@example.com.",
+        "Enter the email in plain letters, like name@example.com.",
     ),
     ("B23", "two addresses", "receiver_email", "a@x.com,b@x.com", EMAIL),
     ("B23", "with a name", "receiver_email", "A <a@x.com>", EMAIL),

@@ -68,7 +68,7 @@ def test_a_body_that_no_form_sends_is_refused_unread(
     token = alices.token(NEW)
     answer = alices.send_raw(NEW, body, content_type=content_type, HTTP_X_CSRFTOKEN=token)
     assert answer.status_code in {400, 415}
-    assert "was too large or not in order, so nothing was done with it" in text(answer)
+    assert "was too large or damaged, so nothing was done with it" in text(answer)
     assert nothing_happened(listener)
 
 

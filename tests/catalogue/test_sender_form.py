@@ -27,7 +27,7 @@ ADDRESS = {
 }
 HIDDEN = "Use plain text on one line, without hidden characters."
 PHONE = "Check this phone number: write it with its area code, or with + and the country's code."
-EMAIL = "Choose one of the addresses on the page; the carrier takes no other."
+EMAIL = "Choose one of the addresses on the page; the carrier won't take another."
 PAIR = "Brunswick doesn't match 3065 on the carrier's list. Choose one of the places below, or correct both."
 TWICE = "This was sent twice. Fill it in once."
 SHARED = "This looks like a shared mailbox. Drivers and the carrier write here. Use an inbox a person reads."

@@ -206,3 +206,88 @@ def export(header: str | Sequence[str], *rows: Row, delimiter: str = ",") -> byt
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\r\n")
     writer.writerows([names, *([row.get(name, "") for name in names] for row in rows)])
     return text.getvalue().encode()
+
+
+HOBART = ("4 Sample Street", "Hobart", "TAS", "7000", "AU")
+OREGON = ("4 Sample Street", "Portland", "OR", "97205", "US")
+
+
+def _shopify(number: str, name: str, place: tuple[str, ...]) -> Row:
+    street, suburb, state, postcode, country = place
+    return {
+        "Name": f"#{number}", "Email": "noor@example.net", "Financial Status": "paid",
+        "Fulfillment Status": "unfulfilled", "Currency": "AUD", "Lineitem quantity": "1", "Lineitem name": "Mug",
+        "Lineitem price": "32.00", "Shipping Name": name, "Shipping Address1": street, "Shipping City": suburb,
+        "Shipping Zip": f"'{postcode}", "Shipping Province": state, "Shipping Country": country,
+    }  # fmt: skip
+
+
+def _woocommerce(number: str, name: str, place: tuple[str, ...]) -> Row:
+    first, _, last = name.partition(" ")
+    street, suburb, state, postcode, country = place
+    return {
+        "Order Number": number, "Order Status": "Processing", "Email (Billing)": "noor@example.net",
+        "First Name (Shipping)": first, "Last Name (Shipping)": last, "Address 1&2 (Shipping)": street,
+        "City (Shipping)": suburb, "State Code (Shipping)": state, "Postcode (Shipping)": postcode,
+        "Country Code (Shipping)": country, "Item Name": "Mug", "Quantity (- Refund)": "1", "Item Cost": "32.00",
+    }  # fmt: skip
+
+
+def _ebay(number: str, name: str, place: tuple[str, ...], to: str = "Post to", zip_code: str = "postcode") -> Row:
+    street, suburb, state, postcode, country = place
+    row = {
+        "Sales record number": number, "Order number": f"12-{number}-67890", "Buyer email": "0a1b2c@members.example",
+        f"{to} name": name, f"{to} address 1": street, f"{to} city": suburb, f"{to} state": state,
+        f"{to} {zip_code}": postcode, f"{to} country": {"AU": "Australia", "US": "United States"}[country],
+        "Item number": f"3344{number}", "Item title": "Mug", "Quantity": "1", "Paid on date": "19-Nov-26",
+        "Transaction ID": f"77{number}",
+    }  # fmt: skip
+    return {name: text for name, text in row.items() if text}
+
+
+def _ebay_uk(number: str, name: str, place: tuple[str, ...]) -> Row:
+    return {part.replace("Post to state", "Post to county"): text for part, text in _ebay(number, name, place).items()}
+
+
+def _ebay_us(number: str, name: str, place: tuple[str, ...]) -> Row:
+    row = _ebay(number, name, place, "Ship to", "zip")
+    return {part if part == "Transaction ID" else part.title(): text for part, text in row.items()}
+
+
+def _etsy(number: str, name: str, place: tuple[str, ...]) -> Row:
+    street, suburb, state, postcode, country = place
+    return {
+        "Sale Date": "11/19/26", "Order ID": number, "Full Name": name, "First Name": name.split()[0],
+        "Last Name": name.split()[-1], "Street 1": street, "Ship City": suburb, "Ship State": state,
+        "Ship Zipcode": postcode, "Ship Country": {"AU": "Australia", "US": "United States"}[country],
+    }  # fmt: skip
+
+
+def _amazon(number: str, name: str, place: tuple[str, ...]) -> Row:
+    street, suburb, state, postcode, country = place
+    return {
+        "order-id": f"250-{number}-1234567", "order-item-id": f"99{number}", "buyer-email": "x@marketplace.example",
+        "recipient-name": name, "ship-address-1": street, "ship-city": suburb.upper(), "ship-state": state,
+        "ship-postal-code": postcode, "ship-country": country, "product-name": "Mug", "quantity-purchased": "1",
+        "quantity-to-ship": "1",
+    }  # fmt: skip
+
+
+BELOW = b"\r\n%d,record(s) downloaded, from 1-Nov-26 to 20-Nov-26\r\nSeller ID : quillmugs\r\n"
+# The header, a row of it, the sign between its cells, and what the shop writes below its orders.
+SEVEN = {
+    "Shopify": (SHOPIFY, _shopify, ",", b""),
+    "WooCommerce": (WOOCOMMERCE, _woocommerce, ",", b""),
+    "eBay Australia": (EBAY_AU, _ebay, ",", BELOW),
+    "eBay UK": (EBAY_UK, _ebay_uk, ",", BELOW),
+    "eBay US": (EBAY_US, _ebay_us, ",", BELOW),
+    "Etsy": (ETSY, _etsy, ",", b""),
+    "Amazon": (AMAZON, _amazon, "\t", b""),
+}
+
+
+def orders_of(shop: str, count: int, place: tuple[str, ...] = HOBART) -> bytes:
+    """An export of this shop with so many orders, each to another name."""
+    header, row, delimiter, below = SEVEN[shop]
+    rows = [row(str(10_001 + at), f"Noor Tamsin{chr(97 + at % 26)}", place) for at in range(count)]
+    return export(header, *rows, delimiter=delimiter) + (below % count if below else b"")

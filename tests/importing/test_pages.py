@@ -53,22 +53,22 @@ def file(listed: Client, carrier: SandboxCarrier) -> Import:
 
 def test_the_check_tells_what_is_left_out_joined_and_not_used(listed: Client, file: Import) -> None:
     page = text(listed.get(check_page(file)))
-    assert "4 of 4 checked." in page
+    assert "4 of 4 rows checked." in page
     assert "2 left out: Already shipped in your shop." in page
     assert "1 left out: Not paid yet in your shop." in page
     assert "2 rows of order #1001 are one parcel." in page
     assert "Not used: Currency, Lineitem fulfillment status, Shipping Street, Notes, Note Attributes, Vendor." in page
-    assert "Book 1 parcel, about $" in page
-    assert "Fix 0" in page
+    assert "Book 1 parcel" in page
+    assert "To fix" not in page
 
 
 def test_one_press_takes_all_shipped_orders(listed: Client, file: Import) -> None:
     skipped = text(listed.get(f"{check_page(file)}?show=skipped"))
-    assert "Take all 2: Already shipped in your shop" in skipped
+    assert "Import all 2 anyway: Already shipped in your shop" in skipped
     answer = listed.post(reverse("take_left_out", args=[file.uuid]), {"why": shops.SHIPPED}, follow=True)
     assert "2 rows taken. Nothing is booked by this." in text(answer)
     work_off(file)
-    assert "Book 3 parcels, about $" in text(listed.get(check_page(file)))
+    assert "Book 3 parcels" in text(listed.get(check_page(file)))
 
 
 def test_one_row_is_taken_in_spite_of_its_state(listed: Client, file: Import) -> None:
@@ -76,7 +76,7 @@ def test_one_row_is_taken_in_spite_of_its_state(listed: Client, file: Import) ->
     assert "Already shipped in your shop." in text(listed.get(reverse("import_row", args=[file.uuid, row.pk])))
     listed.post(reverse("import_row", args=[file.uuid, row.pk]), {"anyway": "yes", "show": "skipped"})
     work_off(file)
-    assert "Book 2 parcels, about $" in text(listed.get(check_page(file)))
+    assert "Book 2 parcels" in text(listed.get(check_page(file)))
 
 
 def test_a_joined_row_leads_to_its_parcel_and_can_leave_it(listed: Client, file: Import) -> None:
@@ -104,8 +104,8 @@ def test_lines_that_are_no_orders_are_told(listed: Client) -> None:
     row = {"Order number": "12-00345-67890", "Post to name": "Priya Nair"}
     below = b"\r\n1,record(s) downloaded\r\nSeller ID : quillmugs\r\n"
     answer = upload(listed, b"\r\n" + export(shop_files.EBAY_AU, row) + below)
-    told = "not imported: “1 record(s) downloaded”, “Seller ID : quillmugs”."
-    assert told in text(listed.get(answer["Location"]))
+    sentence = "aren't orders: “1 record(s) downloaded”, “Seller ID : quillmugs”."
+    assert sentence in text(listed.get(answer["Location"]))
     assert Import.objects.get().rows.count() == 1
 
 
@@ -137,7 +137,7 @@ def test_the_check_costs_the_same_however_many_rows_joined(
         with CaptureQueriesContext(connection) as seen:
             assert listed.get(f"{check_page(file)}?show={show}").status_code == 200
         found.append(len([query for query in seen.captured_queries if "SAVEPOINT" not in query["sql"]]))
-    assert found[0] == found[1] == found[2] <= 14
+    assert found[0] == found[1] == found[2] <= 19
 
 
 def test_columns_matched_again_join_and_part_rows_anew(file: Import) -> None:

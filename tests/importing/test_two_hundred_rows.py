@@ -61,10 +61,10 @@ def told(carrier: SandboxCarrier) -> list[tuple[Decimal, ...]]:
 
 
 def promised(client: Client, file: Import) -> tuple[int, Decimal]:
-    """What the button says before anything is booked: how many parcels, and for how much in all."""
-    said = re.search(r"Book (\d+) (?:parcels|packages), about \$([\d,]+\.\d\d)", text(client.get(check_page(file))))
+    """What stands beside the button before anything is booked: how many parcels, and for how much in all."""
+    said = re.search(r"\$([\d,]+\.\d\d) \w+ (\d+) (?:parcels|packages)", text(client.get(check_page(file))))
     assert said
-    return int(said[1]), Decimal(said[2].replace(",", ""))
+    return int(said[2]), Decimal(said[1].replace(",", ""))
 
 
 MEASURED = {
@@ -116,8 +116,11 @@ def test_a_file_ten_times_too_big_stops(first: int, listed: Client, carrier: San
     file = Import.objects.latest("pk")
     match(listed, file)
     work_off(file)
-    stopped = text(listed.get(book(listed, file)["Location"]))
-    assert f"Very light for their size: {ROWS} rows Are the measures in mm" in stopped
+    page = text(listed.get(check_page(file)))
+    assert f"Very light for their size: {ROWS} rows" in page
+    assert "Are the measures in mm" in page
+    assert "Ready 0 " in page
+    assert book(listed, file).status_code == 422
     work_off(file)
     assert (before, len(carrier.ledger("booked"))) == (ROWS * first, before)
 

@@ -120,7 +120,7 @@ def test_where_the_carrier_shows_no_tracking_an_order_id_is_checked_all_the_same
     quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
     contract('track = ""')
-    with pytest.raises(deciding.CannotResolve, match="does not confirm this order id"):
+    with pytest.raises(deciding.CannotResolve, match="doesn't confirm this order ID"):
         adopt(cases.unclear(quill, alice), "SFOUND12345", sam, "no-such-id")
 
 
@@ -132,7 +132,7 @@ def test_where_the_carrier_shows_no_tracking_an_order_id_is_checked_all_the_same
     [
         (held("SOTHER12345"), "belongs to another reference"),
         (held("SFOUND12345", state="Cancelled"), "says it is cancelled"),
-        (held("SFOUND12345", order_key="somebody-else"), "another order's name"),
+        (held("SFOUND12345", order_key="somebody-else"), "another of our orders"),
     ],
 )
 def test_an_order_id_that_shows_something_else_is_refused(
@@ -190,14 +190,18 @@ def test_what_the_carrier_has_under_another_name_of_ours_is_refused(
         terse.tracked = body
     else:
         terse.orders["id-1"] = held("SFOUND12345", body=body)
-    with pytest.raises(deciding.CannotResolve, match=f"another order's name of ours: {words}.*[Ss]earch for it"):
+    with pytest.raises(deciding.CannotResolve, match=f"another of our orders: {words}.*Find that order"):
         adopt(cases.unclear(quill, alice), "SFOUND12345", sam)
 
 
 def test_without_the_order_id_that_tells_whose_it_is_the_refusal_says_where_to_find_it(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
-    with pytest.raises(deciding.CannotResolve, match=r"order id too: .* carrier's dashboard, open the order with"):
+    with pytest.raises(
+        deciding.CannotResolve,
+        match=r"order ID too: .*[Oo]pen the order with this reference in the "
+        "carrier's dashboard",
+    ):
         adopt(cases.unclear(quill, alice), "SFOUND12345", sam, "")
 
 
@@ -341,7 +345,7 @@ def test_an_order_id_of_another_parcel_is_not_added(
     other = submitted()
     booking.work(other.pk)
     other.refresh_from_db()
-    for wrong, words in ((other.carrier_order_id, "another reference"), ("no-such-id", "does not confirm")):
+    for wrong, words in ((other.carrier_order_id, "another reference"), ("no-such-id", "doesn't confirm")):
         with pytest.raises(verifying.NotConfirmed, match=words):
             add_order_id(adopted, wrong, sam)
     adopted.refresh_from_db()
@@ -353,6 +357,6 @@ def test_an_order_id_is_added_once(adopted: Order, carrier: SandboxCarrier, sam:
     order_id = carrier.ledger("booked")[0]["parcel"]["order_id"]
     stale = Order.objects.get(pk=adopted.pk)
     add_order_id(adopted, order_id, sam)
-    with pytest.raises(verifying.NotConfirmed, match="has one already"):
+    with pytest.raises(verifying.NotConfirmed, match="already has one"):
         add_order_id(stale, order_id, sam)
     assert Audit.objects.filter(action="carrier's order id added").count() == 1

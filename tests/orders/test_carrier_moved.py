@@ -137,7 +137,7 @@ def test_a_row_of_the_new_address_with_anything_on_it_stays_and_the_operator_is_
 
 
 def test_an_address_that_no_row_has_is_told_with_those_there_are(row: CarrierAccount) -> None:
-    with pytest.raises(CommandError, match=f"There is no .* at https://typo.example. Known are: {row}"):
+    with pytest.raises(CommandError, match=f"There is no .* at https://typo.example. Known accounts: {row}"):
         carrier_moved(former="https://typo.example")
 
 
@@ -147,6 +147,6 @@ def test_an_account_that_the_settings_still_describe_is_never_moved(
 ) -> None:
     older.named(settings, ACCOUNT=settings.CARRIER_ACCOUNT)
     before = set(CarrierAccount.objects.values_list("pk", "fingerprint"))
-    with pytest.raises(CommandError, match=r"Nothing was changed. CARRIER(_OLD)?_BASE_URL names"):
+    with pytest.raises(CommandError, match=r"Nothing was changed. CARRIER(_OLD)?_BASE_URL is still"):
         carrier_moved(former=former)
     assert set(CarrierAccount.objects.values_list("pk", "fingerprint")) == before

@@ -1,5 +1,6 @@
-"""A file whose rows look wrong books nothing before its sender has said yes to them once more."""
+"""Rows that look wrong are booked only once their sender has said that they are right."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -32,23 +33,22 @@ def rows(*measures: str, first: int = 1001) -> list[str]:
     ]
 
 
-def press(file: Import, confirmed: str = "", rule: str = "cheapest") -> submitting.Press:
-    return submitting.Press(rule, file.made_by, timezone.now(), confirmed=confirmed)
+def press(file: Import, rule: str = "cheapest") -> submitting.Press:
+    return submitting.Press(rule, file.made_by, timezone.now())
 
 
-def look(file: Import, rule: str = "cheapest") -> outliers.Stop | None:
+def look(file: Import, rule: str = "cheapest") -> list[outliers.Doubt]:
     return outliers.look(file, choosing.choices(submitting.ready(file), rule, ""))
 
 
 def reasons(file: Import) -> dict[str, int]:
-    stop = look(file)
-    return {doubt.reason: len(doubt.choices) for doubt in stop.doubts} if stop else {}
+    return {doubt.reason: len(doubt.choices) for doubt in look(file)}
 
 
-def confirmation(file: Import) -> str:
-    stop = look(file)
-    assert stop
-    return stop.confirmation
+def say_right(file: Import, tokens: list[str] | None = None) -> int:
+    """Says of every doubt, or of those with these tokens, that its rows are right; of how many rows."""
+    doubts = look(file)
+    return sum(outliers.say_right(file, doubts, token) for token in tokens or [doubt.token for doubt in doubts])
 
 
 @pytest.fixture(params=[0, 20], ids=["a fresh account", "an account with twenty parcels"])
@@ -60,19 +60,41 @@ def before(
     return int(request.param)
 
 
-def test_a_file_ten_times_too_big_is_booked_after_one_more_yes_only(
+def test_a_file_ten_times_too_big_is_booked_only_when_its_sender_says_it_is_right(
     before: int, carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, *rows(*TEN_TIMES))
-    with pytest.raises(outliers.Unconfirmed):
-        submitting.begin(file, press(file))
-    with pytest.raises(outliers.Unconfirmed):
-        submitting.begin(file, press(file, confirmed="yes"))
+    assert submitting.begin(file, press(file)) == 0
+    assert say_right(file, ["yes"]) == 0
+    assert submitting.begin(file, press(file)) == 0
     work_off(file)
     assert (carrier.ledger("booked"), Order.objects.count()) == ([], before)
-    assert submitting.begin(file, press(file, confirmed=confirmation(file))) == 3
+    assert say_right(file) == 3
+    assert submitting.begin(file, press(file)) == 3
     work_off(file)
     assert len(carrier.ledger("booked")) == 3
+
+
+def test_the_other_rows_are_booked_and_the_one_that_looks_wrong_stays(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, *rows(*SMALL, TEN_TIMES[0]))
+    assert submitting.begin(file, press(file)) == 3
+    work_off(file)
+    assert (len(shop.ledger("booked")), states(file)[-1]) == (3, "warning")
+
+
+def test_a_press_beside_other_doubts_than_there_are_now_books_nothing(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, *rows(*SMALL, TEN_TIMES[0]))
+    newest = max(row.quote_id or 0 for row in file.rows.all())
+    for shown in ("", "others"):
+        seen = submitting.Seen(rows=3, newest=newest, doubts=shown)
+        with pytest.raises(submitting.MoreIsReady):
+            submitting.begin(file, replace(press(file), seen=seen))
+    seen = submitting.Seen(rows=3, newest=newest, doubts=outliers.shown(look(file)))
+    assert submitting.begin(file, replace(press(file), seen=seen)) == 3
 
 
 def test_a_file_of_likely_parcels_is_booked_at_once(
@@ -127,11 +149,10 @@ def test_a_parcel_of_an_unlikely_density_is_asked_about_by_the_unit_it_may_be_in
     file = factories.import_file(quill, alice, constants=units)
     ready(file, "2.4,32,24,11")
     ready(file, read)
-    stop = look(file)
-    assert stop
-    assert [(doubt.reason, len(doubt.choices), doubt.question) for doubt in stop.doubts] == [(reason, 1, question)]
-    with pytest.raises(outliers.Unconfirmed):
-        submitting.begin(file, press(file))
+    doubts = look(file)
+    assert [(doubt.reason, len(doubt.choices), doubt.question) for doubt in doubts] == [(reason, 1, question)]
+    assert ("mm" in question) == (("size_unit", "mm") in doubts[0].units)
+    assert submitting.begin(file, press(file)) == 1
 
 
 @pytest.mark.parametrize(
@@ -208,33 +229,32 @@ def test_a_yes_is_to_the_rows_that_were_shown_and_to_no_others(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, *rows(*TEN_TIMES))
-    yes = confirmation(file)
-    for correction in ({"weight_kg": "0.36"}, {"length_cm": "310"}):
-        assert checking.again(file.rows.all()[0], correction, timezone.now())
-        work_off(file)
-        with pytest.raises(outliers.Unconfirmed):
-            submitting.begin(file, press(file, confirmed=yes))
+    shown = [doubt.token for doubt in look(file)]
+    assert checking.again(file.rows.all()[0], {"weight_kg": "0.36"}, timezone.now())
+    work_off(file)
+    assert say_right(file, shown) == 0
+    assert say_right(file) == 3
+    assert checking.again(file.rows.all()[0], {"length_cm": "310"}, timezone.now())
+    work_off(file)
     assert states(file) == ["warning"] * 3
-    assert submitting.begin(file, press(file, confirmed=confirmation(file))) == 3
+    assert submitting.begin(file, press(file)) == 2
 
 
 def test_a_yes_is_to_the_unit_the_prices_and_the_service_that_were_shown(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, *rows(*TEN_TIMES))
-    yes = confirmation(file)
-    with pytest.raises(outliers.Unconfirmed):
-        submitting.begin(file, press(file, confirmed=yes, rule="fastest"))
+    assert say_right(file) == 3
+    assert submitting.begin(file, press(file, rule="fastest")) == 0
     for quote in Quote.objects.all():
         quote.products = [{**offer, "amount": "90.00"} for offer in quote.products]
         quote.save()
-    with pytest.raises(outliers.Unconfirmed):
-        submitting.begin(file, press(file, confirmed=yes))
+    assert submitting.begin(file, press(file)) == 0
+    assert say_right(file) == 3
     checking.begin(file, file.columns, {"size_unit": "in"}, timezone.now())
     file.refresh_from_db()
     work_off(file)
-    with pytest.raises(outliers.Unconfirmed):
-        submitting.begin(file, press(file, confirmed=yes))
+    assert submitting.begin(file, press(file)) == 0
     assert Order.objects.count() == 0
 
 
@@ -257,7 +277,7 @@ def test_what_looks_wrong_is_found_in_as_many_queries_whatever_the_number_of_row
         with CaptureQueriesContext(connection) as seen:
             look(file)
         found.append(len(seen.captured_queries))
-    assert found == [4, 4]
+    assert found == [5, 5]
 
 
 @table(

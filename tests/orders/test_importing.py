@@ -101,7 +101,7 @@ def test_a_bad_row_is_told_in_the_forms_own_words(shop: SandboxCarrier, quill: S
     row = file.rows.get()
     assert row.state == "fix"
     assert row.problems == {
-        "receiver_email": ["Write the whole address, such as name@example.com."],
+        "receiver_email": ["Enter a full email address, like name@example.com."],
         "weight_kg": ["This must be more than 0."],
     }
 

@@ -43,7 +43,7 @@ def test_nobody_settles_what_is_being_asked_again_at_this_moment(
 
     def meanwhile(self: Carrier, *body: Any, **more: Any) -> Any:
         case = Order.objects.get(pk=order.pk)
-        with pytest.raises(deciding.CannotResolve, match="being asked again right now"):
+        with pytest.raises(deciding.CannotResolve, match="asking the carrier again right now"):
             deciding.not_booked(case, by=sam, reason=REASON, now=timezone.now())
         carrier.trouble("book", "commit-close")
         return book(self, *body, **more)

@@ -11,6 +11,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("localities")]
 
 PRIYA = {"name": "Priya Nair", "line1": "4 Sample Street", "suburb": "Hobart", "state": "TAS", "postcode": "7000",
          "country": "AU"}  # fmt: skip
+NOWHERE = {"suburb": "Nowhere", "state": "TAS", "postcode": "7999"}
 MAIL = {"email": "priya.nair@example.net"}
 PHONE = {"phone": "0491 570 156"}
 AVERY = {"name": "Avery Lund", "line1": "500 Placeholder Ave", "suburb": "Portland", "state": "OR",
@@ -103,8 +104,20 @@ READ: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
     "a place not on the list": (
         "AU",
         "Priya Nair\n4 Sample Street\nNowhere TAS 7999\npriya.nair@example.net",
-        MAIL,
-        ["Priya Nair", "4 Sample Street", "Nowhere TAS 7999"],
+        PRIYA | MAIL | NOWHERE,
+        [],
+    ),
+    "a place not on the list, on one line": (
+        "AU",
+        "Priya Nair, 4 Sample Street, Nowhere, TAS 7999",
+        PRIYA | NOWHERE,
+        [],
+    ),
+    "a place not on the list, after its street": (
+        "AU",
+        "Priya Nair\n4 Sample Street Nowhere TAS 7999",
+        PRIYA | NOWHERE,
+        [],
     ),
     "a foreign place where nothing goes": (
         "CA",

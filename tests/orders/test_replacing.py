@@ -11,6 +11,7 @@ from django.utils import timezone
 from orders import booking, booking_rules, cancelling, quoting, replacing
 from orders.models import CarrierAccount, Order, Quote, Replacement
 from orders.transitions import advance
+from shipping_portal.accounts import receivers
 from shipping_portal.accounts.models import Sender, User
 from tests import factories, older
 from tests.sandbox_carrier import SandboxCarrier
@@ -81,6 +82,27 @@ def test_a_replacement_counts_like_any_booking_and_says_why_it_does_not_fit(
     replacement.refresh_from_db()
     assert "Your own limit is 0 parcels a day; 0 are booked today." in replacement.problem
     assert not Order.objects.filter(replaces=order).exists()
+
+
+def test_the_address_book_has_the_mended_receiver_and_not_the_wrong_one(
+    booked: Book, replace: Ask, quill: Sender
+) -> None:
+    order = booked()
+    replacement = replace(order)
+    cancelled_by_the_carrier(order)
+    replacing.work(replacement.pk)
+    assert [one.line1 for one in quill.receivers.all()] == ["44 Sample Street"]
+
+
+def test_a_receiver_that_more_parcels_went_to_stays_beside_the_mended_one(
+    booked: Book, replace: Ask, quill: Sender
+) -> None:
+    order = booked()
+    receivers.remember(quill, order.details().receiver, at=timezone.now())
+    replacement = replace(order)
+    cancelled_by_the_carrier(order)
+    replacing.work(replacement.pk)
+    assert quill.receivers.count() == 2
 
 
 def test_running_it_again_books_nothing_more(booked: Book, replace: Ask) -> None:

@@ -233,7 +233,7 @@ def test_migrate_writes_down_all_that_postgresql_tells(postgresql: None) -> None
 @pytest.mark.postgres
 def test_a_table_made_anew_with_the_same_rows_is_another_one(postgresql: None) -> None:
     run("ALTER TABLE orders_databasemark RENAME TO before", "CREATE TABLE orders_databasemark AS SELECT * FROM before")
-    assert refused() == "its tables were made anew"
+    assert refused() == "its tables were recreated"
 
 
 @pytest.mark.postgres
@@ -263,5 +263,5 @@ def test_a_role_that_may_not_ask_for_the_identifier_still_knows_the_table(postgr
     assert marks.signs().keys() == {"table_oid", "timeline"}
     start()
     DatabaseMark.objects.update(table_oid=1)
-    assert refused() == "its tables were made anew"
+    assert refused() == "its tables were recreated"
     run("RESET ROLE")

@@ -68,12 +68,12 @@ def test_the_operator_has_the_call_in_a_queue_for_a_day(
 ) -> None:
     far_side.answers(reply(200, [GOOD]))
     ask(quill, alice)
-    assert waiting("Prices we can't read") == 0
+    assert waiting("Unreadable prices") == 0
     far_side.answers(reply(200, [AUD, GOOD]))
     ask(quill, alice, fresh=True)
-    assert waiting("Prices we can't read") == 1
+    assert waiting("Unreadable prices") == 1
     CarrierCall.objects.update(at=timezone.now() - dt.timedelta(hours=25))
-    assert waiting("Prices we can't read") == 0
+    assert waiting("Unreadable prices") == 0
 
 
 def test_nothing_offered_is_still_told_as_that(far_side: SocketCarrier, page: Client) -> None:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+import time_machine
 from django.db import connection
 from django.db.models.base import ModelState
 from django.test import Client
@@ -19,7 +20,7 @@ from django.utils import timezone
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.accounts.templatetags.words import local_date
-from shipping_portal.billing import statements
+from shipping_portal.billing import disputing, statements
 from shipping_portal.billing.models import REFUNDS, Charge, week_of
 from tests import factories
 from tests.pages.typed import text, title
@@ -63,20 +64,21 @@ def rows_of(answer: Any) -> list[list[str]]:
 
 
 def test_before_the_first_report_it_says_when_one_comes(page: Client) -> None:
-    assert "The carrier's weekly report usually arrives Monday/Tuesday." in text(page.get("/billing/"))
+    assert "The carrier's weekly report usually comes on Monday or Tuesday." in text(page.get("/billing/"))
 
 
 def test_each_week_is_the_sum_of_its_lines_in_every_column(page: Client, order: Order) -> None:
     charges(order, *EVERY_KIND)
     charges(order, ("order", "1.00"), week=MONDAY - dt.timedelta(days=7))
-    [row, older] = page.get("/billing/").context["rows"]
-    amounts = dict(row["amounts"])
+    context = page.get("/billing/").context
+    [row, older] = context["rows"]
+    amounts = dict(zip(context["columns"], row["amounts"], strict=True))
     assert amounts == {
         "Order cost": Decimal("12.08"),
         "Extra Cover": Decimal("2.50"),
         "Size charges": Decimal("4.13"),
         "Penalties": Decimal("100.00"),
-        "Un-cancellations": Decimal("12.08"),
+        "Used after cancelling": Decimal("12.08"),
         "Refunds": Decimal("-37.27"),
         "Credit": Decimal("-5.00"),
     }
@@ -96,8 +98,8 @@ def test_two_currencies_are_never_added_up(page: Client, order: Order) -> None:
     rows = page.get("/billing/").context["rows"]
     assert [(row["currency"], row["net"]) for row in rows] == [("AUD", Decimal("12.08")), ("USD", 7)]
     words = text(page.get(STATEMENT))
-    assert "Net $12.08 AUD = $12.08 charges" in words
-    assert "Net $7.00 USD = $7.00 charges" in words
+    assert "Total $12.08 AUD" in words
+    assert "Total $7.00 USD" in words
 
 
 def test_a_week_is_open_until_it_is_over_and_its_report_is_here(page: Client, order: Order) -> None:
@@ -105,7 +107,9 @@ def test_a_week_is_open_until_it_is_over_and_its_report_is_here(page: Client, or
     charges(order, ("order", "1.00"), week=this_week - dt.timedelta(days=7))
     charges(order, ("credit", "-1.00"), week=this_week)
     assert [row["is_final"] for row in page.get("/billing/").context["rows"]] == [False, True]
-    assert "This week is open" in text(page.get(f"/billing/{statements.week_name(this_week)}/"))
+    assert "This week isn't final yet. More charges may be added." in text(
+        page.get(f"/billing/{statements.week_name(this_week)}/")
+    )
 
 
 @table(
@@ -131,9 +135,45 @@ def test_thirteen_weeks_are_a_page_and_the_others_are_one_press_away(page: Clien
     assert older.context["on"] is None
 
 
-def test_the_summary_is_one_sentence_that_adds_up(page: Client, order: Order) -> None:
+def test_the_total_stands_beside_its_parts(page: Client, order: Order) -> None:
     charges(order, ("order", "427.00"), ("cover", "4.10"), ("delay-refund", "-18.80"))
-    assert "Net $412.30 = $431.10 charges − $18.80 refunds" in text(page.get(STATEMENT))
+    words = text(page.get(STATEMENT))
+    assert "Total $412.30 1 booking Order cost $427.00 1 Extra Cover Extra Cover $4.10" in words
+    assert "1 refund for delay Refund for delay −$18.80" in words
+
+
+def test_a_total_is_compared_with_the_week_before(page: Client, order: Order) -> None:
+    charges(order, ("order", "427.00"))
+    assert "than the week before" not in text(page.get(STATEMENT))
+    charges(order, ("order", "400.00"), week=MONDAY - dt.timedelta(days=7))
+    assert "$27.00 more than the week before" in text(page.get(STATEMENT))
+    charges(order, ("credit", "-30.00"))
+    assert "$3.00 less than the week before" in text(page.get(STATEMENT))
+
+
+def test_the_size_behind_most_size_charges_is_named_with_what_it_weighs(page: Client, order: Order) -> None:
+    size = factories.size(order.sender, name="Candle box", weight="1")
+    Order.objects.filter(pk=order.pk).update(size=size)
+    other = factories.order(order.sender, order.made_by, status="booked", size=size)
+    charges(order, ("order", "12.08"), ("under-declared", "4.13"), **MEASURED)
+    assert "Candle box" not in text(page.get(STATEMENT))
+    charges(other, ("under-declared", "4.13"), **MEASURED)
+    answer = page.get(STATEMENT)
+    assert "2 of the 2 size charges are your “Candle box”" in text(answer)
+    assert "It's saved as 1 kg, and the carrier measures 1.6 kg." in text(answer)
+    assert f'href="/sizes/{size.uuid}/"' in answer.content.decode()
+
+
+def test_tabs_count_their_lines_and_what_is_being_reviewed(page: Client, order: Order, alice: User) -> None:
+    lines = charges(order, *EVERY_KIND)
+    disputing.open_for(lines[2], by=alice, text="-", now=timezone.now())
+    tabs = {words: (value, count) for value, words, count in page.get(STATEMENT).context["tabs"]}
+    assert {words: count for words, (_, count) in tabs.items()} == {
+        "All": 11, "Bookings": 2, "Size charges": 2, "Used after cancelling": 1, "Refunds": 5, "Credits": 1,
+        "Disputed": 1,
+    }  # fmt: skip
+    for value, count in tabs.values():
+        assert len(page.get(STATEMENT, {"kind": value}).context["rows"]) == count
 
 
 def test_every_sum_of_a_statement_is_the_sum_of_its_lines(page: Client, order: Order) -> None:
@@ -143,7 +183,7 @@ def test_every_sum_of_a_statement_is_the_sum_of_its_lines(page: Client, order: O
     for group in context["groups"]:
         amounts = [line.amount for line in lines if line.kind == group["kind"]]
         assert (group["amount"], group["count"]) == (sum(amounts), len(amounts))
-    [balance] = context["balances"]
+    [[balance, *_]] = context["totals"]
     assert balance.net == sum(line.amount for line in lines) == sum(group["amount"] for group in context["groups"])
     assert balance.refunds == sum(line.amount for line in lines if line.kind in REFUNDS)
     assert len(context["groups"]) == len(EVERY_KIND)
@@ -153,10 +193,10 @@ def test_groups_have_the_interfaces_words_and_plain_ones(page: Client, order: Or
     charges(order, *EVERY_KIND)
     words = text(page.get(STATEMENT))
     for said in (
-        "Under-declared adjustment Bigger or heavier than declared",
-        "Oversize penalty adjustment Over the service's limit",
-        "Un-cancellation adjustment A cancelled label was used",
-        "Cancellation refund in the same billing cycle",
+        "1 size charge Under-declared adjustment",
+        "1 oversize penalty Oversize penalty adjustment",
+        "1 used after cancelling Un-cancellation adjustment",
+        "1 refund for cancelling Cancellation refund in the same billing cycle",
     ):
         assert said in words
 
@@ -164,27 +204,38 @@ def test_groups_have_the_interfaces_words_and_plain_ones(page: Client, order: Or
 def test_a_line_says_what_was_declared_and_measured_and_leads_to_its_parcel(page: Client, order: Order) -> None:
     charges(order, ("under-declared", "4.13"), **MEASURED)
     answer = page.get(STATEMENT)
-    assert "You declared 1 kg; the carrier measured 1.6 kg." in text(answer)
+    assert "You declared 1 kg. The carrier measured 1.6 kg." in text(answer)
     assert f'href="/parcels/{order.uuid}/#charges"' in answer.content.decode()
-    assert f"booked in {BOOKED_IN}" in text(answer)
+    booked_in = statements.week_words(week_of(BOOKED.date() + dt.timedelta(days=1)), order.sender)
+    assert f"Booked {booked_in}." in text(answer)
     assert 'href="/help/a-size-charge/"' in answer.content.decode()
 
 
 REASONS: list[tuple[str, dict[str, Any], str]] = [
-    ("under-declared", {"measured_kg": "3.1"}, "You declared 2.4 kg; the carrier measured 3.1 kg."),
+    ("under-declared", {"measured_kg": "3.1"}, "You declared 2.4 kg. The carrier measured 3.1 kg."),
     ("under-declared", {}, "The carrier found it bigger or heavier than declared"),
     (
         "under-declared",
         {"declared_m3": "0.008", "measured_m3": "0.012", **MEASURED},
-        "You declared 1 kg and 0.008 m³; the carrier measured 1.6 kg and 0.012 m³.",
+        "You declared 1 kg and 8 L. The carrier measured 1.6 kg and 12 L.",
     ),
-    ("oversize", {"measured_kg": "41"}, "Over the service's limit. You declared 2.4 kg; the carrier measured 41 kg."),
+    ("oversize", {"measured_kg": "41"}, "Over the service's limit. You declared 2.4 kg. The carrier measured 41 kg."),
     ("other-refund", {"word": "Goodwill <b>"}, "The carrier gave money back. In its words: “Goodwill <b>”."),
     ("other-refund", {"word": "a" * 101}, f"In its words: “{'a' * 100}”."),
     ("un-cancellation", {}, "Its label was used after it was cancelled"),
     ("cover", {}, "The Extra Cover of the booking."),
-    ("under-declared", {"declared_kg": "1.0", "measured_m3": "0.012"}, "You declared 1 kg; the carrier"),
-    ("under-declared", {"measured_m3": "0.012"}, "The carrier measured 0.012 m³."),
+    ("under-declared", {"declared_kg": "1.0", "measured_m3": "0.012"}, "The carrier measured 12 L."),
+    (
+        "under-declared",
+        {"declared_m3": "0.008448", "measured_m3": "0.012", "declared_kg": "1", "measured_kg": "1"},
+        "You declared 32 × 24 × 11 cm (8.45 L). The carrier measured 12 L.",
+    ),
+    (
+        "under-declared",
+        {"declared_m3": "0.008", "measured_m3": "0.008", **MEASURED},
+        "You declared 1 kg. The carrier measured 1.6 kg.",
+    ),
+    ("under-declared", {"measured_m3": "0.012"}, "The carrier measured 12 L."),
 ]
 
 
@@ -235,7 +286,7 @@ def test_people_who_weigh_in_pounds_read_pounds(visit: Visit) -> None:
     factories.pickup_address(of, email=dan.email)
     made = factories.order(of, dan, status="booked")
     charges(made, ("under-declared", "4.13"), **MEASURED, currency="USD")
-    assert "You declared 2.2 lb; the carrier measured 3.53 lb." in text(visit(dan).get(STATEMENT))
+    assert "You declared 2.2 lb. The carrier measured 3.53 lb." in text(visit(dan).get(STATEMENT))
 
 
 def test_our_own_lines_say_why_in_our_words(page: Client, order: Order, sam: User) -> None:
@@ -250,7 +301,7 @@ def test_our_own_lines_say_why_in_our_words(page: Client, order: Order, sam: Use
     )
     words = text(page.get(STATEMENT))
     assert "For the long wait." in words
-    assert f"Takes back the line of {local_date(MONDAY, order.sender)}: Scales were off." in words
+    assert f"Reverses the line of {local_date(MONDAY, order.sender)}: Scales were off." in words
 
 
 def test_lines_are_filtered_by_kind_and_found_by_reference(page: Client, order: Order, quill: Sender) -> None:
@@ -262,7 +313,7 @@ def test_lines_are_filtered_by_kind_and_found_by_reference(page: Client, order: 
         return [f"{row['reference']} {row['charge'].kind}" for row in page.get(STATEMENT, query).context["rows"]]
 
     assert found(kind="size") == [f"{order} under-declared", f"{order} oversize"]
-    assert "2 lines of size charges and penalties, $104.13" in text(page.get(STATEMENT, {"kind": "size"}))
+    assert "2 lines, $104.13" in text(page.get(STATEMENT, {"kind": "size"}))
     assert found(kind="cover") == [f"{order} cover"]
     assert found(q=str(other).lower()) == found(q="shop-77") == [f"{other} order"]
     assert found(kind="no such kind") == found()
@@ -296,7 +347,7 @@ def test_pages_of_fifty_lines_lead_through_all_of_them_and_back(page: Client, or
 
 def test_a_number_no_table_holds_is_404(page: Client, order: Order) -> None:
     charges(order, ("order", "1.00"))
-    assert page.get(f"/billing/charges/{10**30}/wrong/").status_code == 404
+    assert page.get(f"/billing/charges/wrong/?line={10**30}").status_code == 404
     assert page.get(STATEMENT, {"after": "9.9999999999999999"}).context["rows"] == []
 
 
@@ -313,7 +364,7 @@ def test_it_costs_the_same_with_ten_lines_and_with_ten_thousand(page: Client, or
             found.append(len(queries))
     assert Charge.objects.count() == 10_000
     assert found[:3] == found[3:]
-    assert max(found) <= 10
+    assert max(found) <= 12
 
 
 def _copy(line: Charge, number: int) -> Charge:
@@ -330,7 +381,7 @@ def test_the_spreadsheet_has_every_line_with_numbers_that_add_up(page: Client, o
     heads, *lines = rows_of(answer)
     amounts = [Decimal(line[heads.index("Amount")]) for line in lines]
     assert sum(amounts) == sum(Decimal(amount) for _, amount in EVERY_KIND)
-    size = next(line for line in lines if line[heads.index("Kind")] == "Under-declared adjustment")
+    size = next(line for line in lines if line[heads.index("Kind")] == "Size charge")
     named = dict(zip(heads, size, strict=True))
     assert (named["Declared"], named["Measured"], named["Booked in week"]) == ("1 kg", "1.6 kg", BOOKED_IN)
     assert named["Your order number"] == "'=HYPERLINK(1)"
@@ -370,7 +421,7 @@ def test_bob_sees_none_of_alices(order: Order, bob: User, visit: Visit, address:
     factories.charge(None, "order", "99.99", report=factories.billing_report(week=MONDAY))  # nobody's, as yet
     browser = visit(bob)
     assert browser.get(address).status_code == 404
-    assert "Nothing is charged yet" in text(browser.get("/billing/"))
+    assert "No charges yet" in text(browser.get("/billing/"))
     assert browser.get(f"/parcels/{order.uuid}/").status_code == 404
 
 
@@ -381,14 +432,14 @@ def test_bobs_own_statement_of_the_same_week_has_none_of_alices_lines(
     charges(order, *EVERY_KIND, report=report)
     his = factories.order(bob.membership.sender, bob, status="booked")
     charges(his, ("order", "3.33"), report=report)
-    assert "Net $3.33 = $3.33 charges" in text(visit(bob).get(STATEMENT))
+    assert "Total $3.33" in text(visit(bob).get(STATEMENT))
     assert str(his) not in text(page.get(STATEMENT))
 
 
 def test_what_is_not_posted_is_not_there(page: Client, order: Order) -> None:
     charges(order, ("order", "12.08"), report=factories.billing_report(week=MONDAY, state="checked"))
     assert page.get(STATEMENT).status_code == 404
-    assert "Nothing is charged yet" in text(page.get("/billing/"))
+    assert "No charges yet" in text(page.get("/billing/"))
     assert "Nothing is invoiced yet." in text(page.get(f"/parcels/{order.uuid}/"))
 
 
@@ -415,7 +466,7 @@ def test_on_paper_it_is_a_statement_and_neither_invoice_nor_label(page: Client, 
     charges(order, *EVERY_KIND)
     answer = page.get(STATEMENT)
     assert "Statement – not a tax invoice. This is not a shipping label." in text(answer)
-    assert title(answer) == f"Statement {WEEK} – Shipping Portal"
+    assert title(answer) == f"Statement {statements.week_words(MONDAY, order.sender)} · Shipping Portal"
 
 
 def test_the_list_shows_the_parcels_whose_price_was_adjusted(page: Client, order: Order, quill: Sender) -> None:
@@ -438,7 +489,7 @@ def test_new_size_charges_stand_on_today_and_lead_to_exactly_those(
 ) -> None:
     charges(order, *EVERY_KIND, ("under-declared", "1.00"))
     answer = page.get("/today/")
-    assert "New size charges this week 3" in text(answer)
+    assert "New size charges this week: 3" in text(answer)
     link = re.search(r'href="(/billing/[^"]+)"[^>]*>See why', answer.content.decode())
     assert link
     assert len(page.get(link[1]).context["rows"]) == 3
@@ -452,8 +503,25 @@ def test_old_size_charges_and_other_peoples_jobs_stay_off_today(
     charges(order, ("oversize", "9.00"), report=factories.billing_report(week=MONDAY, ended_at=old))
     assert "size charges" not in text(page.get("/today/"))
     charges(order, ("oversize", "9.00"))
-    assert "New size charges this week 2" in text(page.get("/today/"))
+    assert "New size charges this week: 2" in text(page.get("/today/"))
     assert "size charges" not in text(visit(ana).get("/today/"))
+
+
+@table(
+    ("country", "week", "words"),
+    [
+        ("AU", "2026-11-16", "16–22 November"),
+        ("US", "2026-11-16", "November 16–22"),
+        ("AU", "2026-11-30", "30 November–6 December"),
+        ("US", "2026-11-30", "November 30–December 6"),
+        ("AU", "2025-11-17", "17–23 November 2025"),
+        ("US", "2025-11-17", "November 17–23, 2025"),
+    ],
+)
+@time_machine.travel("2026-11-25")
+def test_a_week_is_named_by_its_days(country: str, week: str, words: str) -> None:
+    sender = Sender(country=country, zone="UTC")
+    assert statements.week_words(dt.date.fromisoformat(week), sender) == words
 
 
 def test_every_week_of_thirty_years_is_found_by_its_name() -> None:

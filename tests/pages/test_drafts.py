@@ -21,11 +21,11 @@ pytestmark = pytest.mark.django_db
 
 Visit = Callable[[User], Client]
 HALF = {"receiver_name": "Priya Nair", "receiver_postcode": "", "weight_kg": "heavy", "delivery_choice": "signature"}
-BY_SCRIPT = {"X-Part": "draft"}
+BY_SCRIPT = {"Accept": "application/json"}
 
 
 def save(page: Client, typed: dict[str, Any], **more: Any) -> Any:
-    return page.post("/parcels/new/", {**typed, "save_draft": "1"}, **more)
+    return page.post("/parcels/drafts/", typed, **more)
 
 
 def test_a_half_typed_form_is_kept_as_it_is_and_opens_again(listed: Client) -> None:
@@ -44,7 +44,7 @@ def test_the_page_says_when_it_was_saved_by_the_senders_clock(listed: Client, qu
     Sender.objects.filter(pk=quill.pk).update(zone="Australia/Perth")
     words = text(save(listed, HALF) and listed.get(f"/parcels/new/?draft={Draft.objects.get().uuid}"))
     clock = Draft.objects.get().updated_at.astimezone(dt.timezone(dt.timedelta(hours=8)))
-    assert f"Saved {clock.hour % 12 or 12}:{clock:%M}" in words
+    assert f"Draft saved {clock.hour % 12 or 12}:{clock:%M}" in words
 
 
 def test_a_draft_that_is_worked_on_is_as_old_as_its_last_change(quill: Sender, alice: User) -> None:
@@ -68,7 +68,7 @@ def test_the_same_draft_is_kept_again_rather_than_another(listed: Client) -> Non
 def test_a_script_is_told_the_draft_and_the_time(listed: Client) -> None:
     answer = save(listed, HALF, headers=BY_SCRIPT).json()
     assert answer["draft"] == str(Draft.objects.get().uuid)
-    assert answer["said"].startswith("Saved ")
+    assert answer["said"].startswith("Draft saved ")
 
 
 def test_asking_for_prices_keeps_what_was_typed_since(carrier: SandboxCarrier, listed: Client) -> None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from orders.models import Order, Quote
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
-from tests.pages.typed import AT_HOME, text
+from tests.pages.typed import AT_HOME, beside, text
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
@@ -130,6 +130,6 @@ def test_beside_the_form_the_question_needs_its_press_too(twin: Order, carrier: 
         receiver_suburb="BRUNSWICK",
         receiver_postcode="3056",
     )
-    page = listed.post("/parcels/new/", AT_HOME, headers={"X-Part": "prices"}).content.decode()
+    page = beside(listed, AT_HOME).content.decode()
     assert "Book another?" in page
     assert 'name="another" value="yes" disabled' in page

@@ -39,7 +39,7 @@ def test_the_page_says_when_packing_began_anew(order: Order, alice: User, visit:
         assert export.claim()
         packing._begin(Lease(export))  # and its worker dies
         page = text(visit(alice).get(f"/exports/{export.uuid}/"))
-        assert ("Packing stopped on the way and began anew by itself." in page) is is_said
+        assert ("Packing restarted." in page) is is_said
 
 
 def test_a_proof_pack_is_one_press_away_from_its_parcel(order: Order, alice: User, visit: Visit) -> None:
@@ -49,7 +49,7 @@ def test_a_proof_pack_is_one_press_away_from_its_parcel(order: Order, alice: Use
     export = Export.objects.get()
     assert answer["Location"] == f"/exports/{export.uuid}/"
     waiting = client.get(answer["Location"])
-    assert "You can leave; it goes on." in text(waiting)
+    assert "You can leave this page. It carries on." in text(waiting)
     assert 'http-equiv="refresh"' in waiting.content.decode(), "without JavaScript it asks again"
     packing.work(export.pk)
     done = client.get(answer["Location"])

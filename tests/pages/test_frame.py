@@ -62,15 +62,10 @@ def test_each_page_has_one_heading_a_title_of_its_own_a_language_and_a_skip_link
 
 def test_help_stands_in_the_same_order_on_each_page(addresses: list[str], alice: User, visit: Visit) -> None:
     page = visit(alice)
-    footers = {re.sub(r"\s+", " ", page.get(address).content.decode().split("<footer")[1]) for address in addresses}
-    assert len(footers) == 1
-    assert re.findall(r">([A-Z][^<]+)</a>", footers.pop()) == [
-        "Help",
-        "Contact us",
-        "Accessibility",
-        "Dangerous goods",
-        "Terms",
-    ]
+    in_order = ["Help", "Contact us", "Accessibility", "Dangerous goods", "Terms"]
+    for address in addresses:
+        footer = page.get(address).content.decode().split("<footer")[1]
+        assert re.findall(r">([A-Z][^<]+)</a>", footer) == in_order, address
 
 
 def test_ids_are_unique_and_labels_point_at_controls(addresses: list[str], alice: User, visit: Visit) -> None:
@@ -118,7 +113,7 @@ def test_a_forged_post_gets_a_page_in_our_words(alice: User, db: None) -> None:
     browser.force_login(alice, backend="allauth.account.auth_backends.AuthenticationBackend")
     answer = browser.post("/watch/", {"reference": "S7K2QX9"})
     assert answer.status_code == 403
-    assert "nothing was booked or changed" in text(answer)
+    assert "Nothing was booked or changed" in text(answer)
 
 
 def test_too_many_fields_are_refused_with_a_page(alice: User, visit: Visit) -> None:

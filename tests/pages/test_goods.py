@@ -5,7 +5,7 @@ from django.test import Client
 
 from orders import contents_form
 from orders.models import Order, Quote
-from tests.pages.typed import ABROAD, AT_HOME, text
+from tests.pages.typed import ABROAD, AT_HOME, beside, text
 from tests.sandbox_carrier import SandboxCarrier
 from tests.table import table
 
@@ -52,5 +52,5 @@ def test_the_question_stands_with_the_prices_and_the_parcel_is_booked(carrier: S
 @pytest.mark.django_db
 def test_contents_of_a_parcel_abroad_are_asked_about_too(carrier: SandboxCarrier, listed: Client) -> None:
     typed = {**ABROAD, "item_1_description": "Perfume, 50 ml"}
-    page = listed.post("/parcels/new/", typed, headers={"X-Part": "prices"})
+    page = beside(listed, typed)
     assert "You wrote “Perfume”. Does it contain alcohol?" in text(page)

@@ -92,7 +92,7 @@ def test_a_cancelled_parcels_label_is_gone(label: Label, alice: User, visit: Vis
 @pytest.mark.parametrize(
     ("state", "due", "said"),
     [
-        ("pending", True, "The carrier is making it. Open this address again in a moment."),
+        ("pending", True, "The carrier is making it. Open this page again in a moment."),
         ("failed", True, "The carrier hasn't given us this label yet. We keep asking."),
         ("failed", False, "The carrier hasn't given us this label yet. Our team has to ask for it."),
         ("absent", False, "The carrier has no label of this size for this parcel."),
@@ -105,7 +105,7 @@ def test_a_late_label_says_that_it_is_not_here_yet(
     Label.objects.update(state=state, due_at=timezone.now() if due else None)
     answer = visit(alice).get(address(label))
     assert answer.status_code == 404
-    assert f"The label of {label.order} is not here yet {said}" in text(answer)
+    assert f"The label of {label.order} isn't here yet {said}" in text(answer)
     assert "The parcel is booked; don't book it again." in text(answer)
 
 

@@ -137,7 +137,7 @@ def test_filters_narrow_and_each_is_a_chip_that_takes_it_away(
     assert "Size: Mug box" in words
     assert "Made by: Ana" in words
     body = answer.content.decode()
-    assert body.count("Take away") == len(query)
+    assert body.count("Remove filter") == len(query)
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_cancelling_many_names_what_it_leaves_alone_and_why(
     fine = order()
     left = {
         order(progress="pickup_missed"): "another one is booked",
-        order(progress="pickup_futile"): "Choose a new day in parcel tools",
+        order(progress="pickup_futile"): "Choose a new day under “Change delivery or pickup”",
         order(progress="in_transit"): "already been picked up",
         order(status="cancelled"): "cancelled already",
         order(status="rejected"): "isn't booked",
@@ -388,3 +388,33 @@ def test_an_export_shows_no_role_more_than_its_list(
     body = b"".join(visit(request.getfixturevalue(who)).get("/parcels/export.csv").streaming_content).decode()
     assert "Tamsin" in body
     assert [word for word in [*hidden, "secret"] if word in body] == []
+
+
+def test_a_tab_counts_what_its_view_lists_and_an_empty_one_is_not_there(
+    page: Client, order: Callable[..., Order], quill: Sender, alice: User
+) -> None:
+    kinds: list[dict[str, Any]] = [
+        {"status": "rejected"}, {"status": "draft"}, {"progress": "in_transit"}, {"progress": "delivered"},
+        {"progress": "in_transit", "eta_to": local_day(quill, -3)}, {"status": "cancelled"}, {},
+    ]  # fmt: skip
+    for fields in kinds:
+        order(**fields)
+    factories.stored_label(order())
+    factories.draft(quill, alice)
+    tabs = {tab.slug: tab.words for tab in page.get("/parcels/").context["tabs"]}
+    assert tabs == {
+        "all": "8", "needs-attention": "2", "labels-to-print": "1", "waiting-for-pickup": "2", "on-the-way": "2",
+        "late": "1", "delivered": "1", "cancelled": "1", "drafts": "2",
+    }  # fmt: skip
+    for slug in tabs.keys() - {"drafts", "all"}:
+        assert len(page.get("/parcels/", {"view": slug}).context["rows"]) == int(tabs[slug]), slug
+    assert "Delivery problem 0" in text(page.get("/parcels/?view=delivery-problem"))
+
+
+def test_a_tab_of_a_long_table_says_that_there_are_more(page: Client, order: Callable[..., Order]) -> None:
+    order(progress="delivered")
+    last = order()
+    Order.objects.bulk_create(factories.copy_of(last, number) for number in range(1000))
+    order(progress="delivered")
+    tabs = {tab.slug: tab.words for tab in page.get("/parcels/").context["tabs"]}
+    assert (tabs["all"], tabs["delivered"], tabs["waiting-for-pickup"]) == ("1,000+", "1+", "1,001")

@@ -10,11 +10,11 @@ pytestmark = pytest.mark.django_db
 
 LONG = "x" * 256
 RULES = [
-    ("receiver_name", "", "Enter the name of the person who receives it."),
+    ("receiver_name", "", "Enter the receiver's name."),
     ("receiver_name", "a\x00b", "Use plain text on one line, without hidden characters."),
     ("receiver_name", "\u200b\u202e", "Use plain text on one line, without hidden characters."),
     ("receiver_name", "...", "Use at least one letter or digit."),
-    ("receiver_name", "Прия", "Write this in Latin letters: “П” cannot be printed."),
+    ("receiver_name", "Прия", "Use Latin letters: “П” cannot be printed."),
     ("receiver_name", "x" * 121, "Use at most 120 characters; this has 121."),
     ("receiver_company", "priya  NAIR", "Contact and company are the same. Clear company so it prints once."),
     ("receiver_country", "ZZ", "Choose a country on the list."),
@@ -30,12 +30,12 @@ RULES = [
     ("receiver_line2", "Unit 2, Australia", "Leave out “Australia” here. It's printed from the suburb field."),
     ("receiver_suburb", "", "Enter the suburb."),
     ("receiver_postcode", "", "Enter the postcode."),
-    ("receiver_postcode", "٣٠٥٦", "Write this in Latin letters: “٣” cannot be printed."),
-    ("receiver_email", "", "Enter the receiver's e-mail address."),
-    ("receiver_email", "a@b", "Write the whole address, such as name@example.com."),
+    ("receiver_postcode", "٣٠٥٦", "Use Latin letters: “٣” cannot be printed."),
+    ("receiver_email", "", "Enter the receiver's email."),
+    ("receiver_email", "a@b", "Enter a full email address, like name@example.com."),
     ("receiver_email", "a@x.example\nbcc", "Use plain text on one line, without hidden characters."),
     ("receiver_email", "a@x.example\n", "Use plain text on one line, without hidden characters."),
-    ("receiver_email", "a@ｘ.com", "Write the address in plain letters, such as name@example.com."),
+    ("receiver_email", "a@ｘ.com", "Enter the email in plain letters, like name@example.com."),
     (
         "receiver_phone",
         "<script>",
@@ -49,19 +49,19 @@ RULES = [
     ("delivery_choice", "leave it", "Choose None, Authority To Leave or Signature on Delivery."),
     ("description", "", "Say what's inside, such as “ceramic mugs”."),
     ("weight_kg", "", "Enter the weight."),
-    ("weight_kg", "NaN", "Write this as a number, such as 1.2."),
-    ("weight_kg", "Infinity", "Write this as a number, such as 1.2."),
-    ("weight_kg", "-1", "Write this as a number, such as 1.2."),
-    ("weight_kg", "1e999999999", "Write this as a number, such as 1.2."),
-    ("weight_kg", "1_0", "Write this as a number, such as 1.2."),
-    ("weight_kg", "１２", "Write this as a number, such as 1.2."),
-    ("weight_kg", "1,5", "Use a dot for the decimals: 1.5."),
+    ("weight_kg", "NaN", "Enter a number, like 1.2."),
+    ("weight_kg", "Infinity", "Enter a number, like 1.2."),
+    ("weight_kg", "-1", "Enter a number, like 1.2."),
+    ("weight_kg", "1e999999999", "Enter a number, like 1.2."),
+    ("weight_kg", "1_0", "Enter a number, like 1.2."),
+    ("weight_kg", "１２", "Enter a number, like 1.2."),
+    ("weight_kg", "1,5", "Use a dot: 1.5."),
     ("weight_kg", "0", "This must be more than 0."),
     ("weight_kg", "1.2345", "Use at most 3 decimals."),
     ("weight_kg", "1" * 20, "This is more than any parcel has. Check the number."),
     ("length_cm", "", "Enter the length. The carrier needs all three."),
     ("width_cm", "0", "This must be more than 0."),
-    ("height_cm", "abc", "Write this as a number, such as 32."),
+    ("height_cm", "abc", "Enter a number, like 32."),
     ("cover_amount", "1500.01", "Extra Cover goes up to 1500."),
     ("cover_amount", "1.234", "Use at most 2 decimals."),
 ]
@@ -72,7 +72,7 @@ def test_a_broken_rule_is_told_at_its_field(listed: Client, name: str, typed: st
     answer = listed.post("/parcels/new/", {**AT_HOME, name: typed})
     assert answer.status_code == 422
     assert message in messages_at(answer, name)
-    assert title(answer) == "Error: New parcel – Shipping Portal"
+    assert title(answer) == "Error: New parcel · Shipping Portal"
     assert not Quote.objects.exists()
 
 
@@ -80,8 +80,8 @@ ABROAD_RULES = [
     ("receiver_phone", "", "Add the receiver's phone. Parcels leaving Australia need an email and a phone number."),
     ("item_1_value", "0", "Enter the value of one, more than 0."),
     ("item_1_quantity", "0", "Enter how many, 1 or more."),
-    ("item_1_origin", "Bangladesh", "Use at most 2 characters; this has 10."),
-    ("item_1_origin", "", "Enter the two letters of the country it was made in, such as AU."),
+    ("item_1_origin", "Atlantis", "Enter the country it was made in, such as Italy or IT."),
+    ("item_1_origin", "", "Enter the country it was made in, such as Italy or IT."),
     ("item_1_hs_code", "123", "An HS code has 6 to 10 digits."),
     ("item_1_description", "ab", "Say what it is, in 3 characters or more."),
     ("contents_type", "Contraband", "Choose one of the kinds on the list."),

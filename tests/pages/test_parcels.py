@@ -157,4 +157,4 @@ def test_queries_are_the_same_few_for_any_length(page: Client, order: Callable[.
     page.get("/parcels/")  # makes the carrier account's row
     with CaptureQueriesContext(connection) as queries:
         page.get("/parcels/?q=noor&status=waiting")
-    assert len(queries) == 10, [query["sql"][:90] for query in queries]
+    assert len(queries) == 13, [query["sql"][:90] for query in queries]

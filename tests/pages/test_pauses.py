@@ -122,7 +122,7 @@ def test_an_owed_booking_whose_price_is_too_old_waits_for_prices(page: Client, o
     Order.objects.update(quoted_at=timezone.now() - HOUR)
     words = text(page.get(f"/parcels/{owed.uuid}/booking/"))
     assert "Prices are paused, so this booking waits" in words
-    assert "It is sent by itself from" in words
+    assert "It goes out from" in words
 
 
 def test_a_booking_that_had_left_before_the_pause_is_not_said_to_wait(page: Client, quill: Sender, alice: User) -> None:

@@ -133,7 +133,7 @@ def test_an_address_known_already_is_shown_in_the_words_of_its_country(
 def test_a_pasted_address_brings_the_words_of_its_country(
     listed: Client, quill: Sender, alice: User, page: str
 ) -> None:
-    url = replaced(quill, alice) if page == "replace" else page
+    url = replaced(quill, alice) if page == "replace" else f"{page}pasted/"
     pasted = "Claire Roy\n4 Sample Street\nOttawa ON K1P 5M7\nCanada"
     answer = listed.post(url, {**AT_HOME, "receiver_country": "HK", "pasted": pasted, "unpaste": "1"})
     assert labels(answer) == LABELS["CA"]

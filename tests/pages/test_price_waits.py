@@ -12,11 +12,11 @@ from orders.models import CarrierAccount, Draft, PriceWait, Quote
 from shipping_portal.accounts import outbox
 from shipping_portal.accounts.models import Notification, Sender, User
 from tests.pages.test_pauses import pause
-from tests.pages.typed import AT_HOME, text
+from tests.pages.typed import AT_HOME, beside, text
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
-TELL = "e-mail me when there are prices"
+TELL = "email me when there are prices"
 
 
 def ask(page: Client, **more: Any) -> Any:
@@ -24,7 +24,7 @@ def ask(page: Client, **more: Any) -> Any:
 
 
 def wait(page: Client) -> PriceWait:
-    page.post("/parcels/new/", {**AT_HOME, "save_draft": "tell"})
+    page.post("/parcels/drafts/", {**AT_HOME, "save_draft": "tell"})
     return PriceWait.objects.get()
 
 
@@ -39,12 +39,10 @@ def told() -> list[str]:
     return list(Notification.objects.filter(kind="prices").order_by("pk").values_list("line", flat=True))
 
 
-@pytest.mark.parametrize("headers", [{}, {"X-Part": "prices"}], ids=["by the button", "by themselves"])
-def test_when_the_carrier_gives_no_prices_waiting_is_offered(
-    carrier: SandboxCarrier, listed: Client, headers: dict[str, str]
-) -> None:
+def test_when_the_carrier_gives_no_prices_waiting_is_offered(carrier: SandboxCarrier, listed: Client) -> None:
     carrier.trouble("quote", "503", count=9)
-    assert TELL in text(ask(listed, headers=headers))
+    assert TELL in text(ask(listed))
+    assert TELL in text(beside(listed, AT_HOME))
 
 
 def test_it_is_not_offered_for_what_time_does_not_heal(carrier: SandboxCarrier, listed: Client) -> None:
@@ -58,7 +56,7 @@ def test_it_is_not_offered_for_what_time_does_not_heal(carrier: SandboxCarrier, 
 def test_the_draft_is_saved_and_the_page_says_what_will_come(listed: Client) -> None:
     one = wait(listed)
     page = listed.get(f"/parcels/new/?draft={one.draft.uuid}")
-    assert "We'll e-mail you when the carrier gives prices again. Nothing is booked." in text(page)
+    assert "We'll email you when the carrier gives prices again. Nothing is booked." in text(page)
     assert one.draft.values["receiver_name"] == "Priya Nair"
     assert one.due_at == one.asked_at + awaiting_prices.SHORTEST
 

@@ -103,7 +103,7 @@ def test_freshness_is_said_and_old_prices_cannot_be_booked_from_the_page(
     page: Client, quill: Sender, alice: User
 ) -> None:
     young = factories.quote(quill, alice, at=timezone.now() - dt.timedelta(seconds=40))
-    assert "ago · good for about 2 min" in text(page.get(f"/parcels/new/{young.uuid}/"))
+    assert "Prices are current. They refresh every 3 minutes." in text(page.get(f"/parcels/new/{young.uuid}/"))
     old = factories.quote(quill, alice, at=timezone.now() - dt.timedelta(minutes=6))
     answer = page.get(f"/parcels/new/{old.uuid}/")
     assert "These prices are over 3 minutes old." in text(answer)

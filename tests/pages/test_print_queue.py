@@ -1,5 +1,7 @@
 """The label bench without its script: the queue, the marks, the orders, and who may not see it."""
 
+import datetime as dt
+import re
 import uuid
 from collections.abc import Callable
 
@@ -85,6 +87,76 @@ def test_a_parcel_cancelled_meanwhile_is_not_marked(order: Order, alice: User, v
     assert Order.objects.get().printed_at is None
 
 
+def test_many_are_marked_at_once_each_in_the_audit_and_at_the_same_cost(
+    quill: Sender, alice: User, visit: Visit
+) -> None:
+    client, found = visit(alice), []
+    client.get(BENCH)
+    for count in (2, 12):
+        orders = [ready(quill, alice) for _ in range(count)]
+        with CaptureQueriesContext(connection) as seen:
+            answer = client.post("/parcels/print/done/", {"order": [str(order.uuid) for order in orders]})
+        found.append(len(seen))
+        assert answer["Location"] == BENCH
+        assert f"{count} labels marked printed." in text(client.get(BENCH))
+    assert found[0] == found[1]
+    assert listed(client) == []
+    assert {order.printed_by for order in Order.objects.all()} == {alice}
+    assert {(row.action, row.subject) for row in Audit.objects.all()} == {
+        ("label printed", f"order {order.pk}") for order in Order.objects.all()
+    }
+
+
+def test_of_many_only_what_is_ones_own_and_still_booked_is_marked(
+    order: Order, bob: User, quill: Sender, alice: User, ana: User, visit: Visit
+) -> None:
+    theirs = ready(bob.membership.sender, bob)
+    gone = factories.order(quill, alice, status="cancelled", carrier_reference="SGONE")
+    printing.mark_printed(earlier := ready(quill, alice), by=ana, at=timezone.now())
+    chosen = [str(one.uuid) for one in (order, theirs, gone, earlier)]
+    said = text(visit(alice).post("/parcels/print/done/", {"order": [*chosen, "nonsense"]}, follow=True))
+    assert "No longer booked: SGONE. Don't use these labels." in said
+    printed_by = {one.pk: one.printed_by for one in Order.objects.all()}
+    assert printed_by == {order.pk: alice, theirs.pk: None, gone.pk: None, earlier.pk: ana}
+    assert "Nothing was marked printed." in text(visit(alice).post("/parcels/print/done/", follow=True))
+    many = {"order": [str(uuid.uuid4()) for _ in range(501)]}
+    assert visit(alice).post("/parcels/print/done/", many).status_code == 422
+
+
+ITEMS = [{"description": "Fig candle", "value": "20", "quantity": 2}, {"description": "Wick", "value": "9"}]
+
+
+def test_the_pick_list_sums_up_what_to_fetch_for_one_days_driver(
+    order: Order, quill: Sender, alice: User, visit: Visit
+) -> None:
+    day = dt.date(2026, 12, 1)
+    ready(quill, alice, carrier_pickup_date=day, contents=ITEMS, customer_reference="WC-9")
+    ready(quill, alice, carrier_pickup_date=day, contents=ITEMS[:1])
+    ready(quill, alice, carrier_pickup_date=day, progress="collected", description="Gone")
+    ready(quill, alice, carrier_pickup_date=day, first_mile="drop-off", description="Dropped")
+    answer = visit(alice).get("/parcels/print/pick-list/?day=2026-12-01")
+    assert answer.context["items"] == [("Fig candle", 4), ("Wick", 1)]
+    assert "WC-9 Noor Tamsin 2 × Fig candle, Wick" in text(answer)
+    assert "This is not a shipping label." in text(answer)
+
+
+def test_the_handover_sheet_lists_what_the_driver_takes_and_has_a_line_to_sign_on(
+    order: Order, quill: Sender, alice: User, visit: Visit
+) -> None:
+    Order.objects.update(carrier_pickup_date=timezone.now().astimezone(quill.tzinfo).date())
+    said = text(visit(alice).get("/parcels/print/handover/"))
+    for words in ("1 parcel for pickup", "S7K2QX", "Priya Nair", "Boxed ceramic mugs", "Signature"):
+        assert words in said
+    assert "1 label isn’t printed yet." in said
+    assert "This is not a shipping label." in said
+
+
+@pytest.mark.parametrize("day", ["2026-02-31", "soon", "2026-12-24"])
+def test_a_day_without_a_pickup_is_told_and_nonsense_is_today(alice: User, visit: Visit, day: str) -> None:
+    for sheet in ("pick-list", "handover"):
+        assert "No pickup that day" in text(visit(alice).get(f"/parcels/print/{sheet}/", {"day": day}))
+
+
 def test_no_address_leads_elsewhere(order: Order, alice: User, visit: Visit) -> None:
     answer = visit(alice).post(mark(order), {"printed": "yes", "query": "//evil.example/?x=1&sort=size"})
     assert answer["Location"] == "/parcels/print/?sort=size"
@@ -99,7 +171,7 @@ def test_chosen_parcels_come_as_chosen_printed_or_not_and_the_others_are_counted
     client, query = visit(alice), f"?order={second.uuid}&order={first.uuid}&order={bare.uuid}&order=nonsense"
     assert listed(client, query) == [second.carrier_reference, first.carrier_reference]
     said = text(client.get(f"{BENCH}{query}"))
-    assert "2 of the chosen parcels have no label to print" in said
+    assert "2 of the parcels you chose have no label to print" in said
     assert "1 of 2 printed" in said
     posted = client.post(BENCH, {"order": [str(first.uuid), str(second.uuid)]})
     assert [row["order"] for row in posted.context["rows"]] == [first, second]
@@ -126,13 +198,18 @@ def test_labels_are_put_in_order_by_size_or_by_pickup_address(quill: Sender, ali
     assert listed(client) == [str(big), str(small), str(boxed)]
     assert listed(client, "?sort=size") == [str(boxed), str(small), str(big)]
     assert listed(client, "?sort=pickup") == [str(small), str(big), str(boxed)]
+    Order.objects.filter(pk=big.pk).update(customer_reference="A-10")
+    Order.objects.filter(pk=small.pk).update(customer_reference="A-9")
+    Order.objects.filter(pk=boxed.pk).update(customer_reference="")
+    assert listed(client, "?sort=number") == [str(small), str(big), str(boxed)]
     assert listed(client, "?sort=nonsense") == listed(client)
 
 
 def test_single_keys_are_offered_only_to_those_who_have_them_on(order: Order, alice: User, visit: Visit) -> None:
-    assert " data-shortcuts" in visit(alice).get(BENCH).content.decode()
+    assert 'aria-keyshortcuts="S"' in visit(alice).get(BENCH).content.decode()
     User.objects.filter(pk=alice.pk).update(has_shortcuts=False)
     page = visit(alice).get(BENCH).content.decode()
+    assert 'aria-keyshortcuts="S"' not in page
     assert " data-shortcuts" not in page
     assert 'aria-keyshortcuts="Enter"' in page
 
@@ -217,12 +294,15 @@ def test_the_parcels_page_prints_the_senders_size_first_and_says_the_tip_once(
 ) -> None:
     factories.stored_label(order, size="cropped")
     client, page = visit(alice), f"/parcels/{order.uuid}/"
-    said = text(client.get(page))
-    assert "Print full page (A4) Cropped" in said
-    assert said.count("choose Actual size or 100%") == 1
-    assert said.count("Original file from the carrier, unchanged") == 2
+    answer = client.get(page)
+    first = re.search(r'href="(/parcels/[^"]+\.pdf)"', answer.content.decode())
+    assert first
+    assert first[1].endswith("/full.pdf")
+    assert text(answer).count("Print at Actual size or 100%") == 1
     Sender.objects.filter(pk=quill.pk).update(label_size="cropped", country="US")
-    assert "Print cropped Full page (Letter)" in text(client.get(page))
+    first = re.search(r'href="(/parcels/[^"]+\.pdf)"', client.get(page).content.decode())
+    assert first
+    assert first[1].endswith("/cropped.pdf")
 
 
 def test_without_a_stored_label_the_parcels_page_offers_no_mark(order: Order, alice: User, visit: Visit) -> None:

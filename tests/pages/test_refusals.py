@@ -90,7 +90,7 @@ def places(page: Client, order: Order) -> dict[str, str]:
 
 
 BOOKING = [
-    ("at a field", NAME, "Contact name: must be written in Latin letters."),
+    ("at a field", NAME, "Name: must be written in Latin letters."),
     ("of the parcel", {"base": ["Nothing is carried there."]}, "Nothing is carried there."),
     ("as a bare string", "Nothing is carried there", "Nothing is carried there."),
     ("of the service", {"product_code": ["is not available"]}, "Service: is not available."),
@@ -168,7 +168,7 @@ def test_a_refusal_that_is_ours_and_the_senders_tells_both_their_part(
     line.says("book", no({**NAME, **PARTNER}))
     found = places(listed, refused_booking(quill, alice))
     for place in ("parcel", "booking", "today", "list", "mail", "form"):
-        assert "Contact name: must be written in Latin letters." in found[place]
+        assert "Name: must be written in Latin letters." in found[place]
         assert "It also refused how we asked; we're putting that right." in found[place]
     assert CarrierAccount.objects.get().fault == "metadata.partner_id: can't be blank"
 
@@ -187,15 +187,15 @@ def test_a_refused_parcel_is_put_right_at_its_field(line: Meddler, listed: Clien
     line.says("book", no(NAME))
     answer = listed.get(f"/parcels/new/?again={refused_booking(quill, alice).uuid}")
     assert answer.status_code == 200
-    assert messages_at(answer, "receiver_name") == ["Contact name: must be written in Latin letters."]
+    assert messages_at(answer, "receiver_name") == ["Name: must be written in Latin letters."]
     page = unescape(answer.content.decode())
     control = re.search(r'<input[^>]*name="receiver_name"[^>]*>', page)
     assert control
     for said in ('aria-invalid="true"', 'aria-describedby="id_receiver_name_error"', 'value="Noor Tamsin"'):
         assert said in control[0]
-    summary = page[page.index('class="error-summary"') :]
+    summary = page[page.index('class="note bad error-summary"') :]
     assert "autofocus" in summary[: summary.index(">")]
-    assert '<a href="#id_receiver_name">Contact name: must be written in Latin letters.</a>' in summary
+    assert '<a href="#id_receiver_name">Name: must be written in Latin letters.</a>' in summary
     assert "<title>Error: New parcel" in page
 
 
@@ -205,7 +205,7 @@ CUSTOMS = [
     ({"parcel_contents": [{}, {"hs_code": ["must have 10 digits"]}]}, "item_2_hs_code"),
 ]
 PRICE = [
-    (AT_HOME, NAME, "receiver_name", "Contact name: must be written in Latin letters."),
+    (AT_HOME, NAME, "receiver_name", "Name: must be written in Latin letters."),
     (AT_HOME, {"weight": ["is more than 25 kg"]}, "weight_kg", "Weight: is more than 25 kg."),
     (AT_HOME, {"receiver_instructions": ["is too long"]}, "delivery_place",
      "Delivery instructions: is too long."),
@@ -228,7 +228,7 @@ def test_a_refused_price_is_told_at_the_field(
 
 @pytest.mark.parametrize(
     ("messages", "said"),
-    [(NAME, "Contact name: must be written in Latin letters. Nothing was booked."), (PARTNER, OURS)],
+    [(NAME, "Name: must be written in Latin letters. Nothing was booked."), (PARTNER, OURS)],
     ids=["the sender's", "ours"],
 )
 def test_a_price_asked_for_again_and_refused_is_told_beside_the_old_one(
@@ -254,7 +254,7 @@ def test_a_price_refused_before_the_booking_was_sent_is_told_at_each_place(
     found = places(listed, order)
     del found["cancel"]
     found["booking"] = text(listed.get(f"/parcels/{order.uuid}/booking/"))
-    said = {place: "Contact name: must be written in Latin letters." in words for place, words in found.items()}
+    said = {place: "Name: must be written in Latin letters." in words for place, words in found.items()}
     assert said == dict.fromkeys(found, True)
 
 
@@ -275,7 +275,7 @@ def test_a_price_refused_to_the_account_is_the_operators(line: Meddler, listed: 
 
 @pytest.mark.parametrize(
     ("messages", "said"),
-    [(NAME, "Contact name: must be written in Latin letters."), (PARTNER, OURS)],
+    [(NAME, "Name: must be written in Latin letters."), (PARTNER, OURS)],
     ids=["the sender's", "ours"],
 )
 def test_a_refused_row_tells_it_on_the_grid_its_page_and_the_file_that_comes_back(
@@ -309,12 +309,12 @@ def test_a_row_refused_when_it_was_booked_is_told_in_the_imports_result(
     row.file.state = "booking"
     row.file.save()
     words = text(listed.get(f"/imports/{row.file.uuid}/"))
-    assert "Contact name: must be written in Latin letters." in words
+    assert "Name: must be written in Latin letters." in words
     assert WRAPPER not in words
     Import.objects.update(begun_at=timezone.now(), begun_by=alice)
     finishing.look(timezone.now())
     told = Notification.objects.get(dedupe_key__startswith="import:").line
-    assert told == "orders.csv: 0 booked, 1 not booked. Row 2: Contact name: must be written in Latin letters."
+    assert told == "orders.csv: 0 booked, 1 not. Row 2: Name: must be written in Latin letters."
 
 
 def test_many_messages_are_shortened_where_there_is_little_room(

@@ -13,7 +13,7 @@ from orders.models import Order, Quote
 from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts.models import ParcelSize, Sender, User
 from tests import factories
-from tests.pages.typed import AT_HOME, FROM_OHIO, text
+from tests.pages.typed import AT_HOME, FROM_OHIO, beside, text
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
@@ -71,11 +71,11 @@ def test_prices_say_what_its_parcels_were_measured_at(
 
 
 def test_it_is_said_beside_the_form_too(carrier: SandboxCarrier, listed: Client, typed: dict[str, Any]) -> None:
-    part = listed.post("/parcels/new/", typed, headers={"X-Part": "prices"})
+    part = beside(listed, typed)
     assert WORDS in text(part)
     assert 'data-use-weight="1.3"' in part.content.decode()
     kept = {**typed, "kept": typed["size"]}
-    assert "measured at" not in text(listed.post("/parcels/new/", kept, headers={"X-Part": "prices"}))
+    assert "measured at" not in text(beside(listed, kept))
 
 
 def test_the_measured_weight_is_taken_by_one_press_without_javascript(

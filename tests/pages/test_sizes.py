@@ -58,7 +58,7 @@ def test_without_sizes_the_page_says_what_they_are_for(browser: Client) -> None:
         ({"name": "mug BOX"}, "There is a size named “mug BOX” already."),
         ({"weight": "0"}, "This must be more than 0."),
         ({"height": ""}, "Enter the height. The carrier needs all three."),
-        ({"width": "wide"}, "Write this as a number, such as 32."),
+        ({"width": "wide"}, "Enter a number, like 32."),
     ],
 )
 def test_a_size_is_measured_by_the_rules_of_a_new_parcel(
@@ -83,7 +83,7 @@ def test_an_american_sender_enters_pounds_and_inches(visit: Callable[[User], Cli
 
 def test_a_size_keeps_its_units_when_it_is_edited(browser: Client, quill: Sender) -> None:
     size = factories.size(quill, weight_units="lb", dimension_units="in")
-    assert "Weight, lb" in text(browser.get(f"/sizes/{size.uuid}/"))
+    assert "Weight , lb" in text(browser.get(f"/sizes/{size.uuid}/"))
     typed = {"name": "Big", "weight": "3", "length": "12", "width": "9", "height": "4"}
     browser.post(f"/sizes/{size.uuid}/", typed)
     size.refresh_from_db()

@@ -15,13 +15,25 @@ from tracking.models import Parcel
 
 pytestmark = pytest.mark.django_db
 
-REFUSED = {"new_parcel", "quotes", "book", "replace", "replace_prices", "book_import", "watched"}
+REFUSED = {
+    "new_parcel",
+    "live_prices",
+    "check_price",
+    "fill_in",
+    "save_draft",
+    "quotes",
+    "book",
+    "replace",
+    "replace_prices",
+    "book_import",
+    "watched",
+}
 # They make no parcel: one's own account, lists and notes, what is printed or cancelled, files that are looked at.
 ALLOWED = {
     "pickup_address", "add_pickup_address", "edit_pickup_address", "change_pickup_address", "profile", "appearance",
     "keyboard", "security", "business", "booking_rules", "own_limits", "label_size", "team", "second_factor_rule",
     "change_member", "change_invitation", "notifications", "confirm_price", "cancel", "print_queue", "originals",
-    "unpaste", "add_receiver", "take_left_out",
+    "printed_many", "unpaste", "add_receiver", "take_left_out", "choose_services", "decide_import", "remove_import",
     "merge_receivers", "edit_receiver", "delete_receiver", "add_size", "edit_size", "change_size", "delete_size",
     "new_import", "import", "match_columns", "import_row", "cancel_many", "note_many", "send_again", "export",
     "save_view", "stop_watching", "delete_draft", "charge_is_wrong", "pack_proof", "pack_everything",

@@ -74,7 +74,7 @@ def test_nothing_of_it_counts_as_a_request_for_prices(page: Client, alice: User,
 
 
 def test_prices_beside_the_form_are_asked_again_by_the_page_itself(page: Client, full: None) -> None:
-    answer = page.post("/parcels/new/", AT_HOME, headers={"X-Part": "prices"})
+    answer = page.post("/parcels/new/prices/", AT_HOME)
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert AGAIN in answer.content.decode()
 

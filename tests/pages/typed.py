@@ -5,6 +5,7 @@ from html import unescape
 from typing import Any
 
 from django.http import HttpResponse
+from django.test import Client
 
 AT_HOME: dict[str, Any] = {
     "receiver_name": "Priya Nair",
@@ -81,3 +82,8 @@ def value_of(answer: HttpResponse, name: str) -> str:
     found = re.search(rf'<input[^>]*name="{name}"[^>]*>', answer.content.decode())
     value = re.search(r'value="([^"]*)"', found.group(0)) if found else None
     return unescape(value.group(1)) if value else ""
+
+
+def beside(page: Client, values: dict[str, Any]) -> HttpResponse:
+    """The column of prices beside the form, as the page's script gets it."""
+    return HttpResponse(page.post("/parcels/new/prices/", values).json()["html"])

@@ -79,6 +79,8 @@ PERSONAL: dict[str, Held] = {
     "tracking.Watch": Held("name", "one's own name for a parcel", "the team", "with the receiver", "nothing"),
     "billing.Dispute": Held("text answer", "a question about a charge", "owner, bookkeeper, operators",
         "with the receiver", "amounts, measures, who answered"),
+    "billing.DisputePhoto": Held("content", "what a parcel really measures", "owner, bookkeeper, operators",
+        "with the receiver, or the account", "nothing"),
     "importing.Import": Held("file_name constants", "what was imported", "owners, shippers",
         _days("IMPORT_DAYS", "after the last booking from it"), "nothing"),
     "importing.ImportRow": Held("cells corrected problems near", "parcels as typed", "owners, shippers",
@@ -119,6 +121,7 @@ orders.SavedView.slug orders.Replacement.last_error product_code tracking.Parcel
 tracking.Poll.last_error tracking.WebhookDelivery.last_error sha256 polled_for reason tracking.WebhookTally.reason
 tracking.TrackingEvent.fingerprint event_type state country set_aside tracking.EventWord.word spellings
 tracking.LastTime.name billing.BillingProfile.columns total_word billing.ChargeWord.word
+billing.DisputePhoto.kind sha256
 billing.BillingReport.last_error name sha256 profile importing.Import.sha256 encoding delimiter header filled
 fingerprint columns hold importing.ImportRow.last_error reference product_code importing.ColumnMapping.fingerprint
 columns exporting.Export.last_error problem sha256 staff.SenderMail.last_error

@@ -54,7 +54,7 @@ def test_the_second_operator_reads_that_it_was_done_already(desk: Client, quill:
     desk.post(_act(quill, "suspend"), SUSPENSION)
     answer = desk.post(_act(quill, "suspend"), SUSPENSION)
     assert answer.status_code == 409
-    assert "done already" in answer.content.decode()
+    assert "already been done" in answer.content.decode()
     assert Audit.objects.filter(action="sender suspended").count() == 1
 
 
@@ -103,7 +103,7 @@ def test_a_senders_page_says_how_much_of_its_limits_is_used(desk: Client, quill:
     Sender.objects.update(counted_on=today, booked_today=7, spent_today="84.56", own_money_a_day=90)
     page = desk.get(f"/admin/accounts/sender/{quill.pk}/change/").content.decode()
     assert "Parcels today: 7 of 2,000" in page
-    assert "$84.56 AUD of $25,000.00 AUD; the owner's own limit is $90.00 AUD" in page
+    assert "$84.56 AUD of $25,000.00 AUD; the owner's limit is $90.00 AUD" in page
 
 
 def test_a_person_is_turned_off_and_on_again(desk: Client, alice: User, bob: User) -> None:

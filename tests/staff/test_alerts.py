@@ -86,7 +86,7 @@ def test_an_incident_is_sent_once_repeated_after_the_term_and_cleared_once(stopp
         "[all clear] Carrier account stopped or paused",
     ]
     assert mail.outbox[0].to == ["one@ops.example", "two@ops.example"]
-    assert "Read on its page what does not leave" in mail.outbox[0].body
+    assert "Its page shows what is held up" in mail.outbox[0].body
     assert "http://127.0.0.1:8000/admin/orders/carrieraccount/?held=yes" in mail.outbox[0].body
     assert (Alert.objects.get().closed_at - Alert.objects.get().opened_at) // MINUTE == 245
 

@@ -189,7 +189,7 @@ def test_a_line_that_changed_meanwhile_is_told_and_left_and_the_others_go_on(
     page = preview(desk, quill, taken, other)
     matching.assign(taken, sender=wren)
     rest = assign(desk, page, quill)
-    assert line(rest, taken).left == "It belongs to somebody by now, or its report is not posted."
+    assert line(rest, taken).left == "It has already been assigned, or its report isn't posted."
     assert Charge.objects.get(sender=quill) == other
     assert Charge.objects.get(sender=wren) == taken
 
@@ -202,7 +202,7 @@ def test_a_line_taken_in_the_very_moment_is_told_too(
     attach = matching._attach
     monkeypatch.setattr(matching, "_attach", lambda charge, *to: charge != taken and attach(charge, *to))
     rest = assign(desk, page, quill)
-    assert line(rest, taken).left == "The line belongs to somebody by now."
+    assert line(rest, taken).left == "This charge has already been assigned."
     assert list(Charge.objects.unmatched()) == [taken]
     assert Audit.objects.filter(action="charge assigned").count() == 1
 
@@ -242,12 +242,12 @@ def test_more_than_a_hundred_or_none_are_refused_in_a_sentence(
 ) -> None:
     form = {"sender": quill.number, "reason": REASON, "assign": "1"}
     many = desk.post(PAGE, {"line": [f"{pk}:" for pk in range(1, 102)], **form}, follow=True)
-    assert "At most 100 lines are assigned at once." in many.content.decode()
-    assert "No line was ticked." in desk.post(PAGE, {"line": ["x:", "-1:"], **form}, follow=True).content.decode()
+    assert "You can assign up to 100 lines at once." in many.content.decode()
+    assert "No lines selected." in desk.post(PAGE, {"line": ["x:", "-1:"], **form}, follow=True).content.decode()
     monkeypatch.setattr("shipping_portal.staff.assigning.MOST", 1)
     lines = [stray("SSTRAY001"), stray("SSTRAY002")]
     sent = {"action": "assign_lines", "_selected_action": [it.pk for it in lines]}
-    assert "At most" in desk.post(LIST, sent, follow=True).content.decode()
+    assert "up to 100 lines" in desk.post(LIST, sent, follow=True).content.decode()
     assert not Charge.objects.exclude(sender=None).exists()
 
 

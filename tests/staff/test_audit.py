@@ -273,14 +273,14 @@ def test_every_act_asks_why_and_without_it_changes_nothing(desk: Client, model: 
 def test_a_reason_that_holds_a_link_is_asked_again(desk: Client, quill: Sender) -> None:
     url = reverse("admin:accounts_sender_act", args=[quill.pk, "limits"])
     page = desk.post(url, {**LIMITS, "reason": f"see https://carrier.example/t/?token={JWT}"})
-    assert "Leave the link out" in page.content.decode()
+    assert "Remove the link" in page.content.decode()
     assert not Audit.objects.exists()
 
 
 def test_a_reason_that_holds_an_e_mail_is_asked_again(desk: Client, quill: Sender) -> None:
     url = reverse("admin:accounts_sender_act", args=[quill.pk, "limits"])
     page = desk.post(url, {**LIMITS, "reason": "alice@quill.example asked for it"})
-    assert "Leave the e-mail out" in page.content.decode()
+    assert "Remove the email address" in page.content.decode()
     assert not Audit.objects.exists()
 
 

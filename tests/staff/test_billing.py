@@ -17,7 +17,7 @@ from django.utils import timezone
 from orders import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.billing import checking, disputing, folder, matching, queues
+from shipping_portal.billing import checking, disputing, folder, matching, photos, queues
 from shipping_portal.billing.fields import profile_of
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
 from shipping_portal.staff import conditions
@@ -100,7 +100,7 @@ def test_who_may_not_post_reads_the_totals_and_has_no_form(
 
 
 def test_the_health_page_tells_the_last_report_and_how_it_stands(desk: Client, order: Order) -> None:
-    assert "None has come yet" in desk.get("/admin/health/").content.decode().partition("Last billing report")[2]
+    assert "None yet" in desk.get("/admin/health/").content.decode().partition("Last billing report")[2]
     report = uploaded(desk, summed(line(order.carrier_reference)))
     told = desk.get("/admin/health/").content.decode().partition("Last billing report")[2]
     assert f'href="{page_of(report)}">{NAME}</a>, 0\N{NO-BREAK SPACE}minutes ago: checked, not posted' in told
@@ -139,7 +139,7 @@ def test_a_file_refused_in_the_reports_folder_waits_here_and_is_read_again_once_
 def test_while_it_is_read_the_page_says_how_far_it_is_and_asks_again(desk: Client, db: None) -> None:
     report = factories.billing_report(state="reading", due_at=timezone.now(), rows=1500)
     page = desk.get(page_of(report)).content.decode()
-    assert "Being read: 1,500 lines so far." in page
+    assert "Processing: 1,500 lines so far." in page
     assert 'hx-trigger="every 2s"' in page
     assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in page
 
@@ -184,10 +184,10 @@ def test_the_carrier_may_say_that_repeated_lines_are_charges_of_their_own(desk: 
 def test_a_file_that_is_out_of_balance_is_not_posted_and_says_why(desk: Client, order: Order) -> None:
     report = uploaded(desk, written(line(order.carrier_reference), total("13.08")))
     page = desk.get(page_of(report)).content.decode()
-    assert "Its AUD lines come to 12.08, and it says 13.08: -1.00 apart." in page
+    assert "AUD lines add up to 12.08, but the stated total is 13.08: off by -1.00." in page
     assert f'action="{act(report, "post")}"' not in page
     answer = desk.post(act(report, "post"), {"reason": REASON}).content.decode()
-    assert "-1.00 apart" in answer
+    assert "off by -1.00" in answer
     report.refresh_from_db()
     assert report.state == "checked"
 
@@ -198,7 +198,7 @@ def test_a_file_without_a_total_takes_that_of_the_invoice_before_or_after(desk: 
     after = uploaded(desk, written(line("SNEW00001")))
     unbalanced = BillingReport.objects.filter(queues.REPORTS["balance"].rule(timezone.now()))
     assert set(unbalanced) == {after}  # what states no total can't be posted
-    assert "It states no total in AUD." in desk.get(page_of(after)).content.decode()
+    assert "The file has no AUD total." in desk.get(page_of(after)).content.decode()
     desk.post(act(after, "state-total"), {"total": "12.08", "currency": "aud", "reason": REASON})
     desk.post(act(after, "post"), {"reason": REASON})
     after.refresh_from_db()
@@ -214,7 +214,7 @@ def test_a_total_stands_beside_those_of_other_currencies(desk: Client, order: Or
 
 @pytest.mark.parametrize("half", [{"total": "12.08"}, {"currency": "AUD"}])
 def test_a_total_without_its_currency_is_asked_again(desk: Client, db: None, half: dict[str, str]) -> None:
-    assert "A total needs its currency" in sent(desk, written(line("SA00001")), **half).content.decode()
+    assert "Enter both the total and its currency" in sent(desk, written(line("SA00001")), **half).content.decode()
     assert not BillingReport.objects.exists()
 
 
@@ -243,7 +243,7 @@ def test_the_same_file_is_refused_with_a_link_to_what_it_is(desk: Client, order:
     content = summed(line(order.carrier_reference))
     report = uploaded(desk, content)
     page = sent(desk, content, name="again.csv").content.decode()
-    assert "This file is here already" in page
+    assert "This file has already been uploaded" in page
     assert f'href="{page_of(report)}"' in page
     assert BillingReport.objects.count() == 1
 
@@ -283,7 +283,7 @@ def test_an_unknown_word_blocks_posting_until_somebody_decides_it(desk: Client, 
     report = uploaded(desk, summed(line(order.carrier_reference, Type="Fuel Levy")))
     word = ChargeWord.objects.get(word="fuel levy / paid")
     page = desk.get(page_of(report)).content.decode()
-    assert "What “Fuel Levy / Paid” means is not decided yet." in page
+    assert "“Fuel Levy / Paid” isn&#x27;t mapped yet." in page
     assert f'href="{act(word, "decide")}"' in page
     assert "<form" not in page.partition('id="file"')[0].partition('id="kinds"')[2]
 
@@ -390,7 +390,7 @@ def test_a_line_of_nobodys_is_assigned_with_the_cover_in_its_price(
 def test_a_line_is_assigned_to_nobody_unknown_and_only_once(desk: Client, order: Order) -> None:
     charge = factories.charge(None)
     page = desk.post(act(charge, "assign"), {"owner": "SNOSUCH01", "reason": REASON})
-    assert "No parcel and no sender is called that." in page.content.decode()
+    assert "No parcel or sender matches that." in page.content.decode()
     desk.post(act(charge, "assign"), {"owner": order.sender.number, "reason": REASON})
     again = desk.post(act(charge, "assign"), {"owner": order.sender.number, "reason": REASON})
     assert again.status_code == 409
@@ -510,6 +510,23 @@ def test_a_dispute_shows_declared_measured_quoted_and_the_senders_words(desk: Cl
     assert "We weighed it twice." in page
 
 
+def test_a_photo_of_a_dispute_is_a_download_for_those_who_answer_it(
+    desk: Client, dispute: Dispute, operator: Callable[[str], Client]
+) -> None:
+    address = reverse("admin:billing_dispute_photo", args=[dispute.pk])
+    assert desk.get(address).status_code == 404
+    assert address not in desk.get(page_of(dispute)).content.decode()
+    photo = photos.keep_photo(b"\xff\xd8\xff as sent", dispute.sender)
+    Dispute.objects.filter(pk=dispute.pk).update(photo=photo)
+    assert f'<a href="{address}">Download</a>' in desk.get(page_of(dispute)).content.decode()
+    answer = desk.get(address)
+    assert answer.content == b"\xff\xd8\xff as sent"
+    assert answer["Content-Disposition"] == f'attachment; filename="photo-{photo.pk}.jpg"'
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert Audit.objects.filter(action="photo of a dispute downloaded").count() == 1
+    assert operator("Read-only").get(address).status_code == 403
+
+
 def test_an_accepted_dispute_gives_the_credit_that_was_prefilled(desk: Client, dispute: Dispute) -> None:
     form = desk.get(act(dispute, "answer")).context["form"]
     assert form.initial == {"credit": Decimal("4.20")}
@@ -529,7 +546,7 @@ def test_a_declined_dispute_gives_nothing_whatever_was_prefilled(desk: Client, d
 
 def test_a_credit_above_the_line_is_a_slip(desk: Client, dispute: Dispute) -> None:
     page = desk.post(act(dispute, "answer"), {"verdict": "accept", "credit": "42.00", "text": "You are right."})
-    assert "What is more than that" in page.content.decode()
+    assert "To credit more than that" in page.content.decode()
     dispute.refresh_from_db()
     assert dispute.state == "open"
 

@@ -115,11 +115,11 @@ def test_ones_own_cases_are_counted_on_the_first_page_and_one_click_away(desk: C
 
 def test_no_case_is_given_to_who_is_no_operator(desk: Client, alice: User, order: Order) -> None:
     page = desk.post(url(order, "assign"), {"operator": alice.pk}, follow=True)
-    assert "no operator any more" in text(page)
+    assert "no longer an operator" in text(page)
     assert not Assignment.objects.exists()
 
 
-# -- E-mails to the sender ----------------------------------------------------------------------
+# -- Emails to the sender ----------------------------------------------------------------------
 
 
 def written(desk: Client, order: Order, **fields: Any) -> Any:

@@ -25,7 +25,7 @@ def page(desk: Client, order: Order) -> str:
 def test_the_orders_page_says_what_happened_and_what_to_do(desk: Client, twice: Order) -> None:
     text = page(desk, twice)
     assert "this order has SOURS00001, but the carrier&#x27;s answer to attempt 1 named SSECOND001" in text
-    assert "The carrier may charge for both. Ask them to void the one not used" in text
+    assert "The carrier may charge for both. Ask it to void the unused one" in text
 
 
 def test_settled_with_a_reason_it_is_said_no_more(desk: Client, twice: Order) -> None:

@@ -70,7 +70,7 @@ def test_an_operator_in_no_group_sees_not_even_how_much_waits(visit: Visit, db: 
     factories.second_factor(nobody)
     answer = visit(nobody).get("/admin/", follow=True)
     assert answer.status_code == 403
-    assert "What needs you" not in answer.content.decode()
+    assert "Needs attention" not in answer.content.decode()
 
 
 @pytest.mark.parametrize("library", ["mfa/authenticator", "account/emailaddress", "auth/group"])

@@ -93,10 +93,10 @@ def test_a_day_is_looked_up_by_an_index(rule: Q, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "refusal"), [("sender=nobody", "no A-number"), ("day=monday", "no day"), ("pickup=31 May", "no day")]
+    ("query", "refusal"), [("sender=nobody", "an A-number"), ("day=monday", "a date"), ("pickup=31 May", "a date")]
 )
 def test_what_is_no_value_finds_nothing_and_is_told_at_its_field(desk: Client, query: str, refusal: str) -> None:
     page = desk.get(f"/admin/orders/order/?{query}")
     assert page.context["cl"].result_count == 0
-    assert f"That is {refusal}." in page.content.decode()
+    assert f"Enter {refusal}, like " in page.content.decode()
     assert "That is no" not in desk.get("/admin/orders/order/").content.decode()

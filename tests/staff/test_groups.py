@@ -18,7 +18,7 @@ from shipping_portal.accounts import people
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.billing.models import BillingProfile
+from shipping_portal.billing.models import BillingProfile, Dispute
 from tests import factories
 from tests.staff.conftest import REASON
 from tracking.models import EventWord
@@ -44,6 +44,7 @@ PAGES: list[tuple[str, str, type[Model] | None, str]] = [
     ("GET", "billing_billingreport_upload", None, "billing"),
     ("GET", "billing_billingprofile_columns", BillingProfile, "billing"),
     ("POST", "billing_charge_assign", None, "billing"),
+    ("GET", "billing_dispute_photo", Dispute, "billing"),
     ("GET", "accounts_localityalias_add", None, "localities"),
 ]
 READ_BY_ALL = {"accounts_audit_export", "listener", "accounts_sender_stop_seeing"}  # as far as their model may be read

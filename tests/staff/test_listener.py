@@ -48,7 +48,7 @@ def test_a_test_event_travels_over_http_and_the_second_one_is_a_duplicate(
     live_server: LiveServer, settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings.SITE_URL = live_server.url
-    assert "took the test event: 200" in _printed(capsys, "--test")
+    assert "accepted the test event: 200" in _printed(capsys, "--test")
     _printed(capsys, "--test")
     assert [delivery.state for delivery in WebhookDelivery.objects.order_by("pk")] == ["stored", "duplicate"]
     assert TrackingEvent.objects.count() == 1
@@ -68,7 +68,7 @@ def test_a_listener_that_refuses_or_is_not_there_is_said(
     live_server: LiveServer, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.SITE_URL = "http://127.0.0.1:9"
-    with pytest.raises(CommandError, match="cannot be reached"):
+    with pytest.raises(CommandError, match="Can't reach the listener"):
         call_command("webhook_url", "--test")
     settings.SITE_URL = live_server.url
     monkeypatch.setattr("tracking.views._whose", lambda given, *, in_path: None)
@@ -133,7 +133,7 @@ def test_an_older_accounts_test_event_has_its_own_form_and_secret(
         raise OSError("not there")
 
     monkeypatch.setattr("urllib.request.urlopen", refuse)
-    with pytest.raises(CommandError, match="cannot be reached"):
+    with pytest.raises(CommandError, match="Can't reach the listener"):
         call_command("webhook_url", "--test", "--account", "OLD")
     [request] = sent
     given = base64.b64decode(request.get_header("Authorization").removeprefix("Basic ")).decode()

@@ -51,10 +51,10 @@ def test_an_accounts_page_says_which_settings_describe_it_and_never_a_secret(
     desk: Client, old: CarrierAccount, settings: Any
 ) -> None:
     page = shown(desk, ACCOUNT, old.pk)
-    for words in ("CARRIER_OLD_…", "Takes no new orders", "older.toml", "1 in CARRIER_OLD_WEBHOOK_SECRETS"):
+    for words in ("CARRIER_OLD_…", "No new orders", "older.toml", "1 in CARRIER_OLD_WEBHOOK_SECRETS"):
         assert words in page
     today = shown(desk, ACCOUNT, gateway.account().pk)
-    for words in ("CARRIER_…", "Takes new orders", "None: every point as assumed", "2 in WEBHOOK_SECRETS"):
+    for words in ("CARRIER_…", "Takes new orders", "None: all points as assumed", "2 in WEBHOOK_SECRETS"):
         assert words in today
     secrets = [older.KEY, older.LINK_KEY, older.WEBHOOK_SECRET, settings.CARRIER_KEY, settings.CARRIER_LINK_KEY]
     for secret in (*secrets, *(pair.partition(":")[2] for pair in settings.WEBHOOK_SECRETS)):
@@ -66,22 +66,22 @@ def test_an_account_that_no_settings_name_says_what_that_means_for_its_open_orde
 ) -> None:
     gone = older.unnamed()
     page = shown(desk, ACCOUNT, gone.pk)
-    assert "Named by no settings any more" in page
+    assert "Not in the settings" in page
     assert "errornote" not in page
     for status in ("booked", "unconfirmed", "cancelled"):
         factories.order(quill, alice, account=gone, status=status)
-    assert "2 of its orders are still open, and nobody can ask the carrier about them" in shown(desk, ACCOUNT, gone.pk)
+    assert "2 of its orders are still open, and we can't ask the carrier about them" in shown(desk, ACCOUNT, gone.pk)
 
 
 def test_an_account_whose_key_was_taken_away_says_what_that_means_for_its_open_orders(
     desk: Client, old: CarrierAccount, quill: Sender, alice: User, settings: Any
 ) -> None:
     factories.order(quill, alice, account=old, status="booked")
-    assert "nobody can ask the carrier" not in shown(desk, ACCOUNT, old.pk)
+    assert "we can't ask the carrier" not in shown(desk, ACCOUNT, old.pk)
     settings.OLDER_CARRIERS["OLD"]["KEY"] = ""
     page = shown(desk, ACCOUNT, old.pk)
-    assert "Its key was taken away: nobody is asked about its orders" in page
-    assert "1 of its orders is still open, and nobody can ask the carrier about them" in page
+    assert "Key removed: its orders can't be checked" in page
+    assert "1 of its orders is still open, and we can't ask the carrier about them" in page
     assert left_behind(timezone.now()).count == 1
 
 
@@ -89,7 +89,7 @@ def test_the_list_of_accounts_tells_their_roles(desk: Client, old: CarrierAccoun
     gateway.account()
     older.unnamed()
     page = shown(desk, "admin:orders_carrieraccount_changelist")
-    for role in ("Takes new orders", "Takes no new orders", "Named by no settings"):
+    for role in ("Takes new orders", "No new orders", "Not in the settings"):
         assert role in page
 
 
@@ -188,7 +188,7 @@ def test_the_stop_of_an_account_that_takes_no_orders_is_taken_away_as_no_booking
 def test_a_fault_at_an_older_account_waits_like_any_other(desk: Client, old: CarrierAccount) -> None:
     gateway.account()
     old.note_fault("cancel: 404", timezone.now())
-    [queue] = [queue for queue in queues.waiting(timezone.now()) if "fault" in queue.title]
+    [queue] = [queue for queue in queues.waiting(timezone.now()) if "setup" in queue.title]
     assert queue.count == 1
     assert "older-account" in shown(desk, queue.url)
 
@@ -229,9 +229,9 @@ def test_adopting_asks_what_the_orders_own_carrier_can_tell(
     desk: Client, old: CarrierAccount, unclear: Callable[..., Order]
 ) -> None:
     order, url = unclear(), "admin:orders_order_resolve"
-    assert "must tell our order key" in shown(desk, url, order.pk)
+    assert "must show our order key" in shown(desk, url, order.pk)
     Order.objects.filter(pk=order.pk).update(account=old)
-    assert "compare the places and the price yourself" in shown(desk, url, order.pk)
+    assert "Compare the places and the price yourself" in shown(desk, url, order.pk)
 
 
 def test_a_revealed_body_is_cut_by_its_own_accounts_contract(

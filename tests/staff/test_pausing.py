@@ -136,7 +136,7 @@ def test_senders_are_shown_no_signed_link(desk: Client) -> None:
 def test_the_audit_says_until_when_with_which_words_and_why(paused: Pause, now: dt.datetime) -> None:
     paused(BOOKINGS, at=now, ends_at=dt.datetime(2030, 1, 2, 3, 4, tzinfo=dt.UTC))
     reason = Audit.objects.get().reason
-    assert reason == f"until 2 Jan 2030, 03:04 UTC, senders read “{TEXT}”: {REASON}"
+    assert reason == f"until 2 Jan 2030, 03:04 UTC, senders see “{TEXT}”: {REASON}"
 
 
 def test_the_text_changes_and_the_end_stays_as_it_is(desk: Client, paused: Pause, sam: User, now: dt.datetime) -> None:
@@ -170,7 +170,7 @@ def test_what_ended_by_itself_is_neither_changed_nor_resumed(
 
 def test_of_two_operators_who_pause_the_second_is_told(paused: Pause, now: dt.datetime) -> None:
     paused(BOOKINGS, at=now)
-    with pytest.raises(pausing.PauseRefused, match="Bookings are paused already"):
+    with pytest.raises(pausing.PauseRefused, match="Bookings are already paused"):
         paused(BOOKINGS, at=now)
     assert Audit.objects.count() == 1
 
@@ -187,7 +187,7 @@ def test_a_pause_that_changed_since_it_was_read_is_not_overwritten(
         return found
 
     monkeypatch.setattr(pausing, "_running", slowly)
-    with pytest.raises(pausing.PauseRefused, match="Somebody else changed this pause"):
+    with pytest.raises(pausing.PauseRefused, match="Someone else just changed this pause"):
         pausing.resume(account, BOOKINGS, by=sam, reason=REASON, now=now)
     assert gateway.account().pause_of(BOOKINGS, now)
 
@@ -337,7 +337,7 @@ def test_either_pause_alone_is_written_down_once_it_ended_by_itself(
     account = paused(what, at=now - HOUR, ends_at=now - MINUTE)
     pausing.end_what_is_over(now)
     assert told() == [(f"{what} paused", sam), (f"{what} pause ended", None)]
-    assert f"senders read “{TEXT}”" in Audit.objects.latest("pk").reason
+    assert f"senders see “{TEXT}”" in Audit.objects.latest("pk").reason
     account.refresh_from_db()
     assert account.kept_pause(what) is None
 
@@ -345,6 +345,6 @@ def test_either_pause_alone_is_written_down_once_it_ended_by_itself(
 def test_only_a_stopped_account_is_asked_at_once_or_freed_of_its_stop(sam: User, now: dt.datetime) -> None:
     account = factories.account()
     for act in (pausing.try_now, pausing.end_stop):
-        with pytest.raises(pausing.PauseRefused, match="not stopped"):
+        with pytest.raises(pausing.PauseRefused, match="isn't stopped"):
             act(account, by=sam, reason=REASON, now=now)
     assert not Audit.objects.exists()

@@ -130,7 +130,7 @@ def test_each_queues_list_says_its_term_and_the_ages_that_the_first_page_does(de
         head = page.context["queue"]
         assert (head["tone"], _word(head["age"])) == ages[queue.title], queue.title
         text = unescape(page.content.decode())
-        assert f"<b>{queue.title}</b>: 1, to be done {queue.within}." in text
+        assert f"<b>{queue.title}</b>: 1, due {queue.within}." in text
         assert text.count(f'<span class="badge {head["tone"]}">{head["age"]}</span>') == 2, queue.title  # and its row
 
 
@@ -209,7 +209,7 @@ def test_an_empty_desk_says_that_nothing_needs_anybody_and_folds_its_queues(desk
     text = desk.get("/admin/").content.decode()
     assert "Nothing needs you" in text
     assert "30 empty queues" in text
-    assert "None has come yet" in text
+    assert "None yet" in text
 
 
 def test_the_first_page_shows_the_queues_with_work_only_the_most_pressing_first(
@@ -219,7 +219,7 @@ def test_the_first_page_shows_the_queues_with_work_only_the_most_pressing_first(
         order = unclear(status=status)
         Order.objects.filter(pk=order.pk).update(created_at=timezone.now() - minutes * MINUTE)
     shown = [(line.queue.title, line.tone) for line in desk.get("/admin/").context["lines"]]
-    assert shown == [("Booking outcome unknown", "bad"), ("Two answers that disagree", "on")]
+    assert shown == [("Booking outcome unknown", "bad"), ("Conflicting answers", "on")]
 
 
 MINUTE, DAY = dt.timedelta(minutes=1), dt.timedelta(days=1)
@@ -243,7 +243,7 @@ def test_a_webhook_waits_that_gave_no_scan_or_is_unread_for_a_minute(
 ) -> None:
     event = {"event": factories.event(factories.parcel())} if state == "stored" else {}
     factories.delivery(received_at=NOW - age, state=state, **event)
-    found = next(queue for queue in queues.waiting(NOW) if queue.title == "Webhooks that gave no scan")
+    found = next(queue for queue in queues.waiting(NOW) if queue.title == "Webhooks without a scan")
     assert found.count == count
 
 
@@ -304,7 +304,7 @@ def test_prices_nobody_can_read_and_faults_of_ours_wait_for_a_day(db: None, age:
     call = {"operation": "quote", "method": "GET", "path": "/x", "milliseconds": 9, "outcome": "ok"}
     CarrierCall.objects.create(at=then, unreadable=3, **call)
     counts = {queue.title: queue.count for queue in queues.waiting(NOW)}
-    assert (counts["Prices we can't read"], counts["Refused for a fault of ours"]) == (count, count)
+    assert (counts["Unreadable prices"], counts["Refused: our setup"]) == (count, count)
     assert CarrierAccount.objects.filter(queues.at_fault(NOW)).count() == count
 
 

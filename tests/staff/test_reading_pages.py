@@ -66,7 +66,7 @@ def lengthen(order: Order, sam: User) -> None:
 
 def test_the_parcels_page_says_where_it_stands_and_what_is_next(desk: Client, order: Order) -> None:
     page = above(desk.get(url(order)))
-    for said in ("The sender reads Booked", "Print the label", "No queue has it", "$12.08 AUD", "Under-declared",
+    for said in ("The sender sees Booked", "Print the label", "Not in any queue", "$12.08 AUD", "Size or weight",
                  "$4.13 AUD", "Called twice.", "Friday.", "Too late.", "wrong postcode",
                  order.sender.number):  # fmt: skip
         assert said in page, said
@@ -83,7 +83,7 @@ def test_a_parcel_missed_twice_says_so_though_no_column_does(
     desk: Client, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Order, "missed_twice", lambda self, now: True)
-    assert "Ask the carrier where the driver is" in above(desk.get(url(order)))
+    assert "Ask the carrier about the driver" in above(desk.get(url(order)))
 
 
 def test_what_is_masked_stays_masked_and_raw_columns_are_folded(desk: Client, order: Order) -> None:
@@ -101,7 +101,7 @@ def test_what_is_masked_stays_masked_and_raw_columns_are_folded(desk: Client, or
 def test_billing_sees_neither_attempts_nor_calls(operator: Callable[[str], Client], order: Order) -> None:
     page = above(operator(permissions.BILLING).get(url(order)))
     assert "$4.13 AUD" in page
-    assert "Attempts to book" not in page
+    assert "Booking attempts" not in page
     assert "calls to the carrier" not in page
 
 
@@ -113,7 +113,7 @@ def test_a_senders_page_has_its_parcels_money_people_and_what_was_written(
     correcting.credit(sender, 5, "AUD", by=sam, now=now, reason="A credit for the wait.")
     outbox.notify(outbox.Event(sender, "booking", "x", "It was booked once.", "/", now), now=now)
     shown = above(desk.get(url(sender)))
-    for said in (str(order), "Booked", order.receiver_name, "A credit for the wait.", "Booked, not billed yet",
+    for said in (str(order), "Booked", order.receiver_name, "A credit for the wait.", "Booked, not yet billed",
                  alice.email, "It was booked once.", "Called twice.", "Bookings are on."):  # fmt: skip
         assert said in shown, said
     page = desk.get(url(sender)).content.decode()

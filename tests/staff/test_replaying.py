@@ -77,7 +77,7 @@ def test_the_page_tells_what_would_change_and_writes_nothing(desk: Client, waiti
     assert len(found.readings) == 5
     assert [(str(m.parcel), m.before, m.after) for m in found.moves] == [(waiting.reference, "Picked up", "Delivered")]
     text = " ".join(page.content.decode().split())
-    assert "5 chosen: 3 new scans, 3 webhooks and 1 parcel would change. Nothing has changed yet." in text
+    assert "5 selected: 3 new scans, 3 webhooks and 1 parcel would change. Nothing has changed yet." in text
 
 
 def test_a_body_that_would_still_not_be_read_says_why(desk: Client, db: None) -> None:
@@ -92,7 +92,7 @@ def test_an_id_taken_by_other_content_is_told_before_and_after(desk: Client, db:
     intake.receive(body(event_id=taken), factories.account(), now=timezone.now())
     other = kept(body("SOTHER0001", event_id=taken))
     [reading] = desk.get(URL, {"state": "quarantined"}).context["preview"].readings
-    assert reading.words == f"Same id, other content: event {taken} is known with other content"
+    assert reading.words == f"Same ID, different content: event {taken} is known with other content"
     assert not reading.gives_new_scan
     desk.post(URL, {"chosen": str(other.pk), "reason": REASON})
     other.refresh_from_db()
@@ -113,7 +113,7 @@ def test_what_the_diff_told_is_what_happens(desk: Client, waiting: Parcel, sam: 
     page = desk.get(URL, {"state": "unread"})
     told = {r.delivery.pk: r.after.state for r in page.context["preview"].readings}
     answer = desk.post(URL, chosen_on(page), follow=True)
-    assert "4 webhooks read again: 3 changed, 1 did not." in answer.content.decode()
+    assert "4 webhooks reprocessed: 3 changed, 1 unchanged." in answer.content.decode()
     assert {d.pk: d.state for d in WebhookDelivery.objects.filter(pk__in=told)} == told
     waiting.refresh_from_db()
     waiting.order.refresh_from_db()
@@ -200,7 +200,7 @@ def test_one_that_breaks_does_not_stop_the_rest(desk: Client, waiting: Parcel, m
 
     monkeypatch.setattr(intake, "read", breaks)
     text = desk.post(URL, post, follow=True).content.decode()
-    assert "1 webhook could not be read for a fault of ours" in text
+    assert "1 webhook couldn&#x27;t be read because of a bug" in text
     waiting.refresh_from_db()
     assert waiting.progress == "delivered"
 
@@ -222,7 +222,7 @@ def test_a_choice_nobody_was_shown_reads_nothing(desk: Client, waiting: Parcel, 
 
 def test_webhooks_that_are_gone_are_told(desk: Client, db: None) -> None:
     text = desk.post(URL, {"chosen": "12345", "reason": REASON}, follow=True).content.decode()
-    assert "Nothing was read." in text
+    assert "Nothing was reprocessed." in text
     assert not Audit.objects.exists()
 
 
@@ -246,7 +246,7 @@ def test_a_time_range_and_a_state_choose(desk: Client, db: None) -> None:
     }
     page = desk.get(URL, {"state": "quarantined", **bounds})
     assert [str(r.after.event.parcel) for r in page.context["preview"].readings] == ["SHOURS0003"]
-    assert "No webhook is like that." in desk.get(URL, {"state": "stored", **bounds}).content.decode()
+    assert "No matching webhooks." in desk.get(URL, {"state": "stored", **bounds}).content.decode()
 
 
 def test_at_most_five_hundred_go_at_once_the_oldest_first(desk: Client, db: None) -> None:
@@ -258,7 +258,7 @@ def test_at_most_five_hundred_go_at_once_the_oldest_first(desk: Client, db: None
     page = desk.get(URL, {"state": "quarantined"})
     chosen = [int(pk) for pk in chosen_on(page)["chosen"].split(",")]
     assert chosen == sorted(WebhookDelivery.objects.values_list("pk", flat=True))[:500]
-    assert "500 chosen, the oldest of 505" in " ".join(page.content.decode().split())
+    assert "500 selected, the oldest of 505" in " ".join(page.content.decode().split())
 
 
 def test_what_time_did_not_allow_is_left_and_told(
@@ -266,7 +266,7 @@ def test_what_time_did_not_allow_is_left_and_told(
 ) -> None:
     post = chosen_on(desk.get(URL, {"state": "unread"}))
     monkeypatch.setattr(replaying, "SECONDS", -1.0)
-    assert "4 webhooks are left for want of time." in desk.post(URL, post, follow=True).content.decode()
+    assert "4 webhooks not reprocessed: time ran out." in desk.post(URL, post, follow=True).content.decode()
     assert WebhookDelivery.objects.filter(state="quarantined").count() == 4
 
 

@@ -29,7 +29,7 @@ from tracking.models import Parcel
 pytestmark = pytest.mark.usefixtures("as_the_owner")  # who moves on the numbers of the audit
 
 HOUR = dt.timedelta(hours=1)
-BANNER = "is known to the carrier only, and bookings are paused"
+BANNER = "Bookings are paused: only the carrier knows what was booked"
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_bookings_stay_paused_until_the_gap_is_lifted_and_then_go_out(
     restore = fenced()
     for name, form in {"resume-bookings": {}, "change-bookings-pause": {"text": "-", "ends": "30"}}.items():
         page = press(desk, name, factories.account(), **form)
-        assert "Bookings stay paused until the gap of the restore is lifted" in page.content.decode()
+        assert "Bookings stay paused until the restore gap is closed" in page.content.decode()
     assert gateway.account().pause_of(BOOKINGS, timezone.now() + 999 * HOUR)
     lift(desk, restore)
     order = submitted()
@@ -136,7 +136,7 @@ def test_what_is_held_is_released_by_whoever_types_how_many(
     replacement = replaced(cancelled, due_at=timezone.now())
     restore = fenced()
     page = press(desk, "release", restore, count=2)
-    assert "3 parcels are held now, and 2 was typed. Nothing was changed." in page.content.decode()
+    assert "3 parcels are held now, but you entered 2. Nothing was changed." in page.content.decode()
     assert Replacement.objects.answered().count() == 0
     assert press(desk, "release", restore, count=3).status_code == 302
     assert Audit.objects.get(action="held parcels released").reason == f"3: {REASON}"
@@ -193,7 +193,7 @@ def test_the_sender_of_a_replacement_that_is_left_out_is_told_not_to_book_it_aga
     page = visit(alice)
     assert page.get(reverse("replacing", args=[order.uuid]))["Location"] == parcel
     words = page.get(parcel).content.decode()
-    assert "the carrier has it already.</strong> Don't book it again." in words
+    assert "the carrier already has it.</strong> Don't book it again." in words
     assert "Book again" not in words
 
 
@@ -206,7 +206,7 @@ def test_a_parcel_replaced_again_since_says_nothing_of_what_was_left_out(
     replaced(order, due_at=timezone.now())
     words = visit(alice).get(reverse("parcel", args=[order.uuid])).content.decode()
     assert "See the new parcel being booked" in words
-    assert "the carrier has it already" not in words
+    assert "the carrier already has it" not in words
 
 
 def test_one_import_is_left_out_and_the_others_are_released(
@@ -267,7 +267,7 @@ def test_an_operator_sees_before_resuming_how_many_bookings_wait_and_since_when(
     desk: Client, quill: Sender, alice: User
 ) -> None:
     factories.order(quill, alice, status="booking", created_at=timezone.now() - 3 * HOUR)
-    assert "1, the oldest of 3\xa0hours ago" in page_of(desk, CarrierAccount.objects.get())
+    assert "1, oldest 3\xa0hours ago" in page_of(desk, CarrierAccount.objects.get())
 
 
 def test_bookings_of_another_carrier_account_are_not_counted_among_those_that_resume_sends(

@@ -65,14 +65,14 @@ def test_the_page_tells_what_a_meaning_would_change_and_writes_nothing(
     assert progress_of(sorted_parcels) == ["", "delivered", "collected"]
     word.refresh_from_db()
     assert (word.progress, word.is_known) == ("", False)
-    assert 'value="It means: On its way"' in page.content.decode()
+    assert 'value="Map to: On its way"' in page.content.decode()
 
 
 def test_a_decision_is_kept_with_its_reason_and_owes_each_parcel_concerned_a_fold(
     desk: Client, word: EventWord, sorted_parcels: list[Parcel], sam: User
 ) -> None:
     answer = desk.post(url(word), {"progress": "in_transit", "reason": REASON}, follow=True)
-    assert "Parcels recalculated with it, within minutes: 2." in answer.content.decode()
+    assert "Parcels to recalculate in the next few minutes: 2." in answer.content.decode()
     owed = Parcel.objects.filter(due_at__lte=timezone.now())
     assert set(owed) == set(sorted_parcels[:2])
     for parcel in owed:

@@ -79,7 +79,7 @@ def test_two_orders_with_each_others_reference_are_both_mended(
 
     forty_one = adopt(forty_one, theirs, sam)
     assert (forty_one.status, forty_one.progress) == ("booked", "delivered")
-    with pytest.raises(deciding.CannotResolve, match=f"order {forty_one.pk}.* undo the adoption"):
+    with pytest.raises(deciding.CannotResolve, match=f"order {forty_one.pk}.* undo that adoption"):
         adopt(forty, theirs, sam)
     assert press(desk, forty_one, "Undo the adoption").status_code == 302
     forty_one.refresh_from_db()
@@ -214,7 +214,7 @@ def test_a_label_that_is_being_fetched_while_it_is_undone_is_not_kept(
 def test_an_order_that_the_carrier_booked_is_not_undone(booked: Callable[..., Order], desk: Client, sam: User) -> None:
     order = booked()
     assert offered(desk, order) == []
-    with pytest.raises(undoing.CannotUndo, match="Read its page again"):
+    with pytest.raises(undoing.CannotUndo, match="Reload its page"):
         undoing.undo(order, by=sam, reason=REASON, now=timezone.now())
     order.refresh_from_db()
     assert order.status == "booked"
@@ -245,7 +245,7 @@ def test_of_two_operators_the_slower_one_undoes_nothing_of_a_later_adoption(
     undoing.undo(Order.objects.get(pk=seen.pk), by=sam, reason=REASON, now=timezone.now())
     carrier.foreign("SRIGHT0001")
     adopt(Order.objects.get(pk=seen.pk), "SRIGHT0001", sam)
-    with pytest.raises(undoing.CannotUndo, match="Read its page again"):
+    with pytest.raises(undoing.CannotUndo, match="Reload its page"):
         undoing.undo(seen, by=sam, reason=REASON, now=timezone.now())
     assert Order.objects.get(pk=seen.pk).carrier_reference == "SRIGHT0001"
 
@@ -324,7 +324,7 @@ def test_after_a_restore_nobody_knows_whether_its_label_was_given_out(adopted: C
     factories.stored_label(order)
     assert undoing.obstacle(order) == ""
     factories.restore(restored_at=timezone.now())
-    assert "given out after the backup" in undoing.obstacle(order)
+    assert "opened after the restored backup" in undoing.obstacle(order)
 
 
 def test_undone_only_the_attempt_that_was_taken_as_accepted_is_unknown_again(

@@ -86,7 +86,7 @@ def text_of(archive: zipfile.ZipFile) -> str:
 
 
 @pytest.mark.parametrize(
-    ("minutes", "lines"), [(0, []), (2, ["Everything of your account is packed. It is kept for 7 days."])]
+    ("minutes", "lines"), [(0, []), (2, ["The copy of your account is ready. We keep it for 7 days."])]
 )
 def test_who_waited_over_a_minute_is_told_when_it_is_packed(
     order: Order, alice: User, minutes: int, lines: list[str]
@@ -129,7 +129,7 @@ def test_a_proof_pack_says_what_was_seen_scanned_and_charged_in_words(order: Ord
         "Total: $12.08 AUD",
         "Expected arrival: 2026-12-01 to 2026-12-04",
         "2026-11-20 13:00:00 (2026-11-20T02:00:00Z) Picked up",
-        "Measured 3.1 kg; declared 2.4 kg",
+        "Measured 3.1 kg, declared 2.4 kg",
         "Net: $16.21 AUD",
     ):
         assert said in lines, summary
@@ -198,7 +198,7 @@ def test_a_charge_is_explained_under_its_line_with_every_measure(order: Order) -
     factories.charge(order, "oversize", "9.00", week=week, reason="By hand.", **measures)
     lines = summary_of(order)
     at = lines.index("2026-11-16 Oversize penalty adjustment: $9.00 AUD")
-    assert lines[at + 1 : at + 4] == ["Measured 41 kg", "Measured 0.012 m³; declared 0.008 m³", "By hand."]
+    assert lines[at + 1 : at + 4] == ["Measured 41 kg", "Measured 12 L, declared 8 L", "By hand."]
 
 
 def test_charges_of_a_proof_pack_are_in_the_order_of_their_weeks(order: Order) -> None:
@@ -220,7 +220,7 @@ def test_a_proof_pack_says_the_same_to_a_machine(order: Order) -> None:
     assert [line["Amount"] for line in said["charges"]] == ["12.08", "4.13"]
     assert said["net"] == {"AUD": "16.21"}
     assert {label["sha256"] for label in said["labels"]} == {label.sha256 for label in order.labels.all()}
-    assert [row["What"] for row in rows(found, "charges.csv")] == ["Order cost", "Under-declared adjustment"]
+    assert [row["What"] for row in rows(found, "charges.csv")] == ["Order cost", "Size or weight adjustment"]
     assert rows(found, "scans.csv")[0]["Time zone"] == "Australia/Melbourne"
     assert said["sender"] == {
         "name": order.sender.name, "number": order.sender.number, "time_zone": "Australia/Melbourne",

@@ -120,7 +120,7 @@ def test_each_account_has_an_alarm_of_its_own(desk: Client, parcel: Parcel, old_
     with time_machine.travel(NOW, tick=False):
         page = " ".join(desk.get("/admin/").content.decode().split())
         found = desk.get(alarm.url).context["cl"]
-    assert f"Webhooks of {old_parcel.account} get lost: polling found 3 scans first" in page
+    assert f"Webhooks for {old_parcel.account} are going missing: polling found 3 scans first" in page
     assert {event.account for event in found.result_list} == {old_parcel.account}
     assert rows()[0] == (9, 0, 5)
 

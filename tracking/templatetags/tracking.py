@@ -5,7 +5,7 @@ from typing import Any
 from django import template
 
 from shipping_portal.accounts.models import Sender
-from tracking import timeline
+from tracking import milestones, timeline
 from tracking.models import Parcel
 
 register = template.Library()
@@ -16,3 +16,15 @@ def timeline_of(subject: Any, sender: Sender) -> list[timeline.TimelineEntry]:
     """Return the scans of a parcel, or of an order's parcel, newest first in the sender's zone."""
     parcel = subject if isinstance(subject, Parcel) else getattr(subject, "parcel", None)
     return timeline.for_parcel(parcel, sender.tzinfo)
+
+
+@register.simple_tag
+def dashes(order: Any, progress: str) -> int:
+    """Return how many of the five dashes of the order's row are full; 0 draws none."""
+    return milestones.full_dashes(order, progress)
+
+
+@register.simple_tag
+def milestones_of(order: Any, progress: str, entries: list[timeline.TimelineEntry]) -> list[milestones.Milestone]:
+    """Return the five steps of the order's way, or none where it left it."""
+    return milestones.of_order(order, progress, entries)

@@ -31,20 +31,21 @@ class ReasonForm(forms.Form):
     """What every action asks: why. Kept in the audit."""
 
     reason = forms.CharField(
-        label="Why",
+        label="Reason",
         min_length=SHORTEST_REASON,
         max_length=500,
         widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
-        help_text="At least ten characters, and no names: it is recorded in the audit log under yours, for good.",
+        help_text="At least ten characters. Recorded permanently in the audit log under your name, so name no one "
+        "else.",
     )
 
     def clean_reason(self) -> str:
-        """Refuse a link and an e-mail: the audit is for good, a pasted link may be a signed one, and people are not."""
+        """Refuse a link and an email: the audit is for good, a pasted link may be a signed one, and people are not."""
         reason: str = self.cleaned_data["reason"]
         if re.search(r"\S@\S", reason):
-            raise forms.ValidationError("Leave the e-mail out: nobody can be erased from the audit.")
+            raise forms.ValidationError("Remove the email address: no one can be erased from the audit log.")
         if "://" in reason:
-            raise forms.ValidationError("Leave the link out: the audit keeps none. Name the parcel instead.")
+            raise forms.ValidationError("Remove the link: the audit log keeps none. Name the parcel instead.")
         return reason
 
 

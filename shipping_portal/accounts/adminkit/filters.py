@@ -58,7 +58,7 @@ class SenderFilter(TypedFilter):
     """The rows of one sender, by the A-number it quotes."""
 
     title, parameter_name, asks = "sender", "sender", "A-number"
-    refusal = "That is no A-number. Type one such as A-1007."
+    refusal = "Enter an A-number, like A-1007."
 
     def rule(self, value: str) -> Q:
         number = Sender.pk_of(value.strip())
@@ -72,7 +72,7 @@ def by_day(title: str, parameter: str, of: Callable[[dt.date], Q]) -> type[Typed
 
     class Day(TypedFilter):
         asks, input_type = "Day", "date"
-        refusal = "That is no day. Type one such as 2026-11-24."
+        refusal = "Enter a date, like 2026-11-24."
 
         def rule(self, value: str) -> Q:
             return of(dt.date.fromisoformat(value))

@@ -25,7 +25,7 @@ ACTS: dict[str, frozenset[str]] = {
     "retry": frozenset({SUPPORT, OPS_LEAD}),  # dead letters, and labels that were not fetched
     "replay": frozenset({SUPPORT, OPS_LEAD}),  # read stored webhooks again, test the listener
     "cancel_for_sender": frozenset({SUPPORT, OPS_LEAD}),
-    "cases": frozenset({SUPPORT, BILLING, OPS_LEAD}),  # notes, who looks after a case, an e-mail to its sender
+    "cases": frozenset({SUPPORT, BILLING, OPS_LEAD}),  # notes, who looks after a case, an email to its sender
     "see_as": frozenset({SUPPORT, BILLING, OPS_LEAD}),  # a sender's own pages, read only, masked without "reveal"
     "imports": frozenset({SUPPORT, OPS_LEAD}),  # of one sender: paused, resumed, checked again
     "people": frozenset({SUPPORT, OPS_LEAD}),  # those who work for a sender: off, on, logged out

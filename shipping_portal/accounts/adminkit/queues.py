@@ -155,4 +155,4 @@ def queue(
 
 def needs(waits: Mapping[str, Wait]) -> type[admin.SimpleListFilter]:
     """Return the list's filter by the same rules as the queues on the first page."""
-    return choices("needs", "needs", {name: (wait.title, wait.rule) for name, wait in waits.items()})
+    return choices("queue", "needs", {name: (wait.title, wait.rule) for name, wait in waits.items()})

@@ -77,8 +77,8 @@ class Sender(models.Model):
     default_size = models.ForeignKey(
         "accounts.ParcelSize", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    prints_at_once = models.BooleanField("open the print window by itself", default=False)
-    needs_second_factor = models.BooleanField("everybody needs a second factor", default=False)
+    prints_at_once = models.BooleanField("open the print window automatically", default=False)
+    needs_second_factor = models.BooleanField("require two-step verification", default=False)
     pickup_days_ahead = models.PositiveSmallIntegerField(default=3)  # business days offered; interface §8
     # The operator's limits, then the owner's own: both hold, empty is none. Money is in the currency of `country`.
     bookings_a_day = models.PositiveIntegerField(default=2000)
@@ -235,7 +235,7 @@ class PickupAddress(models.Model):
     sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="pickup_addresses")
     name = models.CharField("contact name", max_length=120)
     company = models.CharField(max_length=120, blank=True)
-    email = models.EmailField("sender e-mail")
+    email = models.EmailField("sender email")
     shared_mailbox_confirmed_at = models.DateTimeField(null=True, blank=True)
     phone = models.CharField(max_length=30, blank=True)
     line1 = models.CharField("address line 1", max_length=255)

@@ -38,7 +38,7 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    email = models.EmailField("e-mail", unique=True)
+    email = models.EmailField(unique=True)
     name = models.CharField(max_length=120, blank=True)
     is_staff = models.BooleanField("operator", default=False)
     is_active = models.BooleanField("active", default=True)

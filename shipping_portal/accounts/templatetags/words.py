@@ -163,6 +163,17 @@ def tone(level: str) -> str:
     return {"success": "ok", "warning": "warn", "error": "bad"}.get(level, "")
 
 
+@register.filter
+def fixes(form: Any) -> list[tuple[str, str]]:
+    """Return each sentence at a control once, with the id of the first control that it stands at."""
+    found: dict[str, str] = {}
+    for field in form:
+        group = "_0" if field.use_fieldset else ""
+        for error in field.errors:
+            found.setdefault(error, f"{field.id_for_label or field.auto_id}{'' if field.id_for_label else group}")
+    return [(place, error) for error, place in found.items()]
+
+
 @register.simple_tag
 def brand_name() -> str:
     """Return what the partner calls the portal."""

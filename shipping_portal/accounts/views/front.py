@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
+from django.templatetags.static import static
 from django.utils.html import strip_tags
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_safe
@@ -64,6 +65,13 @@ def help_page(request: HttpRequest, page: str) -> HttpResponse:
 
 @public
 @require_safe
+def favicon(request: HttpRequest) -> HttpResponse:
+    """Lead to the icon: browsers ask for this address where a page names none, such as a label's."""
+    return redirect(static("icon.svg"))
+
+
+@public
+@require_safe
 @KEPT_A_YEAR
 def brand_style(request: HttpRequest) -> HttpResponse:
     """Serve the partner's two colours as a stylesheet."""
@@ -83,7 +91,7 @@ def brand_logo(request: HttpRequest) -> HttpResponse:
 class Sample(OnceOnly):
     """One control of each kind."""
 
-    line = forms.CharField(label="Text", help_text="A hint says what is meant, before it goes wrong.")
+    line = forms.CharField(label="Text", help_text="A hint says what to enter before it goes wrong.")
     amount = forms.CharField(
         label="Number", required=False, widget=forms.TextInput(attrs={"inputmode": "decimal", "class": "number"})
     )
@@ -95,26 +103,20 @@ class Sample(OnceOnly):
     tick = forms.BooleanField(label="A tick", required=False)
 
 
-CHIPS = {
-    "neutral": "Label ready",
-    "info": "On its way",
-    "ok": "Delivered",
-    "warn": "Missed pickup",
-    "bad": "Not booked",
-}
+STATES = {"booking": "Booking", "booked": "Booked", "in_transit": "On the way", "held": "Held", "lost": "Lost"}
 
 
 @audience(*EVERY_MEMBER)
 @require_safe
 def styleguide(request: MemberRequest) -> HttpResponse:
-    context = {"plain": Sample(auto_id="plain_%s"), "form": Sample({}), "chips": CHIPS}
+    context = {"plain": Sample(auto_id="plain_%s"), "form": Sample({}), "states": STATES}
     return render(request, "styleguide.html", context)
 
 
 ARTICLES = {
     "book-a-parcel": "Book a parcel and print its label",
     "paste-an-address": "Paste an address instead of typing it",
-    "print-labels": "Print labels so that they scan",
+    "print-labels": "Print labels that scan",
     "driver-didnt-come": "The driver didn't come",
     "driver-couldnt-collect": "The driver came but couldn't collect",
     "another-pickup-day": "I need another pickup day",
@@ -123,7 +125,7 @@ ARTICLES = {
     "checking-with-the-carrier": "It says we're checking with the carrier",
     "where-is-it": "Where is my parcel, and what do I tell the receiver?",
     "import-a-file": "Book many parcels from a file",
-    "size-and-weight": "Measure so that nothing is added later",
+    "size-and-weight": "Measure to avoid extra charges",
     "a-size-charge": "A size charge",
 }
 LONGEST_SEARCH = 100

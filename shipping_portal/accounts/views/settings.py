@@ -168,8 +168,11 @@ def notifications(request: MemberRequest) -> HttpResponse:
         messages.success(request, "Saved.")
         return redirect("notifications")
     chosen = outbox.choices_of(request.user)
-    rows = [(name, kind, chosen[name]) for name, kind in kinds.items()]
-    return render(request, "accounts/notifications.html", {"rows": rows})
+    rows = [
+        (name, kind, chosen[name], [(when, when in kind.choices) for when in outbox.When])
+        for name, kind in kinds.items()
+    ]
+    return render(request, "accounts/notifications.html", {"rows": rows, "whens": list(outbox.When)})
 
 
 @public

@@ -26,7 +26,7 @@ class ToSenderForm(ReasonForm):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        words = "The sender reads it on the statement; it is recorded in the audit log under your name."
+        words = "The sender sees it on the statement. Recorded in the audit log under your name."
         self.fields["reason"].help_text = f"At least ten characters. {words}"
 
 
@@ -34,9 +34,9 @@ class OwnerForm(ReasonForm):
     """A parcel, or a sender where the line is for no parcel of theirs."""
 
     owner = forms.CharField(
-        label="Whose it is",
+        label="Assign to",
         max_length=60,
-        help_text="A parcel's reference or order number, or a sender's A-number such as A-1007.",
+        help_text="A parcel's reference or order number, or a sender's A-number, like A-1007.",
     )
     field_order = ["owner", "reason"]
 
@@ -48,7 +48,7 @@ class OwnerForm(ReasonForm):
             return sender, None
         order = _order(typed)
         if order is None:
-            raise forms.ValidationError("No parcel and no sender is called that.")
+            raise forms.ValidationError("No parcel or sender matches that.")
         return order.sender, order
 
 
@@ -67,7 +67,7 @@ def assign(charge: Charge, *, owner: tuple[Sender, Order | None], **written: Any
         for part in list(parts) or [charge]:
             matching.assign(part, sender=sender, order=order)
     except matching.AlreadyAssigned:
-        raise Refused("The line belongs to somebody by now.") from None
+        raise Refused("This charge has already been assigned.") from None
     charge.sender = sender  # whose audit it is
     return f"to {order or sender}"
 
@@ -76,13 +76,13 @@ def _reverse(charge: Charge, *, reason: str, by: User, now: dt.datetime) -> str:
     try:
         correcting.reverse(charge, by=by, now=now, reason=reason)
     except correcting.NotReversible:
-        raise Refused("It was reversed already, or can't be.") from None
+        raise Refused("This charge has already been reversed, or can't be.") from None
     return str(charge)
 
 
 def _accept(charge: Charge, **written: Any) -> str:
     if not reconciling.accept(charge):
-        raise Refused("Nothing about its price waits any more.")
+        raise Refused("This price no longer needs a decision.")
     return str(charge)
 
 
@@ -130,7 +130,7 @@ class ChargeAdmin(ActionsAdmin):
         AdminAction(
             "assign",
             "Assign to a parcel or sender",
-            "Nobody owns this line. It goes on that sender's statement, in the week it was charged.",
+            "This charge is unassigned. It will go on the sender's statement for the week it was charged.",
             assign,
             needs="billing",
             audit="charge assigned",
@@ -140,7 +140,8 @@ class ChargeAdmin(ActionsAdmin):
         AdminAction(
             "accept",
             "Accept this price",
-            "It isn't what was booked, and the carrier is right. The sender pays it; the parcel leaves the queue.",
+            "The carrier is right, though it isn't what was booked. The sender pays it, and the parcel leaves the "
+            "queue.",
             _accept,
             needs="billing",
             audit="charge accepted",
@@ -149,7 +150,7 @@ class ChargeAdmin(ActionsAdmin):
         AdminAction(
             "reverse",
             "Reverse",
-            "A line of the opposite amount takes this one back, on this week's statement. Both stay to be read.",
+            "Adds a line for the opposite amount to this week's statement. Both lines stay visible.",
             _reverse,
             needs="billing",
             audit="charge reversed",
@@ -166,27 +167,27 @@ class ChargeAdmin(ActionsAdmin):
             "owner",
             "owner",
             {
-                "nobody": ("Nobody's, posted", queues.CHARGES["nobody"].rule),
-                "unmatched": ("Nobody's", lambda now: Q(pk__in=Charge.objects.unmatched().values("pk"))),
-                "sender": ("A sender's", Q(sender__isnull=False)),
+                "nobody": ("Unassigned, posted", queues.CHARGES["nobody"].rule),
+                "unmatched": ("Unassigned", lambda now: Q(pk__in=Charge.objects.unmatched().values("pk"))),
+                "sender": ("Assigned", Q(sender__isnull=False)),
             },
         ),
         choices(
-            "repeat of a posted line",
+            "duplicate of a posted line",
             "repeat",
-            {"yes": ("Yes, left out", Q(is_repeat=True)), "no": ("No", Q(is_repeat=False))},
+            {"yes": ("Yes, not counted", Q(is_repeat=True)), "no": ("No", Q(is_repeat=False))},
         ),
         "kind",
     ]
     list_select_related = ["order", "sender"]
     search_fields = ["reference"]  # turns the box on; get_search_results does the looking
-    search_help_text = "A whole carrier reference"
+    search_help_text = "Full carrier reference"
     inlines = [DisputeInline]
     fieldsets = [
         (None, {"fields": ["kind", "money", "from_report", "parcel", "owner", "posted_at"]}),
-        ("As the carrier tells it", {"fields": ["word", "stated", "reference", "day", "repeats"]}),
+        ("From the carrier", {"fields": ["word", "stated", "reference", "day", "repeats"]}),
         ("Size", {"fields": [("declared_kg", "measured_kg"), ("declared_m3", "measured_m3")]}),
-        ("By the operator", {"fields": ["reason", "by", "takes_back", "taken_back_by"]}),
+        ("From operators", {"fields": ["reason", "by", "takes_back", "taken_back_by"]}),
     ]
     readonly_fields = ["money", "repeats", "from_report", "parcel", "owner", "takes_back", "taken_back_by"]
 
@@ -227,21 +228,21 @@ class ChargeAdmin(ActionsAdmin):
     @admin.display(description="sender")
     def owner(self, charge: Charge) -> SafeString | str:
         """Link to the sender who pays, if the line has one."""
-        return link_to(charge.sender) if charge.sender else "Nobody yet"
+        return link_to(charge.sender) if charge.sender else "Unassigned"
 
     @admin.display(description="report")
     def from_report(self, charge: Charge) -> SafeString | str:
         """Link to the report the line came in, with its line of the file."""
         if charge.report is None:
-            return "None: a line of the operator's own"
+            return "None: added by an operator"
         return link_to(charge.report, f"{charge.report}, line {charge.line}")
 
-    @admin.display(description="takes back")
+    @admin.display(description="reverses")
     def takes_back(self, charge: Charge) -> SafeString | str:
         """Link to the line that this one takes back."""
         return link_to(charge.reverses)
 
-    @admin.display(description="taken back by")
+    @admin.display(description="reversed by")
     def taken_back_by(self, charge: Charge) -> SafeString | str:
         """Link to the line that takes this one back."""
         return link_to(getattr(charge, "reversed_by", None))

@@ -27,14 +27,14 @@ class ColumnsForm(ReasonForm, forms.ModelForm):
 
     file = forms.FileField(
         required=False,
-        label="File to try them on",
-        help_text="Empty: the newest file of this account. It is read here and not kept.",
+        label="Sample file",
+        help_text="Leave empty to use this account's newest file. The sample isn't saved.",
     )
 
     class Meta:
         model = BillingProfile
         fields = FORM
-        labels = {"total_word": "Type of the rows that state the total"}
+        labels = {"total_word": "Type used for total rows"}
         widgets = {"total_word": forms.TextInput}
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -50,10 +50,7 @@ class ColumnsForm(ReasonForm, forms.ModelForm):
         """Heading and fields of each part of the page."""
         fields = list(self)
         columns = [field for field in fields if field.name.startswith("column_")]
-        return [
-            ("The header of the column that has the", columns),
-            ("How it is written", [field for field in fields if field not in columns]),
-        ]
+        return [("Column header for", columns), ("Format", [field for field in fields if field not in columns])]
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -101,13 +98,13 @@ class BillingProfileAdmin(ReadOnlyAdmin):
             return self._page(request, profile, form)
         answers = {"reason": form.cleaned_data["reason"], "chosen": form.chosen}
         audited("report columns set", _set, profile, by=request.user, now=timezone.now(), **answers)
-        messages.success(request, "The columns are set. What is posted stays as it is.")
+        messages.success(request, "Columns set. Posted reports don't change.")
         return redirect("admin:billing_billingprofile_change", profile.pk)
 
     def _page(
         self, request: HttpRequest, profile: BillingProfile, form: ColumnsForm, tried: Any = None
     ) -> HttpResponse:
-        title = f"Columns of {profile.account}'s billing report"
+        title = f"Billing report columns for {profile.account}"
         context = self.page_context(request, title=title, profile=profile, form=form, tried=tried)
         return TemplateResponse(request, "admin/report_columns.html", context)
 

@@ -8,15 +8,19 @@ from django import forms
 from django.contrib import admin
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from orders.masking import SafeText
+from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, Refused
 from shipping_portal.accounts.adminkit.facts import link_to
 from shipping_portal.accounts.adminkit.filters import SenderFilter
 from shipping_portal.accounts.models import Audit, User
-from shipping_portal.billing import disputing, queues
+from shipping_portal.billing import disputing, photos, queues
 from shipping_portal.billing.models import Dispute
 
 ACCEPT = "accept"
@@ -35,8 +39,8 @@ class AnswerForm(forms.Form):
     """The sender reads the text; it is the reason in the audit, too."""
 
     verdict = forms.ChoiceField(
-        label="The sender is",
-        choices=[(ACCEPT, "Right: accept"), ("decline", "Not right: decline")],
+        label="Decision",
+        choices=[(ACCEPT, "Accept the dispute"), ("decline", "Decline the dispute")],
         widget=forms.RadioSelect,
     )
     credit = forms.DecimalField(
@@ -45,9 +49,9 @@ class AnswerForm(forms.Form):
         min_value=Decimal("0.01"),
         max_digits=16,
         decimal_places=2,
-        help_text="In the line's currency, on this week's statement. Empty: no credit.",
+        help_text="In the charge's currency, on this week's statement. Leave empty for no credit.",
     )
-    text = SafeText(label="Answer, as the sender reads it", min_length=10, max_length=400)
+    text = SafeText(label="Answer to the sender", min_length=10, max_length=400)
 
 
 @transaction.atomic
@@ -56,11 +60,11 @@ def _answer(dispute: Dispute, *, verdict: str, credit: Decimal | None, text: str
     accepted = verdict == ACCEPT
     credit = credit if accepted else None
     if credit and credit > abs(dispute.charge.amount):
-        raise Refused(f"The line is {dispute.charge}. What is more than that, give as a credit on the sender's page.")
+        raise Refused(f"The charge is {dispute.charge}. To credit more than that, add a credit on the sender's page.")
     try:
         disputing.answer(dispute, accepted=accepted, text=text, by=by, now=now, credit=credit)
     except disputing.AlreadyAnswered:
-        raise Refused("Another operator answered it.") from None
+        raise Refused("Another operator has already answered it.") from None
     given = f", credit {credit} {dispute.charge.currency}" if credit else ""
     words = f"{dispute.get_state_display().lower()}{given}: {text}"
     Audit.write("dispute answered", dispute, by=by, sender=dispute.sender, reason=words, at=now)
@@ -79,7 +83,7 @@ class DisputeAdmin(ActionsAdmin):
         AdminAction(
             "answer",
             "Answer",
-            "The sender reads your answer beside the line. The line itself stays; a credit is a line of its own.",
+            "The sender sees your answer next to the charge. The charge stays; a credit is added as a separate line.",
             _answer,
             needs="billing",
             applies=lambda dispute: dispute.state == Dispute.State.OPEN,
@@ -94,11 +98,23 @@ class DisputeAdmin(ActionsAdmin):
     ordering = ["-state", "made_at", "pk"]  # “open” is last in the alphabet
     fieldsets = [
         (None, {"fields": ["state", "line", "parcel", "sender", ("made_at", "made_by")]}),
-        ("What the sender says", {"fields": ["text"]}),
-        ("As it was when they said it", {"fields": ["compared"]}),
+        ("Sender's message", {"fields": ["text", "sent_along"]}),
+        ("Figures at the time", {"fields": ["compared"]}),
         ("Answer", {"fields": ["answer", ("answered_at", "answered_by"), "given"]}),
     ]
-    readonly_fields = ["line", "parcel", "compared", "given"]
+    readonly_fields = ["sent_along", "line", "parcel", "compared", "given"]
+
+    def get_urls(self) -> list[URLPattern]:
+        return [self.own_page("<int:pk>/photo/", "photo", self.photo_view), *super().get_urls()]
+
+    def photo_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Give out the photo of a dispute to those who answer it."""
+        permissions.demand(request.user, "billing")
+        dispute = self.get_object(request, str(pk))
+        if dispute is None or dispute.photo is None:
+            raise Http404
+        Audit.write("photo of a dispute downloaded", dispute, by=request.user, sender=dispute.sender, at=timezone.now())
+        return photos.download(dispute.photo)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dispute]:
         near = ("charge__order", "sender", "made_by", "answered_by", "credit")
@@ -109,12 +125,19 @@ class DisputeAdmin(ActionsAdmin):
         """Link to the line that is disputed."""
         return link_to(dispute.charge)
 
+    @admin.display(description="photo")
+    def sent_along(self, dispute: Dispute) -> SafeString | str:
+        """Link to the photo, as a file to download."""
+        if dispute.photo_id is None:
+            return "–"
+        return format_html('<a href="{}">Download</a>', reverse("admin:billing_dispute_photo", args=[dispute.pk]))
+
     @admin.display(description="parcel")
     def parcel(self, dispute: Dispute) -> SafeString | str:
         """Link to the order the line is about."""
         return link_to(dispute.charge.order)
 
-    @admin.display(description="the sender says")
+    @admin.display(description="sender's message")
     def says(self, dispute: Dispute) -> str:
         """Show the beginning of what the sender wrote."""
         return dispute.text if len(dispute.text) <= 80 else f"{dispute.text[:80]}…"

@@ -27,7 +27,7 @@ class TotalForm(ReasonForm):
     """What the invoice says."""
 
     total = forms.DecimalField(max_digits=16, decimal_places=2)
-    currency = forms.RegexField(r"^[A-Za-z]{3}$", label="Currency, such as AUD")
+    currency = forms.RegexField(r"^[A-Za-z]{3}$", label="Currency, like AUD")
     field_order = ["total", "currency", "reason"]
 
     def clean_currency(self) -> str:
@@ -47,7 +47,7 @@ def _ended_by(end: Callable[..., None]) -> Callable[..., str]:
 
 def _read_again(report: BillingReport, *, now: dt.datetime, **written: Any) -> str:
     if not checking.again(report, now=now):
-        raise Refused("It is posted or void by now.")
+        raise Refused("This report has already been posted or voided.")
     return report.name
 
 
@@ -55,7 +55,7 @@ def _state_total(report: BillingReport, *, total: Decimal, currency: str, **writ
     """State a total of the invoice, beside those it states in other currencies."""
     stated = {name: Decimal(amount) for name, amount in report.stated.items()}
     if not posting.state_total(report, {**stated, currency: total}):
-        raise Refused("Only a report that was read, and is not posted, takes a total.")
+        raise Refused("You can only set a total on a report that is processed and not yet posted.")
     return f"{report.name}, {total} {currency}"
 
 
@@ -66,8 +66,8 @@ def _count_repeats(report: BillingReport, **written: Any) -> str:
 POST = AdminAction(
     "post",
     "Post",
-    "Its lines count from now on, for ever, and senders see theirs. A mistake is put right by a line that takes "
-    "another one back, never by changing one.",
+    "Makes every line final and visible to its sender. To correct a mistake later, reverse the line: posted lines "
+    "can't be edited.",
     _ended_by(posting.post),
     needs="billing",
     audit="billing report posted",
@@ -86,7 +86,7 @@ class BillingReportAdmin(ActionsAdmin):
         AdminAction(
             "void",
             "Void",
-            "It was never meant: nothing of it counts, and the same file may be taken again.",
+            "Discards this report. The same file can be uploaded again.",
             _ended_by(posting.void),
             needs="billing",
             audit="billing report made void",
@@ -95,8 +95,8 @@ class BillingReportAdmin(ActionsAdmin):
         ),
         AdminAction(
             "read-again",
-            "Read again",
-            "The file is read from its first line on, by the account's columns as they are set today.",
+            "Reprocess",
+            "Processes the whole file again, using the account's current columns.",
             _read_again,
             needs="billing",
             audit="billing report read again",
@@ -104,9 +104,9 @@ class BillingReportAdmin(ActionsAdmin):
         ),
         AdminAction(
             "state-total",
-            "State its total",
-            "What the carrier's invoice says that the file comes to, with refunds taken off. It is posted only if its "
-            "lines come to the same.",
+            "Set total",
+            "The total on the carrier's invoice, less refunds. The report can only be posted if its lines add up to "
+            "the same.",
             _state_total,
             needs="billing",
             audit="billing total stated",
@@ -115,9 +115,9 @@ class BillingReportAdmin(ActionsAdmin):
         ),
         AdminAction(
             "count-repeats",
-            "Count repeated lines",
-            "Lines like these were posted before, so they are left out. Only if the carrier says that they are charges "
-            "of their own, let them count with this report.",
+            "Count duplicate lines",
+            "Lines like these have already been posted, so they aren't counted. Count them only if the carrier "
+            "confirms that they are separate charges.",
             _count_repeats,
             needs="billing",
             audit="repeated lines counted",
@@ -178,12 +178,12 @@ class BillingReportAdmin(ActionsAdmin):
         shown["may_bill"] = permissions.may(request.user, "billing")
         return super().change_view(request, object_id, form_url, {**shown, **(extra_context or {})})
 
-    @admin.display(description="matched")
+    @admin.display(description="assigned")
     def matched(self, report: Any) -> int:
         """Return how many lines have an owner."""
         return int(report.tally.matched)
 
-    @admin.display(description="unmatched")
+    @admin.display(description="unassigned")
     def unmatched(self, report: Any) -> int:
         """Return how many lines are nobody's yet."""
         return int(report.tally.unmatched)
@@ -193,12 +193,12 @@ class BillingReportAdmin(ActionsAdmin):
         """Return how many lines an earlier report had already."""
         return int(report.tally.repeats)
 
-    @admin.display(description="lines come to")
+    @admin.display(description="sum of lines")
     def comes_to(self, report: Any) -> str:
         """Show what the lines come to, by currency."""
         return _sums(report.tally.found)
 
-    @admin.display(description="file says")
+    @admin.display(description="stated total")
     def says(self, report: BillingReport) -> str:
         """Show what the file itself says they come to."""
         return _sums({currency: Decimal(total) for currency, total in report.stated.items()})

@@ -26,22 +26,22 @@ KINDS = dict(ChargeKind.choices)
 class ReportUploadForm(forms.Form):
     """The carrier's file as it came."""
 
-    file = forms.FileField(help_text="The carrier's CSV as it came. Nothing of it counts until you post it.")
+    file = forms.FileField(help_text="The carrier's original CSV. It has no effect until you post it.")
     account = forms.ModelChoiceField(CarrierAccount.objects.order_by("pk"), label="Carrier account", empty_label=None)
     week = forms.DateField(
         required=False,
-        label="A day of its billing week",
+        label="Any day in the billing week",
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="Empty: the week before the date in the file's name, else last week.",
+        help_text="Leave empty to use the week before the date in the file's name, or last week if there is none.",
     )
     total = forms.DecimalField(
         required=False,
         max_digits=16,
         decimal_places=2,
-        label="Total of the invoice",
-        help_text="Only if the file states none. With refunds taken off.",
+        label="Invoice total",
+        help_text="Only if the file has no total. Less refunds.",
     )
-    currency = forms.RegexField(r"^[A-Za-z]{3}$", required=False, label="Currency of that total, such as AUD")
+    currency = forms.RegexField(r"^[A-Za-z]{3}$", required=False, label="Currency of the total, like AUD")
 
     def clean_file(self) -> Any:
         """Refuse a file larger than a report may be."""
@@ -53,7 +53,7 @@ class ReportUploadForm(forms.Form):
         """Refuse a total without its currency, and the other way round."""
         total, currency = self.cleaned_data.get("total"), self.cleaned_data.get("currency")
         if (total is None) != (not currency) and not {"total", "currency"} & set(self.errors):
-            self.add_error("currency", "A total needs its currency, and a currency its total.")
+            self.add_error("currency", "Enter both the total and its currency, or neither.")
         return self.cleaned_data
 
     @property
@@ -77,7 +77,7 @@ def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     except reading.NotAReport as refusal:
         form.add_error("file", str(refusal))
         return _page(request, context | {"profile": profile_of(form.cleaned_data["account"])}, form)
-    messages.success(request, f"{report.name} is being read. Nothing of it counts until it is posted.")
+    messages.success(request, f"Processing {report.name}. It has no effect until you post it.")
     return redirect("admin:billing_billingreport_change", report.pk)
 
 

@@ -17,7 +17,7 @@ from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, Ch
 class ChargeWordForm(ReasonForm):
     """What one of the carrier's words means, and why it is decided so."""
 
-    meaning = forms.ChoiceField(label="It means", choices=[("", "Choose"), *ChargeWord.MEANINGS])
+    meaning = forms.ChoiceField(label="Meaning", choices=[("", "Choose"), *ChargeWord.MEANINGS])
     field_order = ["meaning", "reason"]
 
 
@@ -34,8 +34,8 @@ class ChargeWordAdmin(ActionsAdmin):
     admin_actions = (
         AdminAction(
             "decide",
-            "Decide what it means",
-            "Reports that have the word and are not posted are read again with it. What is posted stays as it is.",
+            "Map this term",
+            "Reprocesses the unposted reports that use this term. Posted reports don't change.",
             _decide,
             needs="billing",
             audit="charge word decided",
@@ -46,7 +46,7 @@ class ChargeWordAdmin(ActionsAdmin):
     list_display = ["word", "means", "waiting", "first_seen_at"]
     waits = ("decided", queues.WORDS)
     list_filter = [
-        choices("decided", "decided", {"no": ("No", Q(meaning="")), "yes": ("Yes", ~Q(meaning=""))}),
+        choices("mapped", "decided", {"no": ("No", Q(meaning="")), "yes": ("Yes", ~Q(meaning=""))}),
         "meaning",
     ]
     search_fields = ["word"]
@@ -63,7 +63,7 @@ class ChargeWordAdmin(ActionsAdmin):
     @admin.display(description="means", ordering="meaning")
     def means(self, word: ChargeWord) -> str:
         """Show the meaning that an operator decided."""
-        return word.get_meaning_display() or "Not decided"
+        return word.get_meaning_display() or "Unmapped"
 
     @admin.display(description="lines waiting")
     def waiting(self, word: Any) -> int:

@@ -1,21 +1,75 @@
 """What templates ask about the rows of an import."""
 
+from typing import Any
+
 from django import template
 
+from orders.models.quotes import bookable
+from shipping_portal.importing import chosen_service, progress
 from shipping_portal.importing.models import ImportRow
-from shipping_portal.importing.progress import reason
 from shipping_portal.importing.shops import STATUS
 
 register = template.Library()
+State = ImportRow.State
+BADGES = {
+    State.NEW: ("", "Checking"),
+    State.READY: ("ok", "Ready"),
+    State.WARNING: ("warn", "Worth a look"),
+    State.FIX: ("bad", "To fix"),
+    State.SKIPPED: ("", "Left out"),
+    State.JOINED: ("", "Joined"),
+    State.OWED: ("on", "Booking"),
+    State.FAILED: ("bad", "Not booked"),
+}
+LOST = "Letters were lost"
 
 
 @register.filter
 def why(row: ImportRow) -> str:
     """Return why a row of an import came to nothing."""
-    return reason(row)
+    return progress.reason(row)
+
+
+@register.filter
+def badge(row: ImportRow, doubted: Any = ()) -> tuple[str, str]:
+    """Return how a row stands, as a tone of the look and a word or two, while no order was made of it.
+
+    `doubted` are the rows that look wrong.
+    """
+    if doubted and row.pk in doubted:
+        return "warn", "Looks wrong"
+    if row.state == State.WARNING and progress.reason(row).startswith(LOST):
+        return "warn", "Letters lost"
+    return BADGES.get(State(row.state), ("", row.get_state_display()))
+
+
+@register.filter
+def status(file: Any) -> tuple[str, str]:
+    """Return how a whole file stands, as a tone of the look and in words."""
+    return progress.status(file)
+
+
+@register.filter
+def offers(row: ImportRow) -> list[dict[str, Any]]:
+    """Return the services that can be chosen for a row: none where it isn't ready, or only one is offered."""
+    found = bookable(row.quote.products) if row.quote and row.state in ImportRow.READY else []
+    return sorted(found, key=lambda offer: float(offer["amount"])) if len(found) > 1 else []
+
+
+@register.filter
+def own_service(row: ImportRow) -> str:
+    """Return the service that was chosen for this row by hand."""
+    return str(row.corrected.get(chosen_service.SERVICE, ""))
 
 
 @register.filter
 def loose(problems: dict[str, list[str]]) -> list[str]:
     """Return what is wrong with a row as a whole."""
     return [text for name in ("", STATUS) for text in problems.get(name, [])]
+
+
+@register.filter
+def cell_of(row: ImportRow, name: str) -> str:
+    """Return what a row says of a field, as put right or as its file has it; "" where it says nothing."""
+    place = row.file.columns.get(name, len(row.cells))
+    return str(row.corrected.get(name) or (row.cells[place].strip() if place < len(row.cells) else ""))

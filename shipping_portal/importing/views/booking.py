@@ -2,39 +2,33 @@
 
 import datetime as dt
 import uuid
-from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, QueryDict, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from orders import booking, booking_rules, choosing, gateway, printing
+from orders import booking, booking_rules, gateway, printing
 from orders.models.account import BOOKINGS
 from orders.views.responses import sentence, suspended
 from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
-from shipping_portal.accounts.models import Sender
 from shipping_portal.importing import booking as importing
-from shipping_portal.importing import listing, outliers, progress, submitting
+from shipping_portal.importing import progress, shipped, shops, submitting
 from shipping_portal.importing.forms import BookAllForm
 from shipping_portal.importing.listing import import_of
-from shipping_portal.importing.models import Import
+from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.views.checking import check_page
 
-EXAMPLES = 5  # of the rows that look wrong for one reason
-SOME_LEFT = "{owed} of {rows} rows are being booked. The others changed meanwhile, or their order number is taken."
+SOME_LEFT = "{owed} of {rows} rows are being booked. The others have changed, or their order number is booked already."
 
 
 @audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@require_POST
 def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Owe a booking for every ready row, the others stay where they are; or ask once more about what looks wrong."""
+    """Owe a booking for every ready row; what looks wrong stays where it is, like the others."""
     found, form = import_of(request, file), BookAllForm(request.POST)
-    if request.method == "GET":
-        return _once_more(request, found)
     if request.sender.is_suspended:
         return suspended(request, status=403)
     if not form.is_valid():
@@ -50,55 +44,20 @@ def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpResponse:
     """Show what the page showed is booked. Where more is ready by now, the page is shown again with the whole sum."""
     chosen = form.cleaned_data
-    seen = submitting.Seen(chosen["rows"], chosen["newest"])
+    seen = submitting.Seen(chosen["rows"], chosen["newest"], chosen["doubts"])
     press = submitting.Press(
-        chosen["rule"], request.user, timezone.now(), chosen["pickup_date"], seen, chosen["last"],
-        chosen["confirmed"],
+        chosen["rule"], request.user, timezone.now(), chosen["pickup_date"], seen, chosen["last"]
     )  # fmt: skip
     try:
         owed = submitting.begin(file, press)
     except submitting.MoreIsReady:
-        messages.warning(request, "More rows are ready by now. Nothing was booked yet: look at the sum, then book.")
+        messages.warning(request, "Rows or prices have changed. Nothing is booked yet: check the total, then book.")
         return redirect("check_import", file.uuid)
-    except outliers.Unconfirmed:
-        if press.confirmed:
-            messages.warning(request, "Rows or prices changed meanwhile. Nothing was booked yet: look once more.")
-        return redirect(f"{reverse('book_import', args=[file.uuid])}?{_pressed(chosen)}")
     if not owed:
         messages.info(request, "No row was left to book. Nothing was booked by this.")
     elif owed < seen.rows:
         messages.info(request, SOME_LEFT.format(owed=owed, rows=seen.rows))
     return redirect("import", file.uuid)
-
-
-def _pressed(chosen: dict[str, Any]) -> str:
-    """Return the choices of a press, for the page that asks once more."""
-    query = QueryDict(mutable=True)
-    query.update({name: str(chosen[name] or "") for name in ("rule", "pickup_date", "last")})
-    return query.urlencode()
-
-
-def _once_more(request: MemberRequest, file: Import) -> HttpResponse:
-    """Show what looks wrong with the rows as they are now, and what all cost; the sender's yes comes back by POST."""
-    rule, last = request.GET.get("rule"), request.GET.get("last") or choosing.last_product(request.sender)
-    rule = rule if rule in Sender.ServiceRule.values else Sender.ServiceRule.CHEAPEST.value
-    choices = choosing.choices(submitting.ready(file), rule, last)
-    stop = outliers.look(file, choices)
-    if stop is None:
-        return redirect("check_import", file.uuid)
-    firsts = [[choice.row.pk for choice in doubt.choices[:EXAMPLES]] for doubt in stop.doubts]
-    rows = file.rows.filter(pk__in=[pk for pks in firsts for pk in pks]).select_related("quote", "order")
-    lines = {line.row.pk: line for line in listing.lines(rows, rule, last)}
-    context = {
-        "file": file, "stop": stop, "rule": rule, "last": last, "count": len(choices),
-        "pickup_date": request.GET.get("pickup_date", ""),
-        "newest": max(choice.row.quote for choice in choices),
-        "total": choosing.total(rule, [choice.offer for choice in choices]),
-        "doubts": [
-            (doubt, [lines[pk] for pk in pks]) for doubt, pks in zip(stop.doubts, firsts, strict=True)
-        ],
-    }  # fmt: skip
-    return render(request, "importing/import_outliers.html", context)
 
 
 LISTED = 50
@@ -122,9 +81,23 @@ def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         "held_up": held_up(timezone.now()) if counts.waiting else "",
         "to_print": [] if counts.waiting else progress.to_print(found, printing.MOST),
         "price_increased": progress.price_increased(found)[:LISTED],
-        "nothing": progress.failed_rows(found)[:LISTED],
+        "nothing": progress.failed_rows(found).exclude(state=ImportRow.State.FIX)[:LISTED],
+        "shop": shops.of(found.header),
     }
     return render(request, "importing/import.html", context)
+
+
+@audience(*BOOKERS)
+@require_GET
+def shipped_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpResponse:
+    """Download what was booked, in the shop's own shape."""
+    found = import_of(request, file)
+    upload, is_ours = shipped.upload_of(found), not shops.of(found.header)
+    ending = "csv" if upload.delimiter == "," else "txt"
+    return sheets.stream(
+        f"shipped-orders.{ending}", list(upload.columns), shipped.lines(found, upload), has_mark=is_ours,
+        delimiter=upload.delimiter,
+    )  # fmt: skip
 
 
 @audience(*BOOKERS)

@@ -2,9 +2,11 @@
 
 import re
 import uuid
+from decimal import Decimal
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -14,16 +16,32 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from orders import booking_rules, choosing, quoting
 from orders.models.quotes import bookable
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
-from shipping_portal.importing import checking, joining, listing, progress, row_form, submitting, uploads
+from shipping_portal.accounts.models import Sender
+from shipping_portal.carrier.messages import Money
+from shipping_portal.importing import (
+    checking,
+    joining,
+    listing,
+    outliers,
+    progress,
+    row_form,
+    shops,
+    submitting,
+    uploads,
+)
 from shipping_portal.importing.forms import BookAllForm
 from shipping_portal.importing.listing import import_of
 from shipping_portal.importing.models import Import, ImportRow
 
+State = ImportRow.State
 TABS = {
-    "ready": (ImportRow.State.READY, ImportRow.State.OWED, ImportRow.State.BOOKED),
-    "warnings": (ImportRow.State.WARNING,),
-    "skipped": (ImportRow.State.SKIPPED,),
-    "joined": (ImportRow.State.JOINED,),
+    "all": Q(),
+    "ready": Q(state__in=ImportRow.READY),
+    "warnings": Q(state=State.WARNING),
+    "decide": Q(state__in=ImportRow.READY),
+    "fix": Q(state=State.FIX),
+    "skipped": Q(state=State.SKIPPED),
+    "joined": Q(state=State.JOINED),
 }
 PAGE = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 
@@ -40,49 +58,80 @@ def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, statu
     if file.state == Import.State.MATCHING or address is None:
         return redirect("match_columns", file.uuid)
     counts = progress.counts(file)
-    show = request.GET.get("show") or next(
-        (tab for tab in ("fix", "ready", "warnings") if getattr(counts, tab)), "ready"
-    )
-    context = {"file": file, "form": form, "counts": counts, "show": show}
+    show = request.GET.get("show") or ("fix" if counts.fix and not counts.unchecked else "all")
+    context: dict[str, Any] = {"file": file, "form": form, "counts": counts, "show": show if show in TABS else "all"}
     context["by_price"] = request.GET.get("sort") == "price"
-    if "HX-Request" not in request.headers:  # a poll swaps the progress alone, and comes every two seconds
-        context |= _to_book(request, file, form)
-        context["fixes"] = row_form.grid(file, address) if show == "fix" else []
-        context["page"] = _listed(request, file, context)
-        context["joined"] = progress.joined(file) if counts.joined else []
-        context["left_out"] = progress.left_out_by_shop(file) if counts.skipped else []
-        context["unused"] = progress.unused(file)
+    context |= _to_book(request, file, form)
+    context["fixes"] = row_form.grid(file, address) if show == "fix" else []
+    context["warned"] = counts.warnings - context["doubted_warnings"]
+    context["stay"] = counts.rows - counts.handed - len(context["sure"])
+    context["page"] = _listed(request, file, context)
+    context["joined"] = progress.joined(file) if counts.joined else []
+    context["left_out"] = progress.left_out_by_shop(file) if counts.skipped else []
+    context["unused"] = progress.unused(file)
+    context["shop"] = shops.of(file.header)
     return render(request, "importing/import_check.html", context, status=status)
 
 
 def _listed(request: MemberRequest, file: Import, context: dict[str, Any]) -> listing.RowsPage:
-    rows, typed = file.rows.filter(state__in=TABS.get(context["show"], ())), request.GET.get("page", "")
+    show, doubted = context["show"], context["doubted"]
+    rows, typed = file.rows.filter(TABS[show]), request.GET.get("page", "")
+    if show == "all":
+        rows = rows.exclude(state=State.JOINED)
+    elif show == "decide":
+        rows = rows.filter(pk__in=doubted)
+    elif show in ("ready", "warnings"):
+        rows = rows.exclude(pk__in=doubted)
     number = int(typed) if PAGE.fullmatch(typed) else 1
     by_price = context["ready"] if context["by_price"] else None
     return listing.page(rows, context["rule"], context["last"], dearest_of=by_price, number=number)
 
 
 def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[str, Any]:
-    """Return what the Book form says: the rows that are ready, their cost by each rule, and the days for a pickup."""
+    """Return what the Book form says: the rows that are ready, their cost by each rule, and the days for a pickup.
+
+    Rows that look wrong are in no sum.
+    """
     ready, last = submitting.ready(file), choosing.last_product(request.sender)
     address = request.sender.pickup_address()
-    firsts = [quoting.first_pickup(offer) for row in ready for offer in bookable(row.products)]
+    offered = [rule for rule in Sender.ServiceRule if rule != Sender.ServiceRule.LAST or last]
+    wanted = [form["rule"].value(), request.GET.get("rule"), request.sender.service_rule]
+    rule = next((rule for rule in wanted if rule in offered), offered[0].value)
+    choices = choosing.choices(ready, rule, last)
+    doubts = outliers.look(file, choices)
+    sure = outliers.sure(choices, doubts)
+    firsts = [quoting.first_pickup(offer) for choice in sure for offer in bookable(choice.row.products)]
     first = max(filter(None, firsts), default=None)  # a day before it isn't on offer for every row
-    totals = choosing.totals([row.products for row in ready], last) if ready else []
-    offered = [total.rule for total in totals]
-    wanted = [form["rule"].value(), request.GET.get("rule"), request.sender.service_rule, *offered]
+    totals = choosing.totals([choice.row.products for choice in sure], last) if sure else []
+    doubted = {choice.row.pk: doubt.reason for doubt in doubts for choice in doubt.choices}
+    doubted_warnings = file.rows.filter(state=State.WARNING, pk__in=doubted).count() if doubted else 0
     return {
         "before": uploads.booked_before(file) if ready else None,
         "ready": ready,
+        "sure": sure,
+        "doubts": doubts,
+        "doubted": doubted,
+        "doubted_warnings": doubted_warnings,
+        "doubts_shown": outliers.shown(doubts),
+        "average": _average(sure),
         "last": last,
         "newest": max((row.quote for row in ready), default=0),
         "totals": totals,
-        "rule": next((rule for rule in wanted if rule in offered), ""),
+        "rule": rule,
+        "total": next((total for total in totals if total.rule == rule), None),
         "has_pickup": any(total.has_pickup for total in totals),
         "pickup_days": booking_rules.pickup_days(request.sender, address.party(), timezone.now(), first=first)
         if address
         else [],
     }
+
+
+def _average(sure: list[choosing.Choice]) -> Money | None:
+    """Return what a parcel costs in the middle of all; None without any, or in two currencies."""
+    currencies = {choice.offer["currency"] for choice in sure if choice.offer}
+    if len(currencies) != 1:
+        return None
+    return Money(sum((choice.price for choice in sure), Decimal(0)) / len(sure), currencies.pop())
 
 
 @audience(*BOOKERS)

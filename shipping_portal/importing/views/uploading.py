@@ -23,8 +23,12 @@ NEWEST = 50
 @audience(*BOOKERS)
 @require_GET
 def imports(request: MemberRequest) -> HttpResponse:
-    files = Import.objects.for_user(request.user).select_related("made_by").order_by("-created_at")
-    return render(request, "importing/imports.html", {"files": progress.with_counts(files)[:NEWEST]})
+    """List the newest files with how each stands; archived ones apart."""
+    mine, show_archived = Import.objects.for_user(request.user), request.GET.get("archived") == "yes"
+    files = mine.filter(archived_at__isnull=not show_archived).select_related("made_by").order_by("-created_at")
+    archived = mine.exclude(archived_at=None).count()
+    context = {"files": progress.with_counts(files)[:NEWEST], "archived": archived, "show_archived": show_archived}
+    return render(request, "importing/imports.html", context)
 
 
 @audience(*BOOKERS)
@@ -47,7 +51,7 @@ def new_import(request: MemberRequest) -> HttpResponse:
         messages.warning(request, _known_file(before))
     if form.sheet.dropped:
         names = ", ".join(f"“{text}”" for text in form.sheet.dropped[:4])
-        messages.info(request, f"Lines of your shop's that are no orders were not imported: {names}.")
+        messages.info(request, f"We left out lines that aren't orders: {names}.")
     return redirect("match_columns" if file.state == Import.State.MATCHING else "check_import", file.uuid)
 
 
@@ -89,6 +93,6 @@ def _known_file(before: Import) -> str:
     day = local_date(before.created_at, before.sender)
     booked = progress.counts(before).booked
     return (
-        f"You imported this very file on {day} ({booked} booked). "
-        "Rows whose order number is booked already are left out; look before you book the others."
+        f"You imported this same file on {day} ({booked} booked). "
+        "Orders that are booked already are left out. Check the others before you book them."
     )

@@ -63,7 +63,7 @@ class AuditAdmin(ReadOnlyAdmin):
     list_filter = ["at", ActorFilter, SenderFilter, "action"]
     list_select_related = ["actor", "sender"]
     search_fields = ["subject"]  # turns the box on; get_search_results does the looking
-    search_help_text = "Object such as “order 17”, a parcel's reference, action, or the person's e-mail"
+    search_help_text = "Object, like “order 17”, parcel reference, action or person's email"
 
     def get_urls(self) -> list[URLPattern]:
         return [self.own_page("export/", "export", self.export_view), *super().get_urls()]

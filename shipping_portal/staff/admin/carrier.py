@@ -31,7 +31,7 @@ ENDS = [
     ("120", "In 2 hours"),
     ("480", "In 8 hours"),
     *((zone, f"Tomorrow at {MORNING} a.m. in {city}") for zone, city in CITIES.items()),
-    ("", "When somebody resumes it"),
+    ("", "When someone resumes it"),
 ]
 AS_IT_IS = "as it is"
 TEXTS = {
@@ -39,24 +39,24 @@ TEXTS = {
     QUOTES: "Prices are paused while the carrier sorts something out. Parcels already booked are not affected.",
 }
 MEANINGS = {
-    BOOKINGS: "Nothing new is sent to the carrier for any sender, and booking pages say why. Bookings already sent "
-    "are still settled; tracking, labels and cancelling go on.",
-    QUOTES: "The carrier is asked for no prices. Bookings whose price is too old by now wait, all others are sent; "
-    "tracking, labels and cancelling go on.",
+    BOOKINGS: "Stops all new bookings, for every sender, and booking pages say why. Bookings already sent are still "
+    "settled. Tracking, labels and cancelling keep working.",
+    QUOTES: "Stops all price requests. Bookings with an expired price wait; the rest are sent. Tracking, labels and "
+    "cancelling keep working.",
 }
 
 
 class PauseForm(ReasonForm):
-    """What senders read during a pause, when it ends, and why it is made."""
+    """Message to senders during a pause, when it ends, and why it is made."""
 
-    text = SafeText(label="What senders read", max_length=300)
+    text = SafeText(label="Message to senders", max_length=300)
     ends = forms.ChoiceField(
         label="Ends",
         choices=ENDS,
         initial="120",
         required=False,
         widget=forms.RadioSelect,
-        help_text="By itself, whether or not anybody is at the desk.",
+        help_text="Ends automatically, even if no one is at the desk.",
     )
     field_order = ["text", "ends", "reason"]
 
@@ -65,7 +65,7 @@ class ChangePauseForm(PauseForm):
     """Another text or end for a pause that is on."""
 
     ends = forms.ChoiceField(
-        label="Ends", choices=[(AS_IT_IS, "As it is now"), *ENDS], required=False, widget=forms.RadioSelect
+        label="Ends", choices=[(AS_IT_IS, "Keep current end"), *ENDS], required=False, widget=forms.RadioSelect
     )
 
 
@@ -122,8 +122,8 @@ def pause_actions(what: str, *, resumed: str) -> tuple[AdminAction, ...]:
         ),
         act(
             f"change-{what}-pause",
-            f"Change the pause of {what}",
-            "Senders read the new text at once.",
+            f"Change {what} pause",
+            "Senders see the new text right away.",
             partial(_change, what),
             applies=is_paused,
             form=ChangePauseForm,
@@ -136,9 +136,8 @@ def pause_actions(what: str, *, resumed: str) -> tuple[AdminAction, ...]:
 DESCRIBED = ["role", "described_by", "contract_file", "webhook_secrets"]  # by the settings, not by the row
 STATE = [field.name for field in CarrierAccount._meta.fields if field.name not in {"id", "name", "fingerprint"}]
 LEFT_BEHIND = (
-    "{count} of its orders {are} still open, and nobody can ask the carrier about them: no scan is asked for, no label "
-    "fetched, nothing cancelled, and unclear bookings wait. Name the account in OLDER_CARRIERS, with its settings "
-    "and key, and restart."
+    "{count} of its orders {are} still open, and we can't ask the carrier about them: no polling, labels or "
+    "cancelling, and unclear bookings wait. Add the account to OLDER_CARRIERS, with its settings and key, and restart."
 )
 
 
@@ -160,11 +159,11 @@ class CarrierAccountAdmin(ActionsAdmin):
 
     admin_actions = (
         *pause_actions(BOOKINGS, resumed="Waiting bookings are sent within a minute, at their accepted price or less."),
-        *pause_actions(QUOTES, resumed="Senders get prices again at once."),
+        *pause_actions(QUOTES, resumed="Senders get prices again right away."),
         AdminAction(
             "try-now",
             "Ask the carrier again now",
-            "The carrier refused the account. One waiting booking is sent to see whether that is over.",
+            "The carrier refused the account. Sends one waiting booking to see if it now accepts.",
             pausing.try_now,
             needs="pause",
             applies=_is_stopped,
@@ -172,9 +171,9 @@ class CarrierAccountAdmin(ActionsAdmin):
         ),
         AdminAction(
             "end-stop",
-            "Take the stop away",
-            "The account takes no new orders, so no booking shows whether the carrier still refuses it. Tracking, "
-            "labels and cancelling ask the carrier in any case.",
+            "Clear the stop",
+            "This account takes no new orders, so no booking can show whether the carrier still refuses it. "
+            "Tracking, labels and cancelling contact the carrier either way.",
             pausing.end_stop,
             needs="pause",
             applies=_was_stopped,
@@ -185,9 +184,7 @@ class CarrierAccountAdmin(ActionsAdmin):
     waits = ("held", {"fault": queues.AT_FAULT})
     list_filter = [
         choices(
-            "held up",
-            "held",
-            {"yes": ("Stopped or paused", _held), "fault": ("Refused for a fault of ours", queues.at_fault)},
+            "held up", "held", {"yes": ("Stopped or paused", _held), "fault": ("Refused: our setup", queues.at_fault)}
         )
     ]
     fields = ["name", *DESCRIBED, *STATE, "waiting"]
@@ -215,7 +212,7 @@ class CarrierAccountAdmin(ActionsAdmin):
     def contract_file(self, account: CarrierAccount) -> str:
         """Show the name of its contract file."""
         configured = known(account).configured
-        return Path(configured.contract_file).name or "None: every point as assumed" if configured else "–"
+        return Path(configured.contract_file).name or "None: all points as assumed" if configured else "–"
 
     @admin.display(description="webhook secrets")
     def webhook_secrets(self, account: CarrierAccount) -> str:
@@ -223,12 +220,12 @@ class CarrierAccountAdmin(ActionsAdmin):
         configured = known(account).configured
         return f"{len(configured.webhook_secrets)} in {configured.secrets_setting}" if configured else "–"
 
-    @admin.display(description="bookings that wait")
+    @admin.display(description="waiting bookings")
     def waiting(self, account: CarrierAccount) -> str:
         """Return what Resume sends."""
         owed = Order.objects.filter(account=account, status=Status.BOOKING)
         found = owed.aggregate(n=Count("pk"), oldest=Min("created_at"))
-        return f"{found['n']:,}, the oldest of {timesince(found['oldest'])} ago" if found["n"] else "None"
+        return f"{found['n']:,}, oldest {timesince(found['oldest'])} ago" if found["n"] else "None"
 
     @admin.display(description="bookings")
     def bookings(self, account: CarrierAccount) -> str:

@@ -19,14 +19,14 @@ from shipping_portal.billing.admin.charges import ChargeAdmin
 from shipping_portal.billing.models import Charge
 from shipping_portal.staff import assigning
 
-TOO_MANY = f"At most {assigning.MOST} lines are assigned at once. Tick fewer. Nothing was assigned."
-NO_LINES = "No line was ticked. Nothing was assigned."
+TOO_MANY = f"You can assign up to {assigning.MOST} lines at once. Select fewer. Nothing was assigned."
+NO_LINES = "No lines selected. Nothing was assigned."
 
 
 class LinesForm(ReasonForm):
     """One sender for all of the lines, and why."""
 
-    sender = forms.CharField(label="Whose they are", max_length=20, help_text="The sender's A-number such as A-1007.")
+    sender = forms.CharField(label="Assign to", max_length=20, help_text="The sender's A-number, like A-1007.")
     field_order = ["sender", "reason"]
 
     def clean_sender(self) -> Sender:
@@ -76,7 +76,7 @@ class DeskChargeAdmin(ChargeAdmin):
         done = assigning.assign_all(lines, shown, reason=reason, by=request.user, now=now)
         rest = [line for line in lines if line not in done]
         summary = f"{len(done)} assigned to {form.cleaned_data['sender']}."
-        messages.success(request, summary if not rest else f"{summary} {len(rest)} not: see below.")
+        messages.success(request, summary if not rest else f"{summary} {len(rest)} not assigned: see below.")
         return self._page(request, form, rest) if rest else self._back(request)
 
     def _page(self, request: HttpRequest, form: LinesForm, lines: list[assigning.Line]) -> HttpResponse:

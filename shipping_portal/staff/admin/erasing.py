@@ -18,15 +18,15 @@ from shipping_portal.staff import erasing as acts
 class PersonForm(forms.Form):
     """Whatever the person gave of themselves."""
 
-    email = forms.EmailField(label="E-mail", required=False)
+    email = forms.EmailField(label="Email", required=False)
     phone = forms.CharField(required=False, max_length=30)
-    name = forms.CharField(required=False, max_length=120, help_text="With the postcode; a part of it will do.")
+    name = forms.CharField(required=False, max_length=120, help_text="Part of a name is enough. Add the postcode.")
     postcode = forms.CharField(required=False, max_length=12)
 
     def clean(self) -> dict[str, Any]:
         typed: dict[str, Any] = super().clean() or {}
         if not (typed.get("email") or typed.get("phone") or (typed.get("name") and typed.get("postcode"))):
-            raise forms.ValidationError("Enter an e-mail, a phone, or a name with its postcode.")
+            raise forms.ValidationError("Enter an email, a phone, or a name and postcode.")
         return typed
 
 
@@ -42,7 +42,7 @@ class EraseForm(ReasonForm):
 
 
 def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    """Answer each step. All by POST: an address with an e-mail in it would be in every log."""
+    """Answer each step. All by POST: an address with an email in it would be in every log."""
     context |= {"title": "Erase a person"}
     if "chosen" in request.POST:
         return _confirm(request, context)
@@ -61,7 +61,7 @@ def _confirm(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
         except (Refused, NoErasedFile) as why:
             form.add_error(None, str(why))
         else:
-            messages.success(request, "Erased. Labels and mails that left before are beyond our reach.")
+            messages.success(request, "Erased. We can't recall labels and emails already sent.")
             return redirect("admin:orders_order_erase")
     context |= {"confirm": form, "counts": sorted(erasing.preview(acts.with_files(chosen)).items())}
     return TemplateResponse(request, "admin/erase.html", context)

@@ -15,7 +15,7 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Sender
 from shipping_portal.staff import casework
 
-PAGE = {"label": "Add note", "explains": "Other operators read it here. No sender ever does."}
+PAGE = {"label": "Add note", "explains": "Visible to operators only, never to senders."}
 
 
 class NoteForm(forms.Form):
@@ -34,7 +34,7 @@ def page(request: HttpRequest, about: Order | Sender, context: dict[str, Any]) -
     by: Any = request.user
     order, sender = (about, about.sender) if isinstance(about, Order) else (None, about)
     casework.add_note(sender, form.cleaned_data["text"], by=by, now=timezone.now(), order=order)
-    messages.success(request, "The note is kept.")
+    messages.success(request, "Note added.")
     return redirect(f"admin:{about._meta.app_label}_{about._meta.model_name}_change", about.pk)
 
 

@@ -34,7 +34,7 @@ def duplicate_booking_notice(order: Order) -> str:
     own = f"has {order.carrier_reference}" if order.carrier_reference else "has no reference"
     return (
         f"Second carrier order: this order {own}, but the carrier's answer to {' and to '.join(named)}. "
-        "The carrier may charge for both. Ask them to void the one not used, then press Second order settled."
+        "The carrier may charge for both. Ask it to void the unused one, then press Second order settled."
     )
 
 
@@ -42,9 +42,9 @@ REFUSALS = (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected)
 UNDO = AdminAction(
     name="undo-adoption",
     label="Undo the adoption",
-    explains="The adopted reference is another order's. This order becomes unclear again, and the reference, its scans "
-    "and what is charged for it are free for the order they belong to. The sender is told not to book it again. "
-    "Nobody has been given a label of it.",
+    explains="The adopted reference belongs to another order, and no one has its label. This order becomes unclear "
+    "again. The reference, its scans and its charges are released for the right order. The sender is told not to "
+    "book it again.",
     do=undoing.undo,
     needs="resolve",
     applies=lambda order: undoing.stands(order) and not undoing.obstacle(order),
@@ -53,10 +53,10 @@ UNDO = AdminAction(
 CONTEST = AdminAction(
     name="contest-adoption",
     label="Contest the adoption",
-    explains="The adopted reference is another order's, and somebody has a label of it or has acted on its charges. "
-    "This order becomes a conflict: the sender is told not to use the label. Its reference and scans are free for the "
-    "order they belong to, and so are its charges, unless one was disputed or reversed: settle those on their own "
-    "pages. Then press Resolve, and ask the sender which label is on which parcel.",
+    explains="The adopted reference belongs to another order, and someone has its label or has acted on its charges. "
+    "This order becomes a conflict, and the sender is told not to use the label. Its reference, scans and charges "
+    "are released for the right order, except disputed or reversed charges: settle those on their own pages. Then "
+    "press Resolve, and ask the sender which label is on which parcel.",
     do=undoing.contest,
     needs="resolve",
     applies=lambda order: undoing.stands(order) and bool(undoing.obstacle(order)),
@@ -65,8 +65,8 @@ CONTEST = AdminAction(
 SETTLED = AdminAction(
     name="second-order-settled",
     label="Second order settled",
-    explains="Once the carrier has voided the order that is not used, or says that there is none: write down what "
-    "they said. This order itself stays as it is.",
+    explains="Use this once the carrier has voided the unused order, or says there is none. Record what they said. "
+    "This order doesn't change.",
     do=duplicate_bookings.settle,
     needs="resolve",
     applies=lambda order: duplicate_bookings.waiting(order).exists(),
@@ -75,8 +75,8 @@ SETTLED = AdminAction(
 CANCEL = AdminAction(
     name="cancel",
     label="Cancel for the sender",
-    explains="Only while nobody has collected it. After a missed or futile pickup never cancel: another day is agreed "
-    "with the carrier. The sender reads that it is being cancelled.",
+    explains="Only before it is picked up. Never cancel after a missed or futile pickup: arrange another day with "
+    "the carrier. The sender sees that it's being cancelled.",
     do=_cancel,
     needs="cancel_for_sender",
     applies=lambda order: can_cancel(order, timezone.now()),
@@ -85,7 +85,7 @@ CANCEL = AdminAction(
 CONFIRMED = AdminAction(
     name="carrier-cancelled-it",
     label="The carrier cancelled it",
-    explains="Only when the carrier says so. The sender reads “Cancelled”, and what was to replace it is booked now.",
+    explains="Only if the carrier confirms it. The sender sees “Cancelled”, and any replacement is booked now.",
     do=partial(cancelling.settle, is_cancelled=True),
     needs="resolve",
     applies=_is_unclear,
@@ -94,7 +94,7 @@ CONFIRMED = AdminAction(
 STILL_BOOKED = AdminAction(
     name="still-booked",
     label="It is still booked",
-    explains="Only when the carrier says so. The sender may use the label again, or ask once more to cancel.",
+    explains="Only if the carrier confirms it. The sender can use the label again, or ask to cancel again.",
     do=partial(cancelling.settle, is_cancelled=False),
     needs="resolve",
     applies=_is_unclear,

@@ -27,11 +27,11 @@ from shipping_portal.staff.admin import erasing, noting, order_actions, parcel_p
 class AssignedFilter(admin.SimpleListFilter):
     """One's own cases, and those nobody looks after."""
 
-    title = "looked after by"
+    title = "assigned to"
     parameter_name = "case"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("mine", "Me"), ("others", "Others"), ("nobody", "Nobody")]
+        return [("mine", "Me"), ("others", "Others"), ("nobody", "No one")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
         match self.value():
@@ -78,7 +78,7 @@ DAYS: Any = {  # by an index: when it was sent in, the last time it was
         lambda now: Q(submitted_at__gte=midnight(now) - dt.timedelta(days=1), submitted_at__lt=midnight(now)),
     ),
     "week": ("Last 7 days", lambda now: Q(submitted_at__gte=now - dt.timedelta(days=7))),
-    "older": ("Over a week ago", lambda now: Q(submitted_at__lt=now - dt.timedelta(days=7))),
+    "older": ("More than a week ago", lambda now: Q(submitted_at__lt=now - dt.timedelta(days=7))),
 }
 WAITS_FOR_DRIVER = Q(status="booked", progress="", first_mile="pickup")  # in the words of the index
 COUNTRIES = {"AU": "Australia", "CA": "Canada", "US": "United States"}
@@ -104,7 +104,7 @@ class OrderAdmin(ActionsAdmin):
         needs(waits[1]),
         AssignedFilter,
         SenderFilter,
-        choices("made", "made", DAYS),
+        choices("created", "made", DAYS),
         by_day("day booked, UTC", "day", on_day("submitted_at")),
         by_day("pickup day, not collected", "pickup", lambda day: WAITS_FOR_DRIVER & Q(carrier_pickup_date=day)),
         "status",
@@ -118,7 +118,7 @@ class OrderAdmin(ActionsAdmin):
     ]
     list_select_related = ["sender"]
     search_fields = ["search"]  # turns the box on; get_search_results does the looking
-    search_help_text = "Reference, receiver's name, e-mail, phone or postcode, order number, sender or its A-number"
+    search_help_text = "Reference, order number, sender or A-number, or the receiver's name, email, phone or postcode"
     change_form_template = "admin/parcel.html"
     exclude = ["pickup", "search", "form_token", "form_hash", *(f"receiver_{name}" for name in MASKED)]
     readonly_fields = ["uuid", "reached", "from_where", "public_tracking_url"]
@@ -162,7 +162,7 @@ class OrderAdmin(ActionsAdmin):
         return resolving.reveal_page(request, self._order(request, pk), self.page_context(request))
 
     def mail_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Answer the page on which an e-mail to the sender is written."""
+        """Answer the page on which an email to the sender is written."""
         permissions.demand(request.user, "cases")
         return parcel_page.mail_page(request, self._order(request, pk), self.page_context(request))
 
@@ -241,22 +241,22 @@ class OrderAdmin(ActionsAdmin):
         """Show who gets it, and where."""
         return f"{order.receiver_name}, {order.receiver_suburb} {order.receiver_postcode}"
 
-    @admin.display(description="made", ordering="pk")
+    @admin.display(description="created", ordering="pk")
     def made(self, order: Order) -> Any:
         """Show when it was made."""
         return order.created_at
 
-    @admin.display(description="looked after by")
+    @admin.display(description="assigned to")
     def looked_after_by(self, order: Order) -> str:
         """Show whose case it is."""
         return str(order.assignment.operator) if hasattr(order, "assignment") else "–"
 
-    @admin.display(description="e-mail, phone, street and instructions")
+    @admin.display(description="email, phone, street and instructions")
     def reached(self, order: Order) -> str:
         """Show as much as tells two receivers apart; the rest is revealed for a reason."""
         return ", ".join(mask(text) for name in MASKED if (text := getattr(order, f"receiver_{name}"))) or "–"
 
-    @admin.display(description="picked up from")
+    @admin.display(description="from")
     def from_where(self, order: Order) -> str:
         """Show the sender's side as it was booked, its people masked."""
         return ", ".join(mask(text) if name in PERSONAL else text for name, text in order.pickup.items() if text)

@@ -37,9 +37,7 @@ ELSEWHERE = {
 class AssignForm(forms.Form):
     """Who looks after it."""
 
-    operator = forms.ModelChoiceField(
-        User.objects.none(), required=False, empty_label="Nobody", label="Looked after by"
-    )
+    operator = forms.ModelChoiceField(User.objects.none(), required=False, empty_label="No one", label="Assigned to")
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -47,7 +45,7 @@ class AssignForm(forms.Form):
 
 
 class MailForm(forms.Form):
-    """One e-mail to one person of the sender's."""
+    """One email to one person of the sender's."""
 
     to = forms.ModelChoiceField(User.objects.none(), empty_label=None)
     about = forms.ChoiceField(choices=SenderMail.About.choices, widget=forms.HiddenInput)
@@ -56,8 +54,8 @@ class MailForm(forms.Form):
     def __init__(self, *arguments: Any, order: Order, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.fields["to"].queryset = casework.recipients(order)  # type: ignore[attr-defined]
-        self.fields["to"].help_text = "An owner or a shipper. Never the receiver: the carrier writes to receivers."
-        self.fields["text"].help_text = "The link to the parcel is added. A reply goes to the contact address."
+        self.fields["to"].help_text = "An owner or a shipper. Never the receiver: the carrier emails receivers."
+        self.fields["text"].help_text = "We add a link to the parcel. Replies go to the contact address."
         self.fields["text"].widget.attrs["rows"] = 12
 
 
@@ -115,23 +113,23 @@ def give_case(request: HttpRequest, order: Order) -> HttpResponseRedirect:
     if form.is_valid():
         to = form.cleaned_data["operator"]
         casework.give_case(order, to, by=by, now=timezone.now())
-        messages.success(request, f"{order} is looked after by {to or 'nobody'}.")
+        messages.success(request, f"{order} is assigned to {to or 'no one'}.")
     else:
-        messages.error(request, "That person is no operator any more. Nothing was changed.")
+        messages.error(request, "That person is no longer an operator. Nothing was changed.")
     return redirect("admin:orders_order_change", order.pk)
 
 
 def mail_page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpResponse:
-    """Begin with a prepared text, change it, and owe the e-mail."""
+    """Begin with a prepared text, change it, and owe the email."""
     about = request.GET.get("about", "")
     about = about if about in SenderMail.About.values else SenderMail.About.OTHER
     start = {"about": about, "text": casework.prepared(order, about), "to": _first_choice(order)}
     form = MailForm(request.POST if request.method == "POST" else None, order=order, initial=start)
     if request.method == "POST" and form.is_valid():
         mail = casework.write(order, **form.cleaned_data, by=_operator(request), now=timezone.now())
-        messages.success(request, f"The e-mail to {mail.to} is on its way.")
+        messages.success(request, f"Email to {mail.to} queued.")
         return redirect("admin:orders_order_change", order.pk)
-    shown = {**context, "title": f"Write to the sender of {order}", "order": order, "form": form, "about": about}
+    shown = {**context, "title": f"Email the sender of {order}", "order": order, "form": form, "about": about}
     return TemplateResponse(request, "admin/mail.html", shown | {"texts": SenderMail.About.choices})
 
 

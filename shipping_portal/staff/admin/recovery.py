@@ -26,7 +26,7 @@ from tracking.models import Parcel, Poll
 class CountForm(ReasonForm):
     """Typed, so that nobody sends or drops more than they looked at."""
 
-    count = forms.IntegerField(label="How many parcels are held", min_value=1)
+    count = forms.IntegerField(label="Number of parcels held", min_value=1)
     field_order = ["count", "reason"]
 
 
@@ -41,9 +41,9 @@ class RestoreAdmin(ActionsAdmin):
     admin_actions = (
         AdminAction(
             "release",
-            "Book what is held",
-            "Only when the carrier has none of these parcels: it would charge for each a second time. First leave out "
-            "each import that it has. They are booked once the gap is lifted.",
+            "Book held parcels",
+            "Only if the carrier has none of these parcels, or it charges for each a second time. First skip each "
+            "import that it already has. They are booked once the gap is closed.",
             restoring.release,
             needs="restore",
             applies=_holds,
@@ -52,8 +52,8 @@ class RestoreAdmin(ActionsAdmin):
         ),
         AdminAction(
             "leave-out",
-            "Leave out what is held",
-            "For parcels that the carrier has already. Their senders read why they are not booked.",
+            "Skip held parcels",
+            "For parcels the carrier already has. Their senders see why they aren't booked.",
             restoring.leave_out,
             needs="restore",
             applies=_holds,
@@ -62,9 +62,9 @@ class RestoreAdmin(ActionsAdmin):
         ),
         AdminAction(
             "lift",
-            "Lift the gap",
-            "Bookings go out again at once. First tell the senders of the gap what the carrier has: whoever does not "
-            "find a parcel here books it again. Labels the carrier was not asked about are shown again.",
+            "Close the gap",
+            "Bookings resume right away. First tell the affected senders which parcels the carrier has: anyone who "
+            "can't find a parcel here will book it again. Labels we couldn't check with the carrier are shown again.",
             restoring.lift,
             needs="restore",
             applies=lambda restore: restore.lifted_at is None,
@@ -78,10 +78,10 @@ class RestoreAdmin(ActionsAdmin):
 
     def notice(self, thing: Any) -> str:
         """Say that bookings are paused while the gap is open."""
-        open_now = "What was booked between backup and restore is known to the carrier only; bookings are paused."
+        open_now = "Bookings are paused. Only the carrier knows what was booked between backup and restore."
         return open_now if thing.lifted_at is None else ""
 
-    @admin.display(description="where its bookings turn up")
+    @admin.display(description="where its bookings will appear")
     def unknown(self, restore: Restore) -> SafeString:
         """Link to scans, lines and orders in which a booking of the gap may turn up."""
         gap = restoring.gap_of(restore)
@@ -93,21 +93,21 @@ class RestoreAdmin(ActionsAdmin):
             gap.unclear_url,
         )
 
-    @admin.display(description="parcels that are held")
+    @admin.display(description="held parcels")
     def held(self, restore: Restore) -> int:
         """Return how many orders wait for a decision."""
         return restoring.held(restore)
 
-    @admin.display(description="imports that are held")
+    @admin.display(description="held imports")
     def imports(self, restore: Restore) -> SafeString | str:
-        """List the imports that are held, with their rows."""
+        """List the held imports, with their rows."""
         now = timezone.now()
         owed = Count("rows", filter=Q(rows__state=ImportRow.State.OWED))
         files = restore.imports.select_related("sender").annotate(owed=owed).order_by("pk")[:100]
         rows = ((link_to(file), file.sender, file.owed, timesince(file.begun_at or now)) for file in files)
         return format_html_join(", ", "{} of {} ({} rows, of {} ago)", rows) or "–"
 
-    @admin.display(description="labels not shown yet")
+    @admin.display(description="hidden labels")
     def labels(self, restore: Restore) -> int:
         """Return how many labels are withheld until the carrier confirms their parcels."""
         return Label.objects.filter(state=Label.State.WITHHELD, order__status=Status.BOOKED).count()
@@ -127,8 +127,8 @@ class DeadLetterAdmin(ActionsAdmin):
         AdminAction(
             "try-again",
             "Try again",
-            "It is due again at the next sweep, and has five tries as at first. What was already sent to the carrier "
-            "is never sent again.",
+            "Runs again at the next sweep, with five new tries. Anything already sent to the carrier is never sent "
+            "again.",
             _try_again,
             needs="retry",
             audit="dead letter tried again",
@@ -139,7 +139,7 @@ class DeadLetterAdmin(ActionsAdmin):
     waits = ("", queues.DEAD_LETTERS)
     list_filter = ["job"]
     search_fields = ["=row"]
-    search_help_text = "The number of an order, label, delivery or parcel"
+    search_help_text = "Number of an order, label, delivery or parcel"
     readonly_fields = ["about"]
 
     @admin.display(description="work", ordering="pk")

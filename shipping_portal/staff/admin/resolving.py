@@ -24,11 +24,11 @@ from shipping_portal.staff.resolution.verifying import known_order_id
 
 RESOLVABLE = case.UNCLEAR
 NOTHING_TO_COMPARE = (
-    "The contract names no way to see the carrier's own order, so nothing tells whose this reference is: compare the "
+    "The contract has no way to look up the carrier's order, so we can't tell whose reference this is. Compare the "
     "places and the price yourself."
 )
-KEPT_UNCHECKED = " The carrier shows no tracking from here either, so it is kept as you type it."
-COMPARED = "The carrier's order with this id must tell our order key or this order's customer reference."
+KEPT_UNCHECKED = " The carrier's tracking can't be checked from here either, so check your typing."
+COMPARED = "The carrier's order with this ID must show our order key or this order's customer reference."
 
 
 class DecisionForm(ReasonForm):
@@ -42,7 +42,7 @@ class AdoptForm(DecisionForm):
     """A reference, and the order id by which the carrier tells whose it is and its label is fetched."""
 
     reference = forms.CharField(label="Carrier's reference", max_length=shapes.LONGEST)
-    carrier_order_id = forms.CharField(label="Carrier's order id", max_length=80, required=False)
+    carrier_order_id = forms.CharField(label="Carrier's order ID", max_length=80, required=False)
     field_order = ["reference", "carrier_order_id", "reason"]
 
     def __init__(self, *arguments: Any, order: Order, **named: Any) -> None:
@@ -79,8 +79,8 @@ def _keep_waiting(order: Order, cleaned: dict[str, Any], by: Any) -> None:
 Decision = tuple[type[DecisionForm], Callable[[Order, dict[str, Any], Any], None], str]
 DECISIONS: dict[str, Decision] = {
     "adopt": (AdoptForm, _adopt, "Booked under the carrier's reference."),
-    "not_booked": (DecisionForm, _not_booked, "Settled as not booked; the sender may book it again."),
-    "keep_waiting": (DecisionForm, _keep_waiting, "Still open; your reason is in the audit."),
+    "not_booked": (DecisionForm, _not_booked, "Settled as not booked. The sender can book it again."),
+    "keep_waiting": (DecisionForm, _keep_waiting, "Still open. Your reason is in the audit log."),
 }
 
 
@@ -129,14 +129,14 @@ def _page(request: HttpRequest, order: Order, context: dict[str, Any], *, status
 class OrderIdForm(ReasonForm):
     """What the carrier calls the order beside its reference; it is asked whether the two belong together."""
 
-    carrier_order_id = forms.CharField(label="Carrier's order id", max_length=80)
+    carrier_order_id = forms.CharField(label="Carrier's order ID", max_length=80)
     field_order = ["carrier_order_id", "reason"]
 
 
 ADD_ORDER_ID = AdminAction(
     name="add-order-id",
-    label="Add the carrier's order id",
-    explains="The carrier is asked for the order with this id: it must be this reference's. Then its label is fetched.",
+    label="Add the carrier's order ID",
+    explains="Looks up this ID at the carrier. It must belong to this reference. Then its label is fetched.",
     do=verifying.add_order_id,
     needs="resolve",
     applies=verifying.lacks_order_id,
@@ -148,12 +148,12 @@ ADD_ORDER_ID = AdminAction(
 def reveal_page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpResponse:
     """Ask why; then show the receiver, and every attempt's exact request and kept answer, once: nothing stores them."""
     form = ReasonForm(request.POST if request.method == "POST" else None, prefix="reveal")
-    shown = {**context, "title": f"Personal data of {order}", "order": order, "form": form}
+    shown = {**context, "title": f"Personal data for {order}", "order": order, "form": form}
     if request.method == "POST" and form.is_valid():
         reason, sender, now = form.cleaned_data["reason"], order.sender, timezone.now()
         Audit.write("personal data revealed", order, by=request.user, sender=sender, reason=reason, at=now)
         contract = contract_of(order.account)
-        people = {"Receiver": asdict(order.receiver()), "Picked up from": order.pickup}
+        people = {"Receiver": asdict(order.receiver()), "From": order.pickup}
         shown["people"] = {whose: ", ".join(filter(None, person.values())) for whose, person in people.items()}
         shown["attempts"] = [_bodies(attempt, contract) for attempt in order.attempts.order_by("-pk")]
     return TemplateResponse(request, "admin/reveal.html", shown)

@@ -23,8 +23,8 @@ LAST_PARCELS, LAST_MAILS, MOST = 20, 10, 50
 WEEKS = 5
 SEE_AS = {
     "label": "See as this sender",
-    "explains": "You read this sender's own pages for 30 minutes: no label, no link to the carrier, no file, no "
-    "setting, and nothing you press changes anything. The audit keeps that you looked, and why.",
+    "explains": "You can view this sender's pages for 30 minutes, without labels, carrier links, files or settings. "
+    "Nothing you press changes anything. The audit log records that you looked, and why.",
 }
 
 
@@ -54,7 +54,7 @@ def _lists(sender: Sender) -> list[tuple[str, str]]:
     """Return the lists of everything of this sender's, each with its address."""
     lists = {
         "All parcels": "orders_order",
-        "Every charge and credit": "billing_charge",
+        "All charges and credits": "billing_charge",
         "Imports": "importing_import",
         "Disputes": "billing_dispute",
         "Audit": "accounts_audit",

@@ -38,12 +38,12 @@ class SuspendForm(forms.Form):
     category = forms.ChoiceField(
         choices=[one for one in Sender.Suspension.choices if one[0] != Sender.Suspension.CLOSED]
     )
-    text = SafeText(label="What the sender reads", min_length=10, max_length=1000)
+    text = SafeText(label="Message to the sender", min_length=10, max_length=1000)
     note = SafeText(label="Internal note", required=False, max_length=2000, help_text="Never shown to the sender.")
     stop_dispatch = forms.BooleanField(
         label="Stop dispatch",
         required=False,
-        help_text="Labels of parcels not collected yet can't be opened any more. What is printed already, cancel.",
+        help_text="Labels of parcels not yet picked up can no longer be opened. Cancel any that are already printed.",
     )
 
 
@@ -64,19 +64,22 @@ class LimitsForm(ReasonForm):
         min_value=0,
         max_digits=16,
         decimal_places=2,
-        help_text="In the sender's currency; an order in another counts by its number. Empty: no limit.",
+        help_text="In the sender's currency. Amounts in another currency count as they are. Leave empty for no limit.",
     )
     unbilled_limit = forms.DecimalField(
-        label="Booked and not billed yet",
+        label="Booked, not yet billed",
         required=False,
         min_value=0,
         max_digits=16,
         decimal_places=2,
-        help_text="An order counts until the bill that has it is posted. Empty: no limit.",
+        help_text="An order counts until its bill is posted. Leave empty for no limit.",
     )
     quotes_a_minute = forms.IntegerField(min_value=1, max_value=1_000)
     pickup_days_ahead = forms.IntegerField(
-        label="Pickup days on offer", min_value=1, max_value=10, help_text="Business days; three unless agreed."
+        label="Pickup days offered",
+        min_value=1,
+        max_value=10,
+        help_text="Business days: three unless agreed otherwise.",
     )
     field_order = [*LIMITS, "reason"]
 
@@ -140,7 +143,7 @@ class SenderAdmin(ActionsAdmin):
         AdminAction(
             "approve",
             "Approve",
-            "This new account books without its first limit at once, and its people are told by e-mail.",
+            "Lets this account book right away, without its first limit, and emails its people.",
             _approve,
             needs="suspend",
             applies=_waits,
@@ -149,8 +152,8 @@ class SenderAdmin(ActionsAdmin):
         AdminAction(
             "decline",
             "Decline",
-            "The new account books nothing, as a suspended one. Its people read the text when they log in. "
-            "Reinstate it, and it waits for approval again.",
+            "Suspends the new account, so it can't book. Its people see your message when they log in. If you "
+            "reinstate it, it waits for approval again.",
             _suspend,
             needs="suspend",
             applies=_waits,
@@ -161,8 +164,8 @@ class SenderAdmin(ActionsAdmin):
         AdminAction(
             "suspend",
             "Suspend",
-            "No new booking is made or sent for this sender. What was already sent is still settled; "
-            "tracking, billing and cancelling unsent parcels stay open, and so do labels unless you stop dispatch.",
+            "Stops all new bookings for this sender. Bookings already sent are still settled. Tracking, billing and "
+            "cancelling unsent parcels keep working, and so do labels unless you stop dispatch.",
             _suspend,
             needs="suspend",
             applies=lambda sender: not sender.is_suspended and not _waits(sender),
@@ -172,7 +175,7 @@ class SenderAdmin(ActionsAdmin):
         AdminAction(
             "reinstate",
             "Reinstate",
-            "Bookings are on again at once. Orders that went back to “needs your yes” wait for the sender.",
+            "Turns bookings on again right away. Orders that need the sender's approval keep waiting for it.",
             _reinstate,
             needs="suspend",
             applies=lambda sender: sender.is_suspended and sender.erased_at is None,
@@ -181,8 +184,8 @@ class SenderAdmin(ActionsAdmin):
         AdminAction(
             "close",
             "Close",
-            "At its owner's wish. Nothing is booked any more; after CLOSED_ACCOUNT_DAYS its receivers, files and "
-            "people are erased, and bills, amounts, references and dates stay. Until then Reinstate takes it back.",
+            "At the owner's request. Stops all bookings. After CLOSED_ACCOUNT_DAYS, its receivers, files and people "
+            "are erased; bills, amounts, references and dates stay. Until then, Reinstate undoes this.",
             closing.close,
             needs="erase",
             applies=lambda sender: sender.closed_at is None,
@@ -191,8 +194,8 @@ class SenderAdmin(ActionsAdmin):
         AdminAction(
             "limits",
             "Set limits",
-            "How much this sender may book in a day and owe before it is billed, how often it may ask for prices, "
-            "and how many pickup days it is offered. Limits the owner set are kept; the lower ones hold.",
+            "Sets how much this sender can book in a day and owe before billing, how often it can ask for prices, "
+            "and how many pickup days it is offered. The owner's own limits stay; the lower limit applies.",
             _limit,
             needs="limits",
             audit="limits set",
@@ -202,7 +205,7 @@ class SenderAdmin(ActionsAdmin):
         AdminAction(
             "credit",
             "Add credit",
-            "The amount is taken off this week's statement at once. To take it back, reverse its line.",
+            "Takes the amount off this week's statement right away. To undo it, reverse its line.",
             _credit,
             needs="billing",
             audit="credit given",
@@ -226,7 +229,7 @@ class SenderAdmin(ActionsAdmin):
         "country",
     ]
     search_fields = ["name"]
-    search_help_text = "Name, A-number, a member's e-mail or name, a pickup place's phone, person or suburb"
+    search_help_text = "Name, A-number, member's email or name, or a pickup address's phone, contact or suburb"
     exclude = [
         *("counted_on", "booked_today", "spent_today", "unbilled", "minute_began_at", "quotes_this_minute"),
         *("booked_in_all", "spent_in_all"),

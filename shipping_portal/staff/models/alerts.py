@@ -7,8 +7,8 @@ from shipping_portal.jobs.models import Job
 
 
 class Severity(models.TextChoices):
-    PAGE = "page", "Wake somebody"
-    TICKET = "ticket", "Can wait until the morning"
+    PAGE = "page", "Wake someone"
+    TICKET = "ticket", "Can wait until morning"
 
 
 class Alert(models.Model):
@@ -40,7 +40,7 @@ class AlertMessage(Job):
     """One message about an alert by one channel, with what it says."""
 
     class Channel(models.TextChoices):
-        MAIL = "mail", "E-mail"
+        MAIL = "mail", "Email"
         WEBHOOK = "webhook", "Webhook"
 
     alert = models.ForeignKey(Alert, on_delete=models.CASCADE, related_name="messages")

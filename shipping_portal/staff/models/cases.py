@@ -47,7 +47,7 @@ class Assignment(models.Model):
 
 
 class SenderMail(Job):
-    """An e-mail of an operator's to one member of an order's sender, owed while `due_at` is set."""
+    """An email of an operator's to one member of an order's sender, owed while `due_at` is set."""
 
     class About(models.TextChoices):
         MISSED = "missed", "The driver didn't come"

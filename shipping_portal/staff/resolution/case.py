@@ -28,7 +28,7 @@ OUTCOMES = {
     "incomplete": "The carrier answered; not all pages were read",
     "rejected": "The carrier refused it",
     "unknown": "No answer we can trust",
-    "not sent": "It never left",
+    "not sent": "It was never sent",
     "account stopped": "The carrier refused the account",
 }
 

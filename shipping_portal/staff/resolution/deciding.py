@@ -108,7 +108,7 @@ def _refuse_while_it_is_asked_again(order: Order, now: dt.datetime) -> None:
     seen = Order.objects.locked(order.pk)
     is_asked = seen.due_at is not None and seen.due_at > now and seen.last_error == UNDER_WAY
     if is_asked and seen.status == Status.UNCONFIRMED:
-        raise CannotResolve("The carrier is being asked again right now. Decide in half a minute.")
+        raise CannotResolve("We're asking the carrier again right now. Decide in half a minute.")
 
 
 def _need_an_open_case(order: Order) -> None:

@@ -22,7 +22,7 @@ from shipping_portal.staff.resolution.verifying import CLOCKS, is_its_name, sent
 EARLIER = dt.timedelta(minutes=30)  # by which the carrier's clock may be behind ours
 LATER = dt.timedelta(days=5)
 MOST = 20
-KNOWN_BEFORE = "It was heard of here before this booking was sent, so it is another parcel's"
+KNOWN_BEFORE = "We knew it before this booking was sent, so it belongs to another parcel"
 AROUND = dt.timedelta(days=7)  # in which the other orders were made that a reference may be
 
 
@@ -56,7 +56,7 @@ def candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
         found.setdefault(candidate.reference.upper(), candidate)
     first, last = sent_between(order)
     for line in billed(order, first - EARLIER, last + LATER, read_from=first - CLOCKS):
-        known = found.get(line.reference.upper()) or Candidate(line.reference, "Charged by the carrier, and nobody's")
+        known = found.get(line.reference.upper()) or Candidate(line.reference, "Charged by the carrier and unassigned")
         names = (*known.names, Names(customer_reference=line.customer_reference))
         found[line.reference.upper()] = replace(known, billed=line.words, names=names)
     judged = judge(order, {name: candidate.names for name, candidate in found.items()})

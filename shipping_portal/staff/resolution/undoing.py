@@ -56,10 +56,10 @@ def obstacle(order: Order) -> str:
     """Return why its adoption can only be contested, in a sentence; "" while it can be undone."""
     first = order.labels.filter(served_at__isnull=False).order_by("served_at").first()
     if first and first.served_at:
-        return f"A label of it was given out at {desk_time(first.served_at)}."
+        return f"Its label was first opened at {desk_time(first.served_at)}."
     stored = order.labels.aggregate(at=Min("stored_at"))["at"]
     if stored and Restore.objects.filter(restored_at__gte=stored).exists():
-        return "Its label may have been given out after the backup that was restored."
+        return "Its label may have been opened after the restored backup."
     if order.printed_at:
         return f"Its label was marked as printed at {desk_time(order.printed_at)}."
     if matching.acted_on(order):
@@ -89,7 +89,7 @@ def _lock(order: Order) -> None:
     now = Order.objects.locked(order.pk)
     list(order.labels.select_for_update())
     if now.carrier_reference != order.carrier_reference or not stands(now):
-        raise CannotUndo("It is no longer booked under the reference that your page showed. Read its page again.")
+        raise CannotUndo("It is no longer booked under the reference you saw. Reload its page.")
 
 
 def _take_back(order: Order, status: str, action: str, *, by: Any, reason: str, now: dt.datetime) -> None:

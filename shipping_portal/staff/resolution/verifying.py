@@ -25,10 +25,12 @@ UNCHECKED = "not checked: the carrier shows no tracking from here"
 UNCOMPARED = "not compared: the carrier shows no orders from here"
 NAMELESS = "not compared: the carrier's order tells neither our order key nor our customer reference"
 WHERE_THE_ID_IS = (
-    "In the carrier's dashboard, open the order with this reference: its id is on its page or in the page's "
-    "address. Or send the text for the carrier's support, which asks for it."
+    "Open the order with this reference in the carrier's dashboard: the ID is on its page or in the page's address. "
+    "Or send the support text, which asks for it."
 )
-NEEDS_ID = f"Give the carrier's order id too: only its own order tells whose this reference is. {WHERE_THE_ID_IS}"
+NEEDS_ID = (
+    f"Enter the carrier's order ID too: only the carrier's order shows whose reference this is. {WHERE_THE_ID_IS}"
+)
 CLOCKS = dt.timedelta(seconds=5)  # by which the clocks of our own machines may differ
 MAY_HAVE_ARRIVED = sorted({*BookingAttempt.State} - {BookingAttempt.State.NOT_SENT, BookingAttempt.State.REJECTED})
 
@@ -58,7 +60,7 @@ def confirm(order: Order, typed: str, order_id: str = "", *, heard_at: dt.dateti
     reference = _as_spelled(order, typed.strip())
     if not reference:
         example = contract_of(order.account).reference_example
-        raise NotConfirmed(f"This is no reference of the carrier's. One looks like {example}.")
+        raise NotConfirmed(f"This isn't a carrier reference. One looks like {example}.")
     _refuse_another_orders(order, reference)
     _refuse_heard_before(order, reference, heard_at)
     is_named, doubt = _track(order, reference)
@@ -91,8 +93,8 @@ def _refuse_another_orders(order: Order, reference: str) -> None:
     other = same.exclude(pk=order.pk).first()
     if other:
         raise NotConfirmed(
-            f"Another order already has this reference: order {other.pk}. If it was adopted there by mistake, open "
-            "that order and undo the adoption; then adopt it here."
+            f"Another order already has this reference: order {other.pk}. If it was adopted there by mistake, undo "
+            "that adoption first, then adopt it here."
         )
 
 
@@ -104,9 +106,9 @@ def _refuse_heard_before(order: Order, reference: str, heard_at: dt.datetime | N
     heard, sent = min((at for at in (heard_at, charged_at) if at), default=None), sent_between(order)[0]
     if heard and heard < sent - CLOCKS:
         raise NotConfirmed(
-            f"It is another parcel's: this reference was heard of here at {desk_time(heard, seconds=True)}, before "
-            f"this order can have reached the carrier ({desk_time(sent, seconds=True)}). Use another reference, or "
-            "send the text for the carrier's support, which asks for the right one."
+            f"It belongs to another parcel: we first saw this reference at {desk_time(heard, seconds=True)}, before "
+            f"this order could have reached the carrier ({desk_time(sent, seconds=True)}). Use another reference, or "
+            "send the support text, which asks for the right one."
         )
 
 
@@ -122,8 +124,8 @@ def _track(order: Order, reference: str) -> tuple[bool, str]:
         return False, UNCHECKED
     except CarrierError as error:
         raise NotConfirmed(
-            f"The carrier does not confirm this reference: {_reason(error)}. Check how it is spelled, or try again in "
-            "a minute."
+            f"The carrier doesn't confirm this reference: {_reason(error)}. Check the spelling, or try again in a "
+            "minute."
         ) from error
     names = names_in(tracked.body, contract_of(order.account))
     _refuse_another_name(order, names)
@@ -136,17 +138,17 @@ def _viewed(order: Order, reference: str, order_id: str) -> Confirmed:
         viewed = gateway.carrier_of(order, is_person=True).view(order_id)
     except CarrierError as error:
         raise NotConfirmed(
-            f"The carrier does not confirm this order id: {_reason(error)}. Check it, or try again in a minute."
+            f"The carrier doesn't confirm this order ID: {_reason(error)}. Check it, or try again in a minute."
         ) from error
     if not is_same(viewed.reference, reference):
-        raise NotConfirmed(f"That order id belongs to another reference, {viewed.reference}. {WHERE_THE_ID_IS}")
+        raise NotConfirmed(f"That order ID belongs to another reference, {viewed.reference}. {WHERE_THE_ID_IS}")
     names = names_in(viewed.body, contract_of(order.account))
     names = Names(order_key=viewed.order_key or names.order_key, customer_reference=names.customer_reference)
     _refuse_another_name(order, names)
     if normalise(viewed.state) == normalise(contract_of(order.account).cancelled_word) and not order.is_held:
         raise NotConfirmed(
-            "The carrier says it is cancelled; adopting it would call it booked. If the carrier has no other order "
-            "of this parcel, settle it as not booked."
+            "The carrier says it is cancelled, so it can't be adopted as booked. If the carrier has no other order "
+            "for this parcel, settle it as not booked."
         )
     doubt = NAMELESS if is_its_name(order, names) is None else ""
     return Confirmed(viewed.reference, order_id, doubt)
@@ -156,8 +158,8 @@ def _refuse_another_name(order: Order, names: Names) -> None:
     if is_its_name(order, names) is False:
         name = f"order key {names.order_key}" if names.order_key else f"customer reference {names.customer_reference}"
         raise NotConfirmed(
-            f"The carrier has that parcel under another order's name of ours: {name}. Search for it in the list of "
-            "orders and settle it there; for this order, ask the carrier with the text for its support."
+            f"The carrier has that parcel under another of our orders: {name}. Find that order and settle it there. "
+            "For this order, send the support text to the carrier."
         )
 
 
@@ -174,7 +176,7 @@ def add_order_id(order: Order, carrier_order_id: str, *, by: Any, reason: str, n
             doubt = _viewed(order, str(order.carrier_reference), order_id).doubt
     with transaction.atomic():
         if not Order.objects.filter(pk=order.pk, carrier_order_id="").update(carrier_order_id=order_id):
-            raise NotConfirmed("This order has one already.")
+            raise NotConfirmed("This order already has one.")
         owed = order.labels.exclude(state=Label.State.STORED)
         owed.update(state=Label.State.PENDING, due_at=now, problem="", **Label.AFRESH)
         enqueue("label", *order.labels.values_list("pk", flat=True))

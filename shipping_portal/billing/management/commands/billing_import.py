@@ -21,16 +21,16 @@ State = BillingReport.State
 
 
 class Command(BaseCommand):
-    help = "Read the carrier's weekly billing report. Without --post nothing counts: it is a dry run that stays."
+    help = "Process the carrier's weekly billing report. Without --post it is only a dry run."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument("--week", help="the week it is for, such as 2026-W47; else told by its name")
+        parser.add_argument("--week", help="its week, like 2026-W47; taken from its name by default")
         parser.add_argument("--total", action="append", default=[], help="AUD=412.30, if the file states none")
         parser.add_argument(
             "--account", default="", help="a name in OLDER_CARRIERS, if it is an older account's report"
         )
-        parser.add_argument("--post", action="store_true", help="let it count, if it is in balance")
+        parser.add_argument("--post", action="store_true", help="post it, if it balances")
 
     def handle(self, *args: Any, **options: Any) -> None:
         report = self._take(options)
@@ -82,11 +82,11 @@ def _week(text: str | None) -> dt.date | None:
     try:
         return dt.datetime.strptime(f"{text}-1", "%G-W%V-%u").date() if text else None  # noqa: DTZ007  (a day)
     except ValueError as error:
-        raise CommandError(f"{text} is not a week such as 2026-W47.") from error
+        raise CommandError(f"{text} isn't a week like 2026-W47.") from error
 
 
 def _totals(pairs: list[str]) -> dict[str, Decimal]:
     try:
         return {currency: Decimal(total) for currency, _, total in (pair.partition("=") for pair in pairs)}
     except InvalidOperation as error:
-        raise CommandError("A total is written as AUD=412.30.") from error
+        raise CommandError("Write a total like AUD=412.30.") from error

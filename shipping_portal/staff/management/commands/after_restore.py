@@ -14,26 +14,26 @@ from shipping_portal.jobs.erased_keys import NoErasedFile
 from shipping_portal.staff import fencing
 
 NEXT = (
-    "Bookings are paused. Start web, worker and sweeper, then settle what is listed at the desk under Restores, and "
-    "lift the gap there."
+    "Bookings are paused. Start web, worker and sweeper. Then settle what the desk lists under Restores, and close "
+    "the gap there."
 )
 
 
 class Command(BaseCommand):
-    help = "Fence what a restored database owed when it was backed up, so that nothing is booked twice."
+    help = "Hold back unfinished work after restoring a backup, so nothing is booked twice."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--backup-at",
             required=True,
             type=moment,
-            help="when the backup was begun, such as 2026-11-22T03:00Z; for a point in time recovery, that point",
+            help="when the backup started, like 2026-11-22T03:00Z, or the point you recovered to",
         )
 
     def handle(self, *args: Any, backup_at: dt.datetime, **options: Any) -> None:
         now = timezone.now()
         if backup_at > now:
-            raise CommandError("--backup-at lies in the future.")
+            raise CommandError("--backup-at is in the future.")
         try:
             fenced = fencing.fence(backup_at, now=now)
         except (marks.NoMarkFile, NoErasedFile) as why:
@@ -41,10 +41,10 @@ class Command(BaseCommand):
         except ProgrammingError as why:  # the numbers of rows are the owner's to move
             raise CommandError(f"Nothing was changed. Run it as the owner: MIGRATE_DATABASE_URL. {why}") from why
         if fenced is None:
-            self.stdout.write("This was done before, and nothing was restored since. Nothing was changed.")
+            self.stdout.write("This has already been done, and nothing has been restored since. Nothing was changed.")
             return
         for one in fenced:
-            age = f", the oldest of {timesince(one.oldest, now)} ago" if one.oldest else ""
+            age = f", oldest {timesince(one.oldest, now)} ago" if one.oldest else ""
             self.stdout.write(f"{one.count:>7,} {one.what}{age}")
         self.stdout.write(NEXT)
 
@@ -54,7 +54,7 @@ def moment(text: str) -> dt.datetime:
     try:
         found = dt.datetime.fromisoformat(text)
     except ValueError as error:
-        raise ArgumentTypeError(f"{text} is not a time such as 2026-11-22T03:00Z.") from error
+        raise ArgumentTypeError(f"{text} isn't a time like 2026-11-22T03:00Z.") from error
     if found.tzinfo is None:
-        raise ArgumentTypeError(f"{text} names no zone; 2026-11-22T03:00Z is UTC.")
+        raise ArgumentTypeError(f"{text} has no time zone. For UTC, write 2026-11-22T03:00Z.")
     return found

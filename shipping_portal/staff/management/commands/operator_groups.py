@@ -8,7 +8,7 @@ from shipping_portal.accounts.adminkit import permissions
 
 
 class Command(BaseCommand):
-    help = "Make or mend the operators' groups. Run it after every migrate; who is in a group stays in it."
+    help = "Create or repair the operator groups. Run it after every migrate; members stay in their groups."
 
     def handle(self, *args: Any, verbosity: int, **options: Any) -> None:
         permissions.settle()

@@ -14,10 +14,10 @@ from tracking.webhook_health import Heartbeat
 
 
 class Command(BaseCommand):
-    help = "Looks for due work every SWEEP_SECONDS, hands it to the workers, and does it when they do not."
+    help = "Finds due work every SWEEP_SECONDS, hands it to the workers, and does what they miss."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--once", action="store_true", help="Look once, print what was found, and stop.")
+        parser.add_argument("--once", action="store_true", help="Sweep once, print what was found, and stop.")
 
     def handle(self, *args: Any, once: bool, **options: Any) -> None:
         refuse_a_restored_database()

@@ -27,7 +27,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         for path in files():
-            for sentence in sentences(texts(path)):
+            for sentence in split(texts(path)):
                 self.stdout.write(f"{path.relative_to(ROOT)}: {sentence}")
 
 
@@ -58,7 +58,7 @@ def shown(template: str) -> str:
     return html.unescape(re.sub(r"<[^>]*>", " ", bare))
 
 
-def sentences(paragraphs: Iterable[str]) -> Iterator[str]:
+def split(paragraphs: Iterable[str]) -> Iterator[str]:
     for paragraph in paragraphs:
         for part in re.split(r"(?<=[.?:;])\s", paragraph):
             if (words := " ".join(part.replace(" x ", " ").split())) and re.search(r"[A-Za-z]", words):

@@ -18,15 +18,15 @@ Line = tuple[dt.datetime | None, str, str]
 
 
 class Command(BaseCommand):
-    help = "Print what happened to one parcel, in order: moves, calls to the carrier, labels, scans, charges, acts."
+    help = "Print one parcel's history in order: moves, carrier calls, labels, scans, charges, actions."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("order", help="its carrier reference, its number here or its uuid")
+        parser.add_argument("order", help="its carrier reference, order number or UUID")
 
     def handle(self, *args: Any, **options: Any) -> None:
         order = _find(options["order"])
         if order is None:
-            raise CommandError(f"No order is called {options['order']}.")
+            raise CommandError(f"No order matches {options['order']}.")
         facts = {
             "order": order.uuid,
             "number": order.pk,

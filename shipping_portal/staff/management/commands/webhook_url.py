@@ -28,9 +28,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         wanted = parser.add_mutually_exclusive_group()
-        wanted.add_argument("--rotate", action="store_true", help="Print a new secret and how to change to it.")
+        wanted.add_argument("--rotate", action="store_true", help="Print a new secret and how to switch to it.")
         wanted.add_argument("--test", action="store_true", help="Post a test event to the listener.")
-        parser.add_argument("--account", default="", help="A name in OLDER_CARRIERS, instead of the present account.")
+        parser.add_argument("--account", default="", help="A name in OLDER_CARRIERS, instead of the current account.")
 
     def handle(self, *args: Any, rotate: bool, test: bool, account: str, **options: Any) -> None:
         try:
@@ -45,5 +45,5 @@ def _answer(configured: CarrierSettings, *, rotate: bool, test: bool) -> str:
     if test:
         answer = listener.send_test_event(configured)
         kept = configured.contract.nobodys_reference
-        return f"The listener took the test event: {answer}. It is kept under the reference {kept}."
+        return f"The listener accepted the test event: {answer}. It is stored under the reference {kept}."
     return PASTE.format(*listener.addresses(configured, shown=True))

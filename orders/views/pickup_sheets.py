@@ -1,0 +1,53 @@
+"""Two sheets of paper for a pickup day: what to fetch and pack, and what the driver takes. Neither is a label."""
+
+import datetime as dt
+from collections import Counter
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.dateparse import parse_date
+from django.views.decorators.http import require_GET
+
+from orders import printing
+from orders.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, SenderScope
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+
+
+@audience(*BOOKERS)
+@require_GET
+def pick_list(request: MemberRequest) -> HttpResponse:
+    """Show what to fetch for the pickup of `day`, summed up, and what goes into each parcel."""
+    context = _sheet(request, "Pick list")
+    items: Counter[str] = Counter()
+    for row in context["rows"]:
+        for quantity, description in row["pack"]:
+            items[description] += quantity
+    return render(request, "orders/pick_list.html", context | {"items": sorted(items.items())})
+
+
+@audience(*BOOKERS)
+@require_GET
+def handover(request: MemberRequest) -> HttpResponse:
+    """Show the parcels the driver takes on `day`, with a line to sign on."""
+    context = _sheet(request, "Handover sheet")
+    unprinted = sum(1 for row in context["rows"] if row["order"].printed_at is None)
+    return render(request, "orders/handover.html", context | {"unprinted": unprinted})
+
+
+def _sheet(request: MemberRequest, heading: str) -> dict[str, Any]:
+    """Return the day, today where none is named, and its parcels that no driver has taken, at most printing.MOST."""
+    scope = SenderScope.of(request.user, request.sender, timezone.now())
+    day = _day(request) or scope.today
+    waiting = scope.orders.filter(VIEWS["waiting-for-pickup"].where(scope), BY_DRIVER)
+    orders = list(waiting.annotate(day=PICKUP_DAY).filter(day=day).order_by("pk")[: printing.MOST + 1])
+    rows = [{"order": order, "pack": printing.pack_list(order)} for order in orders[: printing.MOST]]
+    return {"heading": heading, "day": day, "rows": rows, "is_cut": len(orders) > len(rows), "most": printing.MOST}
+
+
+def _day(request: HttpRequest) -> dt.date | None:
+    try:
+        return parse_date(request.GET.get("day", ""))
+    except ValueError:  # such as 31 February
+        return None

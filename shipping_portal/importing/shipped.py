@@ -1,0 +1,92 @@
+"""What was booked of a file, for the shop to read: its order numbers with a tracking number each.
+
+The columns are those of the shop's own upload where it has one, or of the tool its sellers use for it; else the
+sender's own columns with three more. No signed link is among them: the tracking page is the public one.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from django.conf import settings
+
+from orders.models import Order
+from orders.models.statuses import Status
+from shipping_portal.accounts.places import normalise
+from shipping_portal.importing import shops
+from shipping_portal.importing.models import Import, ImportRow
+
+CARRIER, TRACKING, PAGE = "{carrier}", "{tracking}", "{page}"
+DAY, DAY_FIRST = "{day:%Y-%m-%d}", "{day:%d-%m-%Y}"
+MORE = {"Carrier": CARRIER, "Tracking number": TRACKING, "Tracking page": PAGE}
+EBAY = {
+    "Shipping Status": "1", "Order Number": "[order number]", "Item Number": "[item number]",
+    "Item Title": "[item title]", "Custom Label": "[custom label]", "Transaction ID": "[transaction id]",
+    "Shipping Carrier Used": CARRIER, "Tracking Number": TRACKING,
+}  # fmt: skip
+
+
+class Upload(NamedTuple):
+    """The columns of one shop's upload: each a text, a fact of the parcel in braces or a column of ours in brackets.
+
+    `item`: it wants a line for each row that has something in this column of its file, "" for each row whatever it
+    has; None: for each parcel.
+    """
+
+    columns: dict[str, str]
+    item: str | None = None
+    delimiter: str = ","
+
+
+UPLOADS = {
+    "Shopify": Upload({  # Matrixify's, as Shopify itself takes no file
+        "Name": "[name]", "Line: Type": "Fulfillment Line", "Fulfillment: Status": "success",
+        "Fulfillment: Tracking Company": CARRIER, "Fulfillment: Tracking Number": TRACKING,
+        "Fulfillment: Tracking URL": PAGE,
+    }),
+    "WooCommerce": Upload({  # Advanced Shipment Tracking's
+        "order_id": "[order]", "tracking_provider": CARRIER, "tracking_number": TRACKING,
+        "date_shipped": DAY_FIRST, "status_shipped": "1",
+    }),
+    "Amazon": Upload({
+        "order-id": "[order id]", "order-item-id": "[order item id]", "quantity": "[quantity to ship]",
+        "ship-date": DAY, "carrier-code": "Other", "carrier-name": CARRIER, "tracking-number": TRACKING,
+        "ship-method": "{service}",
+    }, item="order item id", delimiter="\t"),
+} | dict.fromkeys(("eBay Australia", "eBay UK", "eBay US"), Upload(EBAY, item="item number"))  # fmt: skip
+
+
+def upload_of(file: Import) -> Upload:
+    """Return the columns that the shop of this file takes, or the file's own with three more."""
+    own = {name: f"[{normalise(name)}]" for name in file.header}
+    return UPLOADS.get(shops.of(file.header)) or Upload(own | MORE, item="")
+
+
+def lines(file: Import, upload: Upload) -> Iterator[list[str]]:
+    """Yield a line for each booked parcel, or for each of its rows. One that was cancelled since is none."""
+    booked = file.rows.filter(order__status=Status.BOOKED).exclude(order__carrier_reference="")
+    for head in booked.select_related("order__sender").prefetch_related("lines").iterator(chunk_size=500):
+        if head.order:
+            yield from _lines(head, head.order, file, upload)
+
+
+def _lines(head: ImportRow, order: Order, file: Import, upload: Upload) -> Iterator[list[str]]:
+    rows = [dict(zip(map(normalise, file.header), row.cells, strict=False)) for row in (head, *head.lines.all())]
+    wanted = rows[:1] if upload.item is None else [cells for cells in rows if cells.get(upload.item, "x")]
+    facts = _facts(order)
+    for cells in wanted or rows[:1]:
+        cells["order"] = cells.get("order id") or cells.get("order number", "")
+        yield [_value(source, cells, facts) for source in upload.columns.values()]
+
+
+def _facts(order: Order) -> dict[str, object]:
+    day = (order.booked_at or order.created_at).astimezone(order.sender.tzinfo)
+    return {
+        "carrier": settings.BRAND_NAME, "tracking": order.carrier_reference, "page": order.public_tracking_url,
+        "day": day, "service": order.product_name,
+    }  # fmt: skip
+
+
+def _value(source: str, cells: dict[str, str], facts: dict[str, object]) -> str:
+    if source.startswith("["):
+        return cells.get(source[1:-1], "")
+    return source.format(**facts)

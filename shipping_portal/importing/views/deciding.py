@@ -1,0 +1,75 @@
+"""What a sender decides on the check of an import: services of single rows, rows that look wrong, the whole file."""
+
+import re
+import uuid
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from orders import choosing
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.importing import checking, chosen_service, keeping, outliers, progress, submitting, units
+from shipping_portal.importing.listing import import_of
+
+KEY = re.compile(r"[0-9]{1,18}", re.ASCII)
+CHANGED = "Rows or prices have changed. Nothing is booked yet: check them once more."
+
+
+def _back(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
+    """Return to the rows as they were looked at."""
+    return redirect(f"{reverse('check_import', args=[file])}?{request.GET.urlencode()}")
+
+
+@audience(*BOOKERS)
+@require_POST
+def choose_services(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
+    """Keep the services chosen for single rows: `service-7` is that of row 7 by its key."""
+    found, chosen = import_of(request, file), dict[int, str]()
+    for name in request.POST:
+        key = name.removeprefix("service-")
+        if key != name and KEY.fullmatch(key):
+            chosen[int(key)] = str(request.POST[name])
+    chosen_service.choose(found, chosen)
+    return _back(request, file)
+
+
+@audience(*BOOKERS)
+@require_POST
+def decide_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
+    """Take rows that look wrong as right, or read the whole file in another unit."""
+    found, now = import_of(request, file), timezone.now()
+    kind, _, unit = request.POST.get("unit", "").partition(":")
+    if kind:
+        known = unit in units.TABLES.get(kind, ())
+        if not known or not checking.begin(found, found.columns, found.constants | {kind: unit}, now):
+            messages.warning(request, CHANGED)
+        return redirect("check_import", file)
+    rule, last = request.POST.get("rule", ""), request.POST.get("last") or choosing.last_product(request.sender)
+    doubts = outliers.look(found, choosing.choices(submitting.ready(found), rule, last))
+    if not outliers.say_right(found, doubts, request.POST.get("right", "")):
+        messages.warning(request, CHANGED)
+    return _back(request, file)
+
+
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def remove_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
+    """Ask, then delete an import, or archive one of which parcels were booked; bring an archived one back."""
+    found = import_of(request, file)
+    if request.method == "GET":
+        context = {"file": found, "counts": progress.counts(found), "may_delete": keeping.may_delete(found)}
+        return render(request, "importing/import_remove.html", context)
+    if "back" in request.POST:
+        keeping.bring_back(found)
+        return redirect("imports")
+    try:
+        is_deleted = keeping.take_off_the_list(found, timezone.now())
+    except keeping.UnderWay:
+        messages.warning(request, f"{found.file_name} is being booked. You can remove it once that has finished.")
+    else:
+        messages.success(request, f"{found.file_name} is {'deleted' if is_deleted else 'archived'}.")
+    return redirect("imports")

@@ -1,0 +1,100 @@
+"""The four figures on top of the reports: what was spent, what a parcel cost, how many came on time, size charges."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from shipping_portal.accounts.templatetags.words import money as written
+from shipping_portal.reports import promises
+from shipping_portal.reports.figures import FEWEST, whole_percent
+from shipping_portal.reports.shipments import Delivered
+from shipping_portal.reports.sizes import Counts, parcels_and_charged
+from shipping_portal.reports.spans import Span
+from shipping_portal.reports.spend import SIZE, Spend, Sums, round_money
+
+WIDTH, LOW, HIGH = 72, 28.0, 4.0  # of the spark, in its own units
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One figure, what it was week by week, and one comparison, of which `change` stands in a `tone`."""
+
+    label: str
+    value: str
+    values: Sequence[Decimal]
+    change: str = ""
+    tone: str = ""
+    rest: str = ""
+
+    @property
+    def points(self) -> str:
+        """The line of the spark; nothing of one week, which goes nowhere."""
+        if len(self.values) < 2:
+            return ""
+        least, most = min(self.values), max(self.values)
+        step = (WIDTH - 4) / (len(self.values) - 1)
+        return " ".join(
+            f"{2 + step * number:.1f},{LOW - (LOW - HIGH) * float((value - least) / ((most - least) or 1)):.1f}"
+            for number, value in enumerate(self.values)
+        )
+
+    @property
+    def last(self) -> str:
+        return self.points.rpartition(" ")[2].replace(",", " ")
+
+
+def tiles(found: list[Spend], delivered: list[Delivered], sizes: tuple[Counts, Counts], span: Span) -> list[Tile]:
+    """Return those that have a figure. Two currencies are never added up, so the money is that of the larger one."""
+    spend = max(found, key=lambda spend: spend.total.net, default=None)
+    money = list(_money(spend, sizes)) if spend and spend.bars else []
+    return [*money[:2], *_on_time(delivered, span), *money[2:]]
+
+
+def _money(spend: Spend, sizes: tuple[Counts, Counts]) -> Iterator[Tile]:
+    bars, before, whole = list(spend.bars.values()), spend.before, spend.total
+    yield Tile(
+        "Spent",
+        round_money(whole.net, spend.currency),
+        [it.net for it in bars],
+        *_compared(whole.net, before.net, spend),
+    )
+    each = [_each(it) for it in bars if it.bookings]
+    if each:
+        compared = _compared(_each(whole), _each(before) if before.bookings else Decimal(0), spend)
+        yield Tile("For each booking", written(_each(whole), spend.currency), each, *compared)
+    if charged := whole.parts[SIZE]:
+        (parcels, hit), (last, last_hit) = (parcels_and_charged(counts) for counts in sizes)
+        was = f", was {_one_in(last, last_hit)}" if last_hit else ""
+        change, rest = (_one_in(parcels, hit), f" bookings{was}") if hit else ("", "")
+        yield Tile(SIZE, round_money(charged, spend.currency), [it.parts[SIZE] for it in bars], change, "bad", rest)
+
+
+def _on_time(delivered: list[Delivered], span: Span) -> Iterator[Tile]:
+    good, dated = promises.kept_of(promises.tally(delivered, span))
+    if dated >= FEWEST:
+        weeks: dict[int, Counter[str]] = {}
+        for one in delivered:
+            if span.holds(one.day):
+                week = (one.day - span.first).days // 7
+                weeks.setdefault(week, Counter())[promises.outcome(one)] += 1
+        kept = [promises.kept_of(weeks[week]) for week in sorted(weeks)]
+        values = [Decimal(part) / whole for part, whole in kept if whole]
+        yield Tile("On time or early", whole_percent(good, dated), values, rest=f"{good:,} of {dated:,} delivered")
+
+
+def _each(sums: Sums) -> Decimal:
+    return sums.net / sums.bookings
+
+
+def _one_in(parcels: int, hit: int) -> str:
+    return f"1 in {round(parcels / hit)}"
+
+
+def _compared(now: Decimal, before: Decimal, spend: Spend) -> tuple[str, str, str]:
+    """Return how much more or less than in the weeks before; nothing where nothing was."""
+    difference = now.quantize(Decimal("0.01")) - before.quantize(Decimal("0.01"))
+    if before <= 0 or not difference:
+        return "", "", ""
+    words, tone = ("more", "warn") if difference > 0 else ("less", "ok")
+    return f"{written(abs(difference), spend.currency)} {words}", tone, " than before"

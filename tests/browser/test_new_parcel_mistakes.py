@@ -1,0 +1,53 @@
+"""A mistake on New parcel is told on leaving its field, never while typing; a log-in that ends loses nothing."""
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Open, Stack, enter, violations
+from tests.browser.walking import fill_parcel
+
+
+def test_a_mistake_is_told_on_leaving_the_field_and_goes_once_it_is_mended(log_in: Open) -> None:
+    page = log_in("sender")
+    fill_parcel(page, receiver_name="Ada Blur")
+    weight = page.locator("[name=weight_kg]")
+    weight.fill("1,4")
+    page.wait_for_timeout(1500)
+    expect(page.locator("#id_weight_kg_error")).to_have_count(0)
+    page.keyboard.press("Tab")
+    expect(page.locator("#id_weight_kg_error")).to_have_text("Use a dot: 1.4.")
+    expect(weight).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#prices")).to_contain_text("Check the weight. Use a dot: 1.4.")
+    assert violations(page) == []
+    page.get_by_role("link", name="Go to weight").click()
+    expect(weight).to_be_focused()
+    weight.fill("1.4")
+    expect(page.locator("#id_weight_kg_error")).to_have_count(0)
+    expect(page.locator("#prices .book button")).to_be_visible()
+
+
+def test_enter_on_a_form_with_a_mistake_leaves_no_page_to_send_again(log_in: Open) -> None:
+    page = log_in("sender")
+    fill_parcel(page, receiver_email="foo")
+    before = page.evaluate("history.length")
+    page.locator("[name=receiver_email]").press("Enter")
+    expect(page.locator("#id_receiver_email_error")).to_contain_text("Enter a full email address")
+    assert page.evaluate("history.length") == before
+
+
+def test_a_log_in_that_ends_while_typing_is_made_on_another_page_and_the_form_goes_on(
+    log_in: Open, stack: Stack
+) -> None:
+    page = log_in("sender")
+    fill_parcel(page, receiver_name="Ada Stays", weight_kg="")
+    page.context.clear_cookies()
+    page.locator("[name=weight_kg]").fill("2.4")
+    page.keyboard.press("Tab")
+    link = page.get_by_role("link", name="Log in on a new page")
+    expect(link).to_be_visible()
+    with page.context.expect_page() as opened:
+        link.click()
+    enter(opened.value, stack.people["sender"])
+    opened.value.close()
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator("#prices .book button")).to_be_visible()
+    expect(page.locator("[name=receiver_name]")).to_have_value("Ada Stays")

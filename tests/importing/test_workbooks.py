@@ -1,0 +1,146 @@
+"""Excel workbooks: what a person sees in a cell is what is read, and no workbook takes more than its share."""
+
+import datetime as dt
+import io
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from openpyxl import Workbook
+
+from shipping_portal.importing import reading, workbooks
+from tests.table import table
+
+
+def workbook(
+    *rows: list[Any], form: dict[str, str] | None = None, before: Callable[[Any], None] | None = None
+) -> bytes:
+    """A workbook of these rows; `form` gives cells, such as A2, a number format."""
+    book = Workbook()
+    sheet: Any = book.active
+    for row in rows:
+        sheet.append(row)
+    for place, code in (form or {}).items():
+        sheet[place].number_format = code
+    if before:
+        before(book)
+    data = io.BytesIO()
+    book.save(data)
+    return data.getvalue()
+
+
+def with_part(data: bytes, name: str, text: bytes) -> bytes:
+    """The same workbook with one of its files replaced."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as new:
+        for member in old.namelist():
+            new.writestr(member, text if member == name else old.read(member))
+    return packed.getvalue()
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+
+
+def sheet_of(rows: str, *, above: str = "") -> bytes:
+    text = f'<?xml version="1.0"?>{above}<worksheet xmlns="{MAIN}"><sheetData>{rows}</sheetData></worksheet>'
+    return with_part(workbook(["Name"]), SHEET, text.encode())
+
+
+@table(
+    ("value", "form", "text"),
+    [
+        ("0800", "@", "0800"),
+        (800, "0000", "0800"),
+        (2155, "00000", "02155"),
+        (21551234, "00000-0000", "02155-1234"),
+        (491570006, "0000 000 000", "0491 570 006"),
+        (3056, "General", "3056"),
+        (3056.0, "0", "3056"),
+        (1.4, "0", "1.4"),
+        (0.1 + 0.2, "General", "0.3"),
+        (1280, "#,##0.00", "1280"),
+        (123456789012345, "0.00E+00", "123456789012345"),
+        (-5, "000", "-5"),
+        (12345, "000", "12345"),
+        (True, "General", "TRUE"),
+        (dt.datetime(2026, 11, 19), "yyyy-mm-dd", "2026-11-19"),  # noqa: DTZ001 - a spreadsheet has no zones
+        (dt.datetime(2026, 11, 19, 9, 5), "yyyy-mm-dd hh:mm", "2026-11-19 09:05"),  # noqa: DTZ001
+        ("#N/A", "General", "#N/A"),
+    ],
+)
+def test_a_cell_is_read_as_a_person_sees_it(value: object, form: str, text: str) -> None:
+    sheet = reading.read(workbook(["Name", "Cell"], ["Mia", value], form={"B2": form}))
+    assert sheet.rows == {2: ["Mia", text]}
+
+
+def test_a_formula_is_its_value() -> None:
+    data = sheet_of(
+        '<row r="1"><c r="A1" t="inlineStr"><is><t>Name</t></is></c><c r="B1" t="inlineStr"><is><t>Weight</t></is></c>'
+        '</row><row r="3"><c r="A3" t="inlineStr"><is><t>Mia</t></is></c><c r="B3"><f>1+1.5</f><v>2.5</v></c></row>'
+    )
+    sheet = reading.read(data)
+    assert (sheet.header, sheet.rows) == (["Name", "Weight"], {3: ["Mia", "2.5"]})
+    assert (sheet.encoding, sheet.delimiter) == ("xlsx", "")
+
+
+def test_the_first_sheet_with_anything_in_it_is_read_and_a_hidden_one_is_not() -> None:
+    def more(book: Any) -> None:
+        book.active.sheet_state = "hidden"
+        book.create_sheet("Blank")
+        orders = book.create_sheet("Orders")
+        orders.append(["Name", "Suburb", "Note"])
+        orders.append(["Mia", "Hobart"])
+
+    sheet = reading.read(workbook(["Lookup"], before=more))
+    assert (sheet.header, sheet.rows) == (["Name", "Suburb", "Note"], {2: ["Mia", "Hobart", ""]})
+
+
+def test_many_rows_and_columns_are_refused_as_in_any_other_file() -> None:
+    with pytest.raises(reading.UnreadableFile, match="2,001 rows"):
+        reading.read(workbook(["Name"], *(["Mia"] for _ in range(2001))))
+    with pytest.raises(reading.UnreadableFile, match="201 columns"):
+        reading.read(workbook([f"Column {at}" for at in range(300)], ["x"] * 300))
+
+
+BOMB = "<row>" + "<c/>" * 30_000 + "</row>"
+ENTITY = '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostname">]>'
+LAUGHS = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>'
+NAMED = '<row r="1"><c r="A1" t="inlineStr"><is><t>{}</t></is></c></row>'
+REFUSED: list[tuple[str, Callable[[], bytes], str]] = [
+    ("unpacks to a gigabyte", lambda: with_part(workbook(["Name"]), SHEET, b" " * 200_000_000), workbooks.TOO_MUCH),
+    ("holds a second file that does", lambda: with_part(workbook(["Name"]), "docProps/app.xml", b" " * 30_000_000),
+     workbooks.TOO_MUCH),
+    ("has a million columns", lambda: sheet_of("<row>" + "<c/>" * 1_000_000 + "</row>"), workbooks.TOO_MUCH),
+    ("has more columns than Excel", lambda: sheet_of(BOMB), workbooks.TOO_MUCH),
+    ("has millions of cells", lambda: sheet_of("<row><c/><c/></row>" * 600_000), workbooks.TOO_MUCH),
+    ("has a last row far below", lambda: sheet_of(NAMED.format("Name") + '<row r="1048576"><c/></row>'),
+     workbooks.TOO_LONG),
+    ("reads a file of ours", lambda: sheet_of(NAMED.format("&e;"), above=ENTITY), workbooks.DAMAGED),
+    ("has entities of entities", lambda: sheet_of(NAMED.format("&b;"), above=LAUGHS), workbooks.DAMAGED),
+    ("is cut short", lambda: workbook(["Name"], ["Mia"])[:-400], workbooks.DAMAGED),
+    ("is another kind of ZIP", lambda: b"PK\x03\x04" + b"x" * 900, workbooks.DAMAGED),
+    ("has no sheet", lambda: with_part(workbook(["Name"]), "xl/workbook.xml", b"<x/>"), "This file is empty."),
+]  # fmt: skip
+
+
+@table(("what", "data", "why"), REFUSED)
+def test_a_workbook_that_takes_too_much_is_refused(what: str, data: Callable[[], bytes], why: str) -> None:
+    packed = data()
+    assert len(packed) < reading.MOST_BYTES, what
+    tracemalloc.start()
+    with pytest.raises(reading.UnreadableFile) as refusal:
+        reading.read(packed)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (str(refusal.value), most < 60 * 1024 * 1024) == (why, True), f"{what}: {most:,} bytes"
+
+
+def test_a_directory_that_lies_about_its_sizes_reads_no_more_than_it_says() -> None:
+    data = with_part(workbook(["Name"], ["Mia"]), SHEET, b" " * 50_000_000)
+    size = (50_000_000).to_bytes(4, "little")
+    assert data.count(size) >= 1
+    with pytest.raises(reading.UnreadableFile):
+        reading.read(data.replace(size, (5_000).to_bytes(4, "little")))
