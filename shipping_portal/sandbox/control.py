@@ -34,7 +34,8 @@ class Control:
         self._writes: dict[str, Callable[..., Any]] = {
             "trouble": self.trouble, "clear": self.clear, "scan": self.scan, "journey": self.journey,
             "prices": self.prices, "withdraw": self.withdraw, "foreign": self.foreign, "charge": self.charge,
-            "stray": self.stray, "listener": self.listener, "report": self.report, "settings": self.settings,
+            "stray": self.stray, "driver": self.driver, "listener": self.listener, "report": self.report,
+            "settings": self.settings,
         }  # fmt: skip
 
     def answer(self, request: Request) -> Reply:
@@ -94,6 +95,13 @@ class Control:
         parcel = self._parcel(reference)
         self.depot.record("routed", **self.depot.names(parcel), journey=name, step=step_after(parcel, name))
         self.sandbox.journeys.start(parcel)
+
+    def driver(self, missed: bool = False) -> dict[str, int]:
+        """Send a driver to all that waits for one, or let nobody come; gives how many parcels that are."""
+        waiting = [one for one in self.depot.by_id.values() if one.is_pickup and one.is_cancellable]
+        for parcel in waiting:
+            self.sandbox.journeys.send_driver(parcel, missed=missed)
+        return {"parcels": len(waiting)}
 
     def prices(self, percent: float) -> None:
         """Raise all base prices by a percentage; 0 is the list price."""

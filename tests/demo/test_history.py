@@ -6,13 +6,11 @@ import json
 import lzma
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import time_machine
-from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
@@ -24,48 +22,19 @@ from shipping_portal.billing.models import Charge
 from shipping_portal.sandbox.labels import draw, label_file
 from shipping_portal.staff import demo_history
 from tests.demo import fixture
+from tests.demo.conftest import WEDNESDAY
 from tests.demo.month import FIRST_MONDAY, Month
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import polling
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery
 
 pytestmark = pytest.mark.django_db
-FAST = "tracking_per_second = 1000.0\nrequests_per_second = 1000.0\n"
-WEDNESDAY = dt.datetime(2026, 11, 25, 3, tzinfo=dt.UTC)
 # What chance, the length of the month or its bills decide.
 ACCIDENTAL = ("id", "uuid", "form_token", "form_hash", "key", "body_sha256", "fingerprint", "event_id", "request_id",
               "carrier_order_id", "carrier_reference", "search", "unbilled", "content")  # fmt: skip
 CHANCE = re.compile(
     r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\bS[2-9A-Z]{7}\b|127\.0\.0\.1:\d+|:\d\d(\.\d+)?(?=Z|\+00)"
 )
-
-
-@pytest.fixture
-def people(settings: Any) -> None:
-    settings.DEMO = True
-    with time_machine.travel(dt.datetime.combine(FIRST_MONDAY, dt.time(), dt.UTC)):
-        call_command("demo")
-
-
-@pytest.fixture
-def month(carrier: SandboxCarrier, contract: Callable[[str], None], people: None) -> Callable[[int], Month]:
-    """`month(5)` has lived through so many business days."""
-
-    def play(days: int) -> Month:
-        contract(FAST)
-        made = Month(carrier, days=days)
-        made.play()
-        return made
-
-    return play
-
-
-@pytest.fixture
-def loaded(people: None, tmp_path: Path) -> Iterator[Path]:
-    """The month, as it is on a Wednesday in November; the folder of what the carrier knows."""
-    with time_machine.travel(WEDNESDAY, tick=True):
-        assert demo_history.load(timezone.now(), tmp_path / "state")
-        yield tmp_path / "state"
 
 
 @pytest.mark.skipif("TELL" not in os.environ, reason="TELL=1 writes the month anew; it takes a minute")
