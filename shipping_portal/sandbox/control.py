@@ -96,7 +96,7 @@ class Control:
         self.depot.record("routed", **self.depot.names(parcel), journey=name, step=step_after(parcel, name))
         self.sandbox.journeys.start(parcel)
 
-    def driver(self, missed: bool = False) -> dict[str, int]:
+    def driver(self, *, missed: bool = False) -> dict[str, int]:
         """Send a driver to all that waits for one, or let nobody come; gives how many parcels that are."""
         waiting = [one for one in self.depot.by_id.values() if one.is_pickup and one.is_cancellable]
         for parcel in waiting:

@@ -35,6 +35,7 @@ from shipping_portal.sandbox.replies import event_document
 from shipping_portal.staff.demo_history import LIVE
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import polling
+from tracking.models import Poll
 
 # Five weeks without a public holiday. Each event is at ten in the morning or later, so that Melbourne's day is UTC's.
 CLOSED, ZONE = 20, ZoneInfo("Australia/Melbourne")  # business days that have ended; five more are going on
@@ -77,7 +78,7 @@ ABROAD = [
 NOBODY_CAME = ("pickup_missed", "No driver could come; another pickup is planned for the next business day")
 ON_BOARD = ("out_for_delivery", "On board for delivery", "receiver")
 CARD_LEFT = ("delivery_attempted", "Nobody was there; a card was left", "receiver")
-CANCELLED, MISSED, RETURNED, CARDED = {12, 47, 83, 108}, {31}, {66}, {20, 75, 99}
+CANCELLED, MISSED, RETURNED, CARDED = {12, 47, 83, 108}, {33}, {66}, {20, 75, 99}
 SIZED = {6: "1.3", 27: "3.1", 52: "1.4", 90: "2.9", 118: "11.2"}  # what the carrier weighed, in kg
 
 
@@ -234,6 +235,9 @@ class Month:
         journeys = self.app.journeys
         journeys.add_scan(parcel, progress, words, journeys.place(parcel, side))
         self._deliver()
+        if progress == "pickup_missed":  # the new pickup day stands in no scan
+            Poll.objects.filter(parcel__order=order).update(due_at=timezone.now())
+            polling.work(Poll.objects.get(parcel__order=order).pk)
 
     def _announce(self, parcel: Parcel, scan: Any, *, at_once: bool = False) -> None:
         self.pushed.append(event_document(parcel, scan, self.app.depot.contract))
