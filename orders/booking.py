@@ -122,7 +122,7 @@ def _is_ready(order: Order, now: dt.datetime) -> bool:
     if _is_stopped(order):
         return False
     if _booked_by_nobody(order):
-        text = "The log-in of the person who booked this was turned off before it was sent."
+        text = "The login of the person who booked this was turned off before it was sent."
         settling.back_to_draft(order, {"kind": "turned_off", "text": text}, at=now)
         return False
     if order.account_id != gateway.account().pk:

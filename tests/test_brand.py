@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 def test_a_page_carries_the_partners_name_and_asks_for_no_stylesheet_without_colours(settings: Any) -> None:
     settings.BRAND_NAME = "Saltbush & Post"
-    body = render_to_string("frame.html")
+    body = render_to_string("base.html")
     assert "Saltbush &amp; Post" in body
     assert "/brand/" not in body
 

@@ -1,4 +1,4 @@
-"""Notifications leave as e-mail: one for each person and batch_key, with one link, into the portal."""
+"""Notifications leave as email: one for each person and batch_key, with one link, into the portal."""
 
 import datetime as dt
 from collections.abc import Collection, Sequence
@@ -26,14 +26,14 @@ TEXT = """{lines}
 Open the portal:
 {link}
 
-You get this because of your settings there. To stop this kind of e-mail:
+You get this because of your settings there. To stop this kind of email:
 {stop}
 """
 
 
 @job("mail", queue=Notification.objects.filter(sent_at=None).select_related("user"), lane="sender", order=120)
 def work(first: Notification) -> None:
-    """Send the e-mail this notification belongs to. A crash in between at worst repeats one e-mail."""
+    """Send the email this notification belongs to. A crash in between at worst repeats one email."""
     rows = _gather(first)
     try:
         if wanted := still_wanted(rows, first.user):
@@ -83,7 +83,7 @@ def _mail(user: User, rows: Sequence[Notification]) -> EmailMessage:
 
 
 def token_for(user: User, kinds: Collection[str]) -> str:
-    """Return a token that names one person and the kinds of one e-mail: good for turning those off only."""
+    """Return a token that names one person and the kinds of one email: good for turning those off only."""
     return signing.dumps([user.pk, *sorted(kinds)], salt=SALT)
 
 

@@ -2,13 +2,13 @@
 
 from collections import Counter
 
-from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted, parcels_in_words, share
+from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted, share
 from shipping_portal.reports.shipments import Planned
 from shipping_portal.reports.spans import Span
 
 ON_THE_DAY, LATER, MISSED, FUTILE = ("On the planned day", "Later", "Driver didn’t come", "Driver couldn’t collect")
 NOTE = (
-    "Counts pickups whose planned day is over. The planned day is the last one the carrier gave. A missed pickup "
+    "Counts pickups that were due by now. The planned day is the last one the carrier gave. A missed pickup "
     "still counts as missed if the parcel is picked up later. Cancelled ones don’t count."
 )
 TONES = {MISSED: "fbad", FUTILE: "f2"}
@@ -36,7 +36,7 @@ def section(planned: list[Planned], span: Span) -> Section:
     lines, rows = counted({name: (now[name], before[name]) for name in names}, TONES)
     name = "Pickups"
     title = f"{share(now[ON_THE_DAY], now.total())} were picked up on the planned day" if now else name
-    remarks = [f"{now[ON_THE_DAY]:,} of {parcels_in_words(now.total())}. "] if now else []
+    remarks = [f"{now[ON_THE_DAY]:,} of {now.total():,}. "] if now else []
     if now:
         remarks[0] += before_it_was(before[ON_THE_DAY], before.total(), span.weeks)
     elif rows:

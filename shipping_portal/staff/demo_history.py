@@ -47,7 +47,7 @@ def load(now: dt.datetime, carrier_state: Path | None = None, file: Path = FILE)
     """
     if Order.objects.exists():
         return False
-    text = moved(lzma.decompress(file.read_bytes()).decode(), now)
+    text = with_dates_at(lzma.decompress(file.read_bytes()).decode(), now)
     month = json.loads(text, object_hook=_instant)
     with transaction.atomic():
         for label in TABLES:
@@ -69,7 +69,7 @@ def _tell_the_carrier(state: Path, ledger: list[dict[str, Any]]) -> None:
         (state / "labels" / f"{kept.label.order.carrier_order_id}-{size}.pdf").write_bytes(kept.content)
 
 
-def moved(text: str, now: dt.datetime) -> str:
+def with_dates_at(text: str, now: dt.datetime) -> str:
     """Return the text with each of its dates moved. All are as long as before, so a label's offsets still hold."""
     last = (now.astimezone(dt.UTC) - ENDS).date()
     last -= dt.timedelta(days=max(last.weekday() - 4, 0))
@@ -86,9 +86,9 @@ def moved(text: str, now: dt.datetime) -> str:
     return DATE.sub(move, text)
 
 
-def _instant(told: dict[str, Any]) -> Any:
+def _instant(member: dict[str, Any]) -> Any:
     """Read a moment of the carrier's ledger, which counts seconds since the epoch."""
-    return dt.datetime.fromisoformat(told["$t"]).timestamp() if "$t" in told else told
+    return dt.datetime.fromisoformat(member["$t"]).timestamp() if "$t" in member else member
 
 
 def _business() -> Sender:

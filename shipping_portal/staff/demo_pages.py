@@ -103,7 +103,7 @@ def _texts(file: Path) -> list[str]:
 
 
 def _mail(text: str) -> dict[str, Any]:
-    told = email.message_from_string(text, policy=email.policy.default)
-    plain = told.get_body(("plain",))
+    found = email.message_from_string(text, policy=email.policy.default)
+    plain = found.get_body(("plain",))
     parts = ADDRESS.split(plain.get_content() if plain else "")
-    return {"to": told["To"], "subject": told["Subject"], "date": told["Date"], "parts": parts}
+    return {"to": found["To"], "subject": found["Subject"], "date": found["Date"], "parts": parts}

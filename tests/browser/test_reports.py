@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import Open, has_sideways_scroll, violations
-from tests.pages.test_frame import contrast
+from shipping_portal.brand import contrast
 
 pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
 

@@ -70,7 +70,7 @@ def test_the_last_days_are_business_days_whenever_it_is_loaded(day: int) -> None
     now = WEDNESDAY + dt.timedelta(days=day)
 
     def moved(date: dt.date) -> dt.date:
-        return dt.date.fromisoformat(demo_history.moved(str(date), now))
+        return dt.date.fromisoformat(demo_history.with_dates_at(str(date), now))
 
     live = [moved(demo_history.LIVE + dt.timedelta(days=ahead)) for ahead in range(5)]
     assert live == sorted(set(live))

@@ -22,7 +22,7 @@ def get(page: Client, address: str, **headers: str) -> tuple[dict[str, str], byt
     return dict(answer.headers), body
 
 
-@pytest.mark.parametrize("address", ["/parcels/", "/parcels/new/", "/help/", "/static/site.css", "/static/site.js"])
+@pytest.mark.parametrize("address", ["/parcels/", "/parcels/new/", "/help/", "/static/portal.css", "/static/site.js"])
 def test_pages_styles_and_scripts_are_packed_for_who_takes_it(
     quill: Sender, alice: User, visit: Visit, address: str
 ) -> None:
@@ -59,6 +59,6 @@ def test_a_label_goes_byte_for_byte(quill: Sender, alice: User, visit: Visit) ->
 
 
 def test_a_part_of_a_file_counts_the_files_own_bytes(visit: Visit, alice: User) -> None:
-    headers, body = get(visit(alice), "/static/site.css", Range="bytes=0-499", **TAKES_GZIP)
+    headers, body = get(visit(alice), "/static/portal.css", Range="bytes=0-499", **TAKES_GZIP)
     assert len(body) == 500
     assert "Content-Encoding" not in headers
