@@ -38,6 +38,8 @@ PUBLIC_NAMES = {
     "brand_style",  # the partner's colours and logo, on the log-in page too
     "brand_logo",
     "favicon",
+    "demo_mail",  # with DEMO=1, from the machine itself: the mail that goes nowhere
+    "demo_act",  # the same: what the pretend carrier does
     "home",  # leads on: to log in, to the desk or to one's parcels
 }
 
