@@ -168,6 +168,7 @@ def address(route: str, things: dict[str, Any], *, foreign: bool = False) -> str
         "slug:view": "late-ones",
         "str:week": statements.week_name(things["charge"].week),
         "slug:report": "spend",
+        "slug:name": "driver-comes",
     }
 
     def value(found: re.Match[str]) -> str:

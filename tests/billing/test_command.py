@@ -90,8 +90,8 @@ def test_a_total_can_be_given(run: Any) -> None:
     [
         (b"", [], "empty"),
         (b"nothing,like,it\n", [], "no column"),
-        (summed(line("SQ7K2M")), ["--week", "soon"], "not a week"),
-        (summed(line("SQ7K2M")), ["--total", "AUD"], "written as"),
+        (summed(line("SQ7K2M")), ["--week", "soon"], "isn't a week"),
+        (summed(line("SQ7K2M")), ["--total", "AUD"], "Write a total like"),
     ],
 )
 def test_what_it_cannot_use_it_says(run: Any, content: bytes, options: list[str], message: str) -> None:

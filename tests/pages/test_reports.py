@@ -202,7 +202,7 @@ def test_delivery_times_on_time_and_pickups_say_what_they_say(page: Client, quil
         words
     )
     assert "83% came on time or early 5 of 6. In the 13 weeks before: 0%." in words
-    assert "83% were picked up on the planned day 10 of 12 parcels. In the 13 weeks before: 0%." in words
+    assert "83% were picked up on the planned day 10 of 12. In the 13 weeks before: 0%." in words
     assert "“Mug box” gets most size charges 1 of 6 parcels got one. In the 13 weeks before: " in words
     assert {row[0]: row[1:] for row in filed(page, "on-time", 13)[1:]} == {
         "Early": ["3", "0"], "On time": ["2", "0"], "Late": ["1", "7"], "No date named": ["4", "0"],
