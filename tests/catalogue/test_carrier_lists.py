@@ -49,7 +49,7 @@ def test_fifty_products_are_kept_of_five_thousand(
     quote = prices()
     assert len(quote.products) == 50
     page = visit(alice).get(reverse("quotes", args=[quote.uuid]))
-    assert page.content.decode().count('class="card offer"') == 50
+    assert page.content.decode().count('class="card" aria-labelledby="offer-') == 50
 
 
 def _coded(row: dict[str, Any], code: str) -> dict[str, Any]:
