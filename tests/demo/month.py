@@ -200,8 +200,9 @@ class Month:
         if day < CLOSED and number not in CARDED | RETURNED:
             arrives = min(arrives, CLOSED)
         at_door = "receiver"
+        picked_up = "18:00" if not is_pickup else "10:55" if day >= CLOSED else f"1{3 + number % 4}:20"
         said = ("collected", "Parcel picked up") if is_pickup else ("dropped_off", "Parcel has been dropped off")
-        self._scan_at(order, day, collected, "10:55" if day >= CLOSED else f"1{3 + number % 4}:20", *said)
+        self._scan_at(order, day, collected, picked_up, *said)
         self._scan_at(order, day, collected, "19:10", "in_transit", "In transit", "nowhere")
         self._scan_at(order, day, arrives, "20:20" if collected == arrives else "10:20", *ON_BOARD)
         clock = f"1{1 + number % 5}:{number * 7 % 50 + 10}" if arrives > collected else "20:40"
@@ -259,6 +260,7 @@ class Month:
     def _cancel(self, order: Order) -> None:
         cancelling.ask(order, by=self.user, why="not sending it", now=timezone.now())
         cancelling.work(order.pk)
+        polling.open_parcel(order.pk)
         order.refresh_from_db()
         assert order.status == "cancelled", order.problem
 

@@ -26,7 +26,7 @@ from tests.demo.conftest import WEDNESDAY
 from tests.demo.month import FIRST_MONDAY, Month
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import polling
-from tracking.models import Parcel, TrackingEvent, WebhookDelivery
+from tracking.models import Parcel, Poll, TrackingEvent, WebhookDelivery
 
 pytestmark = pytest.mark.django_db
 # What chance, the length of the month or its bills decide.
@@ -93,6 +93,8 @@ def test_nothing_of_it_is_still_to_come(loaded: Path) -> None:
     assert Order.objects.filter(status="booked", progress="").count() == 7
     states = set(Order.objects.values_list("progress", flat=True))
     assert states >= {"delivered", "in_transit", "out_for_delivery", "held", "pickup_missed", "returning"}
+    assert not Poll.objects.filter(due_at__lt=timezone.now() - dt.timedelta(minutes=1)).exists()
+    assert not Order.objects.filter(due_at__isnull=False).exists()
     assert list(recounting.miscounted(timezone.now())) == []
 
 
