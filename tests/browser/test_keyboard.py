@@ -45,7 +45,7 @@ TARGETS = """() => {
         const inSentence = getComputedStyle(it).display === "inline" && words(it.parentElement) !== words(it);
         return !(it.matches("a") && inSentence && it.closest("p, li, dd"));
     };
-    const low = it => it.matches("button, .button, select, textarea, input:not([type=radio], [type=checkbox])")
+    const low = it => it.matches("button, .btn, select, textarea, input:not([type=radio], [type=checkbox])")
         && box(it).height < 44;
     const all = [...document.querySelectorAll(controls)].filter(shown);
     const size = it => `${Math.round(box(it).width)}×${Math.round(box(it).height)}`;

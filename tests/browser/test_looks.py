@@ -25,7 +25,7 @@ CUT = """() => [...document.querySelectorAll("main a, main button, main label, m
     .map(it => it.outerHTML.slice(0, 90))"""
 PLAIN = """() => {
     const style = it => getComputedStyle(it);
-    const bare = [...document.querySelectorAll("main button, main .button, .chip, .notice")].filter(it =>
+    const bare = [...document.querySelectorAll("main button, main .btn, .chip, .note")].filter(it =>
         it.checkVisibility() && !it.matches(".link, .unseen") && parseFloat(style(it).borderTopWidth) < 1);
     const moving = [...document.querySelectorAll("*")].filter(it => style(it).transitionDuration
         .split(",").some(time => parseFloat(time) > 0.001) || style(it).animationName !== "none");
