@@ -12,6 +12,7 @@ environ.Env.read_env(BASE_DIR / ".env", overwrite=False)
 
 # -- What kind of installation this is ---------------------------------------------------------
 DEMO = env.bool("DEMO", default=False)  # demo users and a loopback carrier are allowed only here
+DEMO_BAR = DEMO and env.bool("DEMO_BAR", default=False)  # buttons above each page that make the pretend carrier act
 TESTING = env.bool("TESTING", default=False)  # set by tests/conftest.py before Django starts
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env("SECRET_KEY", default="only-for-tests" if TESTING else environ.Env.NOTSET)

@@ -4,11 +4,14 @@ from django.contrib import admin
 from django.urls import include, path
 
 from shipping_portal import error_pages
+from shipping_portal.staff import demo_pages
 from shipping_portal.staff.metrics import metrics
 
 urlpatterns = [
     path("csp-reports/", error_pages.csp_report, name="csp_report"),
     path("metrics", metrics, name="metrics"),
+    path("demo/mail/", demo_pages.mail, name="demo_mail"),
+    path("demo/<slug:name>/", demo_pages.act, name="demo_act"),
     path("", include("shipping_portal.accounts.urls")),
     path("", include("orders.urls")),
     path("", include("tracking.urls")),

@@ -38,6 +38,8 @@ PUBLIC_NAMES = {
     "brand_style",  # the partner's colours and logo, on the log-in page too
     "brand_logo",
     "favicon",
+    "demo_mail",  # with DEMO=1, from the machine itself: the mail that goes nowhere
+    "demo_act",  # the same: what the pretend carrier does
     "home",  # leads on: to log in, to the desk or to one's parcels
 }
 
@@ -166,6 +168,7 @@ def address(route: str, things: dict[str, Any], *, foreign: bool = False) -> str
         "slug:view": "late-ones",
         "str:week": statements.week_name(things["charge"].week),
         "slug:report": "spend",
+        "slug:name": "driver-comes",
     }
 
     def value(found: re.Match[str]) -> str:

@@ -16,7 +16,7 @@ from tracking.models import TrackingEvent
 
 pytestmark = pytest.mark.django_db
 
-MOST = 12
+MOST = 13
 Visit = Callable[[User], Client]
 
 

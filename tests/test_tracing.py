@@ -83,5 +83,5 @@ def test_trace_tells_a_parcels_life_in_order(booked: tuple[Order, str], by: str,
 
 @pytest.mark.parametrize("typed", ["S0NOSUCH", "999", "not an order", "00000000-0000-4000-8000-000000000000"])
 def test_trace_of_nothing_says_so(typed: str) -> None:
-    with pytest.raises(CommandError, match="No order is called"):
+    with pytest.raises(CommandError, match="No order matches"):
         call_command("trace", typed)

@@ -6,6 +6,7 @@ from typing import Any
 
 from allauth.mfa.models import Authenticator
 from allauth.mfa.utils import is_mfa_enabled
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
@@ -105,6 +106,7 @@ def frame(request: Any) -> dict[str, Any]:
         "may_book": role in BOOKERS,
         "sees_money": role in SEE_MONEY,
         "theme": _theme(request),
+        "demo_mail": settings.DEMO,
         "seen_until": getattr(request, "seen_until", None),
     }
 

@@ -62,7 +62,7 @@ def section(delivered: list[Delivered], sender: Sender, span: Span) -> Section:
     nothing = "No delivery in these weeks. A parcel counts here once its scans show it moving, then delivered."
     these, last = ([day for days in spell.values() for day in days] for spell in (now, before))
     title = f"Half arrive within {_days(Spread.of(these).middle)}" if len(these) >= FEWEST else NAME
-    remarks = [_remark(these, last, span)] if rows else []
+    remarks = [_remark(these, last, span, sender)] if rows else []
     return Section("delivery", NAME, title, remarks, NOTE, nothing, heads, rows, charts)
 
 
@@ -109,11 +109,12 @@ def _days(value: Decimal) -> str:
     return "a day" if value <= 1 else f"{plain(value)} days"
 
 
-def _remark(these: list[float], last: list[float], span: Span) -> str:
+def _remark(these: list[float], last: list[float], span: Span, sender: Sender) -> str:
+    count = parcels_in_words(len(these), sender)
     if len(these) < FEWEST:
-        few = f"{parcels_in_words(len(these))} delivered in {span.weeks} weeks: too few to say how long it takes."
+        few = f"{count} delivered in {span.weeks} weeks: too few to say how long it takes."
         return few if these else f"No delivery in these {span.weeks} weeks."
-    delivered_in_all = f"{parcels_in_words(len(these))} delivered."
+    delivered_in_all = f"{count} delivered."
     if len(last) < FEWEST:
         return f"{delivered_in_all} {NOTHING_BEFORE}"
     return f"{delivered_in_all} In the {span.weeks} weeks before, half took {_days(Spread.of(last).middle)} or less."

@@ -145,8 +145,9 @@ class Section:
         ]
 
 
-def parcels_in_words(count: int) -> str:
-    return f"{count:,} parcel{'' if count == 1 else 's'}"
+def parcels_in_words(count: int, sender: Sender) -> str:
+    """Return `1 parcel` or `1,044 packages`, as the sender's country says it."""
+    return f"{count:,} {say('parcel' if count == 1 else 'parcels', sender.country)}"
 
 
 def share(part: int, whole: int) -> str:

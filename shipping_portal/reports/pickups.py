@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted, parcels_in_words, share
+from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted, share
 from shipping_portal.reports.shipments import Planned
 from shipping_portal.reports.spans import Span
 
@@ -36,7 +36,7 @@ def section(planned: list[Planned], span: Span) -> Section:
     lines, rows = counted({name: (now[name], before[name]) for name in names}, TONES)
     name = "Pickups"
     title = f"{share(now[ON_THE_DAY], now.total())} were picked up on the planned day" if now else name
-    remarks = [f"{now[ON_THE_DAY]:,} of {parcels_in_words(now.total())}. "] if now else []
+    remarks = [f"{now[ON_THE_DAY]:,} of {now.total():,}. "] if now else []
     if now:
         remarks[0] += before_it_was(before[ON_THE_DAY], before.total(), span.weeks)
     elif rows:

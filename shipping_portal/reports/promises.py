@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted, parcels_in_words, share
+from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted, share
 from shipping_portal.reports.shipments import Delivered
 from shipping_portal.reports.spans import Span
 
@@ -30,11 +30,11 @@ def section(delivered: list[Delivered], late_now: int, span: Span) -> Section:
     title = f"{share(good, dated)} came on time or early" if dated else name
     remarks = []
     if dated:
-        remarks.append(f"{good:,} of {parcels_in_words(dated)}. {before_it_was(good_before, dated_before, span.weeks)}")
+        remarks.append(f"{good:,} of {dated:,}. {before_it_was(good_before, dated_before, span.weeks)}")
     elif rows:
         remarks.append(f"No parcel with a delivery date was delivered in {span.weeks} weeks.")
     if late_now:
-        remarks.append(f"{parcels_in_words(late_now)} {'is' if late_now == 1 else 'are'} late and still on the way.")
+        remarks.append(f"{late_now:,} late and still on the way.")
     nothing = "No delivery in these weeks. A parcel counts here once it’s delivered."
     charts = [Chart([line for line in lines if line.marks])] if dated or now else []
     return Section("on-time", name, title, remarks, NOTE, nothing, ["Delivered", NOW, BEFORE], rows, charts)

@@ -68,6 +68,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument(
         "--size-charges", type=float, default=0.0, help="the share of parcels found larger than declared, 0 to 1"
     )
+    parser.add_argument("--driver-after", type=float, default=0.0, help="seconds until a driver comes, at least")
     parser.add_argument("--certificate", type=Path, help="speak TLS with this certificate (PEM)")
     parser.add_argument("--key-file", type=Path, help="the certificate's key, unless it is in the same file")
     parser.add_argument("--parent", type=int, help="exit when this process is gone")
@@ -84,7 +85,7 @@ def _config(options: argparse.Namespace) -> Config:
         key=options.key, listener=options.listener, speed=options.speed, seed=options.seed,
         replays=None if options.replays is None else options.replays == "on", trouble=options.trouble,
         link_key=options.link_key, strict=options.strict, error_shape=options.error_shape,
-        size_charge_share=options.size_charges,
+        size_charge_share=options.size_charges, driver_after=options.driver_after,
         certificate=options.certificate, key_file=options.key_file,
     )  # fmt: skip
 

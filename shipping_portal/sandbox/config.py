@@ -18,6 +18,7 @@ def _utc_now() -> datetime:
 class Config:
     """Start-up choices. ``speed`` 0 leaves parcels where they are; 1 walks one home in about two minutes.
 
+    ``driver_after``: drivers take so many seconds at least, each time.
     ``number_ids`` tells order ids, and references of digits only, as JSON numbers.
     With ``certificate`` and ``key_file`` (PEM) it speaks TLS. A certificate nobody vouches for is a trouble of its own.
     """
@@ -37,6 +38,7 @@ class Config:
     strict: bool = False
     error_shape: str = "mixed"
     size_charge_share: float = 0.0
+    driver_after: float = 0.0
     number_ids: bool = False
     clock: Callable[[], datetime] = _utc_now
     certificate: Path | None = None

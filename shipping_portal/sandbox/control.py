@@ -10,7 +10,7 @@ from shipping_portal.sandbox.billing import write_report
 from shipping_portal.sandbox.contract import PROGRESS
 from shipping_portal.sandbox.journeys import JOURNEYS, step_after
 from shipping_portal.sandbox.parcels import Parcel
-from shipping_portal.sandbox.places import LOCALITIES
+from shipping_portal.sandbox.places import as_csv
 from shipping_portal.sandbox.requesting import Request
 from shipping_portal.sandbox.trouble import Rule
 from shipping_portal.sandbox.wire import Refused, Reply, json_reply, not_found
@@ -29,12 +29,13 @@ class Control:
             "requests": lambda: json_reply(200, list(self.depot.requests)),
             "deliveries": lambda: json_reply(200, list(self.depot.deliveries)),
             "settings": lambda: json_reply(200, vars(self.depot.settings)),
-            "localities.csv": lambda: Reply(200, LOCALITIES.read_bytes(), "text/csv; charset=utf-8"),
+            "localities.csv": lambda: Reply(200, as_csv().encode(), "text/csv; charset=utf-8"),
         }
         self._writes: dict[str, Callable[..., Any]] = {
             "trouble": self.trouble, "clear": self.clear, "scan": self.scan, "journey": self.journey,
             "prices": self.prices, "withdraw": self.withdraw, "foreign": self.foreign, "charge": self.charge,
-            "stray": self.stray, "listener": self.listener, "report": self.report, "settings": self.settings,
+            "stray": self.stray, "driver": self.driver, "listener": self.listener, "report": self.report,
+            "settings": self.settings,
         }  # fmt: skip
 
     def answer(self, request: Request) -> Reply:
@@ -94,6 +95,13 @@ class Control:
         parcel = self._parcel(reference)
         self.depot.record("routed", **self.depot.names(parcel), journey=name, step=step_after(parcel, name))
         self.sandbox.journeys.start(parcel)
+
+    def driver(self, *, missed: bool = False) -> dict[str, int]:
+        """Send a driver to all that waits for one, or let nobody come; gives how many parcels that are."""
+        waiting = [one for one in self.depot.by_id.values() if one.is_pickup and one.is_cancellable]
+        for parcel in waiting:
+            self.sandbox.journeys.send_driver(parcel, missed=missed)
+        return {"parcels": len(waiting)}
 
     def prices(self, percent: float) -> None:
         """Raise all base prices by a percentage; 0 is the list price."""

@@ -66,6 +66,7 @@ JOURNEYS: dict[str, tuple[Step, ...]] = {
         Step(80, "delivered", "Parcel delivered", "receiver"),
     ),
 }
+DRIVERS = ("collected", "pickup_missed", "pickup_futile")
 PREFIXES = {f"SIM-{name.upper()}": name for name in JOURNEYS}
 
 
@@ -107,7 +108,15 @@ class Journeys:
         if speed <= 0 or number >= len(steps):
             return
         gap = steps[number].seconds - (steps[number - 1].seconds if number else 0)
-        self.timeline.after(gap / speed, self._take(parcel, parcel.journey, number))
+        least = self.depot.config.driver_after if parcel.is_pickup and steps[number].progress in DRIVERS else 0.0
+        self.timeline.after(max(gap / speed, least), self._take(parcel, parcel.journey, number))
+
+    def send_driver(self, parcel: Parcel, *, missed: bool) -> None:
+        """Let a driver come now, or fail to, for a parcel that waits for one."""
+        journey = "missed" if missed else "normal"
+        number = next(place for place, step in enumerate(JOURNEYS[journey]) if step.progress in DRIVERS)
+        self.depot.record("routed", **self.depot.names(parcel), journey=journey, step=number)
+        self._take(parcel, journey, number)()
 
     def _take(self, parcel: Parcel, journey: str, step: int) -> Callable[[], None]:
         def take() -> None:

@@ -20,7 +20,9 @@ def charge_sizes(depot: Depot) -> None:
         for line in depot.ledger.lines()
         if line["effect"] == "charge" and line["kind"] == "under-declared"
     }
-    for number, parcel in enumerate(list(depot.by_id.values()), start=1):
+    # What is on no journey is moved by hand, and measured by hand.
+    travellers = [parcel for parcel in depot.by_id.values() if parcel.journey != "none"]
+    for number, parcel in enumerate(travellers, start=1):
         dice = random.Random(f"measured {depot.config.seed} {number}")
         if dice.random() < share and parcel.is_moving and parcel.reference not in charged:
             _charge(depot, parcel)

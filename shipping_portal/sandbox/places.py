@@ -1,7 +1,9 @@
 """Where this carrier goes: country names, the published suburb lists, and the time zones of senders."""
 
 import csv
-from collections.abc import Iterable
+import io
+import sys
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -54,9 +56,29 @@ def country_code(text: str) -> str:
 
 @cache
 def published() -> tuple[Locality, ...]:
-    """The published lists, as the CSV file has them."""
+    """The published lists: the CSV file's, and every ZIP code that letters are delivered to."""
     with LOCALITIES.open(encoding="utf-8", newline="") as file:
-        return tuple(Locality(**row) for row in csv.DictReader(file))
+        listed = [Locality(**row) for row in csv.DictReader(file)]
+    return tuple(dict.fromkeys([*listed, *_of_the_united_states()]))
+
+
+def as_csv() -> str:
+    """The published lists as the portal imports them."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([Locality._fields, *published()])
+    return text.getvalue()
+
+
+def _of_the_united_states() -> Iterator[Locality]:
+    """Each ZIP code with its city, from a package that only ./dev brings along; none where it is not there."""
+    try:
+        import zipcodes  # noqa: PLC0415  (no server of a real installation has it)
+    except ImportError:
+        return
+    for code in zipcodes.filter_by(zip_code_type="STANDARD", active=True):  # type: ignore[no-untyped-call]
+        if code["state"] not in ("GU", "VI"):  # no drivers on islands that far
+            yield Locality("US", code["city"], code["state"], code["zip_code"])
 
 
 def at_postcode(country: str, postcode: str) -> tuple[Locality, ...]:
@@ -104,3 +126,7 @@ def _folded(text: str) -> str:
 def _folded_postcode(country: str, postcode: str) -> str:
     bare = "".join(postcode.split()).upper()
     return bare[:5] if country == "US" else bare
+
+
+if __name__ == "__main__":
+    sys.stdout.write(as_csv())

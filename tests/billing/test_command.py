@@ -69,7 +69,7 @@ def test_a_report_that_is_a_dead_letter_ends_the_command_with_its_error(
 
 
 def test_out_of_balance_is_refused_by_name(run: Any) -> None:
-    with pytest.raises(CommandError, match=r"1\.00 apart"):
+    with pytest.raises(CommandError, match=r"off by 1\.00"):
         run(written(line("SQ7K2M"), total("11.08")), "--post")
 
 
@@ -90,8 +90,8 @@ def test_a_total_can_be_given(run: Any) -> None:
     [
         (b"", [], "empty"),
         (b"nothing,like,it\n", [], "no column"),
-        (summed(line("SQ7K2M")), ["--week", "soon"], "not a week"),
-        (summed(line("SQ7K2M")), ["--total", "AUD"], "written as"),
+        (summed(line("SQ7K2M")), ["--week", "soon"], "isn't a week"),
+        (summed(line("SQ7K2M")), ["--total", "AUD"], "Write a total like"),
     ],
 )
 def test_what_it_cannot_use_it_says(run: Any, content: bytes, options: list[str], message: str) -> None:

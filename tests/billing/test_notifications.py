@@ -255,7 +255,7 @@ def test_who_sees_money_no_more_gets_nothing_that_was_owed(
 
 def test_a_bookkeeper_chooses_among_the_kinds_about_money_only(bea: User, visit: Any) -> None:
     answer = visit(bea).get("/settings/notifications/")
-    assert [name for name, _, _ in answer.context["rows"]] == ["charge", "answer", "statement"]
+    assert [name for name, *_ in answer.context["rows"]] == ["charge", "answer", "statement"]
     visit(bea).post("/settings/notifications/", {"charge": "off", "pickup": "off"})
     assert list(NotificationChoice.objects.values_list("kind", "when")) == [("charge", "off")]
 

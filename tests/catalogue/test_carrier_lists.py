@@ -49,7 +49,7 @@ def test_fifty_products_are_kept_of_five_thousand(
     quote = prices()
     assert len(quote.products) == 50
     page = visit(alice).get(reverse("quotes", args=[quote.uuid]))
-    assert page.content.decode().count('class="card offer"') == 50
+    assert page.content.decode().count('class="card" aria-labelledby="offer-') == 50
 
 
 def _coded(row: dict[str, Any], code: str) -> dict[str, Any]:
@@ -148,6 +148,6 @@ def test_scans_of_another_parcel_move_nothing_and_reach_the_desk(book: Book, rea
     assert (parcel.progress, parcel.events.count()) == ("in_transit", 1)
     odd = WebhookDelivery.objects.get()
     assert (odd.state, odd.reason) == ("quarantined", "the scan is of another parcel")
-    assert waiting("Webhooks that gave no scan") == 1
+    assert waiting("Webhooks without a scan") == 1
     assert "Mr Other" not in reads(order)
     assert not Parcel.objects.filter(reference="SOTHER1").exists()

@@ -36,7 +36,7 @@ def test_a_forged_post_is_a_403_page(
     form = {**AT_HOME, "csrfmiddlewaretoken": alices.token(NEW), **changes}
     answer = alices.send_raw(NEW, encoded(form), **headers)
     assert answer.status_code == 403
-    assert "so nothing was booked or changed" in text(answer)
+    assert "Nothing was booked or changed" in text(answer)
     assert nothing_happened(listener)
 
 

@@ -50,7 +50,7 @@ def test_what_was_not_sent_waits_for_somebody_else_of_the_business(
     assert (owed.status, owed.due_at, owed.attempts.count()) == ("draft", None, 0)
     assert listener.asked == []
     page = text(Browser(ana).get(f"/parcels/{owed.uuid}/booking/"))
-    assert "The log-in of the person who booked this was turned off before it was sent." in page
+    assert "The login of the person who booked this was turned off before it was sent." in page
     assert "Nothing was sent to the carrier and you weren't charged." in page
 
 

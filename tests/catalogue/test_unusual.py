@@ -112,4 +112,4 @@ def test_booking_is_said_to_confirm_that_there_are_no_dangerous_goods(
     send: Any, form: dict[str, str], quill: Sender, alice: User
 ) -> None:
     assert quill.dangerous_goods_acknowledged_at
-    assert "By booking you confirm there are no dangerous goods." in text(send(form))
+    assert "By booking you confirm there are no dangerous goods inside." in text(send(form))

@@ -137,7 +137,7 @@ def test_a_body_that_is_no_event_is_kept_to_the_byte_and_set_aside(body: bytes, 
     assert reason in last().reason
     assert not any(word in last().reason for word in ("Invalid", "invalid", "sys."))
     assert not TrackingEvent.objects.exists()
-    assert waiting("Webhooks that gave no scan") == 1
+    assert waiting("Webhooks without a scan") == 1
 
 
 @rows(

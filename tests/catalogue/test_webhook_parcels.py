@@ -68,7 +68,7 @@ def test_of_two_events_with_one_id_the_first_stands_and_the_desk_is_told(changes
     assert "known with other content" in last().reason
     scan = TrackingEvent.objects.get()
     assert (scan.event_type, scan.description, bytes(scan.raw)) == ("Pickup", "Parcel picked up", wire())
-    assert waiting("Webhooks that gave no scan") == 1
+    assert waiting("Webhooks without a scan") == 1
 
 
 @rows("", ("W18", "only the place differs"))

@@ -60,7 +60,7 @@ def test_u13_an_import_of_which_some_rows_fail_is_one_mail_though_it_is_watched(
     [body] = mails()
     assert "- orders.csv: 1 booked, 2 not. Row 2: was refused.\n" in body
     assert reverse("import", args=[file.uuid]) in body
-    assert mail.outbox[0].subject == "Bookings that need you"
+    assert mail.outbox[0].subject == "A booking needs you"
 
 
 @pytest.mark.parametrize(

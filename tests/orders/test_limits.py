@@ -100,7 +100,7 @@ def test_who_may_raise_a_limit_and_when_it_opens_is_told(press: Press, quill: Se
     with pytest.raises(LimitReached, match=r"open again at midnight, on Tue 24 Nov( 2026)?\. Contact us and quote A-"):
         press(now=at_noon)
     limit(quill, bookings_a_day=1, unbilled_limit=0)
-    with pytest.raises(LimitReached, match="as the carrier's weekly bills are posted, or when a parcel is cancelled"):
+    with pytest.raises(LimitReached, match="when the carrier's weekly bills are posted or a parcel is cancelled"):
         press(now=at_noon)
 
 

@@ -56,7 +56,7 @@ def test_the_book_button(new: Sender, alice: User, visit: Any, settings: Any, mo
     page, quote = visit(alice), factories.quote(new, alice)
     shown = page.get(f"/parcels/new/{quote.uuid}/").content.decode()
     assert ("Book parcel, " in shown) is books
-    assert ("Booking opens once we have approved this new account." in shown) is not books
+    assert ("You can book once we've approved your new account." in shown) is not books
     fields = {"form_token": uuid.uuid4(), "product": "STANDARD-PICKUP"}
     answer = page.post(f"/parcels/new/{quote.uuid}/book/", fields)
     assert answer.status_code == (302 if books else 422)

@@ -55,7 +55,7 @@ def test_the_page_is_given_what_fills_the_form_and_no_other_accounts_receivers(
 ) -> None:
     submitted()
     [row] = visit(alice).get("/suggest/receivers/?q=noor").json()
-    assert (row["name"], row["place"]) == ("Noor Tamsin", "Tamsin Ceramics, HOBART 7000")
+    assert (row["name"], row["place"]) == ("Noor Tamsin", "Tamsin Ceramics, 4 Sample Street, HOBART 7000")
     assert row["values"]["receiver_line1"] == "4 Sample Street"
     assert row["values"]["delivery_choice"] == "authority_to_leave"
     assert visit(bob).get("/suggest/receivers/?q=noor").json() == []

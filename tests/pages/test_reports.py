@@ -201,8 +201,8 @@ def test_delivery_times_on_time_and_pickups_say_what_they_say(page: Client, quil
     assert "Half arrive within 3.2 days 10 parcels delivered. In the 13 weeks before, half took 2 days or less." in (
         words
     )
-    assert "83% came on time or early 5 of 6 parcels. In the 13 weeks before: 0%." in words
-    assert "83% were picked up on the planned day 10 of 12 parcels. In the 13 weeks before: 0%." in words
+    assert "83% came on time or early 5 of 6. In the 13 weeks before: 0%." in words
+    assert "83% were picked up on the planned day 10 of 12. In the 13 weeks before: 0%." in words
     assert "“Mug box” gets most size charges 1 of 6 parcels got one. In the 13 weeks before: " in words
     assert {row[0]: row[1:] for row in filed(page, "on-time", 13)[1:]} == {
         "Early": ["3", "0"], "On time": ["2", "0"], "Late": ["1", "7"], "No date named": ["4", "0"],
@@ -216,7 +216,7 @@ def test_the_rules_are_printed_and_late_ones_on_the_way_are_told(page: Client, q
     factories.order(quill, alice, status="booked", progress="in_transit", eta_to=today(quill) - dt.timedelta(days=1))
     words = text(page.get("/reports/"))
     assert "On time means by the last day the carrier gave when you booked." in words
-    assert "1 parcel is late and still on the way." in words
+    assert "1 late and still on the way." in words
     assert "Days are in Australia/Melbourne time." in words
 
 

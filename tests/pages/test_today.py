@@ -159,7 +159,7 @@ def test_it_says_what_happens_next(
     for said in (
         "The postcode is not on the route.",
         "Print 1 label",
-        "Have it ready, then choose a new day in parcel tools. Don’t cancel.",
+        "Have it ready, then choose a new day under “Change delivery or pickup”. Don’t cancel.",
         "Leave the label on. Don’t cancel.",
         "another driver is booked for the next business day",
         "Missed twice, so this may qualify for a refund; we’ve passed it to support",

@@ -232,3 +232,14 @@ def test_the_listener_before_can_still_be_called(carrier, listener):
     carrier.control("scan", reference=booked(carrier)["carrier_reference"])
     listener.wait_for(1)
     assert listener.heard[0][0] == "/hooks/token?x=1"
+
+
+def test_drivers_take_their_time_or_come_when_they_are_told_to(open_carrier, listener):
+    carrier = open_carrier(speed=1000.0, driver_after=600.0, listener=listener.url)
+    carrier.book()
+    listener.wait_for(1)
+    assert carrier.control("driver", missed=True) == {"parcels": 1}
+    assert [event["event_type"] for event in listener.wait_for(2)] == ["Info", "Missed Pickup"]
+    assert carrier.control("driver") == {"parcels": 1}
+    listener.wait_for(6)
+    assert carrier.control("driver") == {"parcels": 0}

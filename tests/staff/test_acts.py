@@ -140,7 +140,7 @@ def test_a_lost_second_factor_is_removed_and_the_person_is_told(desk: Client, al
     desk.post(_act(alice, "reset-second-factor"), {"reason": REASON})
     assert not alice.authenticator_set.exists()
     assert [message.to for message in mail.outbox] == [[alice.email]]
-    assert "reply to this message at once" in mail.outbox[0].body
+    assert "reply to this email now" in mail.outbox[0].body
     assert desk.get("/admin/").status_code == 200  # the operator's own is still there
 
 

@@ -13,7 +13,7 @@ from shipping_portal import sheets
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import ChargeKind
 from shipping_portal.reports import delivery, pickups, promises, spend
-from shipping_portal.reports.figures import Cell, counted, percent, share, some
+from shipping_portal.reports.figures import Cell, counted, parcels_in_words, percent, share
 from shipping_portal.reports.shipments import Delivered, Planned, Scans
 from shipping_portal.reports.spans import Span, weeks_asked
 from tests.table import table
@@ -129,25 +129,25 @@ def test_a_parcel_first_scanned_at_its_delivery_has_no_time_on_the_way() -> None
 
 
 def test_too_few_are_counted_without_a_share() -> None:
-    assert (share(1, 4), share(4, 5), share(1, 3000)) == ("1 of 4", "4 of 5 (80 %)", "1 of 3,000 (0 %)")
+    assert (share(1, 4), share(4, 5), share(1, 3000)) == ("1 of 4", "80%", "1%")
     assert (percent(1, 3), percent(3, 3)) == (Decimal("33.3"), Decimal(100))
 
 
 def test_words_are_those_of_the_senders_country() -> None:
-    assert some(1, Sender(country="US")) == "1 package"
-    assert some(1044, Sender(country="AU")) == "1,044 parcels"
+    assert parcels_in_words(1, Sender(country="US")) == "1 package"
+    assert parcels_in_words(1044, Sender(country="AU")) == "1,044 parcels"
 
 
-def test_bars_of_both_periods_share_one_scale() -> None:
-    lines, _ = counted({"Late": (5, 10)})
-    assert [mark.width for mark in lines[0].marks] == [50, 100]
+def test_bars_share_one_scale() -> None:
+    lines, _ = counted({"Late": (5, 10), "On time": (10, 2)}, {})
+    assert [[mark.length for mark in line.marks] for line in lines] == [[50], [100]]
 
 
-def test_what_is_given_back_goes_left_of_zero_and_no_two_parts_overlap() -> None:
-    sums = {"Order cost": Decimal(6), "Extra Cover": Decimal(-1), "Size charges": Decimal(2)}
-    marks = spend._stack(sums | {"Refunds and credits": Decimal(-1)}, zero=20.0, whole=10.0)
-    assert [(mark.column, mark.left, mark.width) for mark in marks] == [
-        ("Order cost", 20, 60), ("Extra Cover", 10, 10), ("Size charges", 80, 20), ("Refunds and credits", 0, 10),
+def test_what_is_given_back_hangs_below_zero_and_no_two_parts_overlap() -> None:
+    parts = {"Order cost": Decimal(6), "Extra Cover": Decimal(-1), "Size charges": Decimal(2)}
+    marks = spend._stack(spend.Sums(parts | {"Refunds and credits": Decimal(-1)}), zero=80.0, scale=10.0)
+    assert [(mark.column, mark.start, mark.length) for mark in marks] == [
+        ("Order cost", 20, 60), ("Extra Cover", 80, 10), ("Size charges", 0, 20), ("Refunds and credits", 90, 10),
     ]  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def test_files_of_orders() -> None:
         Import(encoding=name, delimiter=sign)
         for name, sign in zip(("utf-8-sig", "cp1252", "utf-16", "utf-8"), reading.DELIMITERS, strict=True)
     ]
-    compare("reads-files", [*lines(sheet, FILES), *(f"{file.encoding_name}, {file.separators}" for file in files)])
+    compare("reads-files", [*lines(sheet, FILES), *(f"{file.encoding}, {file.delimiter!r}" for file in files)])
 
 
 ODD = (

@@ -9,7 +9,7 @@ from django.utils import timezone
 from orders.models import Order
 from shipping_portal.accounts import team
 from shipping_portal.accounts.models import Audit, Role, Sender, User
-from shipping_portal.billing.models import Dispute
+from shipping_portal.billing.models import Dispute, DisputePhoto
 from tests import factories
 from tests.staff import cases
 
@@ -193,6 +193,7 @@ def things_of(of: Sender, people: list[User], *, mark: str, others: list[Order])
         "file": row.file, "row": row, "export": export, "order": made[3], "quote": made[0].quote, "watch": watches[1],
         "label": made[0].labels.get(), "member": of.memberships.get(user=person), "size": sizes[0],
         "draft": factories.draft(of, person, receiver_name=f"Priya {mark}"), "receiver": receivers[0],
-        "address": of.pickup_address(), "charge": of.charges.order_by("pk").first(), "orders": made,
+        "address": of.pickup_address(), "charge": of.charges.order_by("pk").first(),
+        "photo": DisputePhoto.objects.create(sender=of, kind="png", content=b"x"), "orders": made,
         "invitation": team.invite(of, f"new@{mark.lower()}.example", "viewer", by=person, now=timezone.now()),
     }  # fmt: skip

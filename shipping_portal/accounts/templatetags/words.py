@@ -203,3 +203,19 @@ def _zone(sender: Any) -> dt.tzinfo:
 
 def _country(sender: Any) -> str:
     return str(getattr(sender, "country", DEFAULT_COUNTRY))
+
+
+DEMO_ACTS = (
+    ("driver-comes", "Driver comes"), ("driver-misses", "Driver misses"), ("lose-the-reply", "Lose the reply"),
+    ("bill-the-week", "Bill the week"),
+)  # fmt: skip
+
+
+@register.inclusion_tag("_demo_bar.html", takes_context=True)
+def demo_bar(context: dict[str, Any]) -> dict[str, Any]:
+    """Return what the demo's bar needs; nothing outside the demo."""
+    request = context.get("request")
+    if not settings.DEMO_BAR or request is None:
+        return {}
+    back = request.get_full_path() if request.method in ("GET", "HEAD") else "/"
+    return {"shown": True, "acts": DEMO_ACTS, "back": back, "csrf_token": context.get("csrf_token")}

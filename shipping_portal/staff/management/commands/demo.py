@@ -1,4 +1,4 @@
-"""`manage.py demo`: the people and places of the demo, under DEMO=1 only."""
+"""`manage.py demo`: the people, places and history of the demo, under DEMO=1 only."""
 
 import json
 from argparse import ArgumentParser
@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.locality_lists import UnreadableList, import_list
+from shipping_portal.staff import demo_history
 
 PLACES = settings.BASE_DIR / "shipping_portal" / "sandbox" / "localities.csv"
 PEOPLE = {
@@ -25,6 +26,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--places", type=Path, default=PLACES, help="the carrier's published pairs, as CSV")
+        parser.add_argument("--carrier-state", type=Path, help="the pretend carrier's folder, for a month of history")
         parser.add_argument("--json", action="store_true", help="print the log-ins as JSON, on one line")
 
     def handle(self, *args: Any, places: Path, **options: Any) -> None:
@@ -37,6 +39,8 @@ class Command(BaseCommand):
             raise CommandError(str(problem)) from None
         demo.settle(now)
         call_command("operator_groups", verbosity=0)
+        if options["carrier_state"]:
+            demo_history.load(now, options["carrier_state"])
         if options["json"]:
             self.stdout.write(json.dumps(PEOPLE))
             return

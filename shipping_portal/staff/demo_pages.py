@@ -1,0 +1,109 @@
+"""What the demo has beside the portal: a bar that makes the pretend carrier act, and the mail it sent.
+
+There with DEMO=1, for somebody at this machine. Acts go to the carrier's switchboard; its bill is taken in as any is.
+"""
+
+import email
+import email.policy
+import json
+import re
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.management import call_command
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from shipping_portal.accounts.access import public
+
+MOST_MAILS = 30
+ADDRESS = re.compile(r"(https?://\S+)")
+
+
+@public
+@never_cache
+@require_safe
+def mail(request: HttpRequest) -> HttpResponse:
+    """Show the newest mails that were sent to a folder, as text with links."""
+    _only_here(request)
+    folder = Path(getattr(settings, "EMAIL_FILE_PATH", "") or "/nowhere")
+    files = sorted(folder.glob("*.log"), key=lambda file: file.stat().st_mtime, reverse=True)[:MOST_MAILS]
+    mails = [_mail(text) for file in files for text in reversed(_texts(file))]
+    return render(request, "demo_mail.html", {"mails": mails[:MOST_MAILS]})
+
+
+@public
+@require_POST
+def act(request: HttpRequest, name: str) -> HttpResponse:
+    """Let the pretend carrier do something, say what, and go back to the page."""
+    _only_here(request)
+    if name not in ACTS:
+        raise Http404
+    messages.success(request, ACTS[name]())
+    back = request.POST.get("back", "")
+    return redirect(back if url_has_allowed_host_and_scheme(back, {request.get_host()}) else "home")
+
+
+def _only_here(request: HttpRequest) -> None:
+    if not settings.DEMO or request.META.get("REMOTE_ADDR") not in ("127.0.0.1", "::1"):
+        raise Http404
+
+
+def _driver_comes() -> str:
+    taken = _ask("driver", {"missed": False})["parcels"]
+    return f"The driver picked up {taken}. Scans arrive within a minute." if taken else "Nothing waits for a driver."
+
+
+def _driver_misses() -> str:
+    left = _ask("driver", {"missed": True})["parcels"]
+    return f"No driver came for {left}. Another one comes in ten minutes." if left else "Nothing waits for a driver."
+
+
+def _lose_the_reply() -> str:
+    _ask("trouble", {"operation": "book", "verb": "commit-close", "count": 1})
+    return "The carrier will book the next parcel, and its reply will be lost on the way."
+
+
+def _bill_the_week() -> str:
+    call_command("billing_import", _ask("report", {})["path"], "--post", verbosity=0, stdout=_Silent())
+    return "The carrier's report since the last one is taken in and posted."
+
+
+class _Silent:
+    def write(self, _: str) -> None:
+        """Drop it: a page has no terminal."""
+
+
+ACTS: dict[str, Callable[[], str]] = {
+    "driver-comes": _driver_comes,
+    "driver-misses": _driver_misses,
+    "lose-the-reply": _lose_the_reply,
+    "bill-the-week": _bill_the_week,
+}
+
+
+def _ask(what: str, members: dict[str, Any]) -> Any:
+    """Turn a switch of the pretend carrier, which answers to this machine only."""
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    url = f"{settings.CARRIER_BASE_URL}/_sandbox/{what}"
+    with direct.open(url, data=json.dumps(members).encode(), timeout=30) as reply:
+        return json.load(reply)
+
+
+def _texts(file: Path) -> list[str]:
+    """Split a file of Django's filebased backend, which ends each mail with a line of dashes."""
+    return [text for text in re.split(r"^-{79}\n", file.read_text(errors="replace"), flags=re.M) if text.strip()]
+
+
+def _mail(text: str) -> dict[str, Any]:
+    found = email.message_from_string(text, policy=email.policy.default)
+    plain = found.get_body(("plain",))
+    parts = ADDRESS.split(plain.get_content() if plain else "")
+    return {"to": found["To"], "subject": found["Subject"], "date": found["Date"], "parts": parts}

@@ -1,0 +1,46 @@
+"""The demo's people, a month that is lived through, and one that is loaded."""
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import time_machine
+from django.core.management import call_command
+from django.utils import timezone
+
+from shipping_portal.staff import demo_history
+from tests.demo.month import FIRST_MONDAY, Month
+from tests.sandbox_carrier import SandboxCarrier
+
+FAST = "tracking_per_second = 1000.0\nrequests_per_second = 1000.0\n"
+WEDNESDAY = dt.datetime(2026, 11, 25, 3, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def people(settings: Any) -> None:
+    settings.DEMO = True
+    with time_machine.travel(dt.datetime.combine(FIRST_MONDAY, dt.time(), dt.UTC)):
+        call_command("demo")
+
+
+@pytest.fixture
+def month(carrier: SandboxCarrier, contract: Callable[[str], None], people: None) -> Callable[[int], Month]:
+    """`month(5)` has lived through so many business days."""
+
+    def play(days: int) -> Month:
+        contract(FAST)
+        made = Month(carrier, days=days)
+        made.play()
+        return made
+
+    return play
+
+
+@pytest.fixture
+def loaded(people: None, tmp_path: Path) -> Iterator[Path]:
+    """The month, as it is on a Wednesday in November; the folder of what the carrier knows."""
+    with time_machine.travel(WEDNESDAY, tick=True):
+        assert demo_history.load(timezone.now(), tmp_path / "state")
+        yield tmp_path / "state"

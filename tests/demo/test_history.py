@@ -1,0 +1,133 @@
+"""The demo's month of history is what the code of today makes of it, and loading it brings it to today."""
+
+import datetime as dt
+import hashlib
+import json
+import lzma
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders import carrier_settings, gateway, recounting
+from orders.models import Label, LabelBytes, Order
+from shipping_portal.accounts import demo
+from shipping_portal.accounts.models import User
+from shipping_portal.billing.models import Charge
+from shipping_portal.sandbox.labels import draw, label_file
+from shipping_portal.staff import demo_history
+from tests.demo import fixture
+from tests.demo.conftest import WEDNESDAY
+from tests.demo.month import FIRST_MONDAY, Month
+from tests.sandbox_carrier import SandboxCarrier
+from tracking import polling
+from tracking.models import Parcel, Poll, TrackingEvent, WebhookDelivery
+
+pytestmark = pytest.mark.django_db
+# What chance, the length of the month or its bills decide.
+ACCIDENTAL = ("id", "uuid", "form_token", "form_hash", "key", "body_sha256", "fingerprint", "event_id", "request_id",
+              "carrier_order_id", "carrier_reference", "search", "unbilled", "content")  # fmt: skip
+CHANCE = re.compile(
+    r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\bS[2-9A-Z]{7}\b|127\.0\.0\.1:\d+|:\d\d(\.\d+)?(?=Z|\+00)"
+)
+
+
+@pytest.mark.skipif("TELL" not in os.environ, reason="TELL=1 writes the month anew; it takes a minute")
+def test_the_month_is_written_anew(month: Callable[[int], Month]) -> None:
+    fixture.write(month(25), demo_history.FILE)
+    assert demo_history.FILE.stat().st_size < 300_000
+
+
+def test_the_code_of_today_makes_the_month_that_is_kept(month: Callable[[int], Month]) -> None:
+    """Its first three days, whole: what they book, print, scan and store, column by column."""
+    kept, made = json.loads(lzma.decompress(demo_history.FILE.read_bytes())), fixture.told(month(3))
+    for label, table in made["tables"].items():
+        assert kept["tables"][label]["columns"] == table["columns"], f"{label}: write the month anew (TELL=1)"
+    booked = len(made["tables"]["orders.Order"]["rows"])
+    assert booked == 21
+    for label in ("orders.Order", "orders.BookingAttempt", "tracking.TrackingEvent", "orders.LabelBytes"):
+        for here, there in zip(_of_the_first(booked, made, label), _of_the_first(booked, kept, label), strict=True):
+            assert {name: here[name] for name in here if here[name] != there[name]} == {}, (label, there)
+
+
+def _of_the_first(orders: int, month: dict[str, Any], label: str) -> list[dict[str, Any]]:
+    """The rows of a table that belong to the first orders, without what chance, a clock's second or a bill decides."""
+    columns, rows = month["tables"][label]["columns"], month["tables"][label]["rows"]
+    owner = next(name for name in ("order", "parcel", "label", "id") if name in columns)
+    most = orders * 2 if owner == "label" else orders
+    mine = [dict(zip(columns, row, strict=True)) for row in rows]
+    told = [{name: cell for name, cell in row.items() if name not in ACCIDENTAL} for row in mine if row[owner] <= most]
+    return [json.loads(CHANCE.sub("…", json.dumps(row))) for row in told]
+
+
+@pytest.mark.parametrize("day", range(7))
+def test_the_last_days_are_business_days_whenever_it_is_loaded(day: int) -> None:
+    now = WEDNESDAY + dt.timedelta(days=day)
+
+    def moved(date: dt.date) -> dt.date:
+        return dt.date.fromisoformat(demo_history.with_dates_at(str(date), now))
+
+    live = [moved(demo_history.LIVE + dt.timedelta(days=ahead)) for ahead in range(5)]
+    assert live == sorted(set(live))
+    assert [one for one in live if one.weekday() > 4] == []
+    assert (now.date() - live[-1]).days <= (2 if now.weekday() > 4 else 0)
+    closed = [FIRST_MONDAY + dt.timedelta(days=ahead) for ahead in range(28)]
+    assert [moved(one).weekday() for one in closed] == [one.weekday() for one in closed]
+    assert moved(closed[-1]) < now.date() <= moved(closed[-1]) + dt.timedelta(days=7)
+
+
+def test_nothing_of_it_is_still_to_come(loaded: Path) -> None:
+    soon = timezone.now() + dt.timedelta(minutes=1)
+    for model, name in (
+        (Order, "progress_at"),
+        (TrackingEvent, "scan_time"),
+        (Label, "stored_at"),
+        (Charge, "posted_at"),
+    ):
+        assert not model.objects.filter(**{f"{name}__gt": soon}).exists(), name  # type: ignore[attr-defined]
+    assert Order.objects.filter(status="booked", progress="").count() == 7
+    states = set(Order.objects.values_list("progress", flat=True))
+    assert states >= {"delivered", "in_transit", "out_for_delivery", "held", "pickup_missed", "returning"}
+    assert not Poll.objects.filter(due_at__lt=timezone.now() - dt.timedelta(minutes=1)).exists()
+    assert not Order.objects.filter(due_at__isnull=False).exists()
+    assert list(recounting.miscounted(timezone.now())) == []
+
+
+def test_its_labels_are_the_carriers_own_files(loaded: Path, carrier: SandboxCarrier) -> None:
+    with SandboxCarrier(loaded) as again:
+        app = again.running.app
+        for kept in LabelBytes.objects.select_related("label__order"):
+            order, size = kept.label.order, demo_history.CARRIERS_SIZES[kept.label.size]
+            parcel = app.depot.parcels[order.carrier_reference or ""]
+            assert bytes(kept.content) == label_file(parcel, size, app.contract, loaded / "labels")
+            if not parcel.first_scan_of("pickup_missed"):  # its new pickup day is on no label
+                assert bytes(kept.content) == draw(parcel, size, app.contract)
+            assert kept.label.sha256 == hashlib.sha256(kept.content).hexdigest()
+
+
+def test_the_carrier_knows_its_parcels_and_tells_nothing_else_of_them(loaded: Path, settings: Any) -> None:
+    with SandboxCarrier(loaded, key=settings.CARRIER_KEY) as again:
+        settings.CARRIER_BASE_URL, before = again.url, TrackingEvent.objects.count()
+        client = gateway.client_of(carrier_settings.current())
+        for parcel in Parcel.objects.exclude(progress="delivered"):
+            polling.take(parcel, client.track(parcel.reference), now=timezone.now())
+        assert (TrackingEvent.objects.count(), WebhookDelivery.objects.count()) == (before, 0)
+        waiting = Order.objects.filter(status="booked", progress="").first()
+        assert waiting
+        assert client.cancel(waiting.carrier_order_id, not_after=None).state
+
+
+def test_its_pages_show_it(loaded: Path, visit: Callable[[User], Client]) -> None:
+    page = visit(User.objects.get(email=demo.SENDER_EMAIL))
+    for address in ("/today/", "/parcels/", "/billing/", "/reports/", "/parcels/print/", "/addresses/"):
+        assert page.get(address).status_code == 200, address
+    assert "No parcels yet" not in page.get("/parcels/").content.decode()
+
+
+def test_a_database_with_orders_keeps_them(loaded: Path) -> None:
+    assert not demo_history.load(timezone.now())

@@ -1,0 +1,66 @@
+"""The demo's bar and its mail: there in the demo, for this machine; the bar moves the carrier and nothing else."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.test import Client
+
+from shipping_portal.accounts.models import User
+from shipping_portal.billing.models import BillingReport
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+ACTS = ("driver-comes", "driver-misses", "lose-the-reply", "bill-the-week")
+Visit = Callable[[User], Client]
+
+
+@pytest.fixture
+def demo(settings: Any, tmp_path: Path) -> None:
+    settings.DEMO = settings.DEMO_BAR = True
+    settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    settings.EMAIL_FILE_PATH = str(tmp_path / "mail")
+
+
+def test_outside_the_demo_there_is_neither(alice: User, visit: Visit) -> None:
+    page = visit(alice)
+    assert page.get("/demo/mail/").status_code == 404
+    assert [page.post(f"/demo/{name}/").status_code for name in ACTS] == [404] * 4
+    assert "Driver comes" not in page.get("/today/").content.decode()
+
+
+def test_in_the_demo_only_this_machine_has_them(demo: None) -> None:
+    assert Client().get("/demo/mail/").status_code == 200
+    assert Client(REMOTE_ADDR="192.0.2.7").get("/demo/mail/").status_code == 404
+    assert Client(REMOTE_ADDR="192.0.2.7").post("/demo/driver-comes/").status_code == 404
+    assert Client(enforce_csrf_checks=True).post("/demo/driver-comes/").status_code == 403
+
+
+def test_mail_is_shown_newest_first_as_text_with_its_links(demo: None) -> None:
+    for number in (1, 2):
+        mail.send_mail(f"Mail {number}", f"Open http://testserver/go/{number}/ <b>now</b>", None, ["zoe@example.com"])
+    shown = Client().get("/demo/mail/").content.decode()
+    assert shown.index("Mail 2") < shown.index("Mail 1")
+    assert '<a href="http://testserver/go/2/">' in shown
+    assert "&lt;b&gt;now" in shown
+
+
+def test_the_bar_moves_the_carrier_and_leads_back(demo: None, loaded: Path, settings: Any, visit: Visit) -> None:
+    page = visit(User.objects.get(email="mia@demo.example"))
+    with SandboxCarrier(loaded, key=settings.CARRIER_KEY) as carrier:
+        settings.CARRIER_BASE_URL = carrier.url
+        assert "Driver comes" in page.get("/today/").content.decode()
+        before = len(carrier.ledger("scan"))
+        waiting = carrier.running.app.depot.by_id.values()
+        count = sum(one.is_pickup and one.is_cancellable for one in waiting)
+        assert page.post("/demo/driver-misses/", {"back": "/parcels/"})["Location"] == "/parcels/"
+        assert page.post("/demo/driver-comes/", {"back": "https://elsewhere.example/"})["Location"] == "/"
+        told = [line["scan"]["progress"] for line in carrier.ledger("scan")[before:]]
+        assert told == ["pickup_missed"] * count + ["collected"] * count
+        assert count
+        page.post("/demo/lose-the-reply/")
+        assert carrier.running.app.troubles.pick("book") is not None
+        page.post("/demo/bill-the-week/")
+        assert BillingReport.objects.filter(state="posted").count() == 5
