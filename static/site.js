@@ -60,6 +60,12 @@ function beginParcel(event) {
   else window.location.assign(`${page.href}#smart`);
 }
 
+// A frame that has the focus doesn't match :focus, so its ring is put on by hand.
+const sheet = document.querySelector("iframe.sheet");
+for (const name of sheet ? ["blur", "focus"] : []) {
+  window.addEventListener(name, () => setTimeout(() => sheet.classList.toggle("within", document.activeElement === sheet)));
+}
+
 const summary = document.querySelector(".error-summary, [data-focus]");
 if (summary) summary.focus();
 

@@ -105,11 +105,11 @@ def _faults(page: Page, room: str) -> Iterator[str]:
 def _frame(page: Page) -> Iterator[str]:
     """T2 and B10: a title, one heading, a language, the way past the header, and the same help in the footer."""
     title = page.title()
-    if not re.fullmatch(r"\S.* – Shipping Portal", title):
+    if not re.fullmatch(r"\S.* · Shipping Portal", title):
         yield f"is titled {title!r}"
     counts = {part: page.locator(part).count() for part in ("h1", "html[lang]", "a.skip[href='#main']", "main")}
     yield from (f"has {count} {part}" for part, count in counts.items() if count != 1)
-    footer = page.locator("footer.site a").all_inner_texts()
+    footer = page.locator("footer.foot a").all_inner_texts()
     if footer != FOOTER:
         yield f"has the footer {footer}"
 

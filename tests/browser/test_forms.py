@@ -22,7 +22,8 @@ EMPTY = """place => {
         else if (it.matches("input:not([type=hidden], [type=checkbox], [type=submit]), textarea")) it.value = "";
     }
     const button = [...form.querySelectorAll("button:not([type=button])")].find(it => it.checkVisibility());
-    form.requestSubmit(button);
+    // A script answers a parcel's form where it is (test_new_parcel_mistakes); here the server does.
+    if (form.matches("[data-drafts]")) form.submit(); else form.requestSubmit(button);
 }"""
 TOLD = """() => {
     const words = (css) => [...document.querySelectorAll(css)].map(it => it.textContent.trim());
@@ -109,7 +110,8 @@ def test_b12_a_form_that_comes_back_has_kept_every_value(walk_in: Open) -> None:
     page = walk_in()
     fill_parcel(page, receiver_email="", weight_kg="")
     page.get_by_role("button", name="See prices").last.click()
-    expect(page.locator(".error-summary")).to_be_focused()
+    expect(page.locator("[name=receiver_email]")).to_be_focused()
+    expect(page.locator("#id_weight_kg_error")).to_have_text("Enter the weight.")
     for name, value in TO_HOBART.items():
         kept = "" if name in {"receiver_email", "weight_kg"} else value
         assert page.locator(f"[name={name}]").input_value().casefold() == kept.casefold(), name

@@ -20,12 +20,12 @@ SPACED = """() => {
 }"""
 BIGGER = "() => { document.documentElement.style.fontSize = '200%'; }"
 CUT = """() => [...document.querySelectorAll("main a, main button, main label, main h1, main h2, main td, main p")]
-    .filter(it => it.checkVisibility() && getComputedStyle(it).overflow === "hidden" && !it.closest(".unseen")
+    .filter(it => it.checkVisibility() && getComputedStyle(it).overflow === "hidden" && !it.closest(".unseen, .dense .hint")
         && (it.scrollWidth > it.clientWidth + 1 || it.scrollHeight > it.clientHeight + 1))
     .map(it => it.outerHTML.slice(0, 90))"""
 PLAIN = """() => {
     const style = it => getComputedStyle(it);
-    const bare = [...document.querySelectorAll("main button, main .button, .chip, .notice")].filter(it =>
+    const bare = [...document.querySelectorAll("main button, main .btn, .chip, .note")].filter(it =>
         it.checkVisibility() && !it.matches(".link, .unseen") && parseFloat(style(it).borderTopWidth) < 1);
     const moving = [...document.querySelectorAll("*")].filter(it => style(it).transitionDuration
         .split(",").some(time => parseFloat(time) > 0.001) || style(it).animationName !== "none");

@@ -111,7 +111,7 @@ def test_label_formats_are_the_carriers_files_the_preferred_one_first_and_no_oth
 ) -> None:
     reference = send(page)
     parcel = page.url
-    reload_until(page, "Print full page")
+    reload_until(page, "Mark printed")
     expect(page.get_by_text("Original file from the carrier, unchanged")).to_have_count(2)
     kept = {sha256(path.read_bytes()) for path in label_files(stack, reference)}
     assert len(kept) == 2
@@ -119,7 +119,7 @@ def test_label_formats_are_the_carriers_files_the_preferred_one_first_and_no_oth
 
     with printing_first(page, "Cropped"):
         page.goto(parcel)
-        expect(page.locator("main .button:not(.second)").filter(has_text="Print").first).to_have_text("Print cropped")
+        expect(page.locator("main .btn.go").filter(has_text="Print").first).to_have_text("Print cropped")
     with one_byte_changed(stack, reference):
         answer = page.request.get(f"{parcel}label/full.pdf")
         assert (answer.status, b"%PDF" in answer.body()) == (500, False)
@@ -166,21 +166,22 @@ def _flip_last_byte(stack: Stack, reference: str) -> None:
 
 def test_cancel_asks_what_is_needed_first_and_cancels_once(stack: Stack, page: Page) -> None:
     reference = send(page)
-    say_what_is_needed(page, "I need another pickup day")
+    open_cancel(page)
+    page.get_by_role("link", name="I need another pickup day").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("You don't need to cancel")
     page.get_by_role("link", name="Keep parcel").click()
     assert lines_of(stack, "cancelled", reference) == []
 
-    say_what_is_needed(page, "I'm not sending it")
+    open_cancel(page)
     page.get_by_role("button", name=f"Cancel parcel {reference}").click()
     expect(page.get_by_text("Destroy the printed label.")).to_be_visible(timeout=15_000)
     assert [line["after"] for line in lines_of(stack, "cancelled", reference)] == [""]
     expect(page.get_by_role("link", name=re.compile("^Print"))).to_have_count(0)
 
 
-def say_what_is_needed(page: Page, need: str) -> None:
-    page.get_by_role("link", name="Cancel or change").click()
-    page.get_by_role("link", name=need).click()
+def open_cancel(page: Page) -> None:
+    page.get_by_label("More actions").click()
+    page.get_by_role("link", name="Cancel parcel").click()
 
 
 @pytest.mark.parametrize(
@@ -197,7 +198,7 @@ def test_missed_and_futile_pickups_are_explained_and_a_stale_cancel_button_is_re
     reference = send(page)
     now = page.context.new_page()
     now.goto(page.url)
-    say_what_is_needed(page, "I'm not sending it")
+    open_cancel(page)
     stack.carrier.scan(reference, scanned)
     reload_until(now, says)
     expect(now.get_by_role("link", name=re.compile("Cancel"))).to_have_count(0)
@@ -228,7 +229,8 @@ def test_subscription_a_reference_booked_elsewhere_is_followed_until_it_is_stopp
 def test_authorised_link_opens_the_carriers_page_with_the_senders_tools(stack: Stack, page: Page) -> None:
     reference = send(page)
     assert "token=" not in page.content()
-    page.get_by_role("link", name="Open parcel tools").click()
+    page.get_by_label("More actions").click()
+    page.get_by_role("link", name="Change delivery or pickup").click()
     page.get_by_role("link", name="Open the carrier's page").click()
     expect(page).to_have_url(re.compile(f"^{re.escape(stack.carrier.url)}/t/"))
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Parcel {reference}, for the sender")

@@ -101,6 +101,7 @@ def test_b3_b4_from_signing_up_to_cancelling_without_a_script_on_the_smallest_sc
     sign_up(page, stack, email)
     take_first_steps(page, email)
     secret = guard_by_a_code(page)
+    page.locator(".me summary").click()
     page.get_by_role("button", name="Log out").click()
     log_in(page, email)
     fill(page, code=code(secret, later=1))
@@ -109,11 +110,11 @@ def test_b3_b4_from_signing_up_to_cancelling_without_a_script_on_the_smallest_sc
     see_prices(page)
     assert not has_sideways_scroll(page)
     reference = book(page)
-    reload_until(page, "Print full page")
+    reload_until(page, "Mark printed")
     label = page.get_by_role("link", name=re.compile("^Print")).first.get_attribute("href") or ""
     files = {sha256(path.read_bytes()) for path in label_files(stack, reference)}
     assert sha256(page.request.get(label).body()) in files
-    page.get_by_role("link", name="Cancel or change").click()
-    page.get_by_role("link", name="I'm not sending it").click()
+    page.locator("summary[aria-label='More actions']").click()
+    page.get_by_role("link", name="Cancel parcel").click()
     press(page, f"Cancel parcel {reference}")
     until(lambda: lines_of(stack, "cancelled", reference), seconds=20, what="the carrier cancelled it")
