@@ -55,7 +55,7 @@ def three_labels(page: Page, sent: list[str]) -> str:
         fill_parcel(page, customer_reference=f"SIM-NONE-{len(sent)}", receiver_name=f"Noor Tamsin{len(sent)}")
         see_prices(page)
         reference = book(page)
-        reload_until(page, "Print full page")
+        reload_until(page, "Mark printed")
         sent.append(f"{reference} {page.url.rstrip('/').rsplit('/', 1)[-1]}")
     return "/parcels/print/?" + "&".join(f"order={one.split()[1]}" for one in sent)
 
