@@ -78,7 +78,7 @@ def test_every_page_is_accessible_and_fits(
             page.evaluate("document.getAnimations().forEach(change => change.finish())")  # colours on their way
             faults += [f"{name} {width} {theme}: {fault}" for fault in _faults(page, room)]
             _keep(page, f"{room}-{name}-{width}-{theme}")
-    assert faults == []
+    assert not faults, "\n".join(faults)
 
 
 def _open(page: Page, address: Any) -> Response | None:

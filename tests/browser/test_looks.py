@@ -20,7 +20,8 @@ SPACED = """() => {
 }"""
 BIGGER = "() => { document.documentElement.style.fontSize = '200%'; }"
 CUT = """() => [...document.querySelectorAll("main a, main button, main label, main h1, main h2, main td, main p")]
-    .filter(it => it.checkVisibility() && getComputedStyle(it).overflow === "hidden" && !it.closest(".unseen, .dense .hint")
+    .filter(it => it.checkVisibility() && getComputedStyle(it).overflow === "hidden"
+        && !it.closest(".unseen, .dense .hint")
         && (it.scrollWidth > it.clientWidth + 1 || it.scrollHeight > it.clientHeight + 1))
     .map(it => it.outerHTML.slice(0, 90))"""
 PLAIN = """() => {

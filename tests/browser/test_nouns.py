@@ -95,7 +95,8 @@ def test_drop_off_asks_for_no_day_and_sends_none(stack: Stack, page: Page) -> No
     booking = booking_of(stack, book(page, "Standard Drop Off"))
     assert (booking["quote"]["code"], booking["pickup_date"]) == ("STANDARD-DROPOFF", None)
     assert "pickup_date" not in booking["body"]
-    expect(fact(page, "Pickup")).to_have_text("None: you drop it off")
+    expect(fact(page, "Drop-off")).to_have_text("At any of the carrier's drop-off points")
+    expect(fact(page, "Pickup")).to_have_count(0)
 
 
 def test_extra_cover_is_asked_for_priced_and_booked(stack: Stack, page: Page) -> None:
