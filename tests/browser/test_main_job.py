@@ -81,7 +81,7 @@ def test_the_pages_of_one_parcel_are_accessible_and_fit(log_in: Open) -> None:
     page = log_in("sender", width=320)
     page.goto("/parcels/new/")
     page.get_by_role("button", name="See prices").last.click()
-    expect(page.locator("#error-summary, .error-summary").first).to_be_visible()
+    expect(page.locator("#parcel-form [aria-invalid=true]").first).to_be_focused()
     assert faults(page) == []
     fill_parcel(page)
     see_prices(page)
