@@ -57,8 +57,10 @@ class Line:
             self.asked[event["requestId"]] = event["request"]["url"]
 
     def _finish(self, event: Any) -> None:
-        self.bytes += event["encodedDataLength"]
-        self.sizes.append((self.asked.get(event["requestId"], "cache"), event["encodedDataLength"]))
+        url = self.asked.get(event["requestId"], "cache")
+        if ".pdf" not in url:  # the label is the carrier's, as heavy as it made it
+            self.bytes += event["encodedDataLength"]
+        self.sizes.append((url, event["encodedDataLength"]))
 
 
 def book_and_wait_for_label(page: Page) -> None:
