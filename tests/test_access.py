@@ -36,6 +36,7 @@ PUBLIC_NAMES = {
     "invitation",  # whoever has the link; it shows who invites, and no order
     "unsubscribe",  # whoever has the link; it turns the kinds of one e-mail off
     "brand_style",  # the partner's colours and logo, on the log-in page too
+    "brand_colours",
     "brand_logo",
     "favicon",
     "demo_mail",  # with DEMO=1, from the machine itself: the mail that goes nowhere

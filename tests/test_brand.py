@@ -14,18 +14,20 @@ DOT = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><circle r="1"/>
 pytestmark = pytest.mark.django_db
 
 
-def test_a_page_carries_the_partners_name_and_asks_for_no_stylesheet_without_colours(settings: Any) -> None:
+def test_a_page_carries_the_partners_name_and_asks_for_one_stylesheet(settings: Any) -> None:
     settings.BRAND_NAME = "Saltbush & Post"
     body = render_to_string("base.html")
     assert "Saltbush &amp; Post" in body
-    assert "/brand/" not in body
+    assert body.count('rel="stylesheet"') == 1
 
 
 def test_the_two_colours_come_as_a_stylesheet_whose_address_changes_with_them(settings: Any) -> None:
     settings.BRAND_COLOUR, settings.BRAND_INK = "#6b2d5c", "#ffffff"
     before = brand.address("brand_style")
     answer = Client().get(before)
-    assert answer.content == b":root{--brand:#6b2d5c;--brand-ink:#ffffff}"
+    assert answer.content.startswith(b"@layer")
+    assert answer.content.endswith(b":root{--brand:#6b2d5c;--brand-ink:#ffffff}")
+    assert Client().get(brand.address("brand_colours")).content == b":root{--brand:#6b2d5c;--brand-ink:#ffffff}"
     assert answer["Content-Type"] == "text/css; charset=utf-8"
     assert "immutable" in answer["Cache-Control"]
     settings.BRAND_COLOUR = "#0b5563"

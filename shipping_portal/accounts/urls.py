@@ -20,6 +20,7 @@ urlpatterns = [
     path("", front.home, name="home"),
     path("favicon.ico", front.favicon, name="favicon"),
     path("brand/style.css", front.brand_style, name="brand_style"),
+    path("brand/colours.css", front.brand_colours, name="brand_colours"),
     path("brand/logo", front.brand_logo, name="brand_logo"),
     path("more/", front.more, name="more"),
     path("start/", front.start, name="start"),

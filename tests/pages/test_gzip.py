@@ -22,7 +22,7 @@ def get(page: Client, address: str, **headers: str) -> tuple[dict[str, str], byt
     return dict(answer.headers), body
 
 
-@pytest.mark.parametrize("address", ["/parcels/", "/parcels/new/", "/help/", "/static/portal.css", "/static/site.js"])
+@pytest.mark.parametrize("address", ["/parcels/", "/parcels/new/", "/help/", "/brand/style.css", "/static/site.js"])
 def test_pages_styles_and_scripts_are_packed_for_who_takes_it(
     quill: Sender, alice: User, visit: Visit, address: str
 ) -> None:

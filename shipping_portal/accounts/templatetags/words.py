@@ -189,11 +189,17 @@ def brand_logo() -> SafeString:
 
 
 @register.simple_tag
-def brand_style() -> SafeString | str:
-    """Return the link to the stylesheet of the partner's two colours, if there are any."""
+def brand_style() -> SafeString:
+    """Return the link to the look in the partner's colours."""
+    return format_html('<link rel="stylesheet" href="{}">', brand.address("brand_style"))
+
+
+@register.simple_tag
+def brand_colours() -> SafeString | str:
+    """Return the link to the partner's colours alone, if there are any: for the desk."""
     if not settings.BRAND_COLOUR:
         return ""
-    return format_html('<link rel="stylesheet" href="{}">', brand.address("brand_style"))
+    return format_html('<link rel="stylesheet" href="{}">', brand.address("brand_colours"))
 
 
 def _zone(sender: Any) -> dt.tzinfo:

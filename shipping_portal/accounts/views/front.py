@@ -74,8 +74,16 @@ def favicon(request: HttpRequest) -> HttpResponse:
 @require_safe
 @KEPT_A_YEAR
 def brand_style(request: HttpRequest) -> HttpResponse:
-    """Serve the partner's two colours as a stylesheet."""
-    return HttpResponse(brand.stylesheet(), content_type="text/css; charset=utf-8")
+    """Serve the look in the partner's two colours."""
+    return HttpResponse(brand.style(), content_type="text/css; charset=utf-8")
+
+
+@public
+@require_safe
+@KEPT_A_YEAR
+def brand_colours(request: HttpRequest) -> HttpResponse:
+    """Serve the partner's two colours alone, for the desk."""
+    return HttpResponse(brand.colours(), content_type="text/css; charset=utf-8")
 
 
 @public
