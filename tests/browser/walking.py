@@ -66,10 +66,12 @@ def counted(page: Page) -> dict[str, int]:
 
 
 def fill_parcel(page: Page, **changes: str) -> None:
-    """The New parcel form as a sender types it."""
+    """The New parcel form as a sender types it; a closed fold is opened for what is asked inside it."""
     page.goto("/parcels/new/")
     for name, value in (TO_HOBART | changes).items():
         control = page.locator(f"[name={name}]")
+        for fold in page.locator("details:not([open])", has=control).all():
+            fold.locator("> summary").click()
         if control.evaluate("control => control.tagName") == "SELECT":
             control.select_option(value)
         else:
