@@ -142,7 +142,7 @@ def printing_first(page: Page, size: str) -> Iterator[None]:
 def _choose_label_size(page: Page, size: str) -> None:
     page.goto("/settings/label-size/")
     page.get_by_label(size).check()
-    page.get_by_role("button", name="Save label settings").click()
+    page.locator("main").get_by_role("button", name="Save", exact=True).click()
     expect(fact(page, "Size")).to_contain_text(size)
 
 
