@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.urls import path
 
+from shipping_portal import brand
 from shipping_portal.accounts import team_pages
 from shipping_portal.accounts.views import front, pickup_addresses
 from shipping_portal.accounts.views import settings as panels
@@ -19,9 +20,7 @@ HELP = {
 urlpatterns = [
     path("", front.home, name="home"),
     path("favicon.ico", front.favicon, name="favicon"),
-    path("brand/style.css", front.brand_style, name="brand_style"),
-    path("brand/colours.css", front.brand_colours, name="brand_colours"),
-    path("brand/logo", front.brand_logo, name="brand_logo"),
+    *(path(brand.PATHS[name], getattr(front, name), name=name) for name in brand.PATHS),
     path("more/", front.more, name="more"),
     path("start/", front.start, name="start"),
     path("settings/", panels.settings_overview, name="settings"),

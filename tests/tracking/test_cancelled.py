@@ -79,7 +79,7 @@ def test_a_scan_after_cancelling_reaches_sender_and_desk_while_the_money_stays_c
     order.refresh_from_db()
     assert order.status == "cancelled"
     assert order.used_after_cancel_at is not None
-    assert "un-cancellation adjustment" in visit(alice).get(f"/parcels/{order.uuid}/").content.decode()
+    assert "as a rule the whole price" in visit(alice).get(f"/parcels/{order.uuid}/").content.decode()
     queue = next(
         line.queue for line in desk.get("/admin/").context["lines"] if line.queue.name == "order-used-after-cancel"
     )
