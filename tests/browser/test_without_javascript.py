@@ -111,7 +111,7 @@ def test_b3_b4_from_signing_up_to_cancelling_without_a_script_on_the_smallest_sc
     assert not has_sideways_scroll(page)
     reference = book(page)
     reload_until(page, "Mark printed")
-    label = page.get_by_role("link", name=re.compile("^Print")).first.get_attribute("href") or ""
+    label = page.locator("main").get_by_role("link", name=re.compile("^Print")).first.get_attribute("href") or ""
     files = {sha256(path.read_bytes()) for path in label_files(stack, reference)}
     assert sha256(page.request.get(label).body()) in files
     page.locator("summary[aria-label='More actions']").click()
