@@ -212,6 +212,7 @@
     const isSame = now === state.typed;
     if (isSame && (why === "typing" || !state.isStale)) return; // what is left unchanged keeps its prices and its choice
     if (!isSame) Object.assign(state, { typed: now, isStale: true, isChecked: false });
+    prices.toggleAttribute("data-stale", true); // their details are of what was typed before
     news.textContent = "";
     clearTimeout(state.timer);
     state.asked += 1;
@@ -323,6 +324,7 @@
   function bind() {
     const book = prices.querySelector("form");
     state.isStale = !book;
+    prices.toggleAttribute("data-stale", false);
     tickPrices();
     if (!book) return;
     const button = book.querySelector(".book button");
