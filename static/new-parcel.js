@@ -266,6 +266,7 @@
   function loggedOut() {
     if (state.isLoggedOut) return;
     state.isLoggedOut = true;
+    prices.toggleAttribute("data-stale", false);
     prices.replaceChildren(document.getElementById("logged-out").content.cloneNode(true));
   }
   document.addEventListener("visibilitychange", async () => {

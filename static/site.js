@@ -30,6 +30,15 @@ document.addEventListener("click", async (event) => {
   }
 });
 
+// Folds that are open stay open when news takes their part of the page.
+let openFolds = [];
+document.addEventListener("htmx:beforeSwap", ({ target }) => {
+  openFolds = [...target.querySelectorAll("details[open] > summary")].map((fold) => fold.textContent);
+});
+document.addEventListener("htmx:load", ({ target }) => {
+  for (const fold of target.querySelectorAll("summary")) if (openFolds.includes(fold.textContent)) fold.parentElement.open = true;
+});
+
 // Single keys that work on every page: `/` goes to the search, `c` copies, `p` opens the label, `n` begins a parcel,
 // `q` checks a price.
 // Never while somebody types.
@@ -136,4 +145,18 @@ function countAddressLines(form) {
     field.addEventListener("input", count);
     count();
   }
+}
+
+// The parts of an address are called what the chosen country calls them, as the server does on each answer.
+for (const form of document.querySelectorAll("form[data-words]")) {
+  const { receiver_country: country, receiver_line1: line1 } = form.elements;
+  const words = JSON.parse(form.dataset.words);
+  const speak = () => {
+    const { hint, ...labels } = words[country.value] ?? words[""];
+    for (const [name, word] of Object.entries(labels)) form.elements[name].labels[0].firstChild.data = `${word} `;
+    const shown = document.getElementById(`${line1.id}_helptext`);
+    if (shown) shown.textContent = hint;
+  };
+  country.addEventListener("change", speak);
+  speak(); // the browser may have filled the form in again
 }

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
-from tests.browser.walking import book, fill_parcel, label_files, see_prices, sha256
+from tests.browser.walking import book, fill_parcel, label_files, open_label_files, reload_until, see_prices, sha256
 
 
 @pytest.mark.smoke
@@ -51,13 +51,26 @@ def expect_scans(page: Page, reference: str, *, javascript: bool) -> None:
     assert page.locator(".time li").count() >= 4
 
 
-@pytest.mark.smoke
 def open_tools(page: Page) -> None:
     page.get_by_label("More actions").click()
     page.get_by_role("link", name="Change delivery or pickup").click()
     link = page.locator("main a[rel~=noreferrer]")
     expect(link).to_have_count(1)
     assert "token=" in (link.get_attribute("href") or "")
+
+
+def test_what_is_opened_on_a_parcels_page_stays_open_when_news_comes(stack: Stack, log_in: Open) -> None:
+    page = log_in("sender")
+    fill_parcel(page, receiver_name="Open Folds")
+    see_prices(page)
+    book(page)
+    reload_until(page, "Mark printed")
+    fold = open_label_files(page)
+    news = page.locator(".head .badge").inner_text()
+    stack.carrier.settings(speed=12.0)
+    expect(page.locator(".head .badge")).not_to_have_text(news, timeout=30_000)
+    stack.carrier.settings(speed=0.0)
+    expect(fold).to_have_attribute("open", "")
 
 
 def test_a_second_parcel_is_cancelled(stack: Stack, log_in: Open) -> None:

@@ -21,6 +21,7 @@ from tests.browser.walking import (
     fill_parcel,
     label_files,
     lines_of,
+    open_label_files,
     price_of,
     reload_until,
     see_prices,
@@ -113,8 +114,7 @@ def test_label_formats_are_the_carriers_files_the_preferred_one_first_and_no_oth
     reference = send(page)
     parcel = page.url
     reload_until(page, "Mark printed")
-    files = page.locator("details", has_text="Label files, as the carrier made them")
-    files.locator("summary").click()
+    files = open_label_files(page)
     expect(files.get_by_role("link", name=re.compile("^Download"))).to_have_count(2)
     kept = {sha256(path.read_bytes()) for path in label_files(stack, reference)}
     assert len(kept) == 2

@@ -104,6 +104,14 @@ def reload_until(page: Page, text: str) -> None:
     until(lambda: page.reload() and found.is_visible(), seconds=20, what=f"the page says {text!r}")
 
 
+def open_label_files(page: Page) -> Locator:
+    """Open the fold below the label. By key: a click goes astray while the frame with the PDF is being laid out."""
+    fold = page.locator("details", has_text="Label files, as the carrier made them")
+    fold.locator("summary").press("Enter")
+    expect(fold).to_have_attribute("open", "")
+    return fold
+
+
 def fact(page: Page, name: str) -> Locator:
     """What the parcel's page says beside a word such as Service or Pickup."""
     return page.locator(f"dt:text-is('{name}') + dd")

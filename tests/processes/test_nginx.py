@@ -12,6 +12,7 @@ import pytest
 import requests
 
 from tests.campaign.servers import dev
+from tests.processes.portal import until
 from tests.processes.proxy import Proxy
 
 pytestmark = [pytest.mark.processes]
@@ -127,6 +128,7 @@ def test_a_web_is_told_who_asks_and_never_what_a_client_claims(front: Front) -> 
     assert head["X-Forwarded-For"] == "127.0.0.1"
     assert head["X-Forwarded-Proto"] == "https"
     assert head["Host"] == f"127.0.0.1:{front.proxy.port}"
+    until(front.proxy.log.read_text, seconds=5, what="nginx logs it, which it does after it has answered")
     line = json.loads(front.proxy.log.read_text().splitlines()[-1])
     assert head["X-Request-ID"] == line["request"] != "mine-mine-mine"
 
