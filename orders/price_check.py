@@ -28,7 +28,8 @@ class PriceCheckForm(ParcelForm):
         found = places.suggest(self.address.country, typed, limit=1) if typed else []
         if typed and not found:
             other = say("postcode", self.address.country)
-            text = f"“{typed}” isn't on the carrier's list. Check the spelling, or try the {other}."
+            few = places.few(self.address.country)
+            text = f"“{typed}” isn't on the carrier's list. Check the spelling, or try the {other}.{few}"
             self.add_error("place", ValidationError(text, code="place"))
         self.cleaned_data["found"] = found[0] if found else None
         return self.cleaned_data

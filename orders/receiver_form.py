@@ -225,7 +225,8 @@ class ReceiverForm(addresses.OnceOnly):
         self.near = near
         meant = " or ".join(f"{place.suburb.title()} {place.postcode}" for place in near[:2])
         ask = f" Did you mean {meant}?" if meant else ""
-        text = f"{suburb} doesn't match {postcode} on the carrier's list.{ask}"
+        few = places.few(self.cleaned_data["receiver_country"])
+        text = f"{suburb} doesn't match {postcode} on the carrier's list.{ask}{few}"
         self.add_error("receiver_suburb", ValidationError(text, code="pair"))
         self.add_error("receiver_postcode", ValidationError(f"Doesn't match {suburb}.", code="pair_too"))
 

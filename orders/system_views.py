@@ -126,7 +126,7 @@ VIEWS: dict[str, View] = {
     "picked-up": View(
         "Picked up", _is(_booked(Progress.COLLECTED, Progress.DROPPED_OFF)), "No parcel had its first scan only."
     ),
-    "in-transit": View("On its way", _is(_booked(Progress.IN_TRANSIT)), "No parcel is between depots just now."),
+    "in-transit": View("Between depots", _is(_booked(Progress.IN_TRANSIT)), "No parcel is between depots just now."),
     "out-for-delivery": View(
         "Out for delivery", _is(_booked(Progress.OUT_FOR_DELIVERY)), "No parcel is with a delivery driver just now."
     ),

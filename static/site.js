@@ -13,6 +13,20 @@ document.addEventListener("submit", (event) => {
   button.textContent = button.dataset.busy;
 });
 
+// A file that is too big is told before it is sent: the server would refuse it with all that was typed.
+for (const name of ["change", "submit"]) {
+  document.addEventListener(name, (event) => {
+    const file = event.target.closest("form")?.querySelector("[data-most-mb]");
+    if (!file || (name === "change" && file !== event.target)) return;
+    const size = (file.files[0]?.size ?? 0) / 1e6;
+    const most = file.dataset.mostMb;
+    file.setCustomValidity(size > most ? `This file is ${size.toFixed(1)} MB. Choose one of ${most} MB or less.` : "");
+    if (file.reportValidity()) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }, true);
+}
+
 // A page kept by the browser's back button would show pressed buttons and old prices.
 window.addEventListener("pageshow", (event) => {
   if (event.persisted) window.location.reload();

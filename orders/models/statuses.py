@@ -26,7 +26,7 @@ class Progress(models.TextChoices):
     DROPPED_OFF = "dropped_off", "Dropped off"
     PICKUP_MISSED = "pickup_missed", "Missed pickup"
     PICKUP_FUTILE = "pickup_futile", "Futile pickup"
-    IN_TRANSIT = "in_transit", "On its way"
+    IN_TRANSIT = "in_transit", "On the way"
     OUT_FOR_DELIVERY = "out_for_delivery", "Out for delivery"
     DELIVERY_ATTEMPTED = "delivery_attempted", "Delivery attempted"
     HELD = "held", "Held for collection"

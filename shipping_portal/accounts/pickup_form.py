@@ -129,7 +129,7 @@ class PickupAddressForm(OnceOnly):
     def _mismatch(self, data: dict[str, Any]) -> ValidationError:
         message = f"{data['suburb']} doesn't match {data['postcode']} on the carrier's list."
         ask = " Choose one of the places below, or correct both." if self.near else " Check both."
-        return ValidationError(message + ask, code="pair")
+        return ValidationError(message + ask + places.few(self.sender.country), code="pair")
 
     def _check_lines(self, data: dict[str, Any]) -> None:
         suburb, postcode, state = (data.get(part, "") for part in ("suburb", "postcode", "state"))

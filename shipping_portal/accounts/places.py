@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import holidays
+from django.conf import settings
 from django.db.models import Q, QuerySet, Subquery
 
 from shipping_portal.accounts.countries import STATES, ZONES_OF_COUNTRIES, ZONES_OF_POSTCODES, state_code
@@ -54,6 +55,11 @@ def active(country: str) -> QuerySet[Locality]:
     # A value and no join: so an index that begins with the list yields its pairs in order, and eight are soon found.
     loaded = LocalityList.objects.filter(country=country, is_active=True)
     return Locality.objects.filter(list=Subquery(loaded.values("pk")))
+
+
+def few(country: str) -> str:
+    """Return how many places a demo knows, to follow a refusal; "" outside a demo, whose lists are the carrier's."""
+    return f" This demo knows only {active(country).count():,} places of this country." if settings.DEMO else ""
 
 
 def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pair:

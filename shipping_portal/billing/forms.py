@@ -33,7 +33,7 @@ class DisputeForm(forms.Form):
         required=False,
         help_text="Of the parcel on the scale, or with a tape measure. JPEG, PNG or HEIC, up to 2 MB.",
         error_messages={"empty": "This file is empty.", "max_length": "Give the file a shorter name."},
-        widget=forms.FileInput(attrs={"accept": "image/jpeg,image/png,image/heic"}),
+        widget=forms.FileInput(attrs={"accept": "image/jpeg,image/png,image/heic", "data-most-mb": "2"}),
     )
     content = b""
 

@@ -31,7 +31,9 @@ class ImportUploadForm(forms.Form):
         label="Excel, CSV or TSV file",
         required=False,
         help_text="Up to 2,000 rows and 2 MB. The first line names the columns.",
-        widget=forms.FileInput(attrs={"accept": ".xlsx,.xlsm,.csv,.tsv,.txt,text/csv,text/tab-separated-values"}),
+        widget=forms.FileInput(
+            attrs={"accept": ".xlsx,.xlsm,.csv,.tsv,.txt,text/csv,text/tab-separated-values", "data-most-mb": "2"}
+        ),
         error_messages={"empty": "This file is empty.", "max_length": "Give the file a shorter name."},
     )
     pasted = forms.CharField(

@@ -67,6 +67,17 @@ def booked(stack: Stack, prefix: str) -> list[str]:
     return [number for body in found for number in re.findall(rf"{prefix}-\d+", body)]
 
 
+def test_a_file_too_big_is_told_before_it_is_sent_and_a_smaller_one_goes(log_in: Open, file: Path) -> None:
+    page = log_in("sender")
+    file.write_bytes(b"x" * 2_100_000)
+    page.goto("/imports/new/")
+    box = page.get_by_label("Excel, CSV or TSV file")
+    box.set_input_files(file)
+    assert box.evaluate("box => box.validationMessage") == "This file is 2.1 MB. Choose one of 2 MB or less."
+    expect(page).to_have_url(re.compile("/imports/new/$"))
+    upload(page, file, [row("SMALL-1")])
+
+
 @pytest.mark.smoke
 @pytest.mark.parametrize("rows", [6, pytest.param(50, marks=pytest.mark.nightly)])
 def test_j3_a_file_with_a_known_header_is_booked_in_two_clicks(

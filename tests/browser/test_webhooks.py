@@ -89,7 +89,7 @@ print(EventWord.objects.create(word="with sorter", spellings=["With sorter"], sc
         assert not has_sideways_scroll(desk), address
     desk.goto(f"/admin/tracking/eventword/{word}/decide/?progress=in_transit")
     desk.get_by_label("Reason").fill(REASON)
-    desk.get_by_role("button", name="Map to: On its way").click()
+    desk.get_by_role("button", name="Map to: On the way").click()
     expect(desk.get_by_text("Parcels to recalculate in the next few minutes: 1.")).to_be_visible()
     progress = "from tracking.models import Parcel; print('is', Parcel.objects.get(reference='SGAPS00001').progress)"
     until(

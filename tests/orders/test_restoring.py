@@ -95,7 +95,7 @@ def test_its_sender_reads_that_it_may_be_booked(submitted: Submit, alice: User, 
     order = submitted()
     after_restore()
     page = visit(alice).get(reverse("parcel", args=[order.uuid])).content.decode()
-    assert "After a fault of ours we don't know whether this parcel is booked" in page
+    assert "After a problem on our side we don't know whether this parcel is booked" in page
     assert "Don't book it again" in page
     assert "weren't charged" not in page
     assert not Notification.objects.exists()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -36,6 +37,14 @@ def test_a_pair_off_the_list_is_told_at_both_fields_with_what_was_meant(listed: 
     meant = "Did you mean Brunswick 3056 or Fitzroy 3065?"
     assert messages_at(answer, "receiver_suburb") == [f"Brunswick doesn't match 3065 on the carrier's list. {meant}"]
     assert messages_at(answer, "receiver_postcode") == ["Doesn't match Brunswick."]
+
+
+def test_a_demo_tells_how_few_places_it_knows(listed: Client, settings: Any) -> None:
+    settings.DEMO = True
+    answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_postcode": "3065"})
+    (message,) = messages_at(answer, "receiver_suburb")
+    known = Locality.objects.filter(list__country="AU").count()
+    assert message.endswith(f"This demo knows only {known} places of this country.")
 
 
 def test_a_suggested_place_is_one_press_away(carrier: SandboxCarrier, listed: Client) -> None:

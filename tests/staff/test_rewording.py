@@ -61,11 +61,11 @@ def test_the_page_tells_what_a_meaning_would_change_and_writes_nothing(
     page = desk.get(url(word), {"progress": "in_transit"})
     effect = page.context["effect"]
     assert (effect.parcels, effect.tried) == (2, 2)
-    assert [(m.parcel, m.before, m.after) for m in effect.moves] == [(sorted_parcels[0], "No scan yet", "On its way")]
+    assert [(m.parcel, m.before, m.after) for m in effect.moves] == [(sorted_parcels[0], "No scan yet", "On the way")]
     assert progress_of(sorted_parcels) == ["", "delivered", "collected"]
     word.refresh_from_db()
     assert (word.progress, word.is_known) == ("", False)
-    assert 'value="Map to: On its way"' in page.content.decode()
+    assert 'value="Map to: On the way"' in page.content.decode()
 
 
 def test_a_decision_is_kept_with_its_reason_and_owes_each_parcel_concerned_a_fold(
@@ -82,7 +82,7 @@ def test_a_decision_is_kept_with_its_reason_and_owes_each_parcel_concerned_a_fol
     assert (word.progress, word.is_known) == ("in_transit", True)
     row = Audit.objects.get()
     assert (row.action, row.actor) == ("word decided", sam)
-    assert row.reason == f"“with sorter” means On its way, 2 parcels: {REASON}"
+    assert row.reason == f"“with sorter” means On the way, 2 parcels: {REASON}"
 
 
 def test_a_decision_is_about_its_own_word_alone(desk: Client, word: EventWord) -> None:

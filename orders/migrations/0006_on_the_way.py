@@ -1,0 +1,34 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("orders", "0005_words")]
+
+    operations = [
+        migrations.AlterField(
+            model_name="order",
+            name="progress",
+            field=models.CharField(
+                blank=True,
+                choices=[
+                    ("", "No scan yet"),
+                    ("collected", "Picked up"),
+                    ("dropped_off", "Dropped off"),
+                    ("pickup_missed", "Missed pickup"),
+                    ("pickup_futile", "Futile pickup"),
+                    ("in_transit", "On the way"),
+                    ("out_for_delivery", "Out for delivery"),
+                    ("delivery_attempted", "Delivery attempted"),
+                    ("held", "Held for collection"),
+                    ("delivered", "Delivered"),
+                    ("cannot_deliver", "Can't be delivered"),
+                    ("damaged", "Damaged"),
+                    ("lost", "Lost"),
+                    ("returning", "Coming back"),
+                    ("expired", "Label expired"),
+                ],
+                default="",
+                max_length=20,
+            ),
+        )
+    ]
