@@ -27,6 +27,12 @@ SECRET = "browser-webhook-secret-0123456789abcdef"
 AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
+# A page wider than its window, or a table wider than the card that cuts it off.
+WIDE = """() => document.documentElement.scrollWidth > document.documentElement.clientWidth
+    || [...document.querySelectorAll(".card.flush > table")].some(table =>
+        table.scrollWidth > table.parentElement.clientWidth + 1 && !table.parentElement.matches(".scroll"))"""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Make each file a group unless it names one; two workers share the groups, each with a portal of its own."""
     for item in items:
@@ -230,5 +236,13 @@ def violations(page: Page, *, but: frozenset[str] = frozenset()) -> list[str]:
 
 def has_sideways_scroll(page: Page) -> bool:
     page.wait_for_load_state()
-    wide: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    wide: bool = page.evaluate(WIDE)
     return wide
+
+
+def widest(page: Page) -> str:
+    """The last two elements that reach over the window's edge."""
+    script = """() => { const edge = document.documentElement.clientWidth;
+        return [...document.querySelectorAll("body *")].filter(it => it.getBoundingClientRect().right > edge + 1
+            && !it.closest("[tabindex='0'] *")).map(it => it.outerHTML.slice(0, 70)).slice(-2).join(" | "); }"""
+    return f": {page.evaluate(script)}"

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Response
 
-from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
+from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations, widest
 from tests.processes.portal import ROOT
 
 pytestmark = pytest.mark.xdist_group("every page")  # beside the other browser tests, with a portal of its own
@@ -95,7 +95,7 @@ def _faults(page: Page, room: str) -> Iterator[str]:
     desk = room == "operator"
     yield from violations(page, but=DJANGO_ADMINS if desk else frozenset())
     if has_sideways_scroll(page):
-        yield "scrolls sideways"
+        yield f"scrolls sideways{widest(page)}"
     if desk and (filled := page.evaluate(FILLED)):
         yield f"has more than one filled button in a form: {filled}"
     if not desk:

@@ -66,8 +66,8 @@ def stops(page: Page) -> Iterator[dict[str, Any]]:
     for _ in range(STOPS):
         page.keyboard.press("Tab")
         found = page.evaluate(STOP)
-        if found is None or found["place"] == first:
-            return
+        if found is None or (first is not None and found["place"] <= first):
+            return  # round once: a page that puts the focus somewhere itself begins there
         first = found["place"] if first is None else first
         yield found
     yield {"place": -1, "name": "the page", "hidden": False, "ringless": False}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import Open, has_sideways_scroll
+from tests.browser.conftest import Open, has_sideways_scroll, widest
 
 pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
 
@@ -54,7 +54,7 @@ def test_b2_pages_fit_with_letters_twice_as_big_and_with_wide_spacing(
             page.set_viewport_size({"width": width, "height": 900})
             page.evaluate(script)
             if has_sideways_scroll(page):
-                found.append(f"{name} {how}: scrolls sideways{_widest(page)}")
+                found.append(f"{name} {how}: scrolls sideways{widest(page)}")
             found += [f"{name} {how}: cut off {cut}" for cut in page.evaluate(CUT)]
     assert not found, "\n".join(found)
 
@@ -70,15 +70,8 @@ def test_b2_pages_fit_a_telephone_whose_reader_has_set_letters_twice_as_big(
     for name in which or rooms[room]["pages"]:
         page.goto(rooms[room]["pages"][name])
         assert page.evaluate("matchMedia('(max-width: 12rem)').matches")
-        found += [f"{name}{_widest(page)}"] if has_sideways_scroll(page) else []
+        found += [f"{name}{widest(page)}"] if has_sideways_scroll(page) else []
     assert not found, "\n".join(found)
-
-
-def _widest(page: Page) -> str:
-    script = """() => { const edge = document.documentElement.clientWidth;
-        return [...document.querySelectorAll("body *")].filter(it => it.getBoundingClientRect().right > edge + 1)
-            .map(it => it.outerHTML.slice(0, 70)).slice(-2).join(" | "); }"""
-    return f": {page.evaluate(script)}"
 
 
 @pytest.mark.parametrize(("room", "which"), PAGES)
