@@ -151,6 +151,8 @@
     event.preventDefault();
     take(text);
   });
+  // Typed to its end and entered, with nobody suggested.
+  smart.addEventListener("keydown", ({ key }) => key === "Enter" && isAddress(smart.value) && take(smart.value));
   if (isAddress(smart.value) && !field("receiver_line1").value) take(smart.value); // pasted before this script was there
   if (window.location.hash === "#smart") smart.focus();
 
@@ -212,6 +214,7 @@
     const isSame = now === state.typed;
     if (isSame && (why === "typing" || !state.isStale)) return; // what is left unchanged keeps its prices and its choice
     if (!isSame) Object.assign(state, { typed: now, isStale: true, isChecked: false });
+    if (why === "left") state.isLeft = true;
     prices.toggleAttribute("data-stale", true); // their details are of what was typed before
     news.textContent = "";
     clearTimeout(state.timer);
@@ -229,13 +232,16 @@
   }
   async function ask(why) {
     const mine = state.asked;
+    const typing = why === "typing" ? document.activeElement : null;
+    if (typing && state.isLeft) why = "left"; // typed on before the field that was left had its answer
     if (why === "typing" && !form.checkValidity()) return show(atFirst);
     const answer = await post(prices.dataset.ask, new FormData(form)).catch(({ wait }) => {
       if (wait) state.timer = setTimeout(() => ask(why), wait * 1000);
       return { errors: {}, html: atFirst };
     });
     if (mine !== state.asked || state.isLoggedOut) return; // the form has changed since
-    tell(answer.errors, why);
+    state.isLeft = false;
+    tell(answer.errors, why, typing);
     const isWrong = Object.keys(answer.errors).some((name) => name !== "__all__");
     show(isWrong && why === "typing" ? atFirst : answer.html);
     if (isWrong && why === "asked for") form.querySelector("[aria-invalid=true]")?.focus();
@@ -246,11 +252,11 @@
   }
 
   // The reason at each control that was left, as the server's own page has it; one that is mended goes at once.
-  function tell(errors, why) {
+  function tell(errors, why, typing) {
     for (const name of new Set([...form.elements].map((control) => control.name).filter(Boolean))) {
       const control = form.querySelector(`[name=${name}]`);
       const before = control.closest(".field")?.querySelector(":scope > .err");
-      const isNew = why === "asked for" || (why === "left" && control.value && control.type !== "radio");
+      const isNew = why === "asked for" || (why === "left" && control !== typing && control.value && control.type !== "radio");
       if (before && (why !== "typing" || !errors[name])) before.remove();
       if (before || isNew) control.toggleAttribute("aria-invalid", false);
       if (!errors[name] || !(before || isNew)) continue;

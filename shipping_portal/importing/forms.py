@@ -88,6 +88,13 @@ class Match:
         constant = self.constant and self.constant.value()
         return bool(self.field.is_needed or self.column.value() or constant or self.column.errors)
 
+    @property
+    def is_missing(self) -> bool:
+        """Needed, and neither a column, a value for all rows nor a size gives it yet."""
+        given = self.column.value() or (self.constant and self.constant.value())
+        size = self.field.name in units.MEASURES and self.column.form[columns.SIZE].value()
+        return self.field.is_needed and not given and not size
+
 
 def named_columns(header: list[str]) -> list[tuple[str, str]]:
     """Return the place and name of each column; those of one name are told apart by their place."""

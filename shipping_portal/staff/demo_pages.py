@@ -9,6 +9,7 @@ import json
 import re
 import urllib.request
 from collections.abc import Callable
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -106,4 +107,5 @@ def _mail(text: str) -> dict[str, Any]:
     found = email.message_from_string(text, policy=email.policy.default)
     plain = found.get_body(("plain",))
     parts = ADDRESS.split(plain.get_content() if plain else "")
-    return {"to": found["To"], "subject": found["Subject"], "date": found["Date"], "parts": parts}
+    sent_at = parsedate_to_datetime(found["Date"])
+    return {"to": found["To"], "subject": found["Subject"], "sent_at": sent_at, "parts": parts}

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
 
 from tests.browser.conftest import Open, has_sideways_scroll, widest
 

@@ -94,6 +94,15 @@ def test_a_pasted_text_that_a_browser_brings_back_changes_no_address_that_is_typ
     expect(page.locator("[name=receiver_line1]")).to_have_value("7 Typed Street")
 
 
+def test_an_address_typed_into_the_one_box_is_filled_in_by_enter(log_in: Open) -> None:
+    page = log_in("sender")
+    page.goto("/parcels/new/")
+    page.locator("#smart").fill("Ida Typed, 9 Sample Street, Hobart TAS 7000")
+    page.keyboard.press("Enter")
+    expect(page.locator("[name=receiver_line1]")).to_have_value("9 Sample Street")
+    expect(page.locator("[name=receiver_postcode]")).to_have_value("7000")
+
+
 def test_j1_a_paste_without_an_email_leads_to_that_one_field(log_in: Open) -> None:
     page = log_in("sender")
     save_default_size(page)

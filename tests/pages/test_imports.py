@@ -128,6 +128,17 @@ def test_a_field_that_every_parcel_needs_must_be_matched(listed: Client) -> None
     assert not ImportRow.objects.exclude(due_at=None).exists()
 
 
+def test_what_a_file_has_no_column_for_is_named_and_stands_first(listed: Client, quill: Sender) -> None:
+    header = "Name,Street,Suburb,State,Postcode,Email,Contents"
+    rows = "Priya Nair,1 High St,Brunswick,VIC,3056,p@example.net,Mugs"
+    page = text(listed.get(upload(listed, f"{header}\n{rows}")["Location"]))
+    assert "Your file has no column for weight, length, width, height. Type them once for every row" in page
+    assert page.index("Weight, the same for all rows") < page.index("Suburb, the same for all rows")
+    quill.default_size = factories.size(quill)
+    quill.save()
+    assert "has no column for" not in text(listed.get(upload(listed, f"{header}\n{rows}\n{rows}")["Location"]))
+
+
 def test_a_row_can_be_left_out_and_taken_after_all(
     listed: Client, carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:

@@ -79,11 +79,12 @@ def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         checking.begin(found, form.columns, form.constants, timezone.now())
         return redirect("check_import", found.uuid)
-    matches = list(form.matches())
+    matches = sorted(form.matches(), key=lambda match: not match.is_missing)  # what has to be done stands first
     context = {
         "file": found,
         "form": form,
         "matched": [match for match in matches if match.is_used],
+        "missing": [match.field.label.lower() for match in matches if match.is_missing],
         "others": [match for match in matches if not match.is_used],
     }
     return render(request, "importing/import_match.html", context, status=422 if form.errors else 200)
