@@ -59,7 +59,7 @@ def active(country: str) -> QuerySet[Locality]:
 
 def few(country: str) -> str:
     """Return how many places a demo knows, to follow a refusal; "" outside a demo, whose lists are the carrier's."""
-    return f" This demo knows only {active(country).count():,} places of this country." if settings.DEMO else ""
+    return f" This demo knows only {active(country).count():,} places in this country." if settings.DEMO else ""
 
 
 def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pair:

@@ -44,7 +44,7 @@ def test_a_demo_tells_how_few_places_it_knows(listed: Client, settings: Any) -> 
     answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_postcode": "3065"})
     (message,) = messages_at(answer, "receiver_suburb")
     known = Locality.objects.filter(list__country="AU").count()
-    assert message.endswith(f"This demo knows only {known} places of this country.")
+    assert message.endswith(f"This demo knows only {known} places in this country.")
 
 
 def test_a_suggested_place_is_one_press_away(carrier: SandboxCarrier, listed: Client) -> None:
