@@ -67,10 +67,6 @@ class QuotesPage:
         return self.seconds_left > 0
 
     @property
-    def seconds_kept(self) -> int:
-        return settings.QUOTE_SECONDS
-
-    @property
     def minutes_kept(self) -> int:
         return settings.QUOTE_SECONDS // 60
 

@@ -141,9 +141,7 @@ CARRIER_KEY = env("CARRIER_KEY", default="")  # the partner's API key
 CARRIER_PARTNER_ID = env("CARRIER_PARTNER_ID", default="")  # supplied by the carrier's partner manager
 CARRIER_CONTRACT = env("CARRIER_CONTRACT", default="")  # TOML with what differs from our assumptions
 CARRIER_CONTACT = env("CARRIER_CONTACT", default="")  # named in the User-Agent, so that the carrier can write
-CARRIER_LINK_KEY = env(
-    "CARRIER_LINK_KEY", default=""
-)  # signs Authorised Tracking Page links, where the contract says so
+CARRIER_LINK_KEY = env("CARRIER_LINK_KEY", default="")  # signs Authorised Tracking Page links, if the contract says so
 CARRIER_CA_BUNDLE = env("CARRIER_CA_BUNDLE", default="")  # PEM, where no public authority vouches for it
 CARRIER_PROXY = env("CARRIER_PROXY", default="")  # http://host:port, the one way out of our network
 CARRIER_CLIENT = env("CARRIER_CLIENT", default="shipping_portal.carrier.client.Carrier")
@@ -184,9 +182,7 @@ CLOSED_ACCOUNT_DAYS = env.int("CLOSED_ACCOUNT_DAYS", default=30)  # to take the 
 QUOTE_DAYS = env.int("QUOTE_DAYS", default=7)
 
 # -- Metrics and alerts ------------------------------------------------------------------------
-METRICS_TOKEN = env(
-    "METRICS_TOKEN", default=""
-)  # opens /metrics to whoever sends it; without one there is no such page
+METRICS_TOKEN = env("METRICS_TOKEN", default="")  # opens /metrics to whoever sends it; without one it isn't there
 METRICS_HOST = env("METRICS_HOST", default="127.0.0.1")
 METRICS_PORT = env.int("METRICS_PORT", default=0)  # of each process: its calls, and whether it is alive; 0 is off
 ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])

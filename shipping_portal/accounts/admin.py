@@ -44,49 +44,44 @@ def _enrolled(now: object) -> Q:
     return Q(pk__in=_totp().values("user"))
 
 
+act = partial(AdminAction, needs="people", refusals=(people.ChangeRefused,))
+
+
 @admin.register(User)
 class UserAdmin(ActionsAdmin):
     """Their account off and on, their sessions, a lost second factor, and who is an operator."""
 
     admin_actions = (
-        AdminAction(
+        act(
             "turn-off",
             "Disable login",
             "This person is logged out everywhere and can't log in.",
             partial(people.set_active, is_active=False),
-            needs="people",
             applies=lambda user: user.is_active,
-            refusals=(people.ChangeRefused,),
         ),
-        AdminAction(
+        act(
             "turn-on",
             "Enable login",
             "This person can log in again.",
             partial(people.set_active, is_active=True),
-            needs="people",
             applies=lambda user: not user.is_active,
-            refusals=(people.ChangeRefused,),
         ),
-        AdminAction(
+        act(
             "log-out",
             "Log out everywhere",
             "Ends all of this person's sessions. They can log in again with their password.",
             people.log_out,
-            needs="people",
             applies=lambda user: user.is_active,
-            refusals=(people.ChangeRefused,),
         ),
-        AdminAction(
+        act(
             "reset-second-factor",
             "Reset two-step verification",
             "Removes the authenticator and recovery codes, and emails the person. First confirm who is asking: call "
             "back on a number you know.",
             people.reset_second_factor,
-            needs="people",
             applies=lambda user: user.has_second_factor,
-            refusals=(people.ChangeRefused,),
         ),
-        AdminAction(
+        act(
             "groups",
             "Set groups",
             "What this person can see and do at the desk. Someone who ships for a sender can't be an operator. A new "
@@ -96,7 +91,6 @@ class UserAdmin(ActionsAdmin):
             applies=lambda user: not people.why_no_groups(user),
             form=GroupsForm,
             initial=lambda user: {"groups": [group.name for group in user.groups.all()]},
-            refusals=(people.ChangeRefused,),
         ),
     )
     list_display = ["email", "name", "sender", "role", "is_staff", "is_active", "second_factor", "last_login"]

@@ -15,7 +15,7 @@ from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Di
 State = BillingReport.State
 
 
-def out_of_balance(now: dt.datetime | None = None) -> Q:
+def out_of_balance() -> Q:
     """Return checked reports whose lines don't come to what the file says, or that say nothing. Two queries."""
     checked = list(BillingReport.objects.filter(state=State.CHECKED))
     found = tallies(checked)

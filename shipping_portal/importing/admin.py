@@ -1,5 +1,6 @@
 """Imports of senders: whose, how far, and holding one. The rows themselves are their sender's to read."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib import admin
@@ -13,6 +14,7 @@ from shipping_portal.importing import holding, progress
 from shipping_portal.importing.models import Import
 
 HELD = "Your import is paused while we look into something. Parcels already booked are not affected."
+act = partial(AdminAction, needs="imports", refusals=(holding.HoldRefused,))
 
 
 class HoldForm(ReasonForm):
@@ -27,27 +29,23 @@ class ImportAdmin(ActionsAdmin):
     """Senders' imports: how far each is, and holding or releasing one."""
 
     admin_actions = (
-        AdminAction(
+        act(
             "hold",
             "Pause this import",
             "No more rows are booked, and its sender can't continue. Rows already handed over go ahead.",
             holding.hold,
-            needs="imports",
             applies=lambda file: not file.hold,
             form=HoldForm,
             initial=lambda file: {"text": HELD},
-            refusals=(holding.HoldRefused,),
         ),
-        AdminAction(
+        act(
             "let-go",
             "Resume this import",
             "Waiting rows are booked as their sender chose when they pressed Book.",
             holding.let_go,
-            needs="imports",
             applies=lambda file: bool(file.hold) and file.restore_id is None,
-            refusals=(holding.HoldRefused,),
         ),
-        AdminAction(
+        act(
             "leave-out",
             "Skip waiting rows",
             "For an import held after a restore, if the carrier already has its parcels. Its sender sees that the "
@@ -55,16 +53,13 @@ class ImportAdmin(ActionsAdmin):
             holding.leave_file_out,
             needs="restore",
             applies=lambda file: file.restore_id is not None,
-            refusals=(holding.HoldRefused,),
         ),
-        AdminAction(
+        act(
             "try-again",
             "Check failed rows again",
             "Checks and prices rows without an order again. Their sender decides whether to book them.",
             holding.try_again,
-            needs="imports",
             applies=lambda file: progress.counts(file).retryable > 0,
-            refusals=(holding.HoldRefused,),
         ),
     )
     list_display = ["file_name", "sender", "how_far", "all", "booked", "to_fix", "made_by", "created_at"]

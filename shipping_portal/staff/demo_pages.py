@@ -10,6 +10,7 @@ import re
 import urllib.request
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -73,13 +74,8 @@ def _lose_the_reply() -> str:
 
 
 def _bill_the_week() -> str:
-    call_command("billing_import", _ask("report", {})["path"], "--post", verbosity=0, stdout=_Silent())
+    call_command("billing_import", _ask("report", {})["path"], "--post", verbosity=0, stdout=StringIO())
     return "The carrier's report since the last one is taken in and posted."
-
-
-class _Silent:
-    def write(self, _: str) -> None:
-        """Drop it: a page has no terminal."""
 
 
 ACTS: dict[str, Callable[[], str]] = {

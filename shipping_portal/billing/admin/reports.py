@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -63,16 +64,15 @@ def _count_repeats(report: BillingReport, **written: Any) -> str:
     return f"{report.name}, {posting.count_repeats(report)} lines"
 
 
-POST = AdminAction(
+act = partial(AdminAction, needs="billing", refusals=(posting.NotReady, Refused))
+POST = act(
     "post",
     "Post",
     "Makes every line final and visible to its sender. To correct a mistake later, reverse the line: posted lines "
     "can't be edited.",
     _ended_by(posting.post),
-    needs="billing",
     audit="billing report posted",
     applies=lambda report: report.state == State.CHECKED,
-    refusals=(posting.NotReady,),
 )
 
 
@@ -83,46 +83,40 @@ class BillingReportAdmin(ActionsAdmin):
     own_pages = ("billing_billingreport_upload",)
     admin_actions = (
         POST,
-        AdminAction(
+        act(
             "void",
             "Void",
             "Discards this report. The same file can be uploaded again.",
             _ended_by(posting.void),
-            needs="billing",
             audit="billing report made void",
             applies=lambda report: report.state in {State.READING, State.CHECKED, State.DAMAGED},
-            refusals=(posting.NotReady,),
         ),
-        AdminAction(
+        act(
             "read-again",
             "Reprocess",
             "Processes the whole file again, using the account's current columns.",
             _read_again,
-            needs="billing",
             audit="billing report read again",
             applies=lambda report: report.state in {State.CHECKED, State.DAMAGED},
         ),
-        AdminAction(
+        act(
             "state-total",
             "Set total",
             "The total on the carrier's invoice, less refunds. The report can only be posted if its lines add up to "
             "the same.",
             _state_total,
-            needs="billing",
             audit="billing total stated",
             applies=lambda report: report.state == State.CHECKED,
             form=TotalForm,
         ),
-        AdminAction(
+        act(
             "count-repeats",
             "Count duplicate lines",
             "Lines like these have already been posted, so they aren't counted. Count them only if the carrier "
             "confirms that they are separate charges.",
             _count_repeats,
-            needs="billing",
             audit="repeated lines counted",
             applies=lambda report: report.state == State.CHECKED and report.lines.filter(is_repeat=True).exists(),
-            refusals=(posting.NotReady,),
         ),
     )
     change_list_template = "admin/list_with_acts.html"

@@ -106,9 +106,11 @@ def _as_kept(what: str, account: CarrierAccount) -> dict[str, Any]:
     return {"text": kept.text if kept else "", "ends": AS_IT_IS}
 
 
+act = partial(AdminAction, needs="pause", refusals=(pausing.PauseRefused,))
+
+
 def pause_actions(what: str, *, resumed: str) -> tuple[AdminAction, ...]:
     """Return the actions of one pause: begin it, change it, end it; `resumed` is what happens then."""
-    act = partial(AdminAction, needs="pause", refusals=(pausing.PauseRefused,))
     is_paused = partial(_is_paused, what)
     return (
         act(
@@ -160,24 +162,20 @@ class CarrierAccountAdmin(ActionsAdmin):
     admin_actions = (
         *pause_actions(BOOKINGS, resumed="Waiting bookings are sent within a minute, at their accepted price or less."),
         *pause_actions(QUOTES, resumed="Senders get prices again right away."),
-        AdminAction(
+        act(
             "try-now",
             "Ask the carrier again now",
             "The carrier refused the account. Sends one waiting booking to see if it now accepts.",
             pausing.try_now,
-            needs="pause",
             applies=_is_stopped,
-            refusals=(pausing.PauseRefused,),
         ),
-        AdminAction(
+        act(
             "end-stop",
             "Clear the stop",
             "This account takes no new orders, so no booking can show whether the carrier still refuses it. "
             "Tracking, labels and cancelling contact the carrier either way.",
             pausing.end_stop,
-            needs="pause",
             applies=_was_stopped,
-            refusals=(pausing.PauseRefused,),
         ),
     )
     list_display = [*("name", "role", "bookings", "quotes", "stopped_at", "stopped_reason", "fault", "resting_until")]

@@ -38,7 +38,7 @@ def duplicate_booking_notice(order: Order) -> str:
     )
 
 
-REFUSALS = (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected)
+act = partial(AdminAction, needs="resolve", refusals=(Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected))
 UNDO = AdminAction(
     name="undo-adoption",
     label="Undo the adoption",
@@ -72,7 +72,7 @@ SETTLED = AdminAction(
     applies=lambda order: duplicate_bookings.waiting(order).exists(),
     refusals=(duplicate_bookings.NothingWaits,),
 )
-CANCEL = AdminAction(
+CANCEL = act(
     name="cancel",
     label="Cancel for the sender",
     explains="Only before it is picked up. Never cancel after a missed or futile pickup: arrange another day with "
@@ -80,23 +80,18 @@ CANCEL = AdminAction(
     do=_cancel,
     needs="cancel_for_sender",
     applies=lambda order: can_cancel(order, timezone.now()),
-    refusals=REFUSALS,
 )
-CONFIRMED = AdminAction(
+CONFIRMED = act(
     name="carrier-cancelled-it",
     label="The carrier cancelled it",
     explains="Only if the carrier confirms it. The sender sees “Cancelled”, and any replacement is booked now.",
     do=partial(cancelling.settle, is_cancelled=True),
-    needs="resolve",
     applies=_is_unclear,
-    refusals=REFUSALS,
 )
-STILL_BOOKED = AdminAction(
+STILL_BOOKED = act(
     name="still-booked",
     label="It is still booked",
     explains="Only if the carrier confirms it. The sender can use the label again, or ask to cancel again.",
     do=partial(cancelling.settle, is_cancelled=False),
-    needs="resolve",
     applies=_is_unclear,
-    refusals=REFUSALS,
 )

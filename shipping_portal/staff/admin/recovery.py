@@ -1,6 +1,7 @@
 """Recovery: dead letters that are tried again, and restores from a backup."""
 
 import datetime as dt
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -34,31 +35,30 @@ def _holds(restore: Restore) -> bool:
     return restoring.held(restore) > 0
 
 
+act = partial(AdminAction, needs="restore", refusals=(restoring.Refused,))
+
+
 @admin.register(Restore)
 class RestoreAdmin(ActionsAdmin):
     """Restores from a backup: what the gap may have lost, what is held, and releasing it."""
 
     admin_actions = (
-        AdminAction(
+        act(
             "release",
             "Book held parcels",
             "Only if the carrier has none of these parcels, or it charges for each a second time. First skip each "
             "import that it already has. They are booked once the gap is closed.",
             restoring.release,
-            needs="restore",
             applies=_holds,
             form=CountForm,
-            refusals=(restoring.Refused,),
         ),
-        AdminAction(
+        act(
             "leave-out",
             "Skip held parcels",
             "For parcels the carrier already has. Their senders see why they aren't booked.",
             restoring.leave_out,
-            needs="restore",
             applies=_holds,
             form=CountForm,
-            refusals=(restoring.Refused,),
         ),
         AdminAction(
             "lift",

@@ -135,51 +135,46 @@ class PickupAddressInline(ReadOnlyInline):
     show_change_link = False
 
 
+act = partial(AdminAction, needs="suspend", refusals=(Sender.NotAllowed,))
+
+
 @admin.register(Sender)
 class SenderAdmin(ActionsAdmin):
     """Business accounts: approved, limited, credited, stopped and started again."""
 
     admin_actions = (
-        AdminAction(
+        act(
             "approve",
             "Approve",
             "Lets this account book right away, without its first limit, and emails its people.",
             _approve,
-            needs="suspend",
             applies=_waits,
-            refusals=(Sender.NotAllowed,),
         ),
-        AdminAction(
+        act(
             "decline",
             "Decline",
             "Suspends the new account, so it can't book. Its people see your message when they log in. If you "
             "reinstate it, it waits for approval again.",
             _suspend,
-            needs="suspend",
             applies=_waits,
             form=SuspendForm,
             initial=lambda sender: {"category": Sender.Suspension.TERMS},
-            refusals=(Sender.NotAllowed,),
         ),
-        AdminAction(
+        act(
             "suspend",
             "Suspend",
             "Stops all new bookings for this sender. Bookings already sent are still settled. Tracking, billing and "
             "cancelling unsent parcels keep working, and so do labels unless you stop dispatch.",
             _suspend,
-            needs="suspend",
             applies=lambda sender: not sender.is_suspended and not _waits(sender),
             form=SuspendForm,
-            refusals=(Sender.NotAllowed,),
         ),
-        AdminAction(
+        act(
             "reinstate",
             "Reinstate",
             "Turns bookings on again right away. Orders that need the sender's approval keep waiting for it.",
             _reinstate,
-            needs="suspend",
             applies=lambda sender: sender.is_suspended and sender.erased_at is None,
-            refusals=(Sender.NotAllowed,),
         ),
         AdminAction(
             "close",
