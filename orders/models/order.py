@@ -17,7 +17,7 @@ from orders.models.facts import CarrierFacts, OfferFacts, ParcelFacts
 from orders.models.statuses import HELD, MAY_COST, UNDECIDED, Progress, Status
 from orders.progress import day_at, missed_pickups
 from shipping_portal import request_ids
-from shipping_portal.accounts.models import theirs
+from shipping_portal.accounts.models import OwnedQuerySet
 from shipping_portal.carrier.messages import Money, Party
 from shipping_portal.jobs.models import Job
 
@@ -28,11 +28,7 @@ OPEN = Q(used_after_cancel_at__isnull=False) | ~(
 )
 
 
-class OrderQuerySet(models.QuerySet["Order"]):
-    def for_user(self, user: Any) -> Self:
-        """Return the orders this person may see. Every view starts here: other people's orders do not exist."""
-        return self.filter(theirs(user))
-
+class OrderQuerySet(OwnedQuerySet["Order"]):
     def held(self) -> Self:
         return self.filter(status__in=HELD)
 

@@ -2,18 +2,13 @@
 
 import datetime as dt
 import uuid
-from typing import Any, Self
+from typing import Any
 
 from django.conf import settings
 from django.db import models
 
 from orders.models.account import CarrierAccount
-from shipping_portal.accounts.models import theirs
-
-
-class QuoteQuerySet(models.QuerySet["Quote"]):
-    def for_user(self, user: Any) -> Self:
-        return self.filter(theirs(user))
+from shipping_portal.accounts.models import OwnedQuerySet
 
 
 class Quote(models.Model):
@@ -35,7 +30,7 @@ class Quote(models.Model):
     unreadable = models.PositiveSmallIntegerField(default=0)
     made_at = models.DateTimeField(db_index=True)
 
-    objects = QuoteQuerySet.as_manager()
+    objects = OwnedQuerySet.as_manager()
 
     def __str__(self) -> str:
         return f"quote {self.uuid}"

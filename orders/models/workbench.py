@@ -8,13 +8,8 @@ from django.db import models
 from django.db.models import Q
 
 from orders.models.order import Order
-from shipping_portal.accounts.models import theirs
+from shipping_portal.accounts.models import OwnedQuerySet
 from shipping_portal.jobs.models import Job
-
-
-class DraftQuerySet(models.QuerySet["Draft"]):
-    def for_user(self, user: Any) -> Self:
-        return self.filter(theirs(user))
 
 
 class Draft(models.Model):
@@ -27,7 +22,7 @@ class Draft(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField()
 
-    objects = DraftQuerySet.as_manager()
+    objects = OwnedQuerySet.as_manager()
 
     class Meta:
         indexes = [models.Index(fields=["sender", "-updated_at"], name="drafts_newest_first")]
@@ -51,10 +46,10 @@ class PriceWait(Job):
         return f"prices for {self.draft}"
 
 
-class SavedViewQuerySet(models.QuerySet["SavedView"]):
+class SavedViewQuerySet(OwnedQuerySet["SavedView"]):
     def for_user(self, user: Any) -> Self:
         """Return one's own, and those shared with the team."""
-        return self.filter(theirs(user)).filter(Q(made_by=user) | Q(is_shared=True))
+        return super().for_user(user).filter(Q(made_by=user) | Q(is_shared=True))
 
 
 class SavedView(models.Model):

@@ -11,7 +11,7 @@ from django.db.models.functions import Upper
 
 from orders.models.account import CarrierAccount
 from orders.models.order import Order
-from shipping_portal.accounts.models import theirs
+from shipping_portal.accounts.models import OwnedQuerySet
 from shipping_portal.jobs.models import Job
 
 
@@ -144,10 +144,10 @@ class ReportFile(models.Model):
         return f"bytes of {self.report_id}"
 
 
-class ChargeQuerySet(models.QuerySet["Charge"]):
+class ChargeQuerySet(OwnedQuerySet["Charge"]):
     def for_user(self, user: Any) -> Self:
-        """Return the posted lines this person may see. Every page of a sender starts here."""
-        return self.posted().filter(theirs(user))
+        """Return the posted lines of those this person may see."""
+        return super().for_user(user).posted()
 
     def posted(self) -> Self:
         return self.filter(posted_at__isnull=False)
@@ -235,11 +235,6 @@ class Charge(models.Model):
         return self.kind in SIZE_CHARGES
 
 
-class DisputePhotoQuerySet(models.QuerySet["DisputePhoto"]):
-    def for_user(self, user: Any) -> Self:
-        return self.filter(theirs(user))
-
-
 class DisputePhoto(models.Model):
     """What a sender sent along with a question about charges, byte for byte as it came: downloaded, never shown."""
 
@@ -248,16 +243,13 @@ class DisputePhoto(models.Model):
     sha256 = models.CharField(max_length=64)
     content = models.BinaryField()
 
-    objects = DisputePhotoQuerySet.as_manager()
+    objects = OwnedQuerySet.as_manager()
 
     def __str__(self) -> str:
         return f"photo-{self.pk}.{self.kind}"
 
 
-class DisputeQuerySet(models.QuerySet["Dispute"]):
-    def for_user(self, user: Any) -> Self:
-        return self.filter(theirs(user))
-
+class DisputeQuerySet(OwnedQuerySet["Dispute"]):
     def open(self) -> Self:
         return self.filter(state=Dispute.State.OPEN)
 

@@ -2,21 +2,18 @@
 
 import datetime as dt
 import uuid
-from typing import Any, Self
+from typing import Self
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from orders.models.order import Order
-from shipping_portal.accounts.models import theirs
+from shipping_portal.accounts.models import OwnedQuerySet
 from shipping_portal.jobs.models import Job
 
 
-class ExportQuerySet(models.QuerySet["Export"]):
-    def for_user(self, user: Any) -> Self:
-        return self.filter(theirs(user))
-
+class ExportQuerySet(OwnedQuerySet["Export"]):
     def still_there(self, now: dt.datetime) -> Self:
         """Return those on their way, or packed and not yet too old to be fetched; newest first."""
         return self.filter(Q(finished_at=None) | Q(expires_at__gt=now)).order_by("-created_at")

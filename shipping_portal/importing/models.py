@@ -1,7 +1,6 @@
 """Imports: a file of parcels as its sender typed it, row by row, from the upload to the last booking."""
 
 import uuid
-from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
@@ -9,15 +8,10 @@ from django.db.models import Q
 
 from orders.models.order import Order
 from orders.models.quotes import Quote
-from shipping_portal.accounts.models import theirs
+from shipping_portal.accounts.models import OwnedQuerySet
 from shipping_portal.jobs.models import Job
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
-
-
-class ImportQuerySet(models.QuerySet["Import"]):
-    def for_user(self, user: Any) -> Self:
-        return self.filter(theirs(user))
 
 
 class Import(models.Model):
@@ -58,7 +52,7 @@ class Import(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True)  # put away by its sender: its rows to fix need nobody
 
-    objects = ImportQuerySet.as_manager()
+    objects = OwnedQuerySet.as_manager()
 
     class Meta:
         indexes = [

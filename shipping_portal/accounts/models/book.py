@@ -1,20 +1,14 @@
 """What a sender types once: the people they ship to, and the boxes they ship in."""
 
 import uuid
-from typing import Any, Self
 
 from django.db import models
 from django.db.models.functions import Coalesce, Upper
 
-from shipping_portal.accounts.models.senders import Sender, theirs
+from shipping_portal.accounts.models.senders import OwnedQuerySet, Sender
 from shipping_portal.carrier.messages import Party
 
 LAST_USED = Coalesce("used_at", "created_at")
-
-
-class ReceiverQuerySet(models.QuerySet["Receiver"]):
-    def for_user(self, user: Any) -> Self:
-        return self.filter(theirs(user))
 
 
 class Receiver(models.Model):
@@ -45,7 +39,7 @@ class Receiver(models.Model):
     used_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = ReceiverQuerySet.as_manager()
+    objects = OwnedQuerySet.as_manager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["sender", "fingerprint"], name="one_receiver_once_per_sender")]
@@ -77,11 +71,6 @@ class ReceiverKey(models.Model):
         return self.key
 
 
-class ParcelSizeQuerySet(models.QuerySet["ParcelSize"]):
-    def for_user(self, user: Any) -> Self:
-        return self.filter(theirs(user))
-
-
 class ParcelSize(models.Model):
     """A box with a name, as entered: weight and measures in their own units, and what usually is in it."""
 
@@ -98,7 +87,7 @@ class ParcelSize(models.Model):
     position = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = ParcelSizeQuerySet.as_manager()
+    objects = OwnedQuerySet.as_manager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["sender", "name"], name="one_size_of_a_name_per_sender")]

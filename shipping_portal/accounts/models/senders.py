@@ -3,7 +3,7 @@
 import datetime as dt
 import re
 from decimal import Decimal
-from typing import Any
+from typing import Any, Self, TypeVar
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
@@ -23,6 +23,7 @@ UNTIL_APPROVED: dict[str, tuple[int | None, Decimal | None]] = {
     "invited": (0, Decimal(0)),
 }
 CURRENCIES = {"AU": "AUD", "CA": "CAD", "US": "USD"}
+Row = TypeVar("Row", bound=models.Model, covariant=True)
 
 
 def money(**options: Any) -> models.DecimalField:
@@ -227,6 +228,13 @@ def theirs(user: Any, path: str = "sender") -> models.Q:
     """
     seen = getattr(user, "sees_as", None)
     return models.Q(**{path: seen}) if seen else models.Q(**{f"{path}__memberships__user": user})
+
+
+class OwnedQuerySet(models.QuerySet[Row]):
+    """Rows of senders. Every page of one starts with for_user: other people's rows do not exist."""
+
+    def for_user(self, user: Any) -> Self:
+        return self.filter(theirs(user))
 
 
 class PickupAddress(models.Model):
