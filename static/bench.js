@@ -12,7 +12,7 @@ for (const button of document.querySelectorAll("[data-print-page]")) {
 }
 
 function startBench(bench) {
-  const SCAN = 60; // milliseconds: no hand types the next character of a number so soon
+  const SCAN = 100; // milliseconds: no hand types the next character of a number so soon
   const SETTLE = 250; // milliseconds between a label that went to the printer and the next
   const byId = (id) => document.getElementById(id);
   const pause = (time) => new Promise((resolve) => setTimeout(resolve, time));
@@ -235,7 +235,8 @@ function startBench(bench) {
   let typed = "";
   let timer;
 
-  // A scanner is a keyboard: what it types is no command of ours, so a character waits whether another follows at once.
+  // A scanner is a keyboard: what it types is no command, so a character waits whether another follows at once. One that
+  // is no command of the bench is given back to the page, which has keys of its own.
   function type(key) {
     clearTimeout(timer);
     typed += key;
@@ -249,22 +250,26 @@ function startBench(bench) {
       const act = keys[typed.toLowerCase()];
       typed = "";
       if (act) act();
+      else document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
     }, SCAN);
   }
 
+  // Heard before the page's own keys are: a scanned Q is no wish to check a price.
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!event.isTrusted || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
     if (isRunning && event.key === "Escape") return acts.stop();
-    if (isRunning || now.hidden || event.target.closest("a, button, input, select, textarea, summary, iframe")) return;
+    if (event.target.closest("input, select, textarea, iframe")) return;
+    const isAway = isRunning || now.hidden;
     if (/^[^\s]$/u.test(event.key)) {
       event.preventDefault();
-      return type(event.key);
+      if (!isAway) type(event.key);
+      return;
     }
     const act = keys[event.key.toLowerCase()];
-    if (!act) return;
+    if (!act || isAway || event.target.closest("a, button, summary")) return;
     event.preventDefault(); // Space would scroll
     act();
-  });
+  }, true);
   byId("scan").addEventListener("submit", (event) => {
     event.preventDefault();
     if (!isRunning) find(scan.value);

@@ -1,6 +1,7 @@
 """The label bench by keys, in a real browser: print, say so, skip, scan, print again, or all in one go."""
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -133,12 +134,15 @@ def test_a_scanned_number_brings_its_parcel_and_a_wrong_one_changes_nothing(log_
     for scanned, shown in ((sent[2].split()[0], "SIM-NONE-2"), ("#sim-none-1", "SIM-NONE-1")):
         page.keyboard.type(f"{scanned}\n")
         expect(title).to_have_text(shown)
-    page.keyboard.type("NARS-99\n")
-    expect(problem).to_contain_text("NARS-99 isn't in this queue.")
+    page.keyboard.type("QP/C?N-99\n")  # each of them alone is a key of some page
+    expect(problem).to_contain_text("QP/C?N-99 isn't in this queue.")
     expect(title).to_have_text("SIM-NONE-1")
     page.keyboard.type("SIM-NONE-2\n")  # what was wrong is selected, so the next scan takes its place
     expect(title).to_have_text("SIM-NONE-2")
     assert prints(page) == 0
+    page.locator("#bench-now").focus()
+    page.keyboard.press("q")
+    expect(page).to_have_url(re.compile("/prices/$"))
 
 
 def test_all_labels_are_printed_with_two_keys_each_the_carriers_own_file(
