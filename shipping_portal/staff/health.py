@@ -35,6 +35,11 @@ class OperationHealth:
     p95: int
 
     @property
+    def label(self) -> str:
+        """Return its name as words."""
+        return self.name.replace("_", " ").capitalize()
+
+    @property
     def error_percent(self) -> float:
         """Return the share of calls that failed."""
         return 100 * self.errors / self.calls

@@ -382,7 +382,7 @@ def busy_carrier() -> None:
     """The first page at its widest: slow calls of every kind, most in trouble, and a file with a long name."""
     slow = {"method": "GET", "path": "/orders", "milliseconds": 12_345, "outcome": "TimedOut", "at": timezone.now()}
     CarrierCall.objects.bulk_create(
-        CarrierCall(operation=name, **slow) for name in ("book", "cancel", "label") for _ in range(1200)
+        CarrierCall(operation=name, **slow) for name in ("book", "cancel", "quote_contents") for _ in range(1200)
     )
     factories.billing_report(name="partner_billing_report_of_the_week_2026_11_16_corrected.csv")
 

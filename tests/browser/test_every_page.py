@@ -44,6 +44,11 @@ FILLED = """() => { const probe = document.body.appendChild(document.createEleme
     probe.style.background = "var(--act)"; const fill = getComputedStyle(probe).backgroundColor; probe.remove();
     const filled = form => [...form.elements].filter(it => getComputedStyle(it).backgroundColor === fill);
     return [...document.forms].map(filled).filter(its => its.length > 1).map(its => its.map(it => it.value)); }"""
+# Words that stand one letter above the other: what is beside them takes all the room.
+SQUEEZED = """() => [...document.querySelectorAll("main :is(td, th, dd, dt, p, a, span)")].filter(it => {
+    const { width, height } = it.getBoundingClientRect();
+    return width && width < 40 && height > 70 && it.innerText.trim().length > 5 && !it.closest("thead");
+    }).map(it => it.innerText)"""
 FOOTER = ["Help", "Contact us", "Accessibility", "Dangerous goods", "Terms"]
 
 
@@ -96,6 +101,8 @@ def _faults(page: Page, room: str) -> Iterator[str]:
     yield from violations(page, but=DJANGO_ADMINS if desk else frozenset())
     if has_sideways_scroll(page):
         yield f"scrolls sideways{widest(page)}"
+    if squeezed := page.evaluate(SQUEEZED):
+        yield f"squeezes {squeezed}"
     if desk and (filled := page.evaluate(FILLED)):
         yield f"has more than one filled button in a form: {filled}"
     if not desk:
