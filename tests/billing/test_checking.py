@@ -153,11 +153,11 @@ def test_a_label_used_after_its_refund_is_billed_once_by_a_line_just_like_the_fi
     assert [charge.is_repeat for charge in again.lines.order_by("line")] == [True, False]
     used = timezone.now()
     Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=used, used_after_cancel_at=used)
-    second = take(summed(refund("SUSED01"), line("SUSED01")), name="billing-2026-11-30.csv")
+    second = take(summed(refund("SUSED01"), line("SUSED01")), name=f"billing-{used + timedelta(days=7):%Y-%m-%d}.csv")
     assert kinds(second) == [("cancel-refund-later", "-12.08"), ("un-cancellation", "12.08")]
     assert not second.lines.filter(is_repeat=True).exists()
     posting.post(second, by=None, now=timezone.now())
-    third = take(summed(line("SUSED01"), line("SUSED03")), name="billing-2026-12-07.csv")
+    third = take(summed(line("SUSED01"), line("SUSED03")), name=f"billing-{used + timedelta(days=14):%Y-%m-%d}.csv")
     assert [charge.is_repeat for charge in third.lines.order_by("line")] == [True, False]
 
 
