@@ -397,9 +397,10 @@ def test_a_tab_counts_what_its_view_lists_and_an_empty_one_is_not_there(
         {"status": "rejected"}, {"status": "draft"}, {"progress": "in_transit"}, {"progress": "delivered"},
         {"progress": "in_transit", "eta_to": local_day(quill, -3)}, {"status": "cancelled"}, {},
     ]  # fmt: skip
+    soon = local_day(quill, 3)
     for fields in kinds:
-        order(**fields)
-    factories.stored_label(order())
+        order(**{"eta_to": soon, **fields})
+    factories.stored_label(order(eta_to=soon))
     factories.draft(quill, alice)
     tabs = {tab.slug: tab.words for tab in page.get("/parcels/").context["tabs"]}
     assert tabs == {

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.test import Client, RequestFactory
+from django.utils import timezone
 
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -141,7 +142,7 @@ def test_the_same_id_with_other_content_keeps_the_first() -> None:
 
 
 def test_an_unknown_reference_is_kept_and_matched_later(quill: Sender, alice: User) -> None:
-    assert post(event(carrier_reference="SEARLY1")).status_code == 200
+    assert post(event(carrier_reference="SEARLY1", scan_time=timezone.now().isoformat())).status_code == 200
     assert Parcel.objects.get().order is None
     order = factories.order(
         quill, alice, status="booked", carrier_reference="SEARLY1", due_at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
