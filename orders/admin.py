@@ -31,7 +31,7 @@ KEPT = (Label.State.STORED, Label.State.WITHHELD)
 class BookingAttemptAdmin(ReadOnlyAdmin):
     """One attempt to book: what was sent, masked, and what came back."""
 
-    list_display = ["pk", "order", "state", "sent_at", "done_at", "http_status", "error"]
+    list_display = ["id", "order", "state", "sent_at", "done_at", "http_status", "error"]
     list_filter = ["state"]
     list_select_related = ["order"]
     search_fields = ["order__carrier_reference", "=key", "=seen_reference"]
