@@ -67,7 +67,8 @@ def _open(page: Page, url: str, address: str) -> None:
     if not address:
         page.locator("table.list tbody a").first.click()
         page.wait_for_load_state()
-        page.wait_for_timeout(1500)  # the label's frame
+    if page.locator("iframe").count():
+        page.wait_for_timeout(1500)  # until the label is drawn
 
 
 if __name__ == "__main__":
