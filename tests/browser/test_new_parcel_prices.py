@@ -44,6 +44,7 @@ def test_prices_beside_the_form_are_checked_again_once_with_what_was_chosen(log_
     filled(page, receiver_name="Ada Once")
     last = page.locator("#prices [name=product]").last
     last.check()
+    page.wait_for_load_state("networkidle")  # the clock of these prices is set once they are in the page
     asked = asks(page)
     page.clock.fast_forward(LIFE * 1000)
     news = page.locator("#prices-news")
