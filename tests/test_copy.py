@@ -74,7 +74,8 @@ RETIRED = re.compile(
     r"whose (?:it|they) (?:is|are)\b|"
     r"for want of time|"
     r"no operator any more|take the stop away|gave no scan|half-written down|somebody else changed|"
-    r"not known whether booked|put in order|choose parcels, then|fault of ours|to put right\b",
+    r"not known whether booked|put in order|choose parcels, then|fault of ours|to put right\b|"
+    r"sign (?:it )?out\b",
     re.IGNORECASE,
 )
 

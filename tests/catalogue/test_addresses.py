@@ -67,7 +67,7 @@ def test_an_odd_address_of_a_parcel_is_not_found(alices: Browser, order: Order, 
     names = {"id": order.uuid, "upper": str(order.uuid).upper(), "hex": order.uuid.hex}
     answer = alices.get(address.format(**names))
     assert answer.status_code == 404
-    assert "We can't find that page or parcel" in text(answer)
+    assert "We can't find that page or parcel Check the address, or search for the parcel by its" in text(answer)
 
 
 @rows("page", ("B38", "book", "book/"), ("B38", "confirm", "confirm/"), ("B38", "stop watching", "stop/"))

@@ -212,6 +212,13 @@ def test_an_empty_desk_says_that_nothing_needs_anybody_and_folds_its_queues(desk
     assert "None yet" in text
 
 
+def test_the_page_of_one_app_lists_it_and_says_nothing_of_queues(desk: Client, everything: None) -> None:
+    text = desk.get("/admin/billing/").content.decode()
+    assert "Billing reports" in text
+    assert "Nothing needs you" not in text
+    assert "empty queue" not in text
+
+
 def test_the_first_page_shows_the_queues_with_work_only_the_most_pressing_first(
     desk: Client, unclear: Callable[..., Order], quill: Sender
 ) -> None:
