@@ -3,7 +3,7 @@
 import csv
 import io
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -57,9 +57,13 @@ def country_code(text: str) -> str:
 @cache
 def published() -> tuple[Locality, ...]:
     """The published lists: the CSV file's, and every ZIP code that letters are delivered to."""
+    return tuple(dict.fromkeys([*_listed(), *_of_the_united_states()]))
+
+
+@cache
+def _listed() -> tuple[Locality, ...]:
     with LOCALITIES.open(encoding="utf-8", newline="") as file:
-        listed = [Locality(**row) for row in csv.DictReader(file)]
-    return tuple(dict.fromkeys([*listed, *_of_the_united_states()]))
+        return tuple(Locality(**row) for row in csv.DictReader(file))
 
 
 def as_csv() -> str:
@@ -83,7 +87,7 @@ def _of_the_united_states() -> Iterator[Locality]:
 
 def at_postcode(country: str, postcode: str) -> tuple[Locality, ...]:
     """Published localities that share ``postcode``; ZIP+4 counts as its first five digits."""
-    return _by_postcode().get((country, _folded_postcode(country, postcode)), ())
+    return _by_postcode(country).get(_folded_postcode(country, postcode), ())
 
 
 def is_pair(country: str, suburb: str, postcode: str) -> bool:
@@ -106,16 +110,14 @@ def zone_of(country: str, state: str, postcode: str) -> ZoneInfo:
         return ZoneInfo("UTC")
 
 
+# The ZIP codes take half a second to read, and several threads read them at once: nobody else waits for them.
 @cache
-def _by_postcode() -> dict[tuple[str, str], tuple[Locality, ...]]:
-    return _grouped(published())
-
-
-def _grouped(places: Iterable[Locality]) -> dict[tuple[str, str], tuple[Locality, ...]]:
-    groups: dict[tuple[str, str], tuple[Locality, ...]] = {}
-    for place in places:
-        key = (place.country, _folded_postcode(place.country, place.postcode))
-        groups[key] = (*groups.get(key, ()), place)
+def _by_postcode(country: str) -> dict[str, tuple[Locality, ...]]:
+    groups: dict[str, tuple[Locality, ...]] = {}
+    for place in published() if country == "US" else _listed():
+        if place.country == country:
+            key = _folded_postcode(country, place.postcode)
+            groups[key] = (*groups.get(key, ()), place)
     return groups
 
 

@@ -39,8 +39,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     folder, port = tmp_path_factory.mktemp("shop"), dev.free_port()
     with Servers(folder) as servers, SandboxCarrier(folder / "carrier", key="canary-carrier-key") as carrier:
         portal = Portal(folder / "portal", carrier.url, contract=QUICK)
-        # A worker that has just started may take 2 s for its first answers, and what came too late is a person's.
-        portal.env |= {"REDIS_URL": servers.valkey(), "TIME_SCALE": "0.3"}
+        portal.env["REDIS_URL"] = servers.valkey()
         with portal:
             portal.start_web(port)
             until(lambda: dev.listens(port), seconds=30, what="the web server answers")

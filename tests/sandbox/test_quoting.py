@@ -2,6 +2,7 @@ from decimal import Decimal
 
 import pytest
 
+from shipping_portal.sandbox import places
 from tests.sandbox.client import CONTENTS, an_export, an_order
 
 
@@ -128,3 +129,10 @@ def test_a_missing_partner_is_only_recorded_unless_the_carrier_is_strict(carrier
     assert carrier.quote(partner_id="").status == 200
     carrier.control("settings", strict=True)
     assert carrier.quote(partner_id="").json["messages"] == {"partner_id": ["partner_id can't be blank"]}
+
+
+def test_only_who_sends_in_the_united_states_waits_for_its_zip_codes(monkeypatch):
+    monkeypatch.setattr(places, "_by_postcode", places._by_postcode.__wrapped__)
+    monkeypatch.setattr(places, "published", lambda: pytest.fail("reads every ZIP code"))
+    assert places.is_pair("AU", "Carnegie", "3163")
+    assert places.is_pair("CA", "Montréal", "H3G 1Z5")
