@@ -271,7 +271,7 @@ function newsOf(before, after) {
   form.addEventListener("input", ({ target }) => target !== smart && soon(300, "typing"));
   form.addEventListener("change", ({ target }) => target !== smart && soon(50, "left"));
   form.addEventListener("submit", (event) => {
-    if (event.submitter?.formAction.endsWith(form.getAttribute("action")) === false) return; // saves the draft
+    if (event.submitter?.hasAttribute("formaction")) return; // saves the draft
     event.preventDefault();
     if (event.submitter?.name === "clear_company") fill({ receiver_company: "" });
     else soon(0, "asked for");

@@ -106,9 +106,12 @@ def test_b11_password_and_code_can_be_pasted_and_filled_in_by_a_password_manager
     expect(page.locator("[name=password1]")).to_have_attribute("autocomplete", "new-password")
 
 
-def test_b12_a_form_that_comes_back_has_kept_every_value(walk_in: Open) -> None:
+@pytest.mark.parametrize("is_draft", [False, True], ids=["typed at once", "kept as a draft meanwhile"])
+def test_b12_a_form_that_comes_back_has_kept_every_value(walk_in: Open, is_draft: bool) -> None:
     page = walk_in()
     fill_parcel(page, receiver_email="", weight_kg="")
+    if is_draft:
+        expect(page).to_have_url(re.compile(r"\?draft="))
     page.get_by_role("button", name="See prices").last.click()
     expect(page.locator("[name=receiver_email]")).to_be_focused()
     expect(page.locator("#id_weight_kg_error")).to_have_text("Enter the weight.")
