@@ -237,7 +237,7 @@ function startBench(bench) {
 
   // A scanner is a keyboard: what it types is no command, so a character waits whether another follows at once. One that
   // is no command of the bench is given back to the page, which has keys of its own.
-  function type(key) {
+  function type(key, isControl) {
     clearTimeout(timer);
     typed += key;
     if (typed.length > 1) {
@@ -249,8 +249,8 @@ function startBench(bench) {
     timer = setTimeout(() => {
       const act = keys[typed.toLowerCase()];
       typed = "";
-      if (act) act();
-      else document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+      if (act && !isControl) act();
+      else if (!act) document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
     }, SCAN);
   }
 
@@ -260,13 +260,14 @@ function startBench(bench) {
     if (isRunning && event.key === "Escape") return acts.stop();
     if (event.target.closest("input, select, textarea, iframe")) return;
     const isAway = isRunning || now.hidden;
+    const isControl = Boolean(event.target.closest("a, button, summary"));
     if (/^[^\s]$/u.test(event.key)) {
       event.preventDefault();
-      if (!isAway) type(event.key);
+      if (!isAway) type(event.key, isControl);
       return;
     }
     const act = keys[event.key.toLowerCase()];
-    if (!act || isAway || event.target.closest("a, button, summary")) return;
+    if (!act || isAway || isControl) return;
     event.preventDefault(); // Space would scroll
     act();
   }, true);

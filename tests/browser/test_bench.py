@@ -79,6 +79,13 @@ def now_shown(page: Page) -> str:
     return page.locator("#bench-title").inner_text()
 
 
+def scan(page: Page, text: str) -> None:
+    """Type as a scanner does: no time passes between two characters, however slow this machine is."""
+    page.clock.pause_at(page.evaluate("Date.now() / 1000 + 1"))
+    page.keyboard.type(f"{text}\n")
+    page.clock.resume()
+
+
 def prints(page: Page) -> int:
     return int(page.evaluate("top.printed.length"))
 
@@ -127,17 +134,18 @@ def test_a_queue_is_printed_by_keys_alone(stack: Stack, log_in: Open, sent: list
 def test_a_scanned_number_brings_its_parcel_and_a_wrong_one_changes_nothing(log_in: Open, sent: list[str]) -> None:
     """A scanner types each character at once and then Enter, wherever the focus is."""
     page = log_in("sender")
-    page.goto(three_labels(page, sent))
+    address = three_labels(page, sent)
+    page.clock.install()
     page.add_init_script(NOTE_PRINTS)
-    page.reload()
+    page.goto(address)
     title, problem = page.locator("#bench-title"), page.locator("#bench-problem")
     for scanned, shown in ((sent[2].split()[0], "SIM-NONE-2"), ("#sim-none-1", "SIM-NONE-1")):
-        page.keyboard.type(f"{scanned}\n")
+        scan(page, scanned)
         expect(title).to_have_text(shown)
-    page.keyboard.type("QP/C?N-99\n")  # each of them alone is a key of some page
+    scan(page, "QP/C?N-99")  # each of them alone is a key of some page
     expect(problem).to_contain_text("QP/C?N-99 isn't in this queue.")
     expect(title).to_have_text("SIM-NONE-1")
-    page.keyboard.type("SIM-NONE-2\n")  # what was wrong is selected, so the next scan takes its place
+    scan(page, "SIM-NONE-2")  # what was wrong is selected, so the next scan takes its place
     expect(title).to_have_text("SIM-NONE-2")
     assert prints(page) == 0
     page.locator("#bench-now").focus()
@@ -190,6 +198,7 @@ def test_what_did_not_come_out_stays_in_the_queue(
 def test_no_key_acts_while_a_control_has_the_focus(log_in: Open, sent: list[str]) -> None:
     page = log_in("sender")
     address = three_labels(page, sent)
+    page.clock.install()
     page.add_init_script(NOTE_PRINTS)
     page.goto(address)
     shown = now_shown(page)
@@ -197,6 +206,7 @@ def test_no_key_acts_while_a_control_has_the_focus(log_in: Open, sent: list[str]
     page.get_by_text("More ways to print").focus()
     for key in ("s", "n", "r", "a"):
         page.keyboard.press(key)
+        page.clock.fast_forward(200)  # longer than a scanner waits between two characters
     page.get_by_role("searchbox").focus()
     page.keyboard.type("nsra ")
     assert (now_shown(page), page.locator("#bench-progress").inner_text()) == (shown, before)
