@@ -39,8 +39,11 @@ def month(carrier: SandboxCarrier, contract: Callable[[str], None], people: None
 
 
 @pytest.fixture
-def loaded(people: None, tmp_path: Path) -> Iterator[Path]:
-    """The month, as it is on a Wednesday in November; the folder of what the carrier knows."""
+def loaded(as_the_owner: None, people: None, tmp_path: Path) -> Iterator[Path]:
+    """The month, as it is on a Wednesday in November; the folder of what the carrier knows.
+
+    It brings its rows' numbers with it, so the owner loads it, who moves on the next ones.
+    """
     with time_machine.travel(WEDNESDAY, tick=True):
         assert demo_history.load(timezone.now(), tmp_path / "state")
         yield tmp_path / "state"

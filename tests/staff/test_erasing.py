@@ -495,6 +495,7 @@ def test_what_was_erased_is_erased_again_after_a_restore(
     assert "accounts.User.name" not in traces(HERS)
 
 
+@pytest.mark.usefixtures("as_the_owner")
 def test_an_order_that_a_restore_made_unclear_again_is_erased_once_it_is_settled(
     desk: Client, quill: Sender, alice: User, erased_file: Path
 ) -> None:
