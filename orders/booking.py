@@ -102,8 +102,9 @@ def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
 def work(order: Order) -> None:
     """Send one owed booking, if it may go."""
     in_flight = order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT).first()
-    if in_flight:  # its worker is gone: sent or not, we do not know, so it is never sent again
-        settling.unknown(in_flight, "the worker stopped before the carrier's answer", at=timezone.now())
+    if in_flight:  # its worker is gone, unless we are the late one: sent or not, we do not know
+        if order.renew():
+            settling.unknown(in_flight, "the worker stopped before the carrier's answer", at=timezone.now())
         return
     if not _is_ready(order, timezone.now()):
         return

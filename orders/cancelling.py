@@ -92,8 +92,9 @@ def work(order: Order) -> None:
 
 
 def _try(order: Order, attempt: CancelAttempt) -> None:
-    if attempt.state == State.IN_FLIGHT:
-        _unclear(order, attempt, "the worker stopped before the carrier's answer")
+    if attempt.state == State.IN_FLIGHT:  # its worker is gone, unless we are the late one
+        if order.renew():
+            _unclear(order, attempt, "the worker stopped before the carrier's answer")
     elif not gateway.is_reachable(order.account):
         _elsewhere(order, attempt)
     elif order.status == Status.CANCEL_UNCONFIRMED and not contract_of(order.account).cancel_repeatable:

@@ -1,8 +1,10 @@
 """Orders whose booking is unclear: asked again with the same key, where that is safe."""
 
 import datetime as dt
+from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
 from orders import gateway, settling
@@ -11,6 +13,7 @@ from orders.models import BookingAttempt, Order, Restore
 from orders.models.statuses import Status
 from shipping_portal.carrier.errors import CarrierError, Crowded, Rejected
 from shipping_portal.carrier.messages import Booked
+from shipping_portal.jobs.models import lease
 from shipping_portal.jobs.registry import job
 
 REPLAY_WAITS = (5, 15, 60, 300, 900, 3600, 14400)  # seconds between replays; the last one repeats
@@ -45,27 +48,38 @@ def _is_of_a_backup(attempt: BookingAttempt) -> bool:
 
 def _replay(order: Order, attempt: BookingAttempt) -> None:
     """Send it again. Only an acceptance or a well-formed refusal settles it; anything else leaves it unknown."""
-    client, lease = gateway.carrier_of(order, first="book"), order.due_at or timezone.now()
-    mine = BookingAttempt.objects.filter(pk=attempt.pk, state=State.UNKNOWN, replays=attempt.replays)
-    if not mine.update(replays=min(attempt.replays + 1, 30_000)):
-        return
+    client = gateway.carrier_of(order, first="book")
+    until = timezone.now() + lease()
+    with transaction.atomic(durable=True):
+        if not order.renew(until) or not _change(attempt, replays=attempt.replays + 1, lease_until=until):
+            return
     outcome: Booked | Rejected
     try:
-        not_after = settling.send_until(lease)
+        not_after = settling.send_until(until)
         outcome = client.book(bytes(attempt.body), key=str(attempt.key), not_after=not_after)
     except Rejected as error:
         if "idempot" in f"{error.code} {error.text}".lower():  # the key, not the parcel, was refused
             return _wait(order, attempt)
         outcome = error
     except Crowded as error:  # nothing was sent, so this was no try
-        BookingAttempt.objects.filter(pk=attempt.pk, replays=attempt.replays + 1).update(replays=attempt.replays)
+        _change(attempt, replays=attempt.replays - 1, lease_until=timezone.now())
         order.postpone(timezone.now() + dt.timedelta(seconds=error.retry_after or 0.0))
         return
     except CarrierError:
         return _wait(order, attempt)
+    _change(attempt, lease_until=timezone.now())
     settling.settle(attempt, outcome)
 
 
+def _change(attempt: BookingAttempt, **changes: Any) -> bool:
+    """Change an unknown attempt, unless another worker sent it again since it was read, or somebody settled it."""
+    mine = BookingAttempt.objects.filter(pk=attempt.pk, state=State.UNKNOWN, replays=attempt.replays)
+    is_mine = bool(mine.update(**changes))
+    attempt.replays = changes.get("replays", attempt.replays)
+    return is_mine
+
+
 def _wait(order: Order, attempt: BookingAttempt) -> None:
-    seconds = REPLAY_WAITS[min(attempt.replays + 1, len(REPLAY_WAITS) - 1)] * settings.TIME_SCALE
+    _change(attempt, lease_until=timezone.now())
+    seconds = REPLAY_WAITS[min(attempt.replays, len(REPLAY_WAITS) - 1)] * settings.TIME_SCALE
     order.retry(timezone.now() + dt.timedelta(seconds=seconds))

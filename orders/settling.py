@@ -30,6 +30,7 @@ from shipping_portal.jobs.registry import enqueue
 State = BookingAttempt.State
 FIRST_REPLAY_SECONDS = 5
 PERSIST_SECONDS = 60.0
+AWAITED = {Status.BOOKING, Status.UNCONFIRMED}  # an answer settles these; whatever else it meets, somebody decided
 # An order that was told to be not booked, and where its sender may have taken it since.
 SETTLED_OTHERWISE = {Status.NOT_BOOKED, Status.DRAFT, Status.REJECTED}
 LONGEST_URL = 300
@@ -72,9 +73,7 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
                 "done_at": at,
             }
             live = {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}
-            is_awaited = order.status in {Status.BOOKING, Status.UNCONFIRMED} and _swap(
-                attempt, live, state=State.ACCEPTED, **facts
-            )
+            is_awaited = order.status in AWAITED and _swap(attempt, live, state=State.ACCEPTED, **facts)
             (_book if is_awaited else _late_acceptance)(order, attempt, booked, at)
     except IntegrityError:
         same = Order.objects.filter(account=order.account, carrier_reference__upper=booked.reference.upper())
@@ -162,7 +161,8 @@ def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None
             "error": "; ".join([str(error), *answers.sort_out(error).faults])[:300],
             "done_at": at,
         }
-        if _swap(attempt, {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}, state=State.REJECTED, **facts):
+        live = {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}
+        if order.status in AWAITED and _swap(attempt, live, state=State.REJECTED, **facts):
             problem = answers.problem(error, order.sender, order.pickup["country"], to=order.receiver_country)
             move_to(order, Status.REJECTED, reason=f"refused: {problem['text']}", at=at, due_at=None, problem=problem)
     order.account.note_answer()
@@ -194,7 +194,7 @@ def unknown(attempt: BookingAttempt, why: str, *, at: dt.datetime, answer: Outco
     """Make it unclear: sent, and no answer we can trust. The same key again where that is safe, else an operator."""
     with transaction.atomic(durable=True):
         order = Order.objects.locked(attempt.order_id)
-        facts: dict[str, Any] = {"error": why[:300], "done_at": at}
+        facts: dict[str, Any] = {"error": why[:300], "done_at": at, "lease_until": at}
         if answer:
             facts |= {"http_status": answer.status, "response": answer.body, "seen_reference": answer.reference}
         if not _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, **facts):
@@ -211,7 +211,7 @@ def conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt.dateti
     with transaction.atomic(durable=True):
         order = Order.objects.locked(attempt.order_id)
         facts = {"seen_reference": booked.reference, "response": booked.body, "http_status": booked.status}
-        _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, done_at=at)
+        _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, done_at=at, lease_until=at)
         BookingAttempt.objects.filter(pk=attempt.pk).update(error=why[:300], **facts)
         if order.status == Status.BOOKING:
             move_to(order, Status.UNCONFIRMED, reason=why, at=at)

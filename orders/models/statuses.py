@@ -43,7 +43,7 @@ MOVES: dict[str, set[str]] = {
     # took it since (docs/decisions/0009).
     Status.DRAFT: {Status.BOOKING, Status.CONFLICT},
     Status.BOOKING: {Status.BOOKED, Status.REJECTED, Status.UNCONFIRMED, Status.DRAFT, Status.CONFLICT},
-    Status.REJECTED: {Status.DRAFT, Status.CONFLICT},
+    Status.REJECTED: {Status.CONFLICT},
     Status.NOT_BOOKED: {Status.DRAFT, Status.CONFLICT},
     Status.UNCONFIRMED: {Status.BOOKED, Status.REJECTED, Status.NOT_BOOKED, Status.CONFLICT},
     Status.CONFLICT: {Status.BOOKED, Status.NOT_BOOKED},

@@ -10,7 +10,7 @@ from orders import booking, cancelling, resolving, settling
 from orders.models import Order
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
-from shipping_portal.staff.resolution import deciding
+from shipping_portal.staff.resolution import deciding, undoing
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
@@ -33,8 +33,9 @@ def test_a_case_settled_meanwhile_is_not_adopted_out_of_its_cancellation(
 def test_nobody_settles_what_is_being_asked_again_at_this_moment(
     submitted: Submit, carrier: SandboxCarrier, contract: Any, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    contract("replays = true")
+    contract('replays = true\nview = ""')
     carrier.settings(replays=True)
+    carrier.foreign("SFOUND12345")
     carrier.trouble("book", "accept-close")  # so that the operator is told the truth: there is no such order
     order = submitted()
     booking.work(order.pk)
@@ -42,9 +43,13 @@ def test_nobody_settles_what_is_being_asked_again_at_this_moment(
     book = Carrier.book
 
     def meanwhile(self: Carrier, *body: Any, **more: Any) -> Any:
-        case = Order.objects.get(pk=order.pk)
+        case, decision = Order.objects.get(pk=order.pk), {"by": sam, "reason": REASON, "now": timezone.now()}
         with pytest.raises(deciding.CannotResolve, match="asking the carrier again right now"):
-            deciding.not_booked(case, by=sam, reason=REASON, now=timezone.now())
+            deciding.not_booked(case, **decision)
+        deciding.adopt(case, "SFOUND12345", **decision)
+        undoing.undo(case, **decision)
+        with pytest.raises(deciding.CannotResolve, match="asking the carrier again right now"):
+            deciding.not_booked(case, **decision)
         carrier.trouble("book", "commit-close")
         return book(self, *body, **more)
 
@@ -52,6 +57,70 @@ def test_nobody_settles_what_is_being_asked_again_at_this_moment(
     resolving.work(order.pk)
     order.refresh_from_db()
     assert (order.status, len(carrier.ledger("booked"))) == ("unconfirmed", 1)
+
+
+def test_what_was_asked_again_in_vain_may_be_settled_at_once(
+    submitted: Submit, carrier: SandboxCarrier, contract: Any, sam: User
+) -> None:
+    contract("replays = true")
+    carrier.trouble("book", "accept-close", count=2)
+    order = submitted()
+    booking.work(order.pk)
+    Order.objects.update(due_at=timezone.now())
+    resolving.work(order.pk)
+    assert order.attempts.get().replays == 1
+    deciding.not_booked(Order.objects.get(pk=order.pk), by=sam, reason=REASON, now=timezone.now())
+    assert Order.objects.get(pk=order.pk).status == "not_booked"
+
+
+def two_claims(order: Order) -> tuple[Order, Order]:
+    """The order as a worker has it that is too late, and as another has it since."""
+    late, other = Order.objects.get(pk=order.pk), Order.objects.get(pk=order.pk)
+    assert late.claim()
+    Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
+    other.refresh_from_db()
+    assert other.claim()
+    return late, other
+
+
+def test_a_late_worker_asks_nothing_again_that_another_has(
+    submitted: Submit, carrier: SandboxCarrier, contract: Any
+) -> None:
+    contract("replays = true")
+    carrier.trouble("book", "accept-close")
+    order = submitted()
+    booking.work(order.pk)
+    late, _ = two_claims(order)
+    resolving.work.work(late)
+    assert (order.attempts.get().replays, carrier.ledger("booked")) == (0, [])
+
+
+def test_a_late_worker_calls_nothing_unclear_that_another_is_sending(
+    submitted: Submit, carrier: SandboxCarrier
+) -> None:
+    late, other = two_claims(submitted())
+    assert booking._write_down(other, timezone.now())
+    booking.work.work(late)
+    assert (Order.objects.get(pk=late.pk).status, late.attempts.get().state) == ("booking", "in_flight")
+
+
+def test_a_late_worker_calls_no_cancellation_unclear_that_another_is_sending(
+    booked: Submit, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = booked()
+    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    late, _ = two_claims(order)
+    Order.objects.update(due_at=timezone.now())
+    cancel = Carrier.cancel
+
+    def meanwhile(self: Carrier, *ids: Any, **more: Any) -> Any:
+        cancelling.work.work(late)
+        assert (Order.objects.get(pk=order.pk).status, order.cancels.get().state) == ("cancelling", "in_flight")
+        return cancel(self, *ids, **more)
+
+    monkeypatch.setattr(Carrier, "cancel", meanwhile)
+    cancelling.work(order.pk)
+    assert Order.objects.get(pk=order.pk).status == "cancelled"
 
 
 def test_a_cancellation_leaves_in_good_time_or_not_at_all(

@@ -11,7 +11,6 @@ from orders.models.statuses import Status
 from orders.transitions import move_to
 from shipping_portal.accounts.models import Audit
 from shipping_portal.billing import matching
-from shipping_portal.jobs.models import UNDER_WAY
 from shipping_portal.staff.resolution import verifying
 
 SHORTEST_REASON = 10
@@ -68,7 +67,7 @@ def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
     text = "It wasn't booked and you weren't charged."
     try:
         with transaction.atomic():
-            _refuse_while_it_is_asked_again(order, now)
+            _refuse_while_it_may_be_sent(order, now)
             problem = {"text": text, "fields": {}}
             move_to(order, Status.NOT_BOOKED, by=by, reason=reason, at=now, due_at=None, problem=problem)
             _give_up_unknown(order, now)
@@ -103,11 +102,10 @@ def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | No
     others.update(state=State.NOT_CREATED, done_at=now)
 
 
-def _refuse_while_it_is_asked_again(order: Order, now: dt.datetime) -> None:
-    """Refuse while a replay is in the air: it may book it yet, and its answer may be lost. Locks the order."""
-    seen = Order.objects.locked(order.pk)
-    is_asked = seen.due_at is not None and seen.due_at > now and seen.last_error == UNDER_WAY
-    if is_asked and seen.status == Status.UNCONFIRMED:
+def _refuse_while_it_may_be_sent(order: Order, now: dt.datetime) -> None:
+    """Refuse while a worker may send it again: that may book it yet, and its answer may be lost. Locks the order."""
+    Order.objects.locked(order.pk)
+    if order.attempts.filter(lease_until__gt=now).exists():
         raise CannotResolve("We're asking the carrier again right now. Decide in half a minute.")
 
 

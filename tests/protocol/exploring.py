@@ -1,0 +1,111 @@
+"""Walk through a model whole: every world that can come, what a backup of each brings back, and what stands still."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from tests.protocol.model import IDLE, Rows, Step, Worker, World, die, fence, steps
+
+Worlds = dict[World, list[Step]]
+RESTING = {"draft", "rejected", "not_booked", "booked", "cancelled"}
+
+
+def explore(starts: Iterable[World], *, with_misled: bool) -> Worlds:
+    """Return every world that can come after these, each with what may happen in it."""
+    found: Worlds = {}
+    same: dict[World, World] = {}  # each is held once, however many ways lead to it
+    waiting = [tidy(world) for world in starts]
+    while waiting:
+        world = waiting.pop()
+        if world not in found:
+            following = [(who, what, tidy(after)) for who, what, after in steps(world)]
+            found[world] = [
+                (who, what, same.setdefault(after, after))
+                for who, what, after in following
+                if with_misled or not after.is_misled
+            ]
+            waiting += [after for _, _, after in found[world]]
+    return found
+
+
+def restored(found: Worlds) -> set[World]:
+    """Return what comes of every backup that was made on the way to every world, once it is restored there."""
+    number: dict[Rows, int] = {}
+    made_before = {world: 1 << number.setdefault(world.rows, len(number)) for world in found}  # a bit for each backup
+    waiting = list(found)
+    while waiting:
+        world = waiting.pop()
+        for _, _, after in found[world]:
+            if made_before[world] & ~made_before[after]:
+                made_before[after] |= made_before[world]
+                waiting.append(after)
+    backups: dict[World, int] = defaultdict(int)
+    for world, those in made_before.items():
+        for place in range(len(world.workers)):
+            world = die(world, place)
+        backups[tidy(world._replace(rows=Rows()))] |= those
+    return {
+        tidy(world._replace(rows=fence(rows), old_key=rows.key))
+        for world, those in backups.items()
+        for rows, place in number.items()
+        if those >> place & 1
+    }
+
+
+def stuck(found: Worlds) -> list[World]:
+    """Return the worlds from which nobody brings the order to rest, unless by luck in trouble."""
+    before = defaultdict(list)
+    for world, following in found.items():
+        for who, _, after in following:
+            if who != "trouble":
+                before[after].append(world)
+    resting = [world for world in found if is_at_rest(world)]
+    reached = set(resting)
+    while resting:
+        for world in before[resting.pop()]:
+            if world not in reached:
+                reached.add(world)
+                resting.append(world)
+    return [world for world in found if world not in reached]
+
+
+def is_at_rest(world: World) -> bool:
+    rows, is_idle = world.rows, all(worker == IDLE for worker in world.workers)
+    return rows.status in RESTING and not rows.due and not rows.is_paused and is_idle and not world.late
+
+
+def story(found: Worlds, starts: Iterable[World], end: World) -> str:
+    """Return one of the shortest ways to this world, a line for each step."""
+    ways = {tidy(start): f"\n{start.rows}" for start in starts}
+    waiting = list(ways)
+    for world in waiting:
+        for who, what, after in found[world]:
+            if after not in ways:
+                ways[after] = f"{ways[world]}\n{who}: {what}"
+                waiting.append(after)
+    return ways[end]
+
+
+def tidy(world: World) -> World:
+    """Forget what can change nothing any more: keys nobody names, requests the carrier knows, workers too late."""
+    rows = world.rows
+    late = frozenset(one for one in world.late if world.state(one[1]) == ("live" if one[0] == "cancel" else ""))
+    workers = tuple(sorted(IDLE if _is_spent(one, rows) else _plain(one) for one in world.workers))
+    named = {rows.key, rows.reference, *(key for _, key in late), *(one.key for one in workers)}
+    made = frozenset((key, state) for key, state in world.made if state == "live" or key in named)
+    return world._replace(workers=workers, made=made, late=late)
+
+
+def _plain(worker: Worker) -> Worker:
+    """Forget whether it is in time once it has sent what it sends."""
+    return worker._replace(is_in_time=False) if worker.at in {"waiting", "answered"} else worker
+
+
+def _is_spent(worker: Worker, rows: Rows) -> bool:
+    """Return whether nothing it may do yet changes anything, ever."""
+    if worker.at in {"idle", "sending", "waiting"} or worker.has_lease or worker.has_cancel:
+        return False
+    if worker.at == "claimed" or worker.answer not in {"yes", "gone", "anothers", "rejected"}:
+        return worker.job != "book" or (rows.key, rows.attempt) != (worker.key, "in_flight")
+    if worker.job in {"cancel", "look"}:
+        return worker.answer == "rejected" or rows.status == "cancelled"
+    return worker.answer == "rejected" and worker.key != rows.key

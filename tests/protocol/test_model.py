@@ -1,0 +1,190 @@
+"""The protocol as a model, walked through whole, and held against the portal's own functions."""
+
+import uuid
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders import settling
+from orders.models import MOVES, BookingAttempt, CancelAttempt, CarrierAccount, Order
+from orders.models.statuses import HELD
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier import errors
+from shipping_portal.carrier.messages import Booked, Money
+from tests import factories
+from tests.protocol import exploring, model
+from tests.protocol.exploring import Worlds
+from tests.protocol.model import ANOTHERS, IDLE, Rows, World
+
+pytestmark = pytest.mark.xdist_group("the protocol")  # what was walked through once is kept
+CONTRACTS = {"keeps no keys": (False, False), "keeps keys": (True, True)}
+MORE = {"keeps keys of bookings": (True, False), "keeps keys of cancellations": (False, True)}
+OTHERS_REFERENCE = "SANOTHERS"
+
+
+Walk = tuple[list[World], Worlds]  # from where, and all that came
+
+
+@cache
+def walks(replays: bool, repeatable: bool, *, workers: int, with_misled: bool) -> tuple[Walk, Walk]:
+    """Every world that can come, before a restore and after it."""
+    starts = [World(replays, repeatable, (IDLE,) * workers)]
+    before = exploring.explore(starts, with_misled=with_misled)
+    again = list(exploring.restored(before))
+    return (starts, before), (again, exploring.explore(again, with_misled=with_misled))
+
+
+def refute(walk: Walk) -> None:
+    """Fail with a story where something is booked twice or unseen, or where nobody moves next."""
+    starts, found = walk
+    wrong = [world for world in found if not world.is_misled and _is_wrong(world)]
+    for world in [*wrong[:1], *exploring.stuck(found)[:1]]:
+        pytest.fail(exploring.story(found, starts, world))
+
+
+def _is_wrong(world: World) -> bool:
+    live, rows = world.live(), world.rows
+    return len(live) > 1 or (bool(live) and rows.status in model.UNTOLD and not rows.is_paused)
+
+
+def under_contracts(*often: Any, seldom: Any) -> Any:
+    """Mark a test to run under every contract, the odd ones less often."""
+    cases = [pytest.param(*both, id=name, marks=often) for name, both in CONTRACTS.items()]
+    cases += [pytest.param(*both, id=name, marks=seldom) for name, both in MORE.items()]
+    return pytest.mark.parametrize(("replays", "repeatable"), cases)
+
+
+@under_contracts(seldom=pytest.mark.full)
+def test_nothing_is_booked_twice_and_nothing_stands_still_though_operators_are_misled(
+    replays: bool, repeatable: bool
+) -> None:
+    for walk in walks(replays, repeatable, workers=1, with_misled=True):
+        refute(walk)
+
+
+@under_contracts(pytest.mark.full, seldom=pytest.mark.nightly)
+def test_nothing_is_booked_twice_and_nothing_stands_still_whichever_two_work_at_once(
+    replays: bool, repeatable: bool
+) -> None:
+    for walk in walks(replays, repeatable, workers=2, with_misled=False):
+        refute(walk)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("replays", "repeatable"), CONTRACTS.values(), ids=CONTRACTS)
+def test_nothing_is_booked_twice_and_nothing_stands_still_with_a_sweep_beside_two_workers(
+    replays: bool, repeatable: bool
+) -> None:
+    for walk in walks(replays, repeatable, workers=3, with_misled=False):
+        refute(walk)
+
+
+def test_the_model_makes_every_move_of_the_table_and_no_other() -> None:
+    for contract in CONTRACTS.values():
+        walks(*contract, workers=1, with_misled=True)
+    walks(False, False, workers=2, with_misled=False)
+    assert {(str(old), str(new)) for old in MOVES for new in MOVES[old]} == model.MOVED
+
+
+# -- Beside the portal's own functions -----------------------------------------------------------
+
+
+def booked(reference: str) -> Booked:
+    return Booked("id-1", reference, "Booked", (), None, Money(Decimal("12.08"), "AUD"), (), "", "", 201, b"{}")
+
+
+ANSWERS: dict[str, Callable[[str], Booked | errors.CarrierError]] = {
+    "yes": booked,
+    "anothers": lambda reference: booked(OTHERS_REFERENCE),
+    "rejected": lambda reference: errors.Rejected(422, "", "The carrier will not."),
+    "not sent": lambda reference: errors.NotSent("refused"),
+    "stopped": lambda reference: errors.AccountStopped(402, "No payment method."),
+    "unknown": lambda reference: errors.OutcomeUnknown("no answer"),
+    "conflict": lambda reference: errors.OutcomeUnknown("another's", 201, conflict=True),
+}
+
+
+def test_the_model_knows_every_outcome_of_a_call() -> None:
+    """Whatever is new is a kind of one of the four, or has to be named here."""
+    kinds = [kind for kind in errors.CarrierError.__subclasses__() if kind.__module__ == errors.__name__]
+    assert {type(answer("S")) for answer in ANSWERS.values()} == {Booked, *kinds}
+
+
+@pytest.fixture
+def put(quill: Sender, alice: User) -> Callable[[Rows], Order]:
+    """`put(rows)` writes what the model holds of an order into the database."""
+    Sender.objects.update(bookings_a_day=30_000, money_a_day=None)
+    factories.order(quill, alice, status="booked", carrier_reference=OTHERS_REFERENCE)
+
+    def write(rows: Rows) -> Order:
+        now = timezone.now()
+        CarrierAccount.objects.update(replays_off_at=None, paused_at=None, stopped_at=None)
+        order = factories.order(quill, alice, status=rows.status, due_at=now if rows.due else None)
+        if rows.status in HELD:
+            Order.objects.filter(pk=order.pk).update(carrier_reference=reference_of(order, rows.reference))
+        for generation, key in enumerate(model.KEYS, 1):
+            state = rows.attempt if rows.attempt and key == rows.key else "not_created"
+            BookingAttempt.objects.create(
+                order=order, generation=generation, key=uuid.uuid5(order.uuid, str(key)), body=b"{}", body_sha256="-",
+                state=state, lease_until=now, sent_at=now,
+            )  # fmt: skip
+        if rows.cancel:
+            CancelAttempt.objects.create(order=order, by=alice, why="-", state=rows.cancel, asked_at=now)
+        return Order.objects.get(pk=order.pk)
+
+    return write
+
+
+def reference_of(order: Order, key: int) -> str:
+    return f"S{order.pk:04d}K{key}"
+
+
+def read(order: Order) -> Rows:
+    """What the database holds of it, in the words of the model; a lease is due like anything else."""
+    order = Order.objects.get(pk=order.pk)
+    live = order.attempts.filter(state__in=BookingAttempt.LIVE).first()
+    cancel = order.cancels.filter(state__in=CancelAttempt.LIVE).first()
+    references = {reference_of(order, key): key for key in (*model.KEYS, ANOTHERS)}
+    return Rows(
+        order.status, live.generation if live else 0, live.state if live else "", cancel.state if cancel else "",
+        "now" if order.due_at else "", references[order.carrier_reference] if order.carrier_reference else 0,
+    )  # fmt: skip
+
+
+def plain(rows: Rows) -> Rows:
+    """Without what an answer can't depend on: whether a due time is a lease, and which of its keys is the last."""
+    return rows._replace(due="now" if rows.due else "", is_adopted=False, is_paused=False)
+
+
+def all_rows(replays: bool, repeatable: bool) -> list[Rows]:
+    both = walks(replays, repeatable, workers=1, with_misled=True)
+    every = {plain(world.rows) for _, found in both for world in found}
+    return sorted(rows for rows in every if rows.key == model.KEYS[0])
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("replays", "repeatable"), CONTRACTS.values(), ids=CONTRACTS)
+def test_an_answer_does_to_the_rows_what_the_model_says(
+    put: Any, contract: Callable[[str], None], replays: bool, repeatable: bool
+) -> None:
+    contract(f"replays = {str(replays).lower()}")
+    different = [
+        f"{rows}: {answer} to {key}: {found}, and not {expected}"
+        for rows in all_rows(replays, repeatable)
+        for answer in ANSWERS
+        for key in model.KEYS
+        for order in [put(rows)]
+        for found in [_settled(order, key, answer)]
+        for expected in [plain(model.settle(rows, key, answer, replays=replays))]
+        if found != (expected if expected.attempt else expected._replace(key=0))
+    ]
+    assert not different, "\n".join(different)
+
+
+def _settled(order: Order, key: int, answer: str) -> Rows:
+    settling.settle(order.attempts.get(generation=key), ANSWERS[answer](reference_of(order, key)))
+    return read(order)
