@@ -6,7 +6,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -164,16 +165,23 @@ class Verdict:
 
 def run(sabotage: Sabotage) -> Verdict:
     """The campaign on a copy of this tree with the sabotage in it."""
-    with tempfile.TemporaryDirectory(prefix="portal-sabotage-") as folder:
-        copy = Path(folder)
-        _copy_tree(copy)
-        for file, old, new in sabotage.changes:
-            _replace(copy / file, old, new)
+    with broken_copy(sabotage) as copy:
         for seed in SEEDS:
             verdict = _try(sabotage, copy, seed)
             if verdict.is_caught:
                 break
     return verdict
+
+
+@contextmanager
+def broken_copy(sabotage: Sabotage) -> Iterator[Path]:
+    """A copy of this tree with the sabotage in it."""
+    with tempfile.TemporaryDirectory(prefix="portal-sabotage-") as folder:
+        copy = Path(folder)
+        _copy_tree(copy)
+        for file, old, new in sabotage.changes:
+            _replace(copy / file, old, new)
+        yield copy
 
 
 def _try(sabotage: Sabotage, copy: Path, seed: int) -> Verdict:

@@ -1,4 +1,4 @@
-"""What the stories of tests/journeys found, each told once more in a few lines."""
+"""What the simulation and the model of the protocol found, each told once more in a few lines."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,0 +1,52 @@
+"""./dev simulate: the whole life of a few orders, seed after seed, in one process in which anything may go wrong."""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import django
+
+import tests.environment  # noqa: F401  (before Django reads the settings)
+
+if os.environ.get("PYTHONHASHSEED") != "0":  # so that sets have one order, and a seed one history
+    os.execve(
+        sys.executable, [sys.executable, "-m", "tests.simulation", *sys.argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"}
+    )
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shipping_portal.settings")
+django.setup()
+
+from tests.simulation.dice import Dice  # noqa: E402
+from tests.simulation.simulation import Portal, shortest, simulate  # noqa: E402
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="./dev simulate", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1, help="the first")
+    parser.add_argument("--seeds", type=int, default=1, help="how many")
+    parser.add_argument("--orders", type=int, default=20, help="for each seed")
+    parser.add_argument("--quietly", action="store_true", help="one line at the end")
+    chosen = parser.parse_args()
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        portal = Portal(Path(folder))
+        for seed in range(chosen.seed, chosen.seed + chosen.seeds):
+            told = simulate(portal, Dice(seed), chosen.orders)
+            if not chosen.quietly or told.broken:
+                print(f"seed {seed}: sha256 {told.digest}  {told.broken or 'every promise was kept'}", flush=True)
+            if told.broken and chosen.quietly:
+                return 1
+            if told.broken:
+                short = shortest(portal, told, chosen.orders)
+                print(f"\nThe shortest way to it ({len(short.dice.drawn)} of {len(told.dice.drawn)} dice):")
+                print("\n".join([*short.story, f"            {short.broken}"]))
+                return 1
+    seconds = time.perf_counter() - began
+    print(f"{chosen.seeds} seeds of {chosen.orders} orders in {seconds:.0f} s: every promise was kept")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

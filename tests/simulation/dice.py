@@ -1,0 +1,36 @@
+"""What is left to chance: drawn from one seed, and written down, so that it can be told again and shortened."""
+
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Dice:
+    """Draw numbers from a seed, or from a script of them: past its end, and for what does not fit, 0 is drawn.
+
+    0 always means that nothing goes wrong, so that a shorter script is a duller story.
+    """
+
+    def __init__(self, seed: int, script: Sequence[int] | None = None) -> None:
+        self.seed, self.script = seed, script
+        self.drawn: list[int] = []
+        self._random = random.Random(seed)
+
+    def below(self, limit: int) -> int:
+        if self.script is None:
+            number = self._random.randrange(limit)
+        else:
+            place = len(self.drawn)
+            number = self.script[place] if place < len(self.script) else 0
+            number = number if number < limit else 0
+        self.drawn.append(number)
+        return number
+
+    def pick(self, options: Sequence[T]) -> T:
+        return options[self.below(len(options))]
+
+    def happens(self, percent: float) -> bool:
+        """Return whether something happens that happens in so many of a hundred cases."""
+        return self.below(1000) >= 1000 - percent * 10

@@ -1,0 +1,219 @@
+"""A seed from its first order to its bill, and how one that went wrong is shortened."""
+
+import logging
+import re
+import sqlite3
+import sys
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from orders import gateway, turns
+from orders.models import CarrierAccount, CarrierCall, Label, Order
+from orders.models.statuses import Status
+from shipping_portal.accounts.models import Role, User
+from shipping_portal.billing import posting, uploads
+from shipping_portal.billing.models import BillingReport
+from shipping_portal.jobs import sweep
+from shipping_portal.sandbox.contract import Contract
+from tests import factories
+from tests.campaign import checker
+from tests.simulation.carrier import Carrier
+from tests.simulation.dice import Dice
+from tests.simulation.invariants import OPEN, Invariants
+from tests.simulation.people import SWEPT, People
+from tests.simulation.world import BEGIN, Broken, World
+from tracking.models import Poll
+
+STEPS = 200  # for an order
+MOST_ROUNDS = 2000
+CONTRACTS = [
+    f"replays = {keys}\ncancel_repeatable = {cancels}\n" for keys in ("false", "true") for cancels in ("false", "true")
+]
+GAPS = (0.01, 0.5, 2.0, 5.0, 31.0, 61.0, 400.0)  # seconds
+WEEK = 7 * 24 * 3600.0
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+WEBHOOKS = "webhook:reorder=0.1,webhook:dup=0.1,webhook:delay=0.2,webhook:drop=0.1"
+
+
+@dataclass
+class Told:
+    """What became of a seed: what was broken, if anything, and all that led to it."""
+
+    broken: str
+    dice: Dice
+    story: list[str]
+    digest: str
+
+    @property
+    def kind(self) -> str:
+        """What was broken, whichever order it was."""
+        return re.sub(r"\d+|[0-9A-Z]{6,}|[0-9a-f-]{36}", "…", self.broken)[:80]
+
+
+class Portal:
+    """A database in memory, migrated once and set back for every seed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        logging.disable(logging.CRITICAL)
+        turns.APART = 0.0
+        call_command("migrate", verbosity=0)
+        call_command("createcachetable", verbosity=0)
+        quill = factories.sender(name="Quill & Co", bookings_a_day=30_000, money_a_day=None)
+        alice = factories.user("alice@quill.example", name="Alice Quill")
+        factories.member(quill, alice, role=Role.OWNER, since=BEGIN.replace(year=2020))
+        factories.pickup_address(quill, email=alice.email)
+        bob = factories.user("bob@bolts.example", name="Bob Stranger")
+        factories.member(factories.sender(name="Bob's Bolts"), bob, role=Role.OWNER, since=BEGIN.replace(year=2020))
+        factories.user("sam@portal.example", name="Sam Staff", is_staff=True, is_superuser=True)
+        self.template = sqlite3.connect(":memory:")
+        connection.connection.backup(self.template)
+
+    def afresh(self, toml: str) -> Contract:
+        """Forget all orders; the carrier and the portal go by these points of the contract."""
+        self.template.backup(connection.connection)
+        file = self.folder / f"contract-{CONTRACTS.index(toml)}.toml"
+        if not file.exists():
+            file.write_text(toml)
+        settings.CARRIER_CONTRACT = str(file)
+        return Contract.load(file)
+
+
+def simulate(portal: Portal, dice: Dice, orders: int) -> Told:
+    """Live through one seed."""
+    world, broken = World(dice), ""
+    contract = portal.afresh(dice.pick(CONTRACTS))
+    with ExitStack() as stack:
+        stack.enter_context(world.installed())
+        state, speed = portal.folder / "carrier", dice.pick([0.05, 0.0, 1.0])
+        carrier = Carrier(world, state, contract=contract, speed=speed, seed=dice.seed, trouble=WEBHOOKS)
+        stack.enter_context(carrier.installed())
+        people = People(world, carrier, orders)
+        for place in ("jobs.registry", "jobs.sweep"):
+            stack.enter_context(mock.patch(f"shipping_portal.{place}.publish", people.publish))
+        report = mock.Mock(side_effect=lambda *_, extra: world.breaks(_raised(), f"the sweep, {extra['job']}"))
+        stack.enter_context(mock.patch.object(sweep.logger, "exception", report))
+        world.on_commit = Invariants(carrier).hold
+        try:
+            _live(world, people)
+            carrier.app.troubles.clear()
+            _end(world, people)
+            _bill(world, people, carrier)
+            faults = checker.of_rows(carrier.ledger.lines(), state) | _leaks()
+            broken = "; ".join(f"{name}: {fault}" for name, found in faults.items() for fault in found[:1])
+        except Broken as error:
+            broken = str(error)
+        finally:
+            world.is_calm, world.on_commit = True, lambda: None
+            while world.actors:
+                world.kill(world.actors[0])
+    return Told(broken, dice, world.told, world.digest.hexdigest())
+
+
+def _leaks() -> dict[str, list[str]]:
+    """What was let out: labels to strangers, and their addresses, which are secret, to the call log."""
+    stranger = Client()
+    stranger.force_login(User.objects.get(email="bob@bolts.example"), backend=BACKEND)
+    kept = CarrierCall.objects.filter(path__contains="/files/")
+    stored = Label.objects.filter(state=Label.State.STORED, order__status=Status.BOOKED).select_related("order")[:1]
+    pages = [reverse("label", args=[label.order.uuid, label.size]) for label in stored]
+    return {
+        "strangers get nothing": [page for page in pages if stranger.get(page, secure=True).status_code != 404],
+        "no signed link is kept": list(kept.values_list("path", flat=True)[:1]),
+    }
+
+
+def _raised() -> BaseException | None:
+    return sys.exception()
+
+
+def _live(world: World, people: People) -> None:
+    """Anything may happen at any time."""
+    for _ in range(people.wanted * STEPS):
+        awake, fate = world.awake(), world.dice.below(100)
+        if awake and fate < 80:
+            world.go_on(world.dice.pick(awake))
+        elif fate < 94:
+            world.dice.pick(people.happenings)()
+        elif fate < 99 or not awake:
+            gap, coming = world.dice.pick(GAPS), world.next_at()
+            world.pass_time(gap if coming is None else max(0.001, min(gap, coming - world.time)))
+        elif world.dice.below(4) == 3:
+            world.kill(world.dice.pick(awake))
+
+
+def _end(world: World, people: People) -> None:
+    """Everybody goes on, the carrier answers, and all comes to rest, or to the operator, who decides. Raises Broken."""
+    world.is_calm = True
+    world.tell("all trouble ends")
+    CarrierAccount.objects.update(paused_at=None, stopped_at=None)
+    _rest(world, people)
+    Poll.objects.filter(parcel__order__isnull=False).update(due_at=timezone.now())
+    Label.objects.exclude(state=Label.State.STORED).filter(due_at__isnull=False).update(due_at=timezone.now())
+    _rest(world, people)
+
+
+def _rest(world: World, people: People) -> None:
+    began_at, longest = timezone.now(), 0.0
+    for _ in range(MOST_ROUNDS):
+        people.an_operator_lets_dead_letters_go_on()
+        people.an_operator_decides()
+        people.it_is_swept()
+        while people.messages or world.awake():
+            people.a_worker_takes_a_message()
+            for actor in world.awake():
+                world.go_on(actor)
+        coming = [at for at in [world.next_at()] if at is not None]
+        for kind in SWEPT:
+            owed = kind.queue.filter(due_at__isnull=False)
+            owed = owed.filter(due_at__lte=began_at) if kind.name == "poll" else owed
+            coming += [(at - BEGIN).total_seconds() for at in owed.values_list("due_at", flat=True)]
+        if not coming and not Order.objects.filter(status__in=OPEN).exists():
+            return
+        longest = max(longest, min(coming, default=0.0))
+        world.pass_time(max(0.5, min(coming, default=0.0) - world.time))
+    world.fail("it never comes to rest")
+
+
+def _bill(world: World, people: People, carrier: Carrier) -> None:
+    """A week later the carrier bills all of it, and more."""
+    world.pass_time(WEEK)
+    _rest(world, people)
+    booked = [line for line in carrier.ledger.lines() if line["effect"] == "booked"]
+    for line in booked[::3]:
+        if carrier.depot.parcels[line["reference"]].cancelled_at is None:
+            carrier.app.control.charge(line["reference"], "oversize", "3.10")
+            carrier.app.control.charge(line["reference"], "refund", "1.25")
+    carrier.app.control.stray("SSTRAY001", "31.40")
+    path = Path(carrier.app.control.report()["path"])
+    with suppress(uploads.TakenBefore):
+        uploads.take(gateway.account(), path.name, path.read_bytes(), by=None, now=timezone.now())
+    _rest(world, people)
+    for report in BillingReport.objects.all():
+        posting.post(report, by=None, now=timezone.now())
+
+
+def shortest(portal: Portal, failed: Told, orders: int) -> Told:
+    """Return the shortest story found in a minute that breaks the same: pieces of the dice are left out."""
+    until, size = time.perf_counter() + 60.0, len(failed.dice.drawn) // 2
+    while size and time.perf_counter() < until:
+        place = 0
+        while place < len(failed.dice.drawn) and time.perf_counter() < until:
+            script = failed.dice.drawn[:place] + failed.dice.drawn[place + size :]
+            told = simulate(portal, Dice(failed.dice.seed, script), orders)
+            if told.kind == failed.kind and len(told.dice.drawn) < len(failed.dice.drawn):
+                failed = told
+            else:
+                place += size
+        size //= 2
+    return failed

@@ -1,0 +1,72 @@
+"""The simulation as the tests have it: a few seeds always, more at every landing, and proven by sabotage."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.campaign.sabotage import ROOT, SABOTAGES, Sabotage, broken_copy
+from tests.simulation.dice import Dice
+
+ON_THE_WIRE = {"follow redirects"}  # below the seam at which the pretend carrier stands here
+
+
+def simulated(*options: str, root: str = str(ROOT)) -> tuple[int, str]:
+    """Return its exit code and what it printed."""
+    command = [sys.executable, "-m", "tests.simulation", *options]
+    env = {**os.environ, "PYTHONPATH": "", "DATABASE_URL": "sqlite:///:memory:"}
+    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=3000, check=False)
+    return done.returncode, done.stdout + done.stderr[-3000:]
+
+
+def test_a_few_seeds_keep_every_promise_and_tell_the_same_history_again() -> None:
+    code, said = simulated("--seed=1", "--seeds=2", "--orders=4")
+    assert code == 0, said
+    again = simulated("--seed=2", "--orders=4")[1]
+    assert said.splitlines()[1] == again.splitlines()[0]
+    assert "seed 2: sha256" in again
+
+
+@pytest.mark.full
+def test_more_seeds_keep_every_promise() -> None:
+    code, said = simulated("--seed=100", "--seeds=20", "--orders=10")
+    assert code == 0, said
+
+
+@pytest.mark.nightly
+def test_a_thousand_orders_keep_every_promise() -> None:
+    code, said = simulated("--seed=1000", "--seeds=100", "--orders=10")
+    assert code == 0, said
+
+
+def test_a_script_repeats_what_was_drawn_and_goes_on_dully() -> None:
+    dice = Dice(7)
+    drawn = [dice.below(6) for _ in range(5)]
+    again = Dice(8, dice.drawn)
+    assert [again.below(6) for _ in range(7)] == [*drawn, 0, 0]
+    assert not Dice(9, []).happens(99)
+    assert Dice(9, [5]).below(3) == 0
+
+
+@pytest.mark.nightly
+@pytest.mark.sabotage
+@pytest.mark.parametrize(
+    "sabotage", [one for one in SABOTAGES if one.name not in ON_THE_WIRE], ids=lambda sabotage: sabotage.name
+)
+def test_the_simulation_notices_every_sabotage(sabotage: Sabotage) -> None:
+    with broken_copy(sabotage) as copy:
+        code, said = simulated("--seeds=200", "--orders=10", "--quietly", root=str(copy))
+    assert code == 1, said
+
+
+@pytest.mark.full
+def test_a_story_that_went_wrong_is_told_as_shortly_as_it_can_be() -> None:
+    [sabotage] = [one for one in SABOTAGES if one.name.startswith("set due_at")]
+    with broken_copy(sabotage) as copy:
+        code, said = simulated("--seed=1", "--orders=5", root=str(copy))
+    story = said.partition("The shortest way to it")[2].splitlines()[1:]
+    assert code == 1
+    assert len(story) <= 4, said
+    assert "presses Book" in said
+    assert "owed and never due" in story[-1]
