@@ -51,7 +51,7 @@ class People:
         self.forms: list[tuple[uuid.UUID, Quote]] = []
         self.sweep = Sweep()
         self.happenings = [
-            *[self.a_worker_takes_a_message] * 24, *[self.a_sender_books] * 12, *[self.it_is_swept] * 4,
+            *[self.a_worker_takes_a_message] * 24, *[self.a_sender_books] * 12, self.it_is_swept,
             *[self.a_sender_cancels] * 2, *[self.an_operator_decides] * 4, *[self.a_sender_says_yes] * 2,
             self.a_sender_presses_again, self.an_operator_takes_it_back, self.something_changes,
         ]  # fmt: skip
@@ -197,8 +197,8 @@ class People:
         self._do(f"decision on {order.pk}", decision, order, *what, by=_sam(), reason=REASON, now=timezone.now(), **how)
 
     def _one_of(self, statuses: Collection[str]) -> Order | None:
-        fitting = list(Order.objects.filter(status__in=statuses).order_by("pk"))
-        return self.world.dice.pick(fitting) if fitting else None
+        fitting = list(Order.objects.filter(status__in=statuses).order_by("pk").values_list("pk", flat=True))
+        return Order.objects.get(pk=self.world.dice.pick(fitting)) if fitting else None
 
 
 def _quill() -> Sender:
