@@ -2,6 +2,7 @@
 
 import logging
 import re
+import shutil
 import sqlite3
 import sys
 import time
@@ -80,7 +81,8 @@ class Portal:
         connection.connection.backup(self.template)
 
     def afresh(self, toml: str) -> Contract:
-        """Forget all orders; the carrier and the portal go by these points of the contract."""
+        """Forget all orders, on both sides; the carrier and the portal go by these points of the contract."""
+        shutil.rmtree(self.folder / "carrier", ignore_errors=True)
         self.template.backup(connection.connection)
         file = self.folder / f"contract-{CONTRACTS.index(toml)}.toml"
         if not file.exists():
