@@ -116,10 +116,11 @@ def simulate(portal: Portal, dice: Dice, orders: int) -> Told:
         except Broken as error:
             broken = str(error)
         finally:
+            told = Told(broken, dice, list(world.told), world.digest.hexdigest())
             world.is_calm, world.on_commit = True, lambda: None
             while world.actors:
                 world.kill(world.actors[0])
-    return Told(broken, dice, world.told, world.digest.hexdigest())
+    return told
 
 
 def _leaks() -> dict[str, list[str]]:
