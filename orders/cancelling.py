@@ -9,7 +9,7 @@ from django.utils import timezone
 from orders import answers, gateway, settling
 from orders.cancel_rules import forbidden, refuse_cancel_unless_allowed
 from orders.contract import contract_of
-from orders.models import CancelAttempt, Order, Replacement
+from orders.models import CancelAttempt, Order, Replacement, Restore
 from orders.models.statuses import BEING_CANCELLED, STILL_AT_SENDER, Status
 from orders.progress import Step, fold
 from orders.transitions import move_to
@@ -104,11 +104,11 @@ def _try(order: Order, attempt: CancelAttempt) -> None:
 
 
 def _cancel(order: Order, attempt: CancelAttempt) -> None:
-    """Look at the newest scans, then ask once. A refusal after an unclear try says nothing: the order is looked at."""
+    """Look at the newest scans, then ask once. A refusal of what may have been asked before says nothing: look then."""
     is_tracked = contract_of(order.account).operation("track") is not None
     client = gateway.carrier_of(order, first="track" if is_tracked else "cancel")
     asked_before = attempt.state == State.UNKNOWN
-    refused = _look if asked_before else _back_to_booked
+    refused = _look if asked_before or _is_of_a_backup(order) else _back_to_booked
     try:
         words = _refused_by_fresh_scans(order, client)
         if words:
@@ -132,6 +132,11 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
         _unclear(order, attempt, str(error), answer=error)
     else:
         _done(order, attempt, answer)
+
+
+def _is_of_a_backup(order: Order) -> bool:
+    """Return whether it was booked before a restore: it may have been cancelled since the backup, and nobody knows."""
+    return Restore.objects.filter(restored_at__gte=order.booked_at).exists()
 
 
 def _elsewhere(order: Order, attempt: CancelAttempt) -> None:
@@ -263,7 +268,8 @@ def _look(order: Order, attempt: CancelAttempt, refusal: Rejected | None = None)
     try:
         viewed = gateway.carrier_of(order).view(order.carrier_order_id)
     except CarrierError as error:
-        return _still_unclear(order, attempt, error)
+        is_first = order.status == Status.CANCELLING  # and unclear only now
+        return _unclear(order, attempt, str(error)) if is_first else _still_unclear(order, attempt, error)
     if viewed.state.casefold() == contract_of(order.account).cancelled_word.casefold():
         _done(order, attempt, Cancelled(viewed.state, "", viewed.status, viewed.body))
     elif refusal:

@@ -148,6 +148,22 @@ def test_an_owed_cancellation_is_asked_about_not_made_again(
     assert len(carrier.ledger("cancelled")) == 1
 
 
+def test_a_refusal_to_cancel_what_may_have_been_cancelled_after_the_backup_is_looked_into(
+    booked: Submit, carrier: SandboxCarrier, alice: User
+) -> None:
+    order = booked()
+    gateway.carrier(gateway.account()).cancel(order.carrier_order_id)  # after the backup
+    after_restore()
+    cancelling.ask(again(order), by=alice, why="-", now=timezone.now())
+    carrier.trouble("cancel", "422", count=2)
+    carrier.trouble("view", "503")
+    cancelling.work(order.pk)
+    assert (again(order).status, again(order).cancels.get().state) == ("cancel_unconfirmed", "unknown")
+    Order.objects.update(due_at=timezone.now())
+    cancelling.work(order.pk)
+    assert again(order).status == "cancelled"
+
+
 def test_an_owed_replacement_is_held_while_its_parcel_is_cancelled(
     booked: Submit, carrier: SandboxCarrier, alice: User
 ) -> None:

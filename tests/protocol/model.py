@@ -196,10 +196,11 @@ def _takes(world: World, place: int) -> Iterator[Step]:
 
 def _begins(world: World, place: int, worker: Worker) -> Iterator[Step]:
     rows = world.rows
-    asking = worker._replace(key=rows.reference, has_cancel=True, is_repeated=rows.cancel == "unknown")
+    is_repeated = rows.cancel == "unknown" or world.old_key >= 0  # or it may have been, after the backup
+    asking = worker._replace(key=rows.reference, has_cancel=True, is_repeated=is_repeated)
     if worker.job == "cancel" and rows.cancel == "in_flight":  # its worker is gone
         yield from _puts_off_cancelling(world, place, asking, "unknown")
-    elif worker.job == "cancel" and asking.is_repeated and not world.repeatable:
+    elif worker.job == "cancel" and rows.cancel == "unknown" and not world.repeatable:
         yield _looks(world, place, asking)
     elif worker.job == "cancel":
         yield from _is_refused(world, place, asking)  # by the newest scans

@@ -1,28 +1,32 @@
 """What senders and operators do, and who works: each is one thing that may happen at any moment."""
 
+import datetime as dt
+import sqlite3
 import uuid
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
+from django.db import connection
 from django.utils import timezone
 
 from orders import booking, booking_rules, cancelling
 from orders.limits import LimitReached
-from orders.models import CarrierAccount, Order, Quote
+from orders.models import CarrierAccount, DatabaseMark, Label, Order, Quote, Restore
 from orders.models.statuses import HELD, Status
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.jobs.registry import kind_of, kinds
 from shipping_portal.jobs.sweep import Sweep
+from shipping_portal.staff import fencing, restoring
 from shipping_portal.staff.resolution import deciding, undoing
 from tests import factories
 from tests.simulation.carrier import Carrier
 from tests.simulation.world import World
 
 REASON = "the carrier told us on the phone"
-NAMES = {"book", "resolve", "cancel", "open", "label", "read", "fold", "poll", "report"}
+NAMES = {"book", "resolve", "cancel", "open", "label", "read", "fold", "poll", "report", "compare"}
 SWEPT = [kind for kind in kinds() if kind.name in NAMES]
 REFUSALS = (
     *(booking_rules.Suspended, booking_rules.Paused, booking_rules.PickupDayPassed, booking_rules.CarrierChanged),
@@ -50,10 +54,13 @@ class People:
         self.messages: list[tuple[float, str, int]] = []  # until when it is good, its task, its row
         self.forms: list[tuple[uuid.UUID, Quote]] = []
         self.sweep = Sweep()
+        self.backup: tuple[dt.datetime, sqlite3.Connection] | None = None
+        self.restored_at: dt.datetime | None = None
         self.happenings = [
             *[self.a_worker_takes_a_message] * 24, *[self.a_sender_books] * 12, self.it_is_swept,
             *[self.a_sender_cancels] * 2, *[self.an_operator_decides] * 4, *[self.a_sender_says_yes] * 2,
-            self.a_sender_presses_again, self.an_operator_takes_it_back, self.something_changes,
+            self.a_sender_presses_again, self.an_operator_takes_it_back, self.something_changes, self.a_backup_is_made,
+            self.an_operator_closes_the_gap,
         ]  # fmt: skip
 
     # -- Messages and workers --------------------------------------------------------------------
@@ -167,6 +174,44 @@ class People:
             assert kind
             kind.queue.filter(pk=letter.row).update(parked_at=None, failures=0, due_at=timezone.now())
             letter.delete()
+
+    # -- A restore -------------------------------------------------------------------------------
+
+    def a_backup_is_made(self) -> None:
+        """Or the only one is restored, once: everybody who works is stopped for it."""
+        if self.restored_at:
+            return
+        if self.backup and self.world.dice.below(3) == 2:
+            self._restore(*self.backup)
+        else:
+            self.backup = timezone.now(), sqlite3.connect(":memory:")
+            connection.connection.backup(self.backup[1])
+
+    def _restore(self, at: dt.datetime, backup: sqlite3.Connection) -> None:
+        self.world.tell(f"the backup of {at:%H:%M:%S} is restored")
+        for actor in list(self.world.actors):
+            self.world.kill(actor)
+        self.messages, self.sweep = [], Sweep()
+        backup.backup(connection.connection)
+        self.restored_at = timezone.now()
+        DatabaseMark.objects.all().delete()
+        fencing.fence(at, now=self.restored_at)
+        known = set(Quote.objects.values_list("pk", flat=True))
+        self.forms = [(token, quote) for token, quote in self.forms if quote.pk in known]
+
+    def an_operator_closes_the_gap(self) -> None:
+        """Once every hidden label was asked about, and the carrier has called off what nobody here has."""
+        restore = Restore.objects.open().first()
+        is_asked = Label.objects.filter(state=Label.State.WITHHELD).exists()
+        if restore is None or is_asked or self.carrier.on_their_way:
+            return
+        for parcel in list(self.carrier.depot.by_id.values()):
+            order = Order.objects.filter(uuid=parcel.order_key[:36]).first()
+            is_known = order and (order.carrier_reference == parcel.reference or order.status in UNCLEAR)
+            if parcel.cancelled_at is None and not is_known:
+                self.carrier.depot.cancel(parcel, by="carrier")
+        self.world.tell("the operator closes the gap")
+        restoring.lift(restore, by=_sam(), reason=REASON, now=timezone.now())
 
     def something_changes(self) -> None:
         what = self.world.dice.pick(CHANGES)

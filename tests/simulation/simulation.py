@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,8 +112,7 @@ def simulate(portal: Portal, dice: Dice, orders: int) -> Told:
             carrier.app.troubles.clear()
             _end(world, people)
             _bill(world, people, carrier)
-            faults = checker.of_rows(carrier.ledger.lines(), state) | _leaks()
-            broken = "; ".join(f"{name}: {fault}" for name, found in faults.items() for fault in found[:1])
+            broken = _broken(people, carrier, state)
         except Broken as error:
             broken = str(error)
         finally:
@@ -121,6 +121,28 @@ def simulate(portal: Portal, dice: Dice, orders: int) -> Told:
             while world.actors:
                 world.kill(world.actors[0])
     return told
+
+
+def _broken(people: People, carrier: Carrier, state: Path) -> str:
+    """Compare all of it; after a restore, without what only the carrier knows of its gap."""
+    ledger = carrier.ledger.lines()
+    if people.restored_at:
+        restored = people.restored_at.timestamp()
+        ledger = [line for line in ledger if line["effect"] != "delivery" or line["at"] > restored]
+    faults = checker.of_rows(ledger, state) | _leaks()
+    if people.restored_at:
+        faults = {name: found for name, found in faults.items() if name.split()[0] not in {"I3", "I6", "I11"}}
+        doubles = faults["I1 never two live carrier orders for one"]
+        doubles[:] = [double for double in doubles if "live" in double]  # one was called off with the gap
+        faults["booked here is booked there"] = list(_called_off(carrier))
+    return "; ".join(f"{name}: {fault}" for name, found in faults.items() for fault in found[:1])
+
+
+def _called_off(carrier: Carrier) -> Iterator[str]:
+    for order in Order.objects.filter(status=Status.BOOKED):
+        parcel = carrier.depot.parcels[order.carrier_reference or ""]
+        if parcel.cancelled_at is not None and not parcel.is_moving:
+            yield f"{parcel.reference} is cancelled there, and order {order.pk} is booked"
 
 
 def _leaks() -> dict[str, list[str]]:
@@ -170,6 +192,7 @@ def _rest(world: World, people: People) -> None:
     began_at, longest = timezone.now(), 0.0
     for _ in range(MOST_ROUNDS):
         people.an_operator_lets_dead_letters_go_on()
+        people.an_operator_closes_the_gap()
         people.an_operator_decides()
         people.it_is_swept()
         while people.messages or world.awake():
