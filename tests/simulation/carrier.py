@@ -122,7 +122,9 @@ class Carrier:
         if world.trouble(2):
             world.sleep(1.0 + world.dice.below(25))
         world.pause("a reply comes")
-        return "no reply in time" if deadline.over else reply or "the connection broke before a reply"
+        answer = "no reply in time" if deadline.over else reply or "the connection broke before a reply"
+        world.pause("a reply was read", stalls=5)  # and its worker sleeps while another settles the order
+        return answer
 
     def _arrives_late(self, request: wire.Request) -> None:
         """Long after everybody gave up waiting; or it never does."""

@@ -56,6 +56,7 @@ class People:
         self.sweep = Sweep()
         self.backup: tuple[dt.datetime, sqlite3.Connection] | None = None
         self.restored_at: dt.datetime | None = None
+        self.is_restoring = world.dice.below(3) == 2
         self.happenings = [
             *[self.a_worker_takes_a_message] * 24, *[self.a_sender_books] * 12, self.it_is_swept,
             *[self.a_sender_cancels] * 2, *[self.an_operator_decides] * 4, *[self.a_sender_says_yes] * 2,
@@ -179,7 +180,7 @@ class People:
 
     def a_backup_is_made(self) -> None:
         """Or the only one is restored, once: everybody who works is stopped for it."""
-        if self.restored_at:
+        if self.restored_at or not self.is_restoring:
             return
         if self.backup and self.world.dice.below(3) == 2:
             self._restore(*self.backup)

@@ -81,7 +81,7 @@ class World:
     def later(self, seconds: float, name: str, work: Callable[[], Any]) -> None:
         heapq.heappush(self._later, (self.time + seconds, next(self._number), name, work))
 
-    def pause(self, where: str) -> None:
+    def pause(self, where: str, *, stalls: float = STALLS) -> None:
         """Let others work first: called at every seam by whoever is at work."""
         me = getcurrent()
         if not isinstance(me, Actor):
@@ -91,7 +91,7 @@ class World:
         if connection.in_atomic_block:
             self.fail(f"{me.name} waits inside a transaction: {where}")
         self.digest.update(f"{me.name} {where}".encode())
-        if self.trouble(STALLS):
+        if self.trouble(stalls):
             self.tell(f"{me.name} stalls")
             me.wakes_at = self.time + 20.0 + self.dice.below(100)
         assert me.parent
