@@ -34,13 +34,8 @@ REFUSALS = (
     *(LimitReached, booking.TokenReused),
 )
 CHANGES = [
-    "bookings go on",
-    "a day passes",
-    "bookings pause",
-    "prices fall",
-    "prices rise",
-    "suspended",
-    *["reinstated"] * 3,
+    *("bookings go on", "bookings pause", "prices fall", "prices rise", "a day passes"),
+    *("suspended", "reinstated", "reinstated", "reinstated"),
 ]
 DAY = 25 * 3600.0
 UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT)
@@ -102,13 +97,10 @@ class People:
     def a_sender_presses_again(self) -> None:
         if self.forms:
             (token, quote), (_, other) = self.world.dice.pick(self.forms), self.world.dice.pick(self.forms)
-            is_changed = self.world.dice.below(3) == 2 and other.pk != quote.pk
-            self._do(
-                "Book again",
-                self._submit_changed if is_changed else self._submit,
-                token,
-                other if is_changed else quote,
-            )
+            if self.world.dice.below(3) == 2 and other.pk != quote.pk:
+                self._do("another parcel", self._submit_changed, token, other)
+            else:
+                self._do("Book again", self._submit, token, quote)
 
     def a_sender_says_yes(self) -> None:
         if order := self._one_of((Status.DRAFT, Status.NOT_BOOKED)):
