@@ -108,7 +108,9 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
     is_tracked = contract_of(order.account).operation("track") is not None
     client = gateway.carrier_of(order, first="track" if is_tracked else "cancel")
     asked_before = attempt.state == State.UNKNOWN
-    refused = _look if asked_before or _is_of_a_backup(order) else _back_to_booked
+    # Booked before a restore, it may have been cancelled since the backup.
+    is_of_a_backup = order.booked_at is not None and Restore.objects.since(order.booked_at).exists()
+    refused = _look if asked_before or is_of_a_backup else _back_to_booked
     try:
         words = _refused_by_fresh_scans(order, client)
         if words:
@@ -132,11 +134,6 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
         _unclear(order, attempt, str(error), answer=error)
     else:
         _done(order, attempt, answer)
-
-
-def _is_of_a_backup(order: Order) -> bool:
-    """Return whether it was booked before a restore: it may have been cancelled since the backup, and nobody knows."""
-    return Restore.objects.filter(restored_at__gte=order.booked_at).exists()
 
 
 def _elsewhere(order: Order, attempt: CancelAttempt) -> None:

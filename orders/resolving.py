@@ -43,7 +43,7 @@ def _replayable(order: Order, attempt: BookingAttempt, now: dt.datetime) -> bool
 
 def _is_of_a_backup(attempt: BookingAttempt) -> bool:
     """Return whether it was sent before a restore: it may have been settled, and booked under another key, since."""
-    return Restore.objects.filter(restored_at__gte=attempt.sent_at).exists()
+    return Restore.objects.since(attempt.sent_at).exists()
 
 
 def _replay(order: Order, attempt: BookingAttempt) -> None:

@@ -1,5 +1,6 @@
 """Whether this is the database that was in use last, and each time it was restored from a backup instead."""
 
+import datetime as dt
 from typing import Self
 
 from django.conf import settings
@@ -41,6 +42,10 @@ class RestoreQuerySet(models.QuerySet["Restore"]):
     def open(self) -> Self:
         """Return those whose gap no operator has lifted yet."""
         return self.filter(lifted_at=None)
+
+    def since(self, at: dt.datetime) -> Self:
+        """Return those after which what was written at that time is a backup's: more may have come of it."""
+        return self.filter(restored_at__gte=at)
 
 
 class Restore(models.Model):

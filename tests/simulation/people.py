@@ -195,8 +195,8 @@ class People:
     def an_operator_closes_the_gap(self) -> None:
         """Once every hidden label was asked about, and the carrier has called off what nobody here has."""
         restore = Restore.objects.open().first()
-        is_asked = Label.objects.filter(state=Label.State.WITHHELD).exists()
-        if restore is None or is_asked or self.carrier.on_their_way:
+        is_hidden = Label.objects.filter(state=Label.State.WITHHELD).exists()
+        if restore is None or is_hidden or self.carrier.on_their_way:
             return
         for parcel in list(self.carrier.depot.by_id.values()):
             order = Order.objects.filter(uuid=parcel.order_key[:36]).first()

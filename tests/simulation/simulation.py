@@ -41,7 +41,7 @@ MOST_ROUNDS = 2000
 CONTRACTS = [
     f"replays = {keys}\ncancel_repeatable = {cancels}\n" for keys in ("false", "true") for cancels in ("false", "true")
 ]
-GAPS = (0.01, 0.5, 2.0, 5.0, 31.0, 61.0, 400.0)  # seconds
+PAUSES = (0.01, 0.5, 2.0, 5.0, 31.0, 61.0, 400.0)  # seconds
 WEEK = 7 * 24 * 3600.0
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 WEBHOOKS = "webhook:reorder=0.1,webhook:dup=0.1,webhook:delay=0.2,webhook:drop=0.1"
@@ -104,7 +104,7 @@ def simulate(portal: Portal, dice: Dice, orders: int) -> Told:
         people = People(world, carrier, orders)
         for place in ("jobs.registry", "jobs.sweep"):
             stack.enter_context(mock.patch(f"shipping_portal.{place}.publish", people.publish))
-        report = mock.Mock(side_effect=lambda *_, extra: world.breaks(_raised(), f"the sweep, {extra['job']}"))
+        report = mock.Mock(side_effect=lambda *_, extra: world.breaks(sys.exception(), f"the sweep, {extra['job']}"))
         stack.enter_context(mock.patch.object(sweep.logger, "exception", report))
         world.on_commit = Invariants(carrier).hold
         try:
@@ -158,10 +158,6 @@ def _leaks() -> dict[str, list[str]]:
     }
 
 
-def _raised() -> BaseException | None:
-    return sys.exception()
-
-
 def _live(world: World, people: People) -> None:
     """Anything may happen at any time."""
     for _ in range(people.wanted * STEPS):
@@ -171,7 +167,7 @@ def _live(world: World, people: People) -> None:
         elif fate < 94:
             world.dice.pick(people.happenings)()
         elif fate < 99 or not awake:
-            gap, coming = world.dice.pick(GAPS), world.next_at()
+            gap, coming = world.dice.pick(PAUSES), world.next_at()
             world.pass_time(gap if coming is None else max(0.001, min(gap, coming - world.time)))
         elif world.dice.below(4) == 3:
             world.kill(world.dice.pick(awake))
@@ -189,7 +185,7 @@ def _end(world: World, people: People) -> None:
 
 
 def _rest(world: World, people: People) -> None:
-    began_at, longest = timezone.now(), 0.0
+    began_at = timezone.now()
     for _ in range(MOST_ROUNDS):
         people.an_operator_lets_dead_letters_go_on()
         people.an_operator_closes_the_gap()
@@ -206,7 +202,6 @@ def _rest(world: World, people: People) -> None:
             coming += [(at - BEGIN).total_seconds() for at in owed.values_list("due_at", flat=True)]
         if not coming and not Order.objects.filter(status__in=OPEN).exists():
             return
-        longest = max(longest, min(coming, default=0.0))
         world.pass_time(max(0.5, min(coming, default=0.0) - world.time))
     world.fail("it never comes to rest")
 

@@ -58,7 +58,7 @@ def obstacle(order: Order) -> str:
     if first and first.served_at:
         return f"Its label was first opened at {desk_time(first.served_at)}."
     stored = order.labels.aggregate(at=Min("stored_at"))["at"]
-    if stored and Restore.objects.filter(restored_at__gte=stored).exists():
+    if stored and Restore.objects.since(stored).exists():
         return "Its label may have been opened after the restored backup."
     if order.printed_at:
         return f"Its label was marked as printed at {desk_time(order.printed_at)}."
