@@ -46,7 +46,7 @@ class CarrierSettings:
     @property
     def fingerprint(self) -> str:
         """Another address or account id is another account: at it our keys and order ids mean nothing."""
-        return hashlib.sha256(self.name.encode()).hexdigest()
+        return _fingerprint(self.name)
 
     @property
     def secrets_setting(self) -> str:
@@ -124,6 +124,11 @@ def _described(prefix: str, named: Mapping[str, Any]) -> CarrierSettings:
         webhook_secrets=tuple(named["WEBHOOK_SECRETS"]),
         ca_bundle=named["CA_BUNDLE"],
     )
+
+
+@lru_cache(maxsize=64)
+def _fingerprint(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()
 
 
 @lru_cache(maxsize=8)

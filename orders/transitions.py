@@ -42,6 +42,7 @@ def move_to(order: Order, new: str, *, by: Any = None, reason: str, at: dt.datet
 def advance(order: Order, progress: str, *, at: dt.datetime | None) -> None:
     """Write where tracking says the parcel is, and the notice of it; note a cancelled label's use (interface §2.5).
 
+    The order is locked; what it says already is not written again.
     `at` is when a scan said so; without progress, when the last scan was that said nothing of the kind.
     """
     changes: dict[str, Any] = {"progress": progress, "progress_at": at}
@@ -51,7 +52,9 @@ def advance(order: Order, progress: str, *, at: dt.datetime | None) -> None:
         changes["used_after_cancel_at"] = at
     if moved or progress == Progress.EXPIRED:
         changes["cancel_refused_at"] = None
-    Order.objects.filter(pk=order.pk).update(**changes)
+    changes = {name: value for name, value in changes.items() if getattr(order, name) != value}
+    if changes:
+        Order.objects.filter(pk=order.pk).update(**changes)
     for name, value in changes.items():
         setattr(order, name, value)
     if is_new:

@@ -13,7 +13,8 @@ from django.utils import timezone
 
 from orders import gateway
 from orders.booking import _from_quote
-from orders.models import Draft, Label, LabelBytes, Order, Quote, Restore
+from orders.contract import settings_of
+from orders.models import CarrierAccount, Draft, Label, LabelBytes, Order, Quote, Restore
 from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.models import (
@@ -31,6 +32,7 @@ from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.carrier.messages import Item, Measures, Party
 from shipping_portal.exporting.models import Export, ExportPart
 from shipping_portal.importing.models import Import, ImportRow
+from tracking import intake, reading
 from tracking.models import Parcel, Poll, TrackingEvent, Watch, WebhookDelivery
 
 PASSWORD = "a-long-enough-passphrase"
@@ -258,6 +260,15 @@ def delivery(*, body: bytes = b"{", **fields: Any) -> WebhookDelivery:
     """A webhook's body as it is stored, at the account that takes new orders."""
     values: dict[str, Any] = {"account": account(), "received_at": timezone.now(), "sha256": "0" * 64}
     return WebhookDelivery.objects.create(body=body, **{**values, **fields})
+
+
+def deliver(body: bytes, *, at: CarrierAccount | None = None, now: dt.datetime | None = None) -> WebhookDelivery:
+    """A webhook as the carrier of this account brings it, stored and read."""
+    configured = settings_of(at or account())
+    assert configured
+    pk = intake.receive(body, configured, now=now or timezone.now())
+    reading.read_due()
+    return WebhookDelivery.objects.get(pk=pk)
 
 
 def watch(of: Sender, by: User, *, reference: str = "") -> Watch:

@@ -30,7 +30,7 @@ from shipping_portal.staff.resolution import deciding, verifying
 from shipping_portal.staff.resolution.verifying import Confirmed
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import intake, polling
+from tracking import polling
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery
 
 pytestmark = [
@@ -102,7 +102,7 @@ def test_a_receiver_is_erased_or_booked_to_and_never_both(quill: Sender, alice: 
 
 def test_one_scan_delivered_thirty_times_at_once_is_one_event() -> None:
     body = scan("Pickup", "2026-11-18T21:21:05Z")
-    found = at_once(*[lambda: intake.receive(body, factories.account(), now=timezone.now())] * 30)
+    found = at_once(*[lambda: factories.deliver(body)] * 30)
     assert not [error for error in found if isinstance(error, Exception)]
     assert TrackingEvent.objects.count() == 1
     assert set(WebhookDelivery.objects.values_list("state", flat=True)) == {"stored", "duplicate"}
@@ -111,7 +111,7 @@ def test_one_scan_delivered_thirty_times_at_once_is_one_event() -> None:
 def test_scans_that_arrive_at_once_fold_to_the_latest() -> None:
     words = ["Pickup", "In Transit", "Out for Delivery", "Delivered"] * 3
     bodies = [scan(word, f"2026-11-18T{hour:02}:00:00Z") for hour, word in enumerate(words)]
-    at_once(*[lambda body=body: intake.receive(body, factories.account(), now=timezone.now()) for body in bodies])
+    at_once(*[lambda body=body: factories.deliver(body) for body in bodies])
     assert TrackingEvent.objects.count() == 12
     assert Parcel.objects.get().progress == Progress.DELIVERED
 
@@ -138,7 +138,7 @@ def test_scans_and_the_opening_of_their_parcel_never_lock_each_other_out(quill: 
             for hour, word in enumerate(["Pickup", "In Transit", "Out for Delivery", "Delivered"])
         ]
         found = at_once(
-            *[lambda body=body: intake.receive(body, factories.account(), now=timezone.now()) for body in bodies],
+            *[lambda body=body: factories.deliver(body) for body in bodies],
             *[lambda order=order: polling.open_parcel(order.pk)] * 2,
         )
         assert not [error for error in found if isinstance(error, Exception)]

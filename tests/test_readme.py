@@ -23,7 +23,7 @@ from orders import booking, labels
 from orders.models import Order, Quote
 from shipping_portal.accounts.models import User
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import polling
+from tracking import polling, reading
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -160,3 +160,4 @@ def deliver_a_scan(reference: str) -> None:
     Client().post(
         reverse("webhook"), json.dumps(event), content_type="application/json", HTTP_AUTHORIZATION=f"Basic {secret}"
     )
+    reading.read_due()

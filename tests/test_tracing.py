@@ -15,7 +15,7 @@ from tests.pages.typed import AT_HOME
 from tests.sandbox_carrier import SandboxCarrier
 from tests.test_logs import lines as lines
 from tests.tracking.test_webhook import event, post
-from tracking.models import Parcel
+from tracking.models import Parcel, WebhookDelivery
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -56,7 +56,7 @@ def test_a_scan_is_told_by_its_reference(booked: tuple[Order, str], lines: Any) 
     post(event(carrier_reference=reference))
     (told,) = [json.loads(line) for line in lines() if '"scan_read"' in line]
     assert (told["reference"], told["event_type"], told["state"]) == (reference, "Pickup", "stored")
-    assert told["request"]
+    assert told["delivery"] == WebhookDelivery.objects.get().pk
 
 
 def test_an_act_has_the_id_of_the_press_that_did_it(booked: tuple[Order, str], client: Client, alice: User) -> None:

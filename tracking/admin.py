@@ -129,6 +129,15 @@ def _found_by_scan(queryset: QuerySet[Any], text: str, prefix: str) -> QuerySet[
         return queryset.filter(**{f"{prefix}parcel__reference__upper": text.upper()})
 
 
+def _set_aside(text: str) -> Q:
+    """Return the condition for deliveries that gave no scan, and say of themselves that they are about this."""
+    set_aside = Q(state__in=WebhookDelivery.SET_ASIDE)
+    try:
+        return set_aside & Q(carrier_event_id=uuid.UUID(text))
+    except ValueError:
+        return set_aside & Q(reference__upper=text.upper())
+
+
 def _of_nobody(now: dt.datetime) -> Q:
     return Q(event__parcel__in=Parcel.objects.filter(queues.unmatched(now)).values("pk"))
 
@@ -149,7 +158,10 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     ]
     search_fields = ["sha256"]  # turns the box on; get_search_results does the looking
     search_help_text = "Full reference or event ID"
-    fields = [*("received_at", "account", "state", "reason", "polled_for", "parcel", "event", "sha256"), "as_it_came"]
+    fields = [
+        *("received_at", "account", "state", "reason", "polled_for", "parcel", "event"),
+        *("reference", "carrier_event_id", "scan_time", "sha256", "as_it_came"),
+    ]
     readonly_fields = ["parcel", "as_it_came"]
 
     def get_urls(self) -> list[URLPattern]:
@@ -194,7 +206,13 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[WebhookDelivery], search_term: str
     ) -> tuple[QuerySet[WebhookDelivery], bool]:
-        return _found_by_scan(queryset, search_term, "event__"), False
+        text = search_term.strip()
+        if not text:
+            return queryset, False
+        # Two questions, each with an index of its own, and no more rows than anybody reads.
+        read, unread = _found_by_scan(queryset, text, "event__"), queryset.filter(_set_aside(text))
+        keys = [pk for found in (read, unread) for pk in found.order_by("-pk").values_list("pk", flat=True)[:MOST]]
+        return queryset.filter(pk__in=keys), False
 
     @admin.display(description="parcel")
     def parcel(self, delivery: WebhookDelivery) -> SafeString | str:

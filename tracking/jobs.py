@@ -1,5 +1,5 @@
 """The modules of tracking whose functions are jobs."""
 
-from tracking import erasing, intake, polling, scans
+from tracking import erasing, polling, reading, scans
 
-__all__ = ["erasing", "intake", "polling", "scans"]
+__all__ = ["erasing", "polling", "reading", "scans"]

@@ -90,11 +90,14 @@ class Watch(models.Model):
         return self.name or self.parcel.reference
 
 
+IS_SET_ASIDE = Q(state__in=["differs", "quarantined"])
+
+
 class WebhookDelivery(Job):
     """One authenticated webhook body, stored raw before anything reads it; or a polled scan nobody could read.
 
     It belongs to the account whose secret it used, or whose parcel was polled, and is read by that account's contract.
-    It is owed a reading while `due_at` is set.
+    It is owed a reading while `due_at` is set. What it says of itself is noted as it comes, as far as it can be read.
     """
 
     class State(models.TextChoices):
@@ -111,15 +114,23 @@ class WebhookDelivery(Job):
     state = models.CharField(max_length=11, choices=State.choices, default=State.NEW)
     reason = models.CharField(max_length=300, blank=True)
     polled_for = models.CharField(max_length=100, blank=True)  # a poll brought it, asking for this reference
+    reference = models.CharField(max_length=100, blank=True)
+    carrier_event_id = models.UUIDField("event ID", null=True, blank=True)
+    scan_time = models.DateTimeField(null=True, blank=True)
     event = models.ForeignKey(
         "tracking.TrackingEvent", on_delete=models.SET_NULL, null=True, blank=True, related_name="deliveries"
     )
+
+    SET_ASIDE = (State.DIFFERS, State.QUARANTINED)
 
     class Meta:
         verbose_name_plural = "webhook deliveries"
         indexes = [
             models.Index(fields=["state", "-id"]),
             models.Index(fields=["due_at"], name="deliveries_owed", condition=Q(due_at__isnull=False)),
+            # Of those alone that gave no scan to be found by: every other costs the listener nothing.
+            models.Index(Upper("reference"), name="set_aside_by_reference", condition=IS_SET_ASIDE),
+            models.Index(fields=["carrier_event_id"], name="set_aside_by_event", condition=IS_SET_ASIDE),
         ]
 
     def __str__(self) -> str:

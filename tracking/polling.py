@@ -18,7 +18,7 @@ from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import Tracked
 from shipping_portal.jobs.registry import job
-from tracking import scans, webhook_health
+from tracking import folding, scans, webhook_health
 from tracking.models import Parcel, Poll, TrackingEvent, WebhookDelivery
 
 WATCH_CANCELLED = dt.timedelta(days=60)
@@ -55,7 +55,7 @@ def open_parcel(owed: Order) -> None:
             Poll.owe(parcel, now + _first_poll())
         if order.status in TRACKED:
             order.finish()
-    scans.project(parcel.pk)
+    folding.project(parcel.pk)
 
 
 def close_parcel(order: Order) -> None:
@@ -66,11 +66,11 @@ def close_parcel(order: Order) -> None:
     parcel = Parcel.objects.select_for_update(no_key=True).filter(order=order).first()
     if parcel is None:
         return
-    parcel.events.filter(set_aside=scans.LONG_BEFORE).update(set_aside="")  # before that order's booking
+    parcel.events.filter(set_aside=folding.LONG_BEFORE).update(set_aside="")  # before that order's booking
     Parcel.objects.filter(pk=parcel.pk).update(order=None)
     if not parcel.watches.exists():
         Poll.objects.filter(parcel=parcel).update(due_at=None, **Poll.AFRESH)
-    scans.project(parcel.pk)
+    folding.project(parcel.pk)
 
 
 def _is_polled(parcel: Parcel) -> bool:
@@ -93,7 +93,6 @@ def work(poll: Poll) -> None:
     except CarrierError:
         return _again(poll, is_answered=False)
     take(parcel, tracked, now=timezone.now())
-    scans.project(parcel.pk)
     _again(poll, is_answered=tracked.is_whole)
 
 
@@ -117,15 +116,21 @@ def _subscribed(parcel: Parcel, state: str, text: str) -> None:
 
 
 def take(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
-    """Merge polled scans with pushed ones; what can't be read is kept and counted, never dropped."""
+    """Merge polled scans with pushed ones, and fold them; what can't be read is kept and counted, never dropped."""
+    ours = [scan for scan in tracked.scans if not scan.reference or is_same(scan.reference, parcel.reference)]
     for scan in tracked.scans:
-        if scan.reference and not is_same(scan.reference, parcel.reference):
+        if scan not in ours:
             _quarantine(parcel, scan.raw, f"the scan names {scan.reference}", now=now)
-            continue
-        try:
-            scans.store(parcel, scan, source=TrackingEvent.Source.POLL, raw=scans.as_bytes(scan.raw), at=now)
-        except scans.ContentDiffers as error:
-            _quarantine(parcel, scan.raw, str(error), now=now)
+    arrivals = [
+        scans.Arrival(parcel.pk, scan, TrackingEvent.Source.POLL, scans.as_bytes(scan.raw), now) for scan in ours
+    ]
+    with transaction.atomic():
+        held = scans.lock_parcels([parcel.pk])
+        stored = scans.store(arrivals, held)
+        folding.fold_held(held)
+    for scan, one in zip(ours, stored, strict=True):
+        if one.event is None:
+            _quarantine(parcel, scan.raw, f"event {scan.event_id} is known with other content", now=now)
     for raw, reason in tracked.unreadable:
         _quarantine(parcel, raw, reason, now=now)
     if parcel.order and tracked.pickup_date:

@@ -1,6 +1,6 @@
 """Stored webhooks read again with today's contract: choose, see what would change, give a reason, confirm once.
 
-Reading is idempotent (tracking/intake.py), so a replay that stops half-way is simply pressed again.
+Reading is idempotent (tracking/reading.py), so a replay that stops half-way is simply pressed again.
 """
 
 import datetime as dt
@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from shipping_portal.accounts.adminkit.actions import ReasonForm
 from shipping_portal.accounts.models import Audit
-from tracking import intake, queues
+from tracking import queues, reading
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery
 from tracking.word_decisions import Move, moves
 
@@ -123,7 +123,7 @@ def _read(pk: int) -> bool:
     """Return whether it could be read at all; a savepoint keeps one that could not from taking the rest with it."""
     try:
         with transaction.atomic():
-            intake.read(pk)
+            reading.read(pk)
     except (OperationalError, InterfaceError):
         raise
     except Exception:  # the others are read all the same

@@ -1,29 +1,55 @@
-"""Storing one scan once, whichever way and however often it came, and folding a parcel's scans into its progress."""
+"""Storing each scan once, whichever way and however often it came, in parcels that are held meanwhile."""
 
 import datetime as dt
 import hashlib
 import json
 import uuid
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
-from django.db import IntegrityError, transaction
-from django.utils import timezone
+from django.db.models import Q
 
-from orders.contract import contract_of, settings_of
+from orders.contract import contract_of
 from orders.models import CarrierAccount, Order
-from orders.progress import FUTURE_ALLOWED, Step, fold
-from orders.transitions import advance
+from orders.progress import FUTURE_ALLOWED
 from shipping_portal.carrier.messages import Scan
-from shipping_portal.jobs.registry import job
-from tracking import erasing, vocabulary
+from tracking import statements, vocabulary
 from tracking.models import Parcel, TrackingEvent
 
 Source = TrackingEvent.Source
-PAST_ALLOWED = dt.timedelta(days=30)
-LONG_BEFORE = "scan time is long before the booking"
+Name = tuple[int, str]  # a parcel's account, and its reference in capitals
+AHEAD = "scan time is more than a day ahead"
+SEEN = ("event_id", "pushed_at", "polled_at")
+KNOWN_BY = ("parcel", "account", "fingerprint", "event_type", "scan_time", "description", "set_aside", *SEEN)
 
 
-class ContentDiffers(Exception):
-    """An event id came again with other content; the first one is kept."""
+@dataclass(frozen=True)
+class Held:
+    """Parcels that are ours until the transaction ends, with the order of each that has one, and all its scans."""
+
+    parcels: dict[int, Parcel]
+    orders: dict[int, Order]
+    events: dict[int, list[TrackingEvent]]
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A scan that came for a parcel: pushed or polled, as which bytes, and when."""
+
+    parcel: int
+    scan: Scan
+    source: str
+    raw: bytes
+    at: dt.datetime
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The event that an arrival made, or was known as. None: its event id is taken by other content."""
+
+    event: TrackingEvent | None
+    is_new: bool = False
 
 
 def parcel_for(reference: str, *, account: CarrierAccount, at: dt.datetime, is_typed: bool = False) -> Parcel:
@@ -36,69 +62,126 @@ def parcel_for(reference: str, *, account: CarrierAccount, at: dt.datetime, is_t
         account=account, reference__upper=reference.upper(), defaults={"reference": reference, "created_at": at}
     )
     is_a_guess = is_typed and (reference.isupper() or parcel.order_id or parcel.last_scan_at)
-    if parcel.reference != reference and not is_a_guess:
-        parcel.reference = reference
-        parcel.save(update_fields=["reference"])
+    if not is_a_guess:
+        spell(parcel, reference)
     return parcel
 
 
-def locked(parcel_id: int) -> Parcel:
-    """Return the parcel with its account, ours until the transaction ends. Its scans may be written only after that: an
-    insert shares a lock on the parcel, and two who share it and then want more lock each other out.
+def parcels_for(named: Mapping[Name, tuple[str, dt.datetime]]) -> dict[Name, int]:
+    """Return the keys of many parcels; where there is none it is made, spelled so and then."""
+    found = _parcels(named)
+    missing = sorted(named.keys() - found.keys())
+    if missing:
+        made = (Parcel(account_id=name[0], reference=named[name][0], created_at=named[name][1]) for name in missing)
+        Parcel.objects.bulk_create(made, ignore_conflicts=True)
+        found = _parcels(named)
+    return found
+
+
+def _parcels(named: Collection[Name]) -> dict[Name, int]:
+    spelled = Parcel.objects.filter(reference__upper__in={upper for _, upper in named})
+    rows = spelled.values_list("pk", "account_id", "reference")
+    found = {(account, reference.upper()): pk for pk, account, reference in rows}
+    return {name: found[name] for name in named if name in found}
+
+
+def spell(parcel: Parcel, reference: str) -> None:
+    """Let the parcel take on these letters."""
+    if parcel.reference != reference:
+        parcel.reference = reference
+        parcel.save(update_fields=["reference"])
+
+
+def lock_parcels(parcels: Collection[int]) -> Held:
+    """Lock these parcels with their orders until the transaction ends.
+
+    Their scans may be written only after that: an insert shares a lock on the parcel, and two who share it and then
+    want more lock each other out. On PostgreSQL the row locks, orders first, put folds in a row; on SQLite BEGIN
+    IMMEDIATE does. The later one sees every scan.
     """
+    locked = _orders_of(parcels)
     # Not its key: whoever has stored the same scan holds its id, and needs the parcel's key to commit.
-    parcels = Parcel.objects.select_for_update(no_key=True, of=("self",)).select_related("account")
-    return parcels.get(pk=parcel_id)
+    rows = Parcel.objects.select_for_update(no_key=True, of=("self",)).select_related("account").order_by("pk")
+    held = {parcel.pk: parcel for parcel in rows.filter(pk__in=parcels)}
+    # An order that gets its parcel in between folds it itself; one that lost it while we waited has no part in it.
+    owners = {pk: locked[parcel.order_id] for pk, parcel in held.items() if parcel.order_id in locked}
+    events: dict[int, list[TrackingEvent]] = {pk: [] for pk in held}
+    for event in TrackingEvent.objects.filter(parcel__in=held).only(*KNOWN_BY).order_by("pk"):
+        events[event.parcel_id].append(event)
+    return Held(held, owners, events)
 
 
-def fingerprint(reference: str, scan: Scan) -> str:
-    """Return the fingerprint of a scan without an event id: same parcel, same kind, same instant."""
-    parts = f"{reference.upper()}|{vocabulary.normalise(scan.event_type)}|{scan.scan_time.isoformat()}"
-    return hashlib.sha256(parts.encode()).hexdigest()
+def _orders_of(parcels: Collection[int]) -> dict[int, Order]:
+    orders = Order.objects.select_for_update(of=("self",)).filter(parcel__in=parcels).order_by("pk")
+    return {order.pk: order for order in orders}
 
 
-def store(parcel: Parcel, scan: Scan, *, source: str, raw: bytes, at: dt.datetime) -> tuple[TrackingEvent, bool]:
-    """Return the stored event and whether it is new. Raises ContentDiffers when its id is taken by other content."""
-    known = _known(parcel, scan)
-    if known is None:
-        try:
-            with transaction.atomic():
-                return _create(parcel, scan, source=source, raw=raw, at=at), True
-        except IntegrityError:  # the same scan arrived twice at once
-            known = _known(parcel, scan)
-            if known is None:
-                raise
-    _note_seen(known, scan, source=source, at=at)
-    return known, False
+def store(arrivals: Sequence[Arrival], held: Held) -> list[Stored]:
+    """Store scans of parcels that are held, each once, and return what became of each; new ones join `held`."""
+    known = _Known(arrivals, held)
+    stored = [_store(arrival, held, known) for arrival in arrivals]
+    new = [one.event for one in stored if one.event and one.is_new]
+    TrackingEvent.objects.bulk_create(new)
+    statements.update_each(TrackingEvent, known.seen_again.values(), SEEN)
+    contracts = {parcel.account_id: contract_of(parcel.account) for parcel in held.parcels.values()}
+    vocabulary.note((event.event_type, event.received_at, contracts[event.account_id]) for event in new)
+    return stored
 
 
-def _known(parcel: Parcel, scan: Scan) -> TrackingEvent | None:
-    """Find the event by its id; else by fingerprint, which also joins a pushed scan with its polled copy."""
-    if scan.event_id:
-        by_id = TrackingEvent.objects.filter(event_id=scan.event_id, account=parcel.account_id).first()
-        if by_id:
-            if not _same(by_id, parcel, scan):
-                raise ContentDiffers(f"event {scan.event_id} is known with other content")
+class _Known:
+    """The events that arrivals may be known as, by id and by fingerprint, those of the same batch included."""
+
+    def __init__(self, arrivals: Sequence[Arrival], held: Held) -> None:
+        self.by_id: dict[tuple[int, uuid.UUID], TrackingEvent] = {}
+        self.alike: dict[tuple[int, str], list[TrackingEvent]] = defaultdict(list)
+        self.seen_again: dict[int, TrackingEvent] = {}
+        ids = {arrival.scan.event_id for arrival in arrivals if arrival.scan.event_id}
+        of_others = Q(account__in={parcel.account_id for parcel in held.parcels.values()}, event_id__in=ids)
+        for event in TrackingEvent.objects.filter(of_others).exclude(parcel__in=held.parcels).only(*KNOWN_BY):
+            self.add_id(event)
+        for events in held.events.values():
+            for event in events:
+                self.add(event)
+
+    def add(self, event: TrackingEvent) -> None:
+        self.alike[event.parcel_id, event.fingerprint].append(event)
+        self.add_id(event)
+
+    def add_id(self, event: TrackingEvent) -> None:
+        if event.event_id:
+            self.by_id[event.account_id, event.event_id] = event
+
+    def find(self, parcel: Parcel, event_id: uuid.UUID | None, print_: str) -> TrackingEvent | None:
+        """Find it by its id; else by fingerprint, which also joins a pushed scan with its polled copy."""
+        if event_id and (by_id := self.by_id.get((parcel.account_id, event_id))):
             return by_id
-    alike = TrackingEvent.objects.filter(parcel=parcel, fingerprint=fingerprint(parcel.reference, scan))
-    return alike.filter(event_id=None).first() if scan.event_id else alike.first()
+        alike = self.alike[parcel.pk, print_]
+        return next((event for event in alike if not (event_id and event.event_id)), None)
 
 
-def _same(event: TrackingEvent, parcel: Parcel, scan: Scan) -> bool:
-    return (
-        event.parcel_id == parcel.pk
-        and event.fingerprint == fingerprint(parcel.reference, scan)
-        and event.description == scan.description
-    )
+def _store(arrival: Arrival, held: Held, known: _Known) -> Stored:
+    parcel, scan = held.parcels[arrival.parcel], arrival.scan
+    event_id, print_ = uuid.UUID(scan.event_id) if scan.event_id else None, fingerprint(parcel.reference, scan)
+    event = known.find(parcel, event_id, print_)
+    if event is None:
+        made = _made(arrival, parcel, event_id, print_)
+        known.add(made)
+        held.events[parcel.pk].append(made)
+        return Stored(made, is_new=True)
+    is_same = (event.parcel_id, event.fingerprint, event.description) == (parcel.pk, print_, scan.description)
+    if event_id and event.event_id == event_id and not is_same:
+        return Stored(None)
+    _note_seen(event, event_id, arrival, known)
+    return Stored(event)
 
 
-def _create(parcel: Parcel, scan: Scan, *, source: str, raw: bytes, at: dt.datetime) -> TrackingEvent:
-    vocabulary.note(scan.event_type, at, contract_of(parcel.account))
-    return TrackingEvent.objects.create(
+def _made(arrival: Arrival, parcel: Parcel, event_id: uuid.UUID | None, print_: str) -> TrackingEvent:
+    scan, at = arrival.scan, arrival.at
+    return TrackingEvent(
         parcel=parcel,
         account_id=parcel.account_id,
-        event_id=uuid.UUID(scan.event_id) if scan.event_id else None,
-        fingerprint=fingerprint(parcel.reference, scan),
+        event_id=event_id,
+        fingerprint=print_,
         event_type=scan.event_type,
         scan_time=scan.scan_time,
         description=scan.description,
@@ -106,83 +189,31 @@ def _create(parcel: Parcel, scan: Scan, *, source: str, raw: bytes, at: dt.datet
         state=scan.state[:120],
         postcode=scan.postcode[:40],
         country=scan.country[:120],
-        raw=raw,
-        source=source,
+        raw=arrival.raw,
+        source=arrival.source,
         received_at=at,
-        pushed_at=at if source == Source.PUSH else None,
-        polled_at=at if source == Source.POLL else None,
-        set_aside="scan time is more than a day ahead" if scan.scan_time > at + FUTURE_ALLOWED else "",
+        pushed_at=at if arrival.source == Source.PUSH else None,
+        polled_at=at if arrival.source == Source.POLL else None,
+        set_aside=AHEAD if scan.scan_time > at + FUTURE_ALLOWED else "",
     )
 
 
-def _note_seen(event: TrackingEvent, scan: Scan, *, source: str, at: dt.datetime) -> None:
+def _note_seen(event: TrackingEvent, event_id: uuid.UUID | None, arrival: Arrival, known: _Known) -> None:
     """Give a polled scan the event id of its pushed copy; keep each channel's first sight for webhook health."""
-    changes: dict[str, object] = {}
-    if scan.event_id and event.event_id is None:
-        changes["event_id"] = uuid.UUID(scan.event_id)
-    seen = "pushed_at" if source == Source.PUSH else "polled_at"
-    if getattr(event, seen) is None:
-        changes[seen] = at
-    if changes:
-        TrackingEvent.objects.filter(pk=event.pk).update(**changes)
+    before = (event.event_id, event.pushed_at, event.polled_at)
+    if event_id and event.event_id is None:
+        event.event_id = event_id
+        known.add_id(event)
+    seen = "pushed_at" if arrival.source == Source.PUSH else "polled_at"
+    setattr(event, seen, getattr(event, seen) or arrival.at)
+    if event.pk and before != (event.event_id, event.pushed_at, event.polled_at):
+        known.seen_again[event.pk] = event
 
 
-def project(parcel_id: int) -> None:
-    """Fold all of a parcel's scans and write what they say, on the parcel and on its order. Safe to repeat."""
-    now = timezone.now()
-    with transaction.atomic():
-        # The row locks, order first, serialise folds on PostgreSQL, BEGIN IMMEDIATE on SQLite: the later one sees
-        # every scan. An order that gets this parcel in between folds it itself.
-        order = Order.objects.select_for_update(of=("self",)).filter(parcel=parcel_id).first()
-        parcel = locked(parcel_id)
-        if order and parcel.order_id != order.pk:  # taken from it while we waited for its lock
-            order = None
-        # Its words mean nothing in another's contract.
-        if settings_of(parcel.account) is None:
-            Parcel.objects.filter(pk=parcel.pk).update(due_at=None, **Parcel.AFRESH)
-            return
-        events = _usable(parcel, order)
-        words = vocabulary.meanings((event.event_type for event in events), contract_of(parcel.account))
-        result = fold((_step(event, words) for event in events), now=now)
-        Parcel.objects.filter(pk=parcel.pk).update(
-            progress=result.progress,
-            progress_at=result.progress_at,
-            last_scan_at=result.last_scan_at,
-            due_at=None,
-            **Parcel.AFRESH,
-        )
-        if order:
-            # A scan that says nothing about where the parcel is still shows that somebody had it in hand.
-            advance(order, result.progress, at=result.progress_at or result.last_scan_at)
-            if order.erased_at:  # what came after its receiver was erased says who signed for it
-                erasing.erase_scans([order.pk])
-
-
-@job("fold", queue=Parcel.objects.all(), lane="order__sender", order=80)
-def work(parcel: Parcel) -> None:
-    """Fold a parcel's scans again, as their words mean something else by now, or a worker died before it did."""
-    project(parcel.pk)
-
-
-def _usable(parcel: Parcel, order: Order | None) -> list[TrackingEvent]:
-    """Return the scans that count.
-
-    Those from long before the booking are set aside: clocks that lost their date (F30).
-    """
-    events = list(parcel.events.filter(set_aside=""))
-    if order is None:
-        return events
-    first = order.created_at - PAST_ALLOWED
-    absurd = [event.pk for event in events if event.scan_time < first]
-    if absurd:
-        parcel.events.filter(pk__in=absurd).update(set_aside=LONG_BEFORE)
-    return [event for event in events if event.scan_time >= first]
-
-
-def _step(event: TrackingEvent, words: dict[str, str]) -> Step:
-    return Step(
-        event.scan_time, str(event.event_id or event.fingerprint), words[vocabulary.normalise(event.event_type)]
-    )
+def fingerprint(reference: str, scan: Scan) -> str:
+    """Return the fingerprint of a scan without an event id: same parcel, same kind, same instant."""
+    parts = f"{reference.upper()}|{vocabulary.normalise(scan.event_type)}|{scan.scan_time.isoformat()}"
+    return hashlib.sha256(parts.encode()).hexdigest()
 
 
 def as_bytes(raw: object) -> bytes:

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from orders import carrier_settings, gateway
+from orders import carrier_settings
 from orders.carrier_settings import CarrierSettings
 from shipping_portal.accounts.access import public
 from tracking import intake
@@ -43,7 +43,7 @@ def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
     except _Unread as problem:
         intake.refuse(str(problem), now=timezone.now())
         return HttpResponse(status=problem.answer)
-    intake.receive(body, gateway.account_of(configured), now=timezone.now())
+    intake.receive(body, configured, now=timezone.now())
     return HttpResponse("stored", content_type="text/plain")
 
 
@@ -78,7 +78,7 @@ def _body(request: HttpRequest) -> bytes:
 
 def _basic(request: HttpRequest) -> str | None:
     """Return `user:secret` from the Authorization header; some clients send it only after a 401."""
-    scheme, _, encoded = request.headers.get("Authorization", "").partition(" ")
+    scheme, _, encoded = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
     if scheme.casefold() != "basic":
         return None
     try:

@@ -62,17 +62,22 @@ def is_known(word: str, contract: Contract) -> bool:
     return contract.progress(word) is not None
 
 
-def note(word: str, at: dt.datetime, contract: Contract) -> None:
-    """Count a scan whose word the contract does not name, so that an operator can say what it means."""
-    if is_known(word, contract):
-        return
-    # Locked, as two scans at once may bring two spellings.
-    rows = EventWord.objects.select_for_update()
-    row, _ = rows.get_or_create(word=normalise(word), defaults={"first_seen_at": at})
-    row.scans += 1
-    if word not in row.spellings:
-        row.spellings.append(word)
-    row.save(update_fields=["scans", "spellings"])
+def note(met: Iterable[tuple[str, dt.datetime, Contract]]) -> None:
+    """Count new scans by words that their contracts do not name, so that an operator can say what those mean.
+
+    One row is written for each such word, however many scans of the batch have it.
+    """
+    unnamed: dict[str, list[tuple[str, dt.datetime]]] = defaultdict(list)
+    for word, at, contract in met:
+        if not is_known(word, contract):
+            unnamed[normalise(word)].append((word, at))
+    for word, spelled in sorted(unnamed.items()):
+        # Locked, as two batches at once may bring two spellings.
+        rows = EventWord.objects.select_for_update()
+        row, _ = rows.get_or_create(word=word, defaults={"first_seen_at": spelled[0][1]})
+        row.scans += len(spelled)
+        row.spellings += [one for one in dict.fromkeys(one for one, _ in spelled) if one not in row.spellings]
+        row.save(update_fields=["scans", "spellings"])
 
 
 def parcels_with(word: EventWord) -> QuerySet[Parcel]:

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Audit
-from tracking import scans
+from tracking import folding, scans
 from tracking.models import EventWord, Parcel
 from tracking.vocabulary import parcels_with
 
@@ -63,9 +63,9 @@ def effect(word: EventWord, progress: str) -> Effect:
     concerned = parcels_with(word)
     tried = list(concerned.order_by("-pk").values_list("pk", flat=True)[:MOST_TRIED])
     with transaction.atomic():
+        held = scans.lock_parcels(tried)  # before the word, as whoever reads scans does
         EventWord.objects.filter(pk=word.pk).update(progress=progress)
-        for pk in tried:
-            scans.project(pk)
+        folding.fold_held(held)
         as_they_would_be = list(Parcel.objects.filter(pk__in=tried).order_by("-pk"))
         transaction.set_rollback(True)
     return Effect(concerned.count(), len(tried), moves(as_they_would_be))
@@ -77,8 +77,8 @@ def reword(word: EventWord, progress: str, *, by: Any, reason: str, now: dt.date
     Deciding the same again is "re-apply to stored scans": for a contract file that changed since.
     """
     with transaction.atomic():
-        EventWord.objects.filter(pk=word.pk).update(progress=progress, is_known=True)
         owed = _owe_folds(parcels_with(word), now)
+        EventWord.objects.filter(pk=word.pk).update(progress=progress, is_known=True)
         means = f"“{word.word}” means {Progress(progress).label if progress else NOTHING}, {owed} parcels"
         Audit.write("word decided", word, by=by, reason=f"{means}: {reason}", at=now)
     return owed

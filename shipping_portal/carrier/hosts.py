@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -67,6 +68,7 @@ def base_origin(base_url: str) -> Origin:
     return origin
 
 
+@lru_cache(maxsize=64)
 def spelled_alike(base_url: str) -> str:
     """The same text for each spelling of a base address: its host's case, a dot after it, the usual port, a last `/`.
 

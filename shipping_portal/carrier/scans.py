@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -23,6 +26,31 @@ class BadScan(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+@dataclass(frozen=True)
+class Named:
+    """What an event says it is about, as far as that can be read."""
+
+    reference: str = ""
+    event_id: str = ""
+    scan_time: datetime | None = None
+
+
+def named_in(body: bytes, contract: Contract) -> Named:
+    """Return what the event in a webhook's body is about, whatever else of it is bad. Raises nothing."""
+    try:
+        row = json.loads(body.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return Named()
+    found: dict[str, Any] = {}
+    with suppress(BadScan):
+        found["reference"] = _reference(at(row, contract.event_reference), contract)
+    with suppress(BadScan):
+        found["event_id"] = _event_id(at(row, contract.event_id))
+    with suppress(BadScan):
+        found["scan_time"] = _scan_time(at(row, contract.scan_time))
+    return Named(**found)
 
 
 def read_event(body: bytes, contract: Contract) -> Scan:

@@ -91,9 +91,9 @@ SABOTAGES = (
         (
             (
                 "tracking/views.py",
-                "    intake.receive(body, gateway.account_of(configured), now=timezone.now())\n",
+                "    intake.receive(body, configured, now=timezone.now())\n",
                 "    __import__('threading').Thread("
-                "target=lambda: intake.receive(body, gateway.account_of(configured), now=timezone.now())).start()\n",
+                "target=lambda: intake.receive(body, configured, now=timezone.now())).start()\n",
             ),
         ),
     ),
@@ -104,11 +104,6 @@ SABOTAGES = (
                 "orders/progress.py",
                 "usable = sorted({step for step in steps if step.scan_time <= now + FUTURE_ALLOWED}, key=_by_time)",
                 "usable = [step for step in steps if step.scan_time <= now + FUTURE_ALLOWED]",
-            ),
-            (
-                "tracking/scans.py",
-                'parcel.events.filter(set_aside="")',
-                'parcel.events.filter(set_aside="").order_by("pk")',
             ),
         ),
     ),

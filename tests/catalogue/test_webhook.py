@@ -5,18 +5,29 @@ import logging
 from typing import Any
 
 import pytest
+import structlog
 from django.conf import settings
-from django.test import Client
+from django.db import InterfaceError, OperationalError
 
+from tests.catalogue import pushing
 from tests.catalogue.acting import waiting
 from tests.catalogue.pushing import ID, URL, basic, last, push, wire
 from tests.catalogue.rows import rows
+from tests.table import table
+from tracking import short_cut, statements
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery, WebhookTally
 
 pytestmark = pytest.mark.django_db
 
 USER, _, SECRET = settings.WEBHOOK_SECRETS[0].partition(":")
 LARGEST = 64 * 1024
+
+
+@pytest.fixture(autouse=True, params=[pushing.by_its_address, pushing.by_the_short_cut])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Every case goes both ways."""
+    monkeypatch.setitem(pushing.way, "push", request.param)
+    return request.param
 
 
 def refused(reason: str) -> int:
@@ -74,8 +85,8 @@ def test_a_wrong_token_in_the_path_finds_nothing(token: str) -> None:
 
 
 @rows("method", *(("W3", method, method) for method in ("GET", "PUT", "HEAD", "OPTIONS", "DELETE", "TRACE")))
-def test_only_a_post_is_answered(method: str) -> None:
-    answer = Client().generic(method, URL, wire(), HTTP_AUTHORIZATION=basic(settings.WEBHOOK_SECRETS[0]))
+def test_only_a_post_is_answered(method: str, way: Any) -> None:
+    answer = way(method, URL, wire(), HTTP_AUTHORIZATION=basic(settings.WEBHOOK_SECRETS[0]))
     assert (answer.status_code, answer["Allow"]) == (405, "POST")
     assert not WebhookDelivery.objects.exists()
 
@@ -89,6 +100,49 @@ def test_only_a_post_is_answered(method: str) -> None:
 def test_a_claimed_address_opens_and_closes_nothing(given: str, status: int) -> None:
     answer = push(wire(), HTTP_AUTHORIZATION=given, HTTP_X_FORWARDED_FOR="127.0.0.1", HTTP_X_REAL_IP="::1")
     assert answer.status_code == status
+
+
+def test_over_plain_http_it_is_refused_and_counted(settings: Any) -> None:
+    settings.SECURE = True
+    assert push(wire()).status_code == 403
+    assert refused("over plain http") == 1
+    assert push(wire(), **{"wsgi.url_scheme": "https"}).status_code == 200
+
+
+@table("url", [f"{URL}{SECRET}/more/", "/webhooks/"])
+def test_an_address_that_only_begins_like_it_is_none(url: str) -> None:
+    assert push(wire(), url=url, HTTP_AUTHORIZATION="").status_code == 404
+    assert not WebhookDelivery.objects.exists()
+    assert not WebhookTally.objects.exists()
+
+
+@table("error", [OperationalError, InterfaceError])
+def test_while_the_database_is_away_the_carrier_is_asked_to_come_again(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: Any, **__: Any) -> None:
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(statements, "insert_delivery", away)
+        patched.setattr(short_cut.connection, "close", lambda: None)  # this test's own
+        answer = push(wire())
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert not WebhookDelivery.objects.exists()
+    assert push(wire()).status_code == 200
+
+
+@table(
+    "given, status, event",
+    [(basic(settings.WEBHOOK_SECRETS[0]), 200, "webhook_stored"), (basic(f"{USER}:wrong"), 404, "webhook_refused")],
+)
+def test_each_has_an_id_that_its_log_line_has_too(given: str, status: int, event: str) -> None:
+    with structlog.testing.capture_logs(processors=[structlog.contextvars.merge_contextvars]) as lines:
+        answer = push(wire(), HTTP_AUTHORIZATION=given)
+    assert answer.status_code == status
+    [line] = [line for line in lines if line["event"] == event]
+    assert line["request"] == answer["X-Request-ID"]
+    assert len(line["request"]) == 32
 
 
 # -- Bodies -------------------------------------------------------------------------------------

@@ -169,9 +169,9 @@ def test_whatever_is_logged_of_an_event_is_one_line(monkeypatch: pytest.MonkeyPa
         assert push(wire(description=said)).status_code == 200
     finally:
         logging.getLogger().removeHandler(handler)
-    (line,) = stream.getvalue().splitlines()
-    assert json.loads(line)["level"] == "error"
-    assert "\x1b" not in line
+    lines = stream.getvalue().splitlines()
+    assert [json.loads(line)["event"] for line in lines] == ["deliveries_not_read"]
+    assert "\x1b" not in lines[0]
 
 
 @rows("", ("W28", "a pickup after the cancellation"))

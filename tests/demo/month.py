@@ -34,7 +34,7 @@ from shipping_portal.sandbox.parcels import Parcel
 from shipping_portal.sandbox.replies import event_document
 from shipping_portal.staff.demo_history import LIVE
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import polling
+from tracking import polling, reading
 from tracking.models import Poll
 
 # Five weeks without a public holiday. Each event is at ten in the morning or later, so that Melbourne's day is UTC's.
@@ -253,6 +253,7 @@ class Month:
             )  # fmt: skip
             assert answer.status_code == 200, answer.content
         self.pushed.clear()
+        reading.read_due()
 
     def _print(self, order: Order) -> None:
         printing.mark_printed(order, by=self.user, at=timezone.now())

@@ -19,7 +19,7 @@ from shipping_portal.staff.resolution import verifying
 from tests import factories
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import pages, polling, watching
+from tracking import pages, polling, reading, watching
 from tracking.models import Poll, TrackingEvent, WebhookDelivery
 
 pytestmark = pytest.mark.django_db
@@ -102,6 +102,7 @@ def pushed(event: dict[str, Any]) -> int:
     """What the listener answers to this event."""
     token = settings.WEBHOOK_SECRETS[0].partition(":")[2]
     answer = Client().post(f"/webhooks/tracking/{token}/", json.dumps(event), "application/json")
+    reading.read_due()
     return answer.status_code
 
 

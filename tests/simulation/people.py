@@ -24,6 +24,7 @@ from shipping_portal.staff.resolution import deciding, undoing
 from tests import factories
 from tests.simulation.carrier import Carrier
 from tests.simulation.world import World
+from tracking import reading
 
 REASON = "the carrier told us on the phone"
 NAMES = {"book", "resolve", "cancel", "open", "label", "read", "fold", "poll", "report", "compare"}
@@ -54,6 +55,7 @@ class People:
         self.is_restoring = world.dice.below(3) == 2
         self.happenings = [
             *[self.a_worker_takes_a_message] * 24, *[self.a_sender_books] * 12, self.it_is_swept,
+            *[self.webhooks_are_read] * 2,
             *[self.a_sender_cancels] * 2, *[self.an_operator_decides] * 4, *[self.a_sender_says_yes] * 2,
             self.a_sender_presses_again, self.an_operator_takes_it_back, self.something_changes, self.a_backup_is_made,
             self.an_operator_closes_the_gap,
@@ -83,6 +85,10 @@ class People:
     def it_is_swept(self) -> None:
         if not any(actor.name == "the sweep" for actor in self.world.actors):
             self.world.start("the sweep", lambda: self.sweep.once(SWEPT))
+
+    def webhooks_are_read(self) -> None:
+        """By any of the workers, or the sweep in their place."""
+        self.world.start("a reader", reading.read_due)
 
     # -- Senders ---------------------------------------------------------------------------------
 

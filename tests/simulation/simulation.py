@@ -34,7 +34,7 @@ from tests.simulation.dice import Dice
 from tests.simulation.invariants import OPEN, Invariants
 from tests.simulation.people import SWEPT, People
 from tests.simulation.world import BEGIN, Broken, World
-from tracking.models import Poll
+from tracking.models import Poll, WebhookDelivery
 
 STEPS = 200  # for an order
 MOST_ROUNDS = 2000
@@ -190,6 +190,7 @@ def _rest(world: World, people: People) -> None:
         people.an_operator_lets_dead_letters_go_on()
         people.an_operator_closes_the_gap()
         people.an_operator_decides()
+        people.webhooks_are_read()
         people.it_is_swept()
         while people.messages or world.awake():
             people.a_worker_takes_a_message()
@@ -198,6 +199,7 @@ def _rest(world: World, people: People) -> None:
         coming = [at for at in [world.next_at()] if at is not None]
         for kind in SWEPT:
             owed = kind.queue.filter(due_at__isnull=False)
+            owed = WebhookDelivery.objects.filter(due_at__isnull=False) if kind.name == "read" else owed
             owed = owed.filter(due_at__lte=began_at) if kind.name == "poll" else owed
             coming += [(at - BEGIN).total_seconds() for at in owed.values_list("due_at", flat=True)]
         if not coming and not Order.objects.filter(status__in=OPEN).exists():

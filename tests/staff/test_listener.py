@@ -16,6 +16,7 @@ from orders.models import CarrierAccount
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of
 from tests import older
+from tracking import reading
 from tracking.models import TrackingEvent, WebhookDelivery
 
 NEWEST = "canary-webhook-secret-0123456789abcdef"
@@ -50,6 +51,7 @@ def test_a_test_event_travels_over_http_and_the_second_one_is_a_duplicate(
     settings.SITE_URL = live_server.url
     assert "accepted the test event: 200" in _printed(capsys, "--test")
     _printed(capsys, "--test")
+    reading.read_due()
     assert [delivery.state for delivery in WebhookDelivery.objects.order_by("pk")] == ["stored", "duplicate"]
     assert TrackingEvent.objects.count() == 1
 
@@ -61,6 +63,7 @@ def test_a_test_event_has_the_carriers_own_form(
     settings.SITE_URL = live_server.url
     _printed(capsys, "--test")
     assert gateway.contract().scan_time == "when"
+    reading.read_due()
     assert WebhookDelivery.objects.get().state == "stored"
 
 

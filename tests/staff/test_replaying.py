@@ -18,7 +18,7 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit, Sender, User
 from tests import factories
 from tests.staff.conftest import REASON
-from tracking import intake, replaying
+from tracking import reading, replaying
 from tracking.models import EventWord, Parcel, TrackingEvent, WebhookDelivery
 
 URL = "/admin/tracking/webhookdelivery/replay/"
@@ -57,11 +57,11 @@ def chosen_on(page: Any) -> dict[str, str]:
 def waiting(quill: Sender, alice: User) -> Parcel:
     """A collected parcel; two bodies about it and one about an unknown reference wait, one is hopeless."""
     parcel = factories.parcel(factories.order(quill, alice, status="booked"))
-    intake.receive(body(parcel.reference), factories.account(), now=timezone.now())
+    factories.deliver(body(parcel.reference))
     kept(body(parcel.reference, "In Transit", scan_time="2026-11-19T03:00:00Z"))
     kept(body(parcel.reference, "Delivered", scan_time="2026-11-19T09:00:00Z"))
     kept(body("SNOBODY001", "Teleported"))
-    intake.receive(b"junk", factories.account(), now=timezone.now())
+    factories.deliver(b"junk")
     return parcel
 
 
@@ -89,7 +89,7 @@ def test_a_body_that_would_still_not_be_read_says_why(desk: Client, db: None) ->
 
 def test_an_id_taken_by_other_content_is_told_before_and_after(desk: Client, db: None) -> None:
     taken = str(uuid.uuid4())
-    intake.receive(body(event_id=taken), factories.account(), now=timezone.now())
+    factories.deliver(body(event_id=taken))
     other = kept(body("SOTHER0001", event_id=taken))
     [reading] = desk.get(URL, {"state": "quarantined"}).context["preview"].readings
     assert reading.words == f"Same ID, different content: event {taken} is known with other content"
@@ -100,7 +100,7 @@ def test_an_id_taken_by_other_content_is_told_before_and_after(desk: Client, db:
 
 
 def test_where_nothing_would_change_there_is_no_button(desk: Client, db: None) -> None:
-    intake.receive(body(), factories.account(), now=timezone.now())
+    factories.deliver(body())
     page = desk.get(URL, {"state": "stored"})
     assert page.context["preview"].does_nothing
     assert 'name="reason"' not in page.content.decode()
@@ -144,10 +144,10 @@ def test_pressing_twice_changes_nothing_the_second_time(desk: Client, waiting: P
 def test_a_stored_scan_a_duplicate_and_a_conflict_keep_their_states(db: None) -> None:
     same = body()
     for raw in (same, same, body(event_id=json.loads(same)["event_id"], description="Something else")):
-        intake.receive(raw, factories.account(), now=timezone.now())
+        factories.deliver(raw)
     for _ in range(2):
         for delivery in WebhookDelivery.objects.all():
-            intake.read(delivery.pk)
+            reading.read(delivery.pk)
         states = WebhookDelivery.objects.order_by("pk").values_list("state", flat=True)
         assert list(states) == ["stored", "duplicate", "differs"]
     assert TrackingEvent.objects.count() == 1
@@ -156,9 +156,9 @@ def test_a_stored_scan_a_duplicate_and_a_conflict_keep_their_states(db: None) ->
 def test_a_stored_scan_stays_stored_whatever_todays_contract_makes_of_its_body(
     db: None, contract: Callable[[str], None]
 ) -> None:
-    delivery = intake.receive(body(), factories.account(), now=timezone.now())
+    delivery = factories.deliver(body())
     contract('event_id = "another.name"')
-    intake.read(delivery.pk)
+    reading.read(delivery.pk)
     delivery.refresh_from_db()
     assert delivery.state == "stored"
     assert delivery.event
@@ -168,7 +168,7 @@ def test_a_scan_counts_as_received_when_its_webhook_came(db: None) -> None:
     came = timezone.now() - dt.timedelta(days=3)
     delivery = kept(body())
     WebhookDelivery.objects.filter(pk=delivery.pk).update(received_at=came)
-    intake.read(delivery.pk)
+    reading.read(delivery.pk)
     event = TrackingEvent.objects.get()
     assert (event.received_at, event.pushed_at) == (came, came)
 
@@ -176,14 +176,14 @@ def test_a_scan_counts_as_received_when_its_webhook_came(db: None) -> None:
 def test_an_unreadable_scan_that_a_poll_brought_stays_a_polled_one(db: None) -> None:
     row = json.dumps({"event_type": "Pickup", "scan_time": "2026-11-18T21:21:05Z"}).encode()
     delivery = kept(row, polled_for="SPOLLED001")
-    intake.read(delivery.pk)
+    reading.read(delivery.pk)
     event = TrackingEvent.objects.get()
     assert (event.source, event.parcel.reference, event.pushed_at) == ("poll", "SPOLLED001", None)
 
 
 def test_an_unreadable_scan_of_another_parcel_stays_set_aside(db: None) -> None:
     delivery = kept(body("SOTHER0001"), polled_for="SPOLLED001")
-    intake.read(delivery.pk)
+    reading.read(delivery.pk)
     delivery.refresh_from_db()
     assert (delivery.state, delivery.reason) == ("quarantined", "the scan names SOTHER0001")
 
@@ -191,14 +191,14 @@ def test_an_unreadable_scan_of_another_parcel_stays_set_aside(db: None) -> None:
 def test_one_that_breaks_does_not_stop_the_rest(desk: Client, waiting: Parcel, monkeypatch: pytest.MonkeyPatch) -> None:
     first = WebhookDelivery.objects.filter(state="quarantined").order_by("pk")[0]
     post = chosen_on(desk.get(URL, {"state": "quarantined"}))
-    read = intake.read
+    read = reading.read
 
     def breaks(pk: int) -> None:
         if pk == first.pk:
             raise ZeroDivisionError
         read(pk)
 
-    monkeypatch.setattr(intake, "read", breaks)
+    monkeypatch.setattr(reading, "read", breaks)
     text = desk.post(URL, post, follow=True).content.decode()
     assert "1 webhook couldn&#x27;t be read because of a bug" in text
     waiting.refresh_from_db()
@@ -283,6 +283,15 @@ def test_one_webhook_leads_to_reading_it(desk: Client, db: None) -> None:
     page = desk.get(reverse("admin:tracking_webhookdelivery_change", args=[delivery.pk])).content.decode()
     assert f'href="{URL}?ids={delivery.pk}"' in page
     assert chosen_on(desk.get(URL, {"ids": str(delivery.pk)}))["chosen"] == str(delivery.pk)
+
+
+def test_one_that_gave_no_scan_is_found_by_what_it_says_of_itself(desk: Client, db: None) -> None:
+    said = json.loads(body("Sfound0001"))
+    factories.deliver(json.dumps(said | {"event_type": 7}).encode())
+    factories.deliver(body("SOTHER0001"))
+    for typed in ("sFOUND0001", said["event_id"], said["event_id"].upper()):
+        assert desk.get(LIST, {"q": typed}).context["cl"].result_count == 1
+    assert desk.get(LIST, {"q": "SFOUND0002"}).context["cl"].result_count == 0
 
 
 def test_an_operator_who_only_reads_is_offered_nothing_and_refused(db: None, visit: Callable[[User], Client]) -> None:

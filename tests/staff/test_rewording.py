@@ -14,7 +14,7 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit, Sender, User
 from tests import factories
 from tests.staff.conftest import REASON
-from tracking import scans, word_decisions
+from tracking import folding, word_decisions
 from tracking.models import EventWord, Parcel
 
 LIST = "/admin/tracking/eventword/"
@@ -37,7 +37,7 @@ def sorted_parcels(word: EventWord, quill: Sender, alice: User) -> list[Parcel]:
     factories.event(found[1], event_type="Delivered", scan_time=now)
     factories.event(found[2], event_type="Pickup", scan_time=now)
     for parcel in found:
-        scans.project(parcel.pk)
+        folding.project(parcel.pk)
     return found
 
 
@@ -76,7 +76,7 @@ def test_a_decision_is_kept_with_its_reason_and_owes_each_parcel_concerned_a_fol
     owed = Parcel.objects.filter(due_at__lte=timezone.now())
     assert set(owed) == set(sorted_parcels[:2])
     for parcel in owed:
-        scans.project(parcel.pk)
+        folding.project(parcel.pk)
     assert progress_of(sorted_parcels) == ["in_transit", "delivered", "collected"]
     word.refresh_from_db()
     assert (word.progress, word.is_known) == ("in_transit", True)

@@ -22,7 +22,7 @@ from tests.billing.conftest import line, summed, take  # noqa: F401  (a fixture)
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff import cases
 from tests.staff.conftest import REASON
-from tracking import polling, scans
+from tracking import folding, polling
 from tracking.models import Parcel, Poll
 
 pytestmark = pytest.mark.django_db
@@ -126,7 +126,7 @@ def test_the_scans_stay_for_whoever_has_the_reference_and_are_judged_anew(
     long_ago = timezone.now() - dt.timedelta(days=40)
     old = factories.event(parcel, event_type="Pickup", scan_time=long_ago)
     ahead = factories.event(parcel, event_type="Delivered", set_aside="scan time is more than a day ahead")
-    scans.project(parcel.pk)
+    folding.project(parcel.pk)
     old.refresh_from_db()
     assert old.set_aside == "scan time is long before the booking"
     watching = factories.watch(quill, alice, reference="SELSE00001")

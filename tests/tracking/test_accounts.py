@@ -19,6 +19,7 @@ from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import checking, matching, posting, uploads
 from shipping_portal.billing.models import Charge
+from shipping_portal.carrier.scans import read_scan
 from shipping_portal.exporting import rows
 from shipping_portal.staff.resolution import unowned
 from shipping_portal.staff.resolution.verifying import NotConfirmed, confirm
@@ -26,7 +27,7 @@ from tests import factories, older
 from tests.catalogue.pushing import basic, event, last, push, wire
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import intake, pages, polling, replaying, scans, timeline, vocabulary, watching, webhook_health
+from tracking import folding, pages, polling, reading, replaying, scans, timeline, vocabulary, watching, webhook_health
 from tracking.models import EventWord, Parcel, Poll, TrackingEvent, WebhookDelivery
 
 pytestmark = pytest.mark.django_db
@@ -206,11 +207,11 @@ def test_one_reference_at_one_account_is_one_parcel_whatever_its_case(quill: Sen
     """It has the carrier's own letters, whoever typed it otherwise, and its scans are still the same."""
     watched = watching.watch(quill, "sab12cd", name="", by=alice, now=timezone.now()).parcel
     facts = {"event_type": "Pickup", "scan_time": "2026-11-20T01:00:00Z"}
-    scan = intake.read_scan({**facts, "carrier_reference": named}, gateway.contract())
-    scans.store(watched, scan, source="poll", raw=b"{}", at=timezone.now())
+    scan = read_scan({**facts, "carrier_reference": named}, gateway.contract())
+    scans.store([scans.Arrival(watched.pk, scan, "poll", b"{}", timezone.now())], scans.lock_parcels([watched.pk]))
     order = factories.order(quill, alice, status="booked", carrier_reference="Sab12cD")
     parcel = opened(order)
-    intake.receive(wire(carrier_reference="Sab12cD", **facts), order.account, now=timezone.now())
+    factories.deliver(wire(carrier_reference="Sab12cD", **facts), at=order.account)
     assert (parcel, parcel.reference) == (watched, "Sab12cD")
     assert parcel.events.count() == 1
     assert watching.watch(quill, named, name="", by=alice, now=timezone.now()).parcel.reference == "Sab12cD"
@@ -346,9 +347,9 @@ def test_a_delivery_is_read_and_read_again_by_the_contract_of_its_account(moved:
     before = moved('event_reference = "tracking_no"\n[words]\n"on the truck" = "out_for_delivery"\n')
     sound = event(carrier_reference=..., tracking_no="SODD000001", event_type="On the truck")
     body = json.dumps(sound).encode()
-    assert intake.receive(body, gateway.account(), now=timezone.now()).pk
+    assert factories.deliver(body).pk
     assert last().state == "quarantined"
-    read = intake.receive(body, before, now=timezone.now())
+    read = factories.deliver(body, at=before)
     assert Parcel.objects.get().progress == "out_for_delivery"
     assert replaying.preview([read.pk]).does_nothing
 
@@ -365,7 +366,7 @@ def test_a_polled_scan_that_cannot_be_read_is_kept_for_its_account_and_read_agai
     assert {delivery.account for delivery in kept} == {before}
     old_contract("")
     for pk in kept.values_list("pk", flat=True):
-        intake.read(pk)
+        reading.read(pk)
     parcel.refresh_from_db()
     assert (parcel.progress, Parcel.objects.count()) == ("delivered", 1)
 
@@ -494,7 +495,7 @@ def test_an_account_whose_key_was_taken_away_is_asked_nothing_and_read_by_its_ow
     settings.OLDER_CARRIERS["OLD"] |= {"KEY": "", "LINK_KEY": "", "WEBHOOK_SECRETS": []}
     requests = len(old.requests())
     polled(parcel)
-    scans.project(parcel.pk)
+    folding.project(parcel.pk)
     assert not gateway.is_reachable(before)
     assert not has_parcel_tools(before)
     assert len(old.requests()) == requests
@@ -510,7 +511,7 @@ def test_a_parcel_of_an_account_no_settings_name_keeps_its_progress(
     parcel = opened(order)
     told(OLD, parcel.reference, "Handed over")
     settings.OLDER_CARRIERS = {}
-    scans.project(parcel.pk)
+    folding.project(parcel.pk)
     order.refresh_from_db()
     assert order.progress == "delivered"
 

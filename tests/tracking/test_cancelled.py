@@ -15,7 +15,7 @@ from tests import factories
 from tests.orders.conftest import booked, submitted
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff.conftest import desk
-from tracking import polling, scans
+from tracking import folding, polling
 from tracking.models import EventWord, Parcel, Poll
 
 __all__ = ["booked", "desk", "submitted"]  # pytest finds them here
@@ -92,7 +92,7 @@ def test_a_scan_that_moves_nothing_is_no_use_of_the_label(quill: Sender, alice: 
     order = factories.order(quill, alice, status="cancelled", cancelled_at=timezone.now() - DAY)
     parcel = factories.parcel(order)
     factories.event(parcel, event_type=kind)
-    scans.project(parcel.pk)
+    folding.project(parcel.pk)
     order.refresh_from_db()
     assert order.used_after_cancel_at is None
 
@@ -102,11 +102,11 @@ def test_a_scan_from_before_cancelling_that_comes_late_is_no_use_of_the_label(qu
     order = factories.order(quill, alice, status="cancelled", created_at=before, booked_at=before)
     parcel = factories.parcel(order)
     factories.event(parcel, scan_time=order.cancelled_at - dt.timedelta(hours=1))
-    scans.project(parcel.pk)
+    folding.project(parcel.pk)
     order.refresh_from_db()
     assert order.used_after_cancel_at is None
     factories.event(parcel, event_type="In Transit", scan_time=order.cancelled_at + dt.timedelta(hours=1))
-    scans.project(parcel.pk)
+    folding.project(parcel.pk)
     order.refresh_from_db()
     assert order.used_after_cancel_at is not None
 
@@ -117,7 +117,7 @@ def test_a_label_is_used_from_the_first_scan_on(quill: Sender, alice: User) -> N
     parcel = factories.parcel(order)
     for days in (1, 2):
         factories.event(parcel, event_type="In Transit", scan_time=before + days * DAY)
-        scans.project(parcel.pk)
+        folding.project(parcel.pk)
     order.refresh_from_db()
     assert order.used_after_cancel_at == before + DAY
 
@@ -133,8 +133,8 @@ def test_a_scan_that_says_what_no_contract_names_is_asked_about_and_then_noticed
     order = factories.order(quill, alice, status="cancelled", cancelled_at=timezone.now() - DAY)
     parcel = factories.parcel(order)
     factories.event(parcel, event_type="Snatched")
-    scans.project(parcel.pk)
+    folding.project(parcel.pk)
     EventWord.objects.create(word="snatched", progress="collected", first_seen_at=timezone.now())
-    scans.project(parcel.pk)
+    folding.project(parcel.pk)
     order.refresh_from_db()
     assert order.used_after_cancel_at is not None

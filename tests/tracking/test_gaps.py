@@ -14,13 +14,14 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.scans import read_event
 from shipping_portal.jobs.sweep import Sweep
 from shipping_portal.staff import health
 from tests import factories, older
 from tests.orders.conftest import booked, submitted
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff.conftest import desk
-from tracking import intake, polling, scans, webhook_health
+from tracking import polling, scans, webhook_health
 from tracking.models import Parcel, Poll, TrackingEvent
 
 __all__ = ["booked", "desk", "submitted"]  # pytest finds them here
@@ -265,9 +266,9 @@ def test_a_webhook_that_comes_after_all_is_late_and_makes_no_second_scan(parcel:
         "scan_time": (NOW - 20 * MINUTE).isoformat().replace("+00:00", "Z"),
     }
     found = scan(parcel, by="poll", scanned=NOW - 20 * MINUTE)
-    twin = scans.fingerprint(parcel.reference, intake.read_event(json.dumps(body).encode(), _contract()))
+    twin = scans.fingerprint(parcel.reference, read_event(json.dumps(body).encode(), _contract()))
     TrackingEvent.objects.filter(pk=found.pk).update(event_id=None, fingerprint=twin)
-    intake.receive(json.dumps(body).encode(), factories.account(), now=NOW)
+    factories.deliver(json.dumps(body).encode(), now=NOW)
     assert parcel.events.count() == 1
     assert rows()[0] == (0, 1, 0)
 

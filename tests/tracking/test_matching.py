@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -19,7 +20,7 @@ from tests import factories
 from tests.orders.conftest import submitted
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff.cases import unclear
-from tracking import intake, polling, scans, watching
+from tracking import folding, polling, scans, watching
 from tracking.models import Parcel
 
 __all__ = ["submitted"]  # pytest finds it here
@@ -58,7 +59,7 @@ def push(reference: str, kind: str = "Pickup") -> None:
         "scan_time": (timezone.now() - dt.timedelta(minutes=1)).isoformat().replace("+00:00", "Z"),
         "description": f"{kind} scan",
     }
-    intake.receive(json.dumps(event).encode(), factories.account(), now=timezone.now())
+    factories.deliver(json.dumps(event).encode())
 
 
 def test_a_scan_that_overtakes_the_answer_to_its_booking_is_there_with_it(
@@ -114,14 +115,15 @@ def test_a_fold_that_waited_while_the_parcel_was_taken_from_its_order_tells_that
     order = factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order)
     factories.event(parcel, event_type="Delivered")
-    lock = scans.locked
+    lock = scans._orders_of
 
-    def taken_meanwhile(parcel_id: int) -> Parcel:
+    def taken_meanwhile(parcels: Any) -> Any:
+        orders = lock(parcels)
         Parcel.objects.update(order=None)
-        return lock(parcel_id)
+        return orders
 
-    monkeypatch.setattr(scans, "locked", taken_meanwhile)
-    scans.project(parcel.pk)
+    monkeypatch.setattr(scans, "_orders_of", taken_meanwhile)
+    folding.project(parcel.pk)
     order.refresh_from_db()
     parcel.refresh_from_db()
     assert (order.progress, parcel.progress) == ("", "delivered")
@@ -149,12 +151,12 @@ def test_a_scan_from_long_before_the_booking_is_kept_and_does_not_count(quill: S
     parcel = factories.parcel(order)
     epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
     factories.event(parcel, event_type="Delivered", scan_time=epoch)
-    scans.project(parcel.pk)
+    folding.project(parcel.pk)
     order.refresh_from_db()
     assert order.progress == ""
     assert parcel.events.get().set_aside == "scan time is long before the booking"
     factories.event(parcel, event_type="Pickup", scan_time=order.created_at - dt.timedelta(days=29))
-    scans.project(parcel.pk)
+    folding.project(parcel.pk)
     order.refresh_from_db()
     assert order.progress == "collected"
 
@@ -165,8 +167,10 @@ def test_a_scan_from_the_future_does_not_count_even_once_its_time_has_come(quill
     yesterday = (now - dt.timedelta(days=1)).isoformat()
     row = {"carrier_reference": parcel.reference, "event_type": "Delivered", "scan_time": yesterday}
     scan = read_scan(row, gateway.contract())
-    scans.store(parcel, scan, source="push", raw=b"{}", at=now - dt.timedelta(days=4))
-    scans.project(parcel.pk)
+    scans.store(
+        [scans.Arrival(parcel.pk, scan, "push", b"{}", now - dt.timedelta(days=4))], scans.lock_parcels([parcel.pk])
+    )
+    folding.project(parcel.pk)
     parcel.refresh_from_db()
     assert parcel.events.get().set_aside == "scan time is more than a day ahead"
     assert parcel.progress == ""
@@ -175,6 +179,6 @@ def test_a_scan_from_the_future_does_not_count_even_once_its_time_has_come(quill
 def test_old_scans_of_a_reference_booked_elsewhere_count(quill: Sender, alice: User) -> None:
     parcel = factories.watch(quill, alice).parcel
     factories.event(parcel, event_type="Delivered", scan_time=timezone.now() - dt.timedelta(days=90))
-    scans.project(parcel.pk)
+    folding.project(parcel.pk)
     parcel.refresh_from_db()
     assert parcel.progress == "delivered"

@@ -15,7 +15,7 @@ from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.staff import queues
 from tests import factories
-from tracking import scans
+from tracking import folding
 from tracking.models import EventWord
 
 pytestmark = pytest.mark.django_db
@@ -57,7 +57,7 @@ def scanned(order: Order, kind: str, at: dt.datetime) -> None:
     parcel = getattr(order, "parcel", None) or factories.parcel(order)
     factories.event(parcel, event_type=kind, scan_time=at, event_id=uuid.uuid4())
     with time_machine.travel(at, tick=False):
-        scans.project(parcel.pk)
+        folding.project(parcel.pk)
 
 
 def test_the_pickup_day_is_over_at_midnight_where_the_parcel_waits(waiting: Waiting) -> None:
@@ -152,7 +152,7 @@ def test_an_unknown_word_on_the_day_counts_once_an_operator_says_what_it_means(w
     scanned(order, "Grabbed", melbourne(MONDAY))
     assert misses(order, at=melbourne(CUP_DAY)) == 1
     EventWord.objects.create(word="grabbed", progress="collected", first_seen_at=melbourne(MONDAY))
-    scans.project(order.parcel.pk)
+    folding.project(order.parcel.pk)
     assert misses(order, at=melbourne(CUP_DAY)) == 0
 
 

@@ -18,7 +18,7 @@ from tests import factories
 from tests.orders.test_turns import fill
 from tests.sandbox_carrier import SandboxCarrier
 from tests.table import table
-from tracking import intake, polling, scans, watching
+from tracking import folding, polling, watching
 from tracking.models import Parcel, Poll, WebhookDelivery
 
 pytestmark = pytest.mark.django_db
@@ -70,7 +70,7 @@ def test_a_pushed_and_a_polled_scan_are_one(parcel: Parcel, carrier: SandboxCarr
         "description": "Parcel picked up",
         "scan_time": when,
     }
-    intake.receive(json.dumps(pushed).encode(), factories.account(), now=timezone.now())
+    factories.deliver(json.dumps(pushed).encode())
     poll(parcel)
     event = parcel.events.get(event_type="Pickup")
     assert str(event.event_id) == event_id
@@ -274,7 +274,7 @@ def test_a_scan_reaches_the_order_of_its_parcel(quill: Sender, alice: User) -> N
     order = factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order)
     factories.event(parcel, event_type="Delivered")
-    scans.project(parcel.pk)
+    folding.project(parcel.pk)
     assert Order.objects.get().progress == "delivered"
 
 
@@ -369,10 +369,10 @@ def test_a_parcel_whose_opening_died_before_the_fold_is_folded_later(
     factories.event(early)
     order = factories.order(quill, alice, status="booked", carrier_reference="SEARLY0001", due_at=timezone.now())
     with monkeypatch.context() as patched:
-        patched.setattr(scans, "project", lambda pk: 1 / 0)
+        patched.setattr(folding, "project", lambda pk: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             polling.open_parcel(order.pk)
-    scans.work(early.pk)
+    folding.work(early.pk)
     order.refresh_from_db()
     assert order.progress == "collected"
 

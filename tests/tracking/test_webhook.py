@@ -14,7 +14,7 @@ from django.utils import timezone
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.table import table
-from tracking import intake, polling, views
+from tracking import polling, reading, views
 from tracking.models import EventWord, Parcel, TrackingEvent, WebhookDelivery, WebhookTally
 
 pytestmark = pytest.mark.django_db
@@ -39,7 +39,9 @@ def post(body: Any, *, secret: str | None = None, url: str = URL, **extra: Any) 
     given = settings.WEBHOOK_SECRETS[0] if secret is None else secret
     if given:
         extra["HTTP_AUTHORIZATION"] = "Basic " + base64.b64encode(given.encode()).decode()
-    return Client(enforce_csrf_checks=True).post(url, raw, content_type="application/json", **extra)
+    answer = Client(enforce_csrf_checks=True).post(url, raw, content_type="application/json", **extra)
+    reading.read_due()
+    return answer
 
 
 def state_of_last() -> str:
@@ -82,7 +84,7 @@ def test_a_delivery_that_was_a_duplicate_stays_one_however_often_it_is_read() ->
     for _ in range(2):
         post(same)
     for pk in WebhookDelivery.objects.values_list("pk", flat=True):
-        intake.read(pk)
+        reading.read(pk)
     assert list(WebhookDelivery.objects.order_by("pk").values_list("state", flat=True)) == ["stored", "duplicate"]
 
 
@@ -150,18 +152,6 @@ def test_an_unknown_reference_is_kept_and_matched_later(quill: Sender, alice: Us
     polling.open_parcel(order.pk)
     order.refresh_from_db()
     assert order.progress == "collected"
-
-
-def test_a_delivery_its_receiver_did_not_read_is_read_later_and_then_owes_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr(intake, "read", lambda pk: 1 / 0)
-        assert post(event()).status_code == 200
-    WebhookDelivery.objects.update(due_at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
-    intake.work(WebhookDelivery.objects.get().pk)
-    read = WebhookDelivery.objects.get()
-    assert (read.state, read.due_at, read.failures, read.last_error) == ("stored", None, 0, "")
 
 
 def test_an_unknown_word_is_stored_shown_and_asked_about() -> None:
@@ -272,21 +262,9 @@ def test_html_in_a_description_stays_text() -> None:
     assert "<b>hi</b>" in TrackingEvent.objects.get().description
 
 
-def test_a_delivery_that_could_not_be_read_is_still_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(delivery_id: int) -> None:
-        raise RuntimeError("no room")
-
-    monkeypatch.setattr(intake, "read", broken)
-    assert post(event()).status_code == 200
-    assert state_of_last() == "new"
-    monkeypatch.undo()
-    intake.read(WebhookDelivery.objects.get().pk)
-    assert state_of_last() == "stored"
-
-
 def test_reading_a_delivery_again_changes_nothing() -> None:
     post(event())
     delivery = WebhookDelivery.objects.get()
-    intake.read(delivery.pk)
+    reading.read(delivery.pk)
     assert state_of_last() == "stored"
     assert TrackingEvent.objects.count() == 1

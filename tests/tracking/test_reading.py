@@ -1,0 +1,258 @@
+"""Stored webhooks: many are read at once, each once, and none keeps the others waiting."""
+
+import datetime as dt
+import json
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from orders import carrier_settings, gateway
+from orders.models import CarrierAccount, Order
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.jobs.models import DeadLetter
+from tests import factories
+from tests.catalogue.pushing import event
+from tests.table import table
+from tracking import intake, reading, scans, statements
+from tracking.models import EventWord, Parcel, TrackingEvent, WebhookDelivery
+
+pytestmark = pytest.mark.django_db
+
+WORDS = ["Pickup", "In Transit", "Out for Delivery", "Delivered", "Info", "Teleported", "teleported"]
+
+
+def body(number: int, **changes: Any) -> bytes:
+    facts = {"event_id": f"00000000-0000-4000-8000-{number:012d}", "event_type": WORDS[number % len(WORDS)]}
+    return json.dumps(event(**{**facts, "carrier_reference": f"SMANY{number % 9:03d}", **changes})).encode()
+
+
+def stored(*bodies: bytes) -> list[int]:
+    return [intake.receive(one, carrier_settings.current(), now=timezone.now()) for one in bodies]
+
+
+def rows(*fields: str, of: Any = WebhookDelivery) -> list[Any]:
+    return list(of.objects.order_by("pk").values_list(*fields, flat=len(fields) == 1))
+
+
+def lies_overdue(**since: float) -> None:
+    WebhookDelivery.objects.update(due_at=timezone.now() - dt.timedelta(**since))
+
+
+# -- Stored by one statement -----------------------------------------------------------------------
+
+
+def test_a_webhook_is_one_statement(django_assert_num_queries: Callable[..., CaptureQueriesContext]) -> None:
+    gateway.account()
+    with django_assert_num_queries(1):
+        stored(body(1))
+
+
+def test_that_statement_and_the_orm_store_the_same() -> None:
+    said, now = body(1, scan_time="2026-11-18T21:21:05+10:00"), timezone.now()
+    factories.deliver(b"{}")  # the account is known
+    pk = intake.receive(said, carrier_settings.current(), now=now)
+    [ours] = WebhookDelivery.objects.filter(pk=pk).values()
+    made = WebhookDelivery.objects.create(
+        account=gateway.account(), received_at=now, body=said, sha256=ours["sha256"], due_at=now, reference="SMANY001",
+        carrier_event_id="00000000-0000-4000-8000-000000000001", scan_time="2026-11-18T11:21:05Z",
+    )  # fmt: skip
+    [theirs] = WebhookDelivery.objects.filter(pk=made.pk).values()
+    same = {name: bytes(value) if name == "body" else value for name, value in theirs.items() if name != "id"}
+    assert {name: bytes(ours[name]) if name == "body" else ours[name] for name in same} == same
+
+
+def test_the_first_webhook_of_an_account_makes_its_row() -> None:
+    assert not CarrierAccount.objects.exists()
+    stored(body(1))
+    assert WebhookDelivery.objects.get().account == CarrierAccount.objects.get()
+
+
+@table(
+    "changes, named",
+    [
+        ({}, ("SMANY001", "00000000-0000-4000-8000-000000000001", True)),
+        ({"event_type": 7}, ("SMANY001", "00000000-0000-4000-8000-000000000001", True)),
+        ({"carrier_reference": "S1"}, ("", "00000000-0000-4000-8000-000000000001", True)),
+        ({"event_id": "no"}, ("SMANY001", "None", True)),
+        ({"scan_time": "soon"}, ("SMANY001", "00000000-0000-4000-8000-000000000001", False)),
+    ],
+)
+def test_what_it_says_of_itself_is_kept_as_far_as_it_can_be_read(changes: Any, named: Any) -> None:
+    stored(body(1, **changes))
+    [(reference, event_id, scan_time)] = rows("reference", "carrier_event_id", "scan_time")
+    assert (reference, str(event_id), scan_time is not None) == named
+
+
+# -- Read together ---------------------------------------------------------------------------------
+
+
+def test_many_are_read_in_as_many_statements_as_one() -> None:
+    counts = []
+    for first, many in ((0, 9), (100, 90)):
+        stored(*(body(number) for number in range(first, first + many)))
+        with CaptureQueriesContext(connection) as found:
+            assert reading.read_due() == many
+        counts.append(len(found))
+    assert counts[1] <= counts[0]
+    assert counts[0] <= 27
+
+
+def test_whatever_is_read_together_comes_to_the_same(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Known and unknown parcels, duplicates, ids taken by other content, other letters, new words, and nonsense."""
+    for number in range(4):
+        factories.parcel(factories.order(quill, alice, status="booked", carrier_reference=f"SMANY{number:03d}"))
+    chosen = random.Random(7)  # noqa: S311  (any order)
+    bodies = [body(number, scan_time=f"2026-11-18T{number % 24:02d}:00:00Z") for number in range(60)]
+    bodies += [chosen.choice(bodies) for _ in range(20)]
+    bodies += [body(number, description="Something else") for number in range(5)]
+    bodies += [b"junk", body(3, event_id="no"), body(70).replace(b"SMANY", b"smany"), body(70)]
+    chosen.shuffle(bodies)
+    stored(*bodies)
+    found = []
+    for size in (1, 2, 7, 1000):
+        monkeypatch.setattr(reading, "BATCH", size)
+        with transaction.atomic():
+            while reading.read_due():
+                pass
+            found.append(told())
+            transaction.set_rollback(True)
+    assert {state for state, *_ in found[0][0]} == {"stored", "duplicate", "differs", "quarantined"}
+    assert found[1:] == found[:1] * 3
+
+
+def told() -> Any:
+    """All that was made of them, without keys."""
+    deliveries = rows("state", "reason", "event__event_id", "due_at", "failures")
+    events = sorted(map(str, rows("event_id", "parcel__reference", "event_type", "description", of=TrackingEvent)))
+    parcels = sorted(map(str, rows("reference", "progress", "progress_at", "last_scan_at", "due_at", of=Parcel)))
+    orders = sorted(map(str, rows("carrier_reference", "progress", "progress_at", of=Order)))
+    return deliveries, events, parcels, orders, rows("word", "scans", "spellings", of=EventWord)
+
+
+def test_a_pushed_scan_and_its_polled_copy_in_one_batch_are_one(quill: Sender, alice: User) -> None:
+    parcel = factories.parcel(factories.order(quill, alice, status="booked", carrier_reference="SMANY001"))
+    without_id = json.loads(body(1))
+    del without_id["event_id"]
+    now = timezone.now()
+    factories.delivery(body=json.dumps(without_id).encode(), polled_for="SMANY001", due_at=now)
+    stored(body(1))
+    assert reading.read_due() == 2
+    made = parcel.events.get()
+    assert (made.source, made.polled_at is not None, made.pushed_at is not None) == ("poll", True, True)
+    assert str(made.event_id).endswith("001")
+    assert rows("state") == ["stored", "duplicate"]
+
+
+def test_a_word_is_counted_once_a_batch() -> None:
+    stored(*(body(number, event_type="Teleported") for number in range(20)))
+    with CaptureQueriesContext(connection) as found:
+        reading.read_due()
+    assert EventWord.objects.get().scans == 20
+    assert sum('UPDATE "tracking_eventword"' in query["sql"] for query in found) == 1
+
+
+def test_each_row_is_written_as_the_orm_would() -> None:
+    parcels = [factories.parcel(reference=f"SEACH{number:03d}") for number in range(3)]
+    for number, parcel in enumerate(parcels):
+        parcel.progress_at = timezone.now() - dt.timedelta(days=number) if number else None
+        parcel.progress, parcel.tries = "delivered", number
+    columns = ("progress", "progress_at", "tries")
+    statements.update_each(Parcel, parcels, columns)
+    ours = rows(*columns, of=Parcel)
+    Parcel.objects.bulk_update(parcels, columns)
+    assert rows(*columns, of=Parcel) == ours
+    statements.update_each(Parcel, [], columns)
+
+
+# -- Those that fail -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One scan in the middle that some fault of ours can't survive."""
+    store = scans.store
+
+    def breaks(arrivals: Any, held: Any) -> Any:
+        if any(arrival.scan.event_id.endswith("5") for arrival in arrivals):
+            raise ZeroDivisionError
+        return store(arrivals, held)
+
+    monkeypatch.setattr(scans, "store", breaks)
+
+
+def works_alone(*keys: int) -> None:
+    """What a worker does that the sweep has told of these."""
+    for key in keys:
+        with suppress(ZeroDivisionError):
+            reading.work(key)
+
+
+def test_one_that_breaks_a_batch_waits_alone_and_becomes_a_dead_letter(poisoned: None) -> None:
+    keys = stored(*(body(number) for number in range(9)))
+    reading.read_due()
+    assert set(rows("state")) == {"new"}
+    broken = keys[5]
+    for _ in range(6):
+        works_alone(*keys)
+        lies_overdue(minutes=5)
+    assert rows("state") == ["stored"] * 5 + ["new"] + ["stored"] * 3
+    assert (DeadLetter.objects.get().job, DeadLetter.objects.get().row) == ("read", broken)
+
+
+def test_those_whose_process_died_are_read_once_its_lease_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        """The process is gone."""
+
+    def dies(*_: Any) -> None:
+        raise Killed
+
+    stored(body(1), body(2))
+    with monkeypatch.context() as patched:
+        patched.setattr(reading, "read", dies)
+        with pytest.raises(Killed):
+            reading.read_due()
+    assert reading.read_due() == 0
+    works_alone(*rows("pk"))
+    assert rows("state", "failures") == [("new", 1)] * 2
+    lies_overdue(seconds=1)
+    works_alone(*rows("pk"))
+    assert rows("state", "failures", "due_at") == [("stored", 0, None)] * 2
+
+
+def test_the_sweep_reads_only_what_no_worker_has_taken() -> None:
+    stored(body(1))
+    reading.read_what_no_worker_does(timezone.now())
+    assert rows("state") == ["new"]
+    lies_overdue(seconds=3)
+    reading.read_what_no_worker_does(timezone.now())
+    assert rows("state") == ["stored"]
+
+
+def test_a_worker_looks_until_it_is_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that is away, and a fault of ours, end nothing."""
+    reader, looks = reading.WebhookReader(), iter([OperationalError, ZeroDivisionError, 3, reading.BATCH, 0])
+
+    def read_due() -> int:
+        look = next(looks, None)
+        if look is None:
+            reader.stopped.set()
+            return 0
+        if not isinstance(look, int):
+            raise look
+        return look
+
+    waits: list[float] = []
+    monkeypatch.setattr(reading, "read_due", read_due)
+    monkeypatch.setattr(reading, "close_old_connections", lambda: None)
+    monkeypatch.setattr(reader.stopped, "wait", waits.append)
+    monkeypatch.setattr(reading.connection, "close", lambda: None)
+    reader.run()
+    assert waits == [1.0, 0.25, 1.0, 0.25, 0.25, 0.25, 0.25]

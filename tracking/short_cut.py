@@ -1,0 +1,51 @@
+"""Webhooks past the middleware: sessions, CSRF, pages and their headers are nothing to a carrier (docs/decisions/0030).
+
+`views.webhook` is the one view of it, by this way and by its address in urls.py alike.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django.core.handlers.wsgi import WSGIRequest
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+
+from shipping_portal.database_outage import AWAY, answer_503_when_the_database_is_away
+from shipping_portal.middleware import know_the_request
+from tracking import views
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+START = "/webhooks/tracking"
+ADDRESS = re.compile(rf"{START}(?:/([^/]*))?/?")
+
+
+def webhooks_first(portal: Application) -> Application:
+    """Return a WSGI application that answers webhooks itself, and leaves all else to the portal.
+
+    A connection to the database stays open for the next one; `intake.receive` notices one that is lost.
+    """
+    answer = know_the_request(answer_503_when_the_database_is_away(_webhook))
+
+    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if not environ["PATH_INFO"].startswith(START):
+            return portal(environ, start_response)
+        request = WSGIRequest(environ)
+        if not ADDRESS.fullmatch(request.path_info):
+            return portal(environ, start_response)
+        environ["portal.logged"] = True  # what was refused, by the view; what was stored is a row
+        response: Any = answer(request)
+        start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
+        # Not the response itself: once closed, it would have the next one ask first whether the database is there.
+        return [response.content]
+
+    return application
+
+
+def _webhook(request: HttpRequest) -> HttpResponse:
+    found = ADDRESS.fullmatch(request.path_info)
+    try:
+        return views.webhook(request, token=(found[1] or "") if found else "")
+    except AWAY:
+        connection.close()  # the next one begins with a connection of its own
+        raise
