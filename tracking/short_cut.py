@@ -35,6 +35,7 @@ def webhooks_first(portal: Application) -> Application:
             return portal(environ, start_response)
         environ["portal.logged"] = True  # what was refused, by the view; what was stored is a row
         response: Any = answer(request)
+        response["Content-Length"] = len(response.content)
         start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
         # Not the response itself: once closed, it would have the next one ask first whether the database is there.
         return [response.content]

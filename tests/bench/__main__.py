@@ -18,6 +18,7 @@ from typing import Any
 
 import psycopg
 
+from tests.bench import webhooks
 from tests.bench.pages import PAGES, Page
 from tests.campaign.servers import dev
 
@@ -48,15 +49,19 @@ class Portal:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
     parser.add_argument("--rows", type=int, default=200_000)
-    rows = parser.parse_args().rows
+    parser.add_argument("--only", choices=["pages", "webhooks"], help="one half of it")
+    chosen = parser.parse_args()
+    rows = chosen.rows
     folder = Path(tempfile.mkdtemp(prefix="portal-bench-"))
     with dev.Crew(folder) as crew:
         server = dev.start_postgres(crew)
-        portals = {name: Portal(_database(server, name), n) for name, n in (("empty", 0), ("full", rows))}
+        databases = {name: _database(server, name) for name in ("empty", "full")}
+        portals = {name: Portal(url, rows if name == "full" else 0) for name, url in databases.items()}
         print(f"Filling a portal with {rows:,} orders, scans, places and rows of imports …", flush=True)
-        good = _compare(portals)
+        good = chosen.only == "webhooks" or _compare(portals)
         for portal in portals.values():
             portal.close()
+        good &= chosen.only == "pages" or webhooks.measure(crew, databases)
     shutil.rmtree(folder, ignore_errors=True)
     return 0 if good else 1
 

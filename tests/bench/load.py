@@ -13,6 +13,7 @@ import statistics
 import sys
 import time
 import uuid
+from collections import defaultdict
 
 SECRET = "carrier:bench-webhook-secret-0123456789abcdef"
 REFERENCES = 2000
@@ -26,7 +27,7 @@ WORDS = ("Pickup", "In Transit", "Out for Delivery", "Delivered")
 def request(number: int) -> bytes:
     body = json.dumps(
         {
-            "carrier_reference": f"SBENCH{number * 7919 % REFERENCES:06d}",
+            "carrier_reference": f"SB{number * 7919 % REFERENCES:07d}",
             "event_id": str(uuid.uuid4()),
             "event_type": WORDS[number % len(WORDS)],
             "scan_time": f"2026-11-18T{number % 24:02d}:{number % 60:02d}:05Z",
@@ -40,6 +41,7 @@ def request(number: int) -> bytes:
 def main(port: int, seconds: float, connections: int) -> None:
     ready, numbers = selectors.DefaultSelector(), itertools.count()
     began: dict[socket.socket, float] = {}
+    answer: defaultdict[socket.socket, bytes] = defaultdict(bytes)
     took: list[float] = []
     for _ in range(connections):
         one = socket.create_connection(("127.0.0.1", port))
@@ -51,8 +53,12 @@ def main(port: int, seconds: float, connections: int) -> None:
     while time.perf_counter() < ends:
         for key, _ in ready.select(1.0):
             one = key.fileobj
-            if not one.recv(65536).startswith(b"HTTP/1.1 200"):
-                raise SystemExit("it did not answer 200")
+            answer[one] += one.recv(65536)
+            if not answer[one].endswith(b"stored"):  # its head may come before its body
+                if answer[one][:12] not in {b"", b"HTTP/1.1 200"}:
+                    raise SystemExit(f"it answered {answer[one]!r}")
+                continue
+            answer[one] = b""
             now = time.perf_counter()
             took.append(now - began[one])
             began[one] = now
