@@ -32,7 +32,8 @@ def _cursor(database: Any) -> Any:
     if database.vendor != "postgresql" or database.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
         return database.cursor()
     database.ensure_connection()
-    return database.make_cursor(_planning()(database.connection))
+    wrapped = database.make_debug_cursor if database.queries_logged else database.make_cursor
+    return wrapped(_planning()(database.connection))
 
 
 @cache
@@ -41,7 +42,11 @@ def _planning() -> Any:
 
     class Planning(psycopg.Cursor[Any]):
         def execute(self, query: Any, params: Any = None, **how: Any) -> Any:
-            return super().execute(query, params, **{**how, "prepare": True})
+            self.connection.prepare_threshold = 0  # Django's is None, by which nothing is planned ahead
+            try:
+                return super().execute(query, params, **{**how, "prepare": True})
+            finally:
+                self.connection.prepare_threshold = None
 
     return Planning
 
