@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Iterable
+from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
@@ -46,11 +47,15 @@ def fold_held(held: Held) -> None:
             result = fold((_step(event, words[parcel.account_id]) for event in usable), now=now)
             for name in PROGRESS:
                 setattr(parcel, name, getattr(result, name))
-        for name, value in {"due_at": None, **Parcel.AFRESH}.items():
+        # Its order came while we waited for it, and may have been folded before these scans were stored.
+        due_at = now if parcel.order_id and pk not in held.orders else None
+        for name, value in {"due_at": due_at, **Parcel.AFRESH}.items():
             setattr(parcel, name, value)
         if before != [getattr(parcel, name) for name in WRITTEN]:
             changed.append(parcel)
     statements.update_each(Parcel, changed, WRITTEN)
+    if late := [parcel.pk for parcel in changed if parcel.due_at]:
+        transaction.on_commit(partial(project, *late))
     _advance(held, words)
 
 

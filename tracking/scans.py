@@ -103,7 +103,7 @@ def lock_parcels(parcels: Collection[int]) -> Held:
     # Not its key: whoever has stored the same scan holds its id, and needs the parcel's key to commit.
     rows = Parcel.objects.select_for_update(no_key=True, of=("self",)).select_related("account").order_by("pk")
     held = {parcel.pk: parcel for parcel in rows.filter(pk__in=parcels)}
-    # An order that gets its parcel in between folds it itself; one that lost it while we waited has no part in it.
+    # One that lost its parcel while we waited has no part in it; one that got it meanwhile isn't locked: see folding.
     owners = {pk: locked[parcel.order_id] for pk, parcel in held.items() if parcel.order_id in locked}
     events: dict[int, list[TrackingEvent]] = {pk: [] for pk in held}
     for event in TrackingEvent.objects.filter(parcel__in=held).only(*KNOWN_BY).order_by("pk"):

@@ -151,6 +151,32 @@ def test_a_pushed_scan_and_its_polled_copy_in_one_batch_are_one(quill: Sender, a
     assert rows("state") == ["stored", "duplicate"]
 
 
+def test_an_order_that_gets_the_parcel_while_a_batch_waits_for_it_is_told_of_its_scans_all_the_same(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+) -> None:
+    order = factories.order(quill, alice, status="booked", carrier_reference="SMANY001")
+    parcel = factories.parcel(reference="SMANY001")
+    orders_of = scans._orders_of
+
+    def given_meanwhile(parcels: Any) -> Any:
+        found = orders_of(parcels)
+        Parcel.objects.update(order=order)
+        return found
+
+    stored(body(1))
+    with django_capture_on_commit_callbacks() as afterwards:
+        with monkeypatch.context() as patched:
+            patched.setattr(scans, "_orders_of", given_meanwhile)
+            reading.read_due()
+        parcel.refresh_from_db()
+        assert parcel.due_at  # should this process die now
+    for each in afterwards:
+        each()
+    order.refresh_from_db()
+    parcel.refresh_from_db()
+    assert (order.progress, parcel.due_at) == ("in_transit", None)
+
+
 def test_a_word_is_counted_once_a_batch() -> None:
     stored(*(body(number, event_type="Teleported") for number in range(20)))
     with CaptureQueriesContext(connection) as found:

@@ -1,0 +1,106 @@
+"""How fast webhooks are stored, beside a bare application that inserts the row, and how fast they are read.
+
+Three servers on one PostgreSQL answer in turn, in five rounds, each for a few seconds: the bare one, the portal with
+no rows, and the portal with all of them. Then everything that was stored is read, as a worker does.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+from tests.bench.load import SECRET
+from tests.campaign.servers import dev
+
+ROUNDS = 5
+SECONDS = 3.0
+CONNECTIONS = 8
+STORED, GROWTH, READ = 0.60, 0.90, 400  # the goals
+MOST_READ = 20_000
+READING = "import django; django.setup(); from tests.bench.webhooks import read; read()"
+
+
+@dataclass(frozen=True)
+class Server:
+    name: str
+    port: int
+
+
+def measure(crew: dev.Crew, databases: dict[str, str]) -> bool:
+    """Measure and print it; `databases` are the addresses of the `empty` and the `full` portal."""
+    servers = [_start(crew, "bare", databases["full"]), *(_start(crew, name, databases[name]) for name in databases)]
+    rates: dict[str, list[float]] = {server.name: [] for server in servers}
+    for _ in range(ROUNDS):
+        for server in servers:
+            rates[server.name].append(_load(server))
+    for server in servers:
+        crew.members[server.name].terminate()
+        crew.members.pop(server.name).wait()
+    return all([
+        _tell("webhooks a second ÷ a bare insert", rates["full"], rates["bare"], STORED),
+        _tell("webhooks, full ÷ empty", rates["full"], rates["empty"], GROWTH),
+        _reading(databases["full"]),
+    ])  # fmt: skip
+
+
+def _start(crew: dev.Crew, name: str, url: str) -> Server:
+    server = Server(name, dev.free_port())
+    env = {**os.environ, **_settings(url)}
+    bare = "tests.bench.bare --worker-class=gthread --workers=2 --threads=16"
+    program = bare if name == "bare" else f"shipping_portal.wsgi {dev.GUNICORN}"
+    crew.start(name, [sys.executable, "-m", "gunicorn", *program.split(), f"--bind=127.0.0.1:{server.port}"], env=env)
+    crew.wait_for(name, lambda: dev.listens(server.port))
+    time.sleep(2)  # until both of its processes have loaded all of it
+    return server
+
+
+def _settings(url: str) -> dict[str, str]:
+    ours = {"DATABASE_URL": url, "TESTING": "1", "WEBHOOK_SECRETS": SECRET, "CARRIER_ACCOUNT": "bench"}
+    return ours | {"CARRIER_BASE_URL": "http://127.0.0.1:9", "DJANGO_SETTINGS_MODULE": "shipping_portal.settings"}
+
+
+def _load(server: Server) -> float:
+    command = [sys.executable, "-m", "tests.bench.load", str(server.port), str(SECONDS), str(CONNECTIONS)]
+    told = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    return float(told["answered"]) / SECONDS
+
+
+def _tell(name: str, ours: list[float], limit: list[float], goal: float) -> bool:
+    ratios = sorted(one / other for one, other in zip(ours, limit, strict=True))
+    ratio = statistics.median(ratios)
+    is_good = ratio >= goal
+    print(
+        f"{name:<36} {statistics.median(ours):>8.0f}/s {statistics.median(limit):>8.0f}/s  "
+        f"{ratios[0]:.2f} / {ratio:.2f} / {ratios[-1]:.2f}  goal {goal:.2f}{'' if is_good else '   OVER'}",
+        flush=True,
+    )
+    return is_good
+
+
+def _reading(url: str) -> bool:
+    done = subprocess.run(
+        [sys.executable, "-c", READING],
+        env={**os.environ, **_settings(url)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    count, seconds = json.loads(done.stdout.splitlines()[-1])
+    is_good = count / seconds >= READ
+    print(
+        f"{f'scans read, of {count:,}':<36} {count / seconds:>8.0f}/s{'':>28}goal {READ}{'' if is_good else '   OVER'}"
+    )
+    return is_good
+
+
+def read() -> None:
+    """Read what is stored, up to MOST_READ, and print how many that were and in how many seconds."""
+    from tracking import reading  # noqa: PLC0415  (once Django is set up)
+
+    began, count = time.perf_counter(), 0
+    while count < MOST_READ and (found := reading.read_due()):
+        count += found
+    print(json.dumps([count, time.perf_counter() - began]))
