@@ -123,6 +123,17 @@ def test_the_web_servers_own_loggers_write_through_the_same_formatter() -> None:
     assert logging.getLogger("django.server").handlers == []
 
 
+def test_the_web_server_adds_no_line_for_a_webhook(monkeypatch: pytest.MonkeyPatch) -> None:
+    from shipping_portal import gunicorn_settings  # noqa: PLC0415  (gunicorn reads it)
+
+    told: list[Any] = []
+    monkeypatch.setattr(gunicorn_settings.Logger, "access", lambda *facts: told.append(facts[3]))
+    log = gunicorn_settings.AccessLog.__new__(gunicorn_settings.AccessLog)
+    for environ in ({"PATH_INFO": "/parcels/"}, {"portal.logged": True}):
+        log.access(None, None, environ, None)
+    assert told == [{"PATH_INFO": "/parcels/"}]
+
+
 @pytest.mark.parametrize("secure", [True, False])
 @pytest.mark.django_db
 def test_a_wrong_host_is_a_page_and_one_warning(settings: Any, lines: Any, secure: bool) -> None:

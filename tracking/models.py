@@ -114,7 +114,8 @@ class WebhookDelivery(Job):
     state = models.CharField(max_length=11, choices=State.choices, default=State.NEW)
     reason = models.CharField(max_length=300, blank=True)
     polled_for = models.CharField(max_length=100, blank=True)  # a poll brought it, asking for this reference
-    reference = models.CharField(max_length=100, blank=True)
+    # With a default of the database's own, as a web of the version before stores webhooks while this one starts.
+    reference = models.CharField(max_length=100, blank=True, default="", db_default="")
     carrier_event_id = models.UUIDField("event ID", null=True, blank=True)
     scan_time = models.DateTimeField(null=True, blank=True)
     event = models.ForeignKey(

@@ -117,9 +117,11 @@ def _subscribed(parcel: Parcel, state: str, text: str) -> None:
 
 def take(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
     """Merge polled scans with pushed ones, and fold them; what can't be read is kept and counted, never dropped."""
-    ours = [scan for scan in tracked.scans if not scan.reference or is_same(scan.reference, parcel.reference)]
+    ours = []
     for scan in tracked.scans:
-        if scan not in ours:
+        if not scan.reference or is_same(scan.reference, parcel.reference):
+            ours.append(scan)
+        else:
             _quarantine(parcel, scan.raw, f"the scan names {scan.reference}", now=now)
     arrivals = [
         scans.Arrival(parcel.pk, scan, TrackingEvent.Source.POLL, scans.as_bytes(scan.raw), now) for scan in ours

@@ -13,8 +13,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="webhookdelivery",
             name="reference",
-            field=models.CharField(blank=True, default="", max_length=100),
-            preserve_default=False,
+            field=models.CharField(blank=True, db_default="", default="", max_length=100),
         ),
         migrations.AddField(
             model_name="webhookdelivery",
