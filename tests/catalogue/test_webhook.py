@@ -1,14 +1,15 @@
 """What a carrier, or somebody who poses as one, posts to the listener: who is let in, and whole bodies."""
 
 import io
+import json
 import logging
 from typing import Any
 
 import pytest
-import structlog
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
+from shipping_portal import logs
 from tests.catalogue import pushing
 from tests.catalogue.acting import waiting
 from tests.catalogue.pushing import ID, URL, basic, last, push, wire
@@ -136,11 +137,20 @@ def test_while_the_database_is_away_the_carrier_is_asked_to_come_again(
     "given, status, event",
     [(basic(settings.WEBHOOK_SECRETS[0]), 200, "webhook_stored"), (basic(f"{USER}:wrong"), 404, "webhook_refused")],
 )
-def test_each_has_an_id_that_its_log_line_has_too(given: str, status: int, event: str) -> None:
-    with structlog.testing.capture_logs(processors=[structlog.contextvars.merge_contextvars]) as lines:
-        answer = push(wire(), HTTP_AUTHORIZATION=given)
+def test_each_has_an_id_that_its_log_line_has_too(
+    given: str, status: int, event: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logs._formatter())
+    logging.getLogger().addHandler(handler)
+    try:
+        with caplog.at_level(logging.DEBUG, logger="tracking.intake"):
+            answer = push(wire(), HTTP_AUTHORIZATION=given)
+    finally:
+        logging.getLogger().removeHandler(handler)
     assert answer.status_code == status
-    [line] = [line for line in lines if line["event"] == event]
+    [line] = [line for line in map(json.loads, stream.getvalue().splitlines()) if line["event"] == event]
     assert line["request"] == answer["X-Request-ID"]
     assert len(line["request"]) == 32
 
