@@ -225,6 +225,7 @@ def test_one_that_breaks_a_batch_waits_alone_and_becomes_a_dead_letter(poisoned:
     keys = stored(*(body(number) for number in range(9)))
     reading.read_due()
     assert set(rows("state")) == {"new"}
+    assert reading.read_due() == 0  # not together once more
     broken = keys[5]
     for _ in range(6):
         works_alone(*keys)
