@@ -43,10 +43,10 @@ def when_ready(server: Any) -> None:
 
 
 class AccessLog(Logger):
-    """gunicorn's, without webhooks: what is stored is on the desk, and a line each would cost a fifth more."""
+    """gunicorn's, without webhooks that are stored: they are on the desk, and a line costs a fifth of the rate."""
 
     def access(self, resp: Any, req: Any, environ: dict[str, Any], request_time: Any) -> None:
-        if "portal.logged" not in environ:
+        if not environ.get("portal.stored"):
             super().access(resp, req, environ, request_time)
 
 

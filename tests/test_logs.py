@@ -123,15 +123,16 @@ def test_the_web_servers_own_loggers_write_through_the_same_formatter() -> None:
     assert logging.getLogger("django.server").handlers == []
 
 
-def test_the_web_server_adds_no_line_for_a_webhook(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_web_server_adds_no_line_for_a_webhook_that_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     from shipping_portal import gunicorn_settings  # noqa: PLC0415  (gunicorn reads it)
 
     told: list[Any] = []
     monkeypatch.setattr(gunicorn_settings.Logger, "access", lambda *facts: told.append(facts[3]))
     log = gunicorn_settings.AccessLog.__new__(gunicorn_settings.AccessLog)
-    for environ in ({"PATH_INFO": "/parcels/"}, {"portal.logged": True}):
+    environs: list[dict[str, Any]] = [{}, {"portal.stored": False}, {"portal.stored": True}]
+    for environ in environs:
         log.access(None, None, environ, None)
-    assert told == [{"PATH_INFO": "/parcels/"}]
+    assert told == environs[:2]
 
 
 @pytest.mark.parametrize("secure", [True, False])

@@ -30,7 +30,7 @@ def receive(body: bytes, configured: CarrierSettings, *, now: dt.datetime) -> in
             raise
         connection.close()
         key = _stored(body, configured, now)
-    logger.debug("webhook_stored", delivery=key)  # what is stored is on the desk; a line each would cost a third more
+    logger.debug("webhook_stored", delivery=key)  # it is on the desk, and a line each costs a fifth of the rate
     return key
 
 

@@ -48,7 +48,7 @@ class Parsed:
     why_not: str = ""
 
     @property
-    def parcel(self) -> scans.Name:
+    def parcel(self) -> scans.ParcelKey:
         return self.delivery.account_id, self.reference.upper()
 
 

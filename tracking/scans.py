@@ -18,7 +18,7 @@ from tracking import statements, vocabulary
 from tracking.models import Parcel, TrackingEvent
 
 Source = TrackingEvent.Source
-Name = tuple[int, str]  # a parcel's account, and its reference in capitals
+ParcelKey = tuple[int, str]  # a parcel's account, and its reference in capitals
 AHEAD = "scan time is more than a day ahead"
 SEEN = ("event_id", "pushed_at", "polled_at")
 KNOWN_BY = ("parcel", "account", "fingerprint", "event_type", "scan_time", "description", "set_aside", *SEEN)
@@ -67,7 +67,7 @@ def parcel_for(reference: str, *, account: CarrierAccount, at: dt.datetime, is_t
     return parcel
 
 
-def parcels_for(named: Mapping[Name, tuple[str, dt.datetime]]) -> dict[Name, int]:
+def parcels_for(named: Mapping[ParcelKey, tuple[str, dt.datetime]]) -> dict[ParcelKey, int]:
     """Return the keys of many parcels; where there is none it is made, spelled so and then."""
     found = _parcels(named)
     missing = sorted(named.keys() - found.keys())
@@ -78,7 +78,7 @@ def parcels_for(named: Mapping[Name, tuple[str, dt.datetime]]) -> dict[Name, int
     return found
 
 
-def _parcels(named: Collection[Name]) -> dict[Name, int]:
+def _parcels(named: Collection[ParcelKey]) -> dict[ParcelKey, int]:
     spelled = Parcel.objects.filter(reference__upper__in={upper for _, upper in named})
     rows = spelled.values_list("pk", "account_id", "reference")
     found = {(account, reference.upper()): pk for pk, account, reference in rows}
@@ -151,37 +151,37 @@ class _Known:
         if event.event_id:
             self.by_id[event.account_id, event.event_id] = event
 
-    def find(self, parcel: Parcel, event_id: uuid.UUID | None, print_: str) -> TrackingEvent | None:
+    def find(self, parcel: Parcel, event_id: uuid.UUID | None, digest: str) -> TrackingEvent | None:
         """Find it by its id; else by fingerprint, which also joins a pushed scan with its polled copy."""
         if event_id and (by_id := self.by_id.get((parcel.account_id, event_id))):
             return by_id
-        alike = self.alike[parcel.pk, print_]
+        alike = self.alike[parcel.pk, digest]
         return next((event for event in alike if not (event_id and event.event_id)), None)
 
 
 def _store(arrival: Arrival, held: Held, known: _Known) -> Stored:
     parcel, scan = held.parcels[arrival.parcel], arrival.scan
-    event_id, print_ = uuid.UUID(scan.event_id) if scan.event_id else None, fingerprint(parcel.reference, scan)
-    event = known.find(parcel, event_id, print_)
+    event_id, digest = uuid.UUID(scan.event_id) if scan.event_id else None, fingerprint(parcel.reference, scan)
+    event = known.find(parcel, event_id, digest)
     if event is None:
-        made = _made(arrival, parcel, event_id, print_)
+        made = _made(arrival, parcel, event_id, digest)
         known.add(made)
         held.events[parcel.pk].append(made)
         return Stored(made, is_new=True)
-    is_same = (event.parcel_id, event.fingerprint, event.description) == (parcel.pk, print_, scan.description)
+    is_same = (event.parcel_id, event.fingerprint, event.description) == (parcel.pk, digest, scan.description)
     if event_id and event.event_id == event_id and not is_same:
         return Stored(None)
     _note_seen(event, event_id, arrival, known)
     return Stored(event)
 
 
-def _made(arrival: Arrival, parcel: Parcel, event_id: uuid.UUID | None, print_: str) -> TrackingEvent:
+def _made(arrival: Arrival, parcel: Parcel, event_id: uuid.UUID | None, digest: str) -> TrackingEvent:
     scan, at = arrival.scan, arrival.at
     return TrackingEvent(
         parcel=parcel,
         account_id=parcel.account_id,
         event_id=event_id,
-        fingerprint=print_,
+        fingerprint=digest,
         event_type=scan.event_type,
         scan_time=scan.scan_time,
         description=scan.description,

@@ -33,8 +33,8 @@ def webhooks_first(portal: Application) -> Application:
         request = WSGIRequest(environ)
         if not ADDRESS.fullmatch(request.path_info):
             return portal(environ, start_response)
-        environ["portal.logged"] = True  # what was refused, by the view; what was stored is a row
         response: Any = answer(request)
+        environ["portal.stored"] = response.status_code == 200  # and so on the desk: it needs no line in the log
         response["Content-Length"] = len(response.content)
         start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
         # Not the response itself: once closed, it would have the next one ask first whether the database is there.

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
+from django.test import RequestFactory
 
 from shipping_portal import logs
 from tests.catalogue import pushing
@@ -131,6 +132,15 @@ def test_while_the_database_is_away_the_carrier_is_asked_to_come_again(
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert not WebhookDelivery.objects.exists()
     assert push(wire()).status_code == 200
+
+
+def test_only_what_is_stored_goes_without_a_line_of_the_web_servers() -> None:
+    """A carrier that sends no credentials at all is found in the log."""
+    application = short_cut.webhooks_first(lambda *_: [])
+    for given, is_stored in ((basic(settings.WEBHOOK_SECRETS[0]), True), (basic(f"{USER}:wrong"), False), ("", False)):
+        environ = RequestFactory().generic("POST", URL, wire(), HTTP_AUTHORIZATION=given).environ
+        list(application(environ, lambda *_: None))
+        assert environ["portal.stored"] is is_stored
 
 
 @table(

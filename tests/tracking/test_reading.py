@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from celery.signals import worker_ready, worker_shutting_down
 from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -87,6 +88,15 @@ def test_what_it_says_of_itself_is_kept_as_far_as_it_can_be_read(changes: Any, n
     stored(body(1, **changes))
     [(reference, event_id, scan_time)] = rows("reference", "carrier_event_id", "scan_time")
     assert (reference, str(event_id), scan_time is not None) == named
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif("connection.vendor == 'sqlite'", reason="nobody restarts SQLite")
+def test_a_connection_that_was_lost_meanwhile_loses_no_webhook(transactional_db: None) -> None:
+    stored(body(1))
+    connection.connection.close()
+    stored(body(2))
+    assert WebhookDelivery.objects.count() == 2
 
 
 # -- Read together ---------------------------------------------------------------------------------
@@ -283,3 +293,12 @@ def test_a_worker_looks_until_it_is_told_to_stop(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(reading.connection, "close", lambda: None)
     reader.run()
     assert waits == [1.0, 0.25, 1.0, 0.25, 0.25, 0.25, 0.25]
+
+
+def test_it_lives_as_long_as_its_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(reading._reader, "start", lambda: seen.append("started"))
+    monkeypatch.setattr(reading._reader, "stop", lambda: seen.append("stopped"))
+    worker_ready.send(sender=None)
+    worker_shutting_down.send(sender=None)
+    assert seen == ["started", "stopped"]
