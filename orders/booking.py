@@ -11,15 +11,16 @@ import uuid
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, Subquery
 from django.utils import timezone
 
 from orders import booking_rules, gateway, limits, progress, requoting, settling
 from orders.limits import LimitReached
-from orders.models import BookingAttempt, Order, Quote
+from orders.models import BookingAttempt, CarrierAccount, Order, OrderChange, Quote
 from orders.models.account import BOOKINGS
 from orders.models.statuses import Status
 from orders.parcel_details import ParcelDetails, in_metric
-from orders.transitions import move_to
+from orders.transitions import move_to, owe
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
@@ -51,8 +52,7 @@ def submit(
         order = _from_quote(quote, offer, by=by, pickup_date=pickup_date, now=now)
         order.form_token, order.form_hash = form_token, form_hash
         with limits.owing(now):
-            order.save()
-            move_to(order, Status.BOOKING, by=by, reason="booked by the sender", at=now, due_at=now)
+            owe(order, by=by, reason="booked by the sender", at=now)
             receivers.remember(order.sender, order.details().receiver, at=now)
             enqueue("book", order.pk)
     except (IntegrityError, LimitReached):
@@ -70,8 +70,8 @@ def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
 
     Raises Suspended, Paused, LimitReached, CarrierChanged, PickupDayPassed or Order.WrongStatus; nothing is owed then.
     """
-    booking_rules.refuse_unless_booking_is_on(order.sender, now)
-    booking_rules.refuse_another_account(order.account_id)
+    if order.account != booking_rules.refuse_unless_booking_is_on(order.sender, now):
+        raise booking_rules.CarrierChanged
     if order.pickup_date:
         first, pickup = order.quoted_pickup_date, order.details().pickup
         booking_rules.refuse_past_pickup(
@@ -93,17 +93,27 @@ def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
         enqueue("book", order.pk)
 
 
-@job(
-    "book",
-    queue=Order.objects.filter(status=Status.BOOKING).select_related("sender", "account"),
-    lane="sender",
-    order=10,
+IN_FLIGHT = BookingAttempt.objects.filter(order=OuterRef("pk"), state=BookingAttempt.State.IN_FLIGHT)
+PRESSES = OrderChange.objects.filter(order=OuterRef("pk"), new=Status.BOOKING).order_by("-pk")
+OWED = (
+    Order.objects.filter(status=Status.BOOKING)
+    .select_related("sender", "account", "size")
+    # `presser_is_active`: the login of whoever pressed Book, or said yes since, was not turned off.
+    .annotate(is_in_flight=Exists(IN_FLIGHT), presser_is_active=Subquery(PRESSES.values("by__is_active")[:1]))
 )
-def work(order: Order) -> None:
+OF_OTHERS = (
+    *("sender__suspended_at", "sender__suspension_text"),
+    *(f"account__{field.name}" for field in CarrierAccount._meta.concrete_fields),
+)
+OWED = OWED.only(*(field.name for field in Order._meta.concrete_fields), "size__uuid", *OF_OTHERS)
+
+
+@job("book", queue=OWED, lane="sender", order=10)
+def work(order: Any) -> None:
     """Send one owed booking, if it may go."""
-    in_flight = order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT).first()
-    if in_flight:  # its worker is gone, unless we are the late one: sent or not, we do not know
+    if order.is_in_flight:  # its worker is gone, unless we are the late one: sent or not, we do not know
         if order.renew():
+            in_flight = order.attempts.get(state=BookingAttempt.State.IN_FLIGHT)
             settling.unknown(in_flight, "the worker stopped before the carrier's answer", at=timezone.now())
         return
     if not _is_ready(order, timezone.now()):
@@ -115,18 +125,18 @@ def work(order: Order) -> None:
             _send(attempt, client)
 
 
-def _is_ready(order: Order, now: dt.datetime) -> bool:
+def _is_ready(order: Any, now: dt.datetime) -> bool:
     """Return whether it may be sent.
 
     Suspended, stale, hopeless and held orders step aside here, as nothing was sent yet.
     """
     if _is_stopped(order):
         return False
-    if _booked_by_nobody(order):
+    if order.presser_is_active is False:
         text = "The login of the person who booked this was turned off before it was sent."
         settling.back_to_draft(order, {"kind": "turned_off", "text": text}, at=now)
         return False
-    if order.account_id != gateway.account().pk:
+    if not gateway.takes_new_orders(order.account):
         text = "We send with another carrier now, so please choose again at its prices."
         settling.back_to_draft(order, {"kind": "carrier_changed", "text": text}, at=now)
         return False
@@ -142,40 +152,51 @@ def _is_ready(order: Order, now: dt.datetime) -> bool:
 
 
 def _may_go(order: Order, client: Carrier, now: dt.datetime) -> bool:
-    """Return whether it may go, looking once more at what may have changed while it waited, and at the price."""
-    if not _is_ready(order, now):
+    """Return whether it may go, looking once more at what may have changed while it waited, and at the price.
+
+    Waiting for a turn may take seconds, and so may asking for a price.
+    """
+    if not (_is_still_owed(order) and _is_ready(order, now)):
         return False
     if not order.account.take_probe(now):
         order.postpone(now + dt.timedelta(seconds=60))
         return False
-    return requoting.still_agreed(order, client, now) and not _is_stopped(order) and not _is_paused(order)
+    if not requoting.is_old(order, now):
+        return True
+    is_agreed = requoting.still_agreed(order, client, now) and _is_still_owed(order)
+    return is_agreed and not _is_stopped(order) and not _is_paused(order)
+
+
+def _is_still_owed(order: Any) -> bool:
+    """Read once more what others may have changed about its sender, its account and whoever booked it.
+
+    False where another worker or a person has the order by now.
+    """
+    seen = OWED.select_related(None).select_related("sender", "account").only("due_at", "sender", "account", *OF_OTHERS)
+    now: Any = seen.filter(pk=order.pk).first()
+    if now is None or now.due_at != order.due_at:
+        return False
+    order.account, order.presser_is_active = now.account, now.presser_is_active
+    order.sender.suspended_at, order.sender.suspension_text = now.sender.suspended_at, now.sender.suspension_text
+    return True
 
 
 def _is_stopped(order: Order) -> bool:
-    """Return whether its sender is suspended. Asking for a price may have taken long, so this is read once more."""
-    sender = order.sender
-    sender.refresh_from_db(fields=["suspended_at", "suspension_text"])
-    if not sender.is_suspended:
+    """Return whether its sender is suspended."""
+    if not order.sender.is_suspended:
         return False
-    problem = {"kind": "suspended", "text": sender.suspension_text}
+    problem = {"kind": "suspended", "text": order.sender.suspension_text}
     settling.back_to_draft(order, problem, at=timezone.now())
     return True
 
 
 def _is_paused(order: Order) -> bool:
-    """Return whether bookings were paused since the account was read. Waiting for a turn and a price takes a while."""
+    """Return whether bookings are paused."""
     now = timezone.now()
-    order.account.refresh_from_db()
     pause = order.account.pause_of(BOOKINGS, now)
     if pause:
         order.postpone(pause.look_again_at(now))
     return pause is not None
-
-
-def _booked_by_nobody(order: Order) -> bool:
-    """Return whether the account of whoever pressed Book, or said yes since, was turned off."""
-    presses = order.changes.filter(new=Status.BOOKING).order_by("-pk")
-    return presses.values_list("by__is_active", flat=True).first() is False
 
 
 def _hopeless(order: Order, now: dt.datetime) -> str:

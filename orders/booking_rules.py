@@ -10,7 +10,7 @@ from typing import Any
 
 from orders import gateway, progress, quoting
 from orders.models import Order, Quote
-from orders.models.account import BOOKINGS
+from orders.models.account import BOOKINGS, CarrierAccount
 from orders.models.statuses import Status
 from orders.parcel_details import ParcelDetails, in_metric
 from orders.status_labels import UNCLEAR
@@ -47,8 +47,9 @@ def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt
     Raises Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged or PickupDayPassed.
     """
     offer = quote.offer(code)
-    refuse_unless_booking_is_on(quote.sender, now, Decimal(offer["amount"]) if offer else None)
-    refuse_another_account(quote.account_id)
+    account = refuse_unless_booking_is_on(quote.sender, now, Decimal(offer["amount"]) if offer else None)
+    if quote.account_id != account.pk:
+        raise CarrierChanged
     if offer is None or not quote.details["receiver"]["name"]:  # a price check is to nobody yet
         raise ServiceNotOffered(code)
     if pickup_date and offer["first_mile"] == "drop-off":
@@ -61,16 +62,19 @@ def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt
 
 def refuse_unless_booking_is_on(
     sender: Sender, now: dt.datetime, price: Decimal | None = None, *, is_booking: bool = True
-) -> None:
-    """Raise Suspended, Paused or LimitReached unless the sender may book now; `move_to` counts against other presses.
+) -> CarrierAccount:
+    """Return the account that takes new orders, if the sender may book now; `move_to` counts against other presses.
 
-    Where prices are only looked at (not `is_booking`), an account need not be approved.
+    Raises Suspended, Paused or LimitReached. Where prices are only looked at (not `is_booking`), an account of ours
+    need not be approved.
     """
     if sender.is_suspended:
         raise Suspended(sender.suspension_text)
-    if pause := gateway.account().pause_of(BOOKINGS, now):
+    account = gateway.account()
+    if pause := account.pause_of(BOOKINGS, now):
         raise Paused(pause.text)
     refuse_unless_room(sender, now, price, is_booking=is_booking)
+    return account
 
 
 def pickup_days(sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.date | None = None) -> list[dt.date]:
@@ -83,11 +87,6 @@ def pickup_days(sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.da
     if first is None or first < today:
         return days
     return [first, *(day for day in days if day > first)]
-
-
-def refuse_another_account(account_id: int) -> None:
-    if account_id != gateway.account().pk:
-        raise CarrierChanged
 
 
 def refuse_past_pickup(day: dt.date, on_offer: list[dt.date]) -> None:

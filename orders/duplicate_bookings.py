@@ -8,7 +8,7 @@ import datetime as dt
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Case, DateTimeField, Exists, OuterRef, Q, QuerySet, Value, When
 from django.db.models.functions import Upper
 
 from orders.models import BookingAttempt, Order
@@ -26,14 +26,16 @@ def waiting(order: Order) -> QuerySet[BookingAttempt]:
 
 def note(order: Order, *, at: dt.datetime, answered: BookingAttempt | None = None) -> None:
     """Compare what the replies named with the order's reference, all or one. The order is locked by the caller."""
-    own = order.carrier_reference or ""
-    waiting(order).filter(seen_reference__upper=own.upper()).update(duplicate_booking_at=None)
-    others = order.attempts.filter(duplicate_booking_at=None).exclude(seen_reference="")
-    if answered:
-        others = others.filter(pk=answered.pk)
+    is_own = Q(seen_reference__upper=(order.carrier_reference or "").upper())
     of_account = Order.objects.filter(account=order.account_id)
     known = of_account.filter(carrier_reference__upper=Upper(OuterRef("seen_reference")))  # and charged there
-    others.exclude(seen_reference__upper=own.upper()).exclude(Exists(known)).update(duplicate_booking_at=at)
+    is_another = ~is_own & ~Q(seen_reference="") & ~Exists(known) & Q(duplicate_booking_at=None)
+    if answered:
+        is_another &= Q(pk=answered.pk)
+    noted = Case(When(is_another, then=Value(at)), default=None, output_field=DateTimeField())
+    order.attempts.filter(is_another | is_own & Q(duplicate_booking_at__isnull=False)).update(
+        duplicate_booking_at=noted
+    )
 
 
 def settle(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:

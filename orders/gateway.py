@@ -55,6 +55,11 @@ def account_of(configured: CarrierSettings) -> CarrierAccount:
     return row
 
 
+def takes_new_orders(row: CarrierAccount) -> bool:
+    """Return whether it is the one account that does; asks no database."""
+    return row.fingerprint == carrier_settings.current().fingerprint
+
+
 def carrier_of(order: Order, *, first: str = "", is_person: bool = False) -> Carrier:
     """Return a client of the account the order was made for, whichever takes new orders now. See `carrier`."""
     return carrier(order.account, order, first=first, is_person=is_person)

@@ -16,7 +16,7 @@ from shipping_portal.carrier.errors import CarrierError, Crowded, OperationOff, 
 from shipping_portal.carrier.messages import LabelFile, LabelLink
 from shipping_portal.carrier.values import normalise
 from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, lease
-from shipping_portal.jobs.registry import job
+from shipping_portal.jobs.registry import enqueue, job
 
 FIRST_WAITS = (2, 5, 15, 60)  # seconds
 LATER_WAIT = 300  # seconds
@@ -26,12 +26,17 @@ LONGEST_ADDRESS = 2048
 UNREACHABLE = "No settings lead to its carrier account any more, so the carrier can't be asked."
 UNREACHABLE_WAIT = dt.timedelta(hours=1)  # it is fetched once they do again
 SIZES = ("full", "cropped")
+OF_ORDER = ("id", "account", "status", "carrier_order_id", "carrier_reference", "is_cancellable", "generation", "uuid",
+            "request_id", "sender")  # fmt: skip
 SETTLED = (Label.State.STORED, Label.State.WITHHELD)
 
 
 @job(
     "label",
-    queue=Label.objects.filter(purged_at=None).exclude(state__in=SETTLED).select_related("order__account"),
+    queue=Label.objects.filter(purged_at=None)
+    .exclude(state__in=SETTLED)
+    .select_related("order__account")
+    .defer(*(f"order__{field.name}" for field in Order._meta.concrete_fields if field.name not in OF_ORDER)),
     lane="order__sender",
     order=60,
 )
@@ -57,31 +62,32 @@ def _of_no_use(order: Order) -> dict[str, str] | None:
 
 
 def _fetch(label: Label) -> None:
-    has_address = bool(label.address) and not contract_of(label.order.account).view
-    client = gateway.carrier_of(label.order, first="label" if has_address else "view")
-    if has_address:
-        size = _sizes(label.size, client.contract)[0]
-        _store(label, (LabelLink("pdf", size, label.address),), client)
-        return
+    """Fetch this and the order's other sizes: where the reply to the booking said, else where the order now says."""
+    client = gateway.carrier_of(label.order, first="label" if label.address else "view")
     taken = [label, *_taken_along(label)]
+    named, unknown = ([one for one in taken if bool(one.address) is known] for known in (True, False))
+    waiting = 0
+    for one in named:
+        link = LabelLink("pdf", _sizes(one.size, client.contract)[0], one.address)
+        waiting += _store(one, (link,), client, waiting)
+    if not unknown:
+        return
     try:
         links = _links(label, client)
     except CarrierError as error:
-        for place, one in enumerate(taken):
-            _failed(one, error, place)
+        for place, one in enumerate(unknown, waiting):
+            _failed(one, error, client, place)
         return
-    waiting = 0
-    for one in taken:
-        waiting += _store(one, links, client, waiting)
+    for one in unknown:
+        if one.renew():  # the look may have taken most of the lease
+            waiting += _store(one, links, client, waiting)
 
 
 def _taken_along(label: Label) -> list[Label]:
-    """Return the order's other sizes, claimed: one look at the order tells of all of them."""
+    """Return the order's other sizes that no worker is fetching; should one begin to, the file is kept once."""
     owed = Label.objects.filter(order=label.order, due_at__isnull=False, purged_at=None, failures__lt=PARK_AFTER)
-    ours = owed.exclude(pk=label.pk).exclude(
-        last_error=UNDER_WAY, due_at__gt=timezone.now()
-    )  # those are another worker's
-    return [other for other in ours.exclude(state__in=SETTLED) if other.claim()]
+    others = owed.exclude(pk=label.pk).exclude(state__in=SETTLED)
+    return list(others.exclude(last_error=UNDER_WAY, due_at__gt=timezone.now()))
 
 
 def _links(label: Label, client: Carrier) -> tuple[LabelLink, ...]:
@@ -100,17 +106,17 @@ def _store(label: Label, links: tuple[LabelLink, ...], client: Carrier, place: i
     if link is None:  # one size may be listed seconds before the other
         _wait(label, "The carrier is still making the label.", place=place)
         return True
-    if not label.renew():  # the look may have taken most of the lease
-        return False
     try:
         store(label, client.label(link), at=timezone.now())
     except CarrierError as error:
-        _failed(label, error, place)
+        _failed(label, error, client, place)
         return True
     return False
 
 
-def _failed(label: Label, error: CarrierError, place: int) -> None:
+def _failed(label: Label, error: CarrierError, client: Carrier, place: int) -> None:
+    if client.contract.view and not isinstance(error, Crowded):
+        label.address = ""  # the order itself is asked next
     if isinstance(error, OperationOff):
         problem = "The reply to the booking named no such label, and the contract has no view to ask again."
         label.finish(state=Label.State.FAILED, problem=problem)
@@ -137,15 +143,21 @@ def _sizes(size: str, contract: Contract) -> list[str]:
 
 def owe(order: Order, links: tuple[LabelLink, ...], *, at: dt.datetime) -> None:
     """Owe both sizes of a booked order; the second is due by itself only where the first doesn't take it along."""
-    for place, size in enumerate(SIZES):
-        address = _to_keep(size, links, contract_of(order.account))
-        due_at = at if address else at + place * lease()
-        Label.objects.get_or_create(order=order, size=size, defaults={"due_at": due_at, "address": address})
+    contract = contract_of(order.account)
+    owed = [
+        Label(order=order, size=size, due_at=at + place * lease(), address=_to_keep(size, links, contract))
+        for place, size in enumerate(SIZES)
+    ]
+    # Writes nothing over one that is there, and yet tells its key.
+    first, *_ = Label.objects.bulk_create(
+        owed, update_conflicts=True, unique_fields=["order", "size"], update_fields=["size"]
+    )
+    enqueue("label", first.pk)
 
 
 def _to_keep(size: str, links: tuple[LabelLink, ...], contract: Contract) -> str:
-    """Return the address of a label that the carrier will not name again; "" where the order can be looked at later."""
-    link = None if contract.view else wanted(size, links, contract)
+    """Return the address of a label, if the reply to the booking names one that we can keep until it is fetched."""
+    link = wanted(size, links, contract)
     return link.url if link and len(link.url) <= LONGEST_ADDRESS else ""
 
 
@@ -180,6 +192,6 @@ def _wait(label: Label, why: str, *, place: int, alarm: bool = False) -> None:
     state = Label.State.FAILED if is_a_case else Label.State.PENDING
     if label.tries < LAST_TRY:
         wait = dt.timedelta(seconds=wait_after(label.tries) * settings.TIME_SCALE)
-        label.retry(timezone.now() + wait + place * lease(), state=state, problem=why[:300])
+        label.retry(timezone.now() + wait + place * lease(), state=state, problem=why[:300], address=label.address)
     else:
-        label.finish(state=state, problem=why[:300])
+        label.finish(state=state, problem=why[:300], address=label.address)

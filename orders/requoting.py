@@ -15,13 +15,11 @@ from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent
 
 
 def still_agreed(order: Order, client: Carrier, now: dt.datetime) -> bool:
-    """Return whether the booking may go at the accepted price or less.
+    """Ask for an old price again; return whether the booking may go at the accepted one or less.
 
-    A quote older than its life is asked for again: equal or lower goes on, higher or gone goes back to the sender,
-    and an unreachable carrier or a pause of prices only postpones. Nothing was sent in any of these.
+    Equal or lower goes on, higher or gone goes back to the sender, and an unreachable carrier or a pause of prices
+    only postpones. Nothing was sent in any of these.
     """
-    if not is_old(order, now):
-        return True
     if pause := order.account.pause_of(QUOTES, now):
         order.postpone(pause.look_again_at(now))
         return False

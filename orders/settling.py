@@ -18,7 +18,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError, close_ol
 from django.utils import timezone
 
 from orders import answers, duplicate_bookings, gateway, labels, notifications
-from orders.models import BookingAttempt, CarrierAccount, Label, Order
+from orders.models import BookingAttempt, CarrierAccount, Order
 from orders.models.statuses import Status
 from orders.references import is_same
 from orders.transitions import move_to
@@ -40,8 +40,6 @@ CENT = Decimal("0.01")
 def settle(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
     """Store an outcome; tried again for a minute if the database is away, after that the lease makes it unknown."""
     persist(lambda: _settle(attempt, outcome))
-    if isinstance(outcome, Booked):
-        enqueue_after_booking(attempt.order_id)
 
 
 def _settle(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
@@ -96,8 +94,10 @@ def _book(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime
         reason += "; its reply names no price we can use"
     move_to(order, Status.BOOKED, reason=reason, at=at, **fields)
     notifications.booked(order, at)
-    duplicate_bookings.note(order, at=at)
+    if order.generation > 1 or attempt.replays:  # of a first attempt there was no other answer
+        duplicate_bookings.note(order, at=at)
     labels.owe(order, booked.labels, at=at)
+    enqueue("open", order.pk)
 
 
 def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, Any]:
@@ -247,11 +247,6 @@ def step_aside(order: Order, status: str, reason: str, problem: dict[str, Any], 
 def send_until(lease: dt.datetime) -> float:
     """Return the monotonic instant after which not one byte may leave under a lease that ends then."""
     return time.monotonic() + (lease - timezone.now()).total_seconds() - settings.CARRIER_DEADLINE
-
-
-def enqueue_after_booking(order_id: int) -> None:
-    enqueue("open", order_id)
-    enqueue("label", *Label.objects.filter(order_id=order_id, due_at__lte=timezone.now()).values_list("pk", flat=True))
 
 
 def _swap(attempt: BookingAttempt, where: dict[str, Any], **changes: Any) -> bool:

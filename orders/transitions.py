@@ -8,11 +8,22 @@ import structlog
 from django.db import transaction
 
 from orders import limits, notifications
-from orders.models import Order
+from orders.models import Order, OrderChange
 from orders.models.statuses import MOVES, STILL_AT_SENDER, Progress, Status
 from shipping_portal.accounts import outbox
 
 logger = structlog.get_logger(__name__)
+
+
+@transaction.atomic
+def owe(order: Order, *, by: Any, reason: str, at: dt.datetime) -> None:
+    """Save a new order as owed to the carrier: with its limits and change row as one. Raises LimitReached."""
+    counted = limits.counted(order, Status.BOOKING, {}, at)
+    owed = {"status": Status.BOOKING, "submitted_at": at, "due_at": at}
+    for name, value in {**owed, **counted}.items():
+        setattr(order, name, value)
+    order.save(force_insert=True)
+    _written(order.changes.create(old=Status.DRAFT, new=Status.BOOKING, by=by, reason=reason, at=at))
 
 
 @transaction.atomic
@@ -31,11 +42,17 @@ def move_to(order: Order, new: str, *, by: Any = None, reason: str, at: dt.datet
     if not Order.objects.filter(pk=order.pk, status=old).update(status=new, **changes):
         raise Order.WrongStatus(f"{order} is no longer {old}")
     change = order.changes.create(old=old, new=new, by=by, reason=reason[:500], at=at)
-    outbox.retract(f"change:{order.pk}")  # "book it now" of a parcel just booked would be paid twice
+    if old != Status.BOOKING:  # where nothing is told, and what was before is taken back
+        outbox.retract(f"change:{order.pk}")  # "book it now" of a parcel just booked would be paid twice
     for name, value in {"status": new, **changes}.items():
         setattr(order, name, value)
     notifications.moved(change)
-    transaction.on_commit(partial(logger.info, "order_moved", old=old, new=str(new), **order.log_fields()))
+    _written(change)
+
+
+def _written(change: OrderChange) -> None:
+    fields = change.order.log_fields()
+    transaction.on_commit(partial(logger.info, "order_moved", old=change.old, new=str(change.new), **fields))
 
 
 @transaction.atomic(savepoint=False)

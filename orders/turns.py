@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection
 from django.utils import timezone
 
 from orders.contract import contract_of
@@ -29,6 +29,33 @@ LATE = 0.075  # seconds after its turn in which a call may still start
 # So much further apart than the rate says are turns, that calls which start a little late crowd no second.
 APART = 1.15
 MOST_MISSED = 3
+
+
+def _statement(*, had: str, had_now: str, least: str, greatest: str) -> str:
+    """Return the UPDATE that takes a turn: `had` reads what a lane had, `had_now` writes it."""
+    turn = "CASE WHEN free_at BETWEEN %(now)s AND %(latest)s THEN free_at ELSE %(now)s END"  # later: a clock set back
+    more = f"{least}({greatest}({had}, %(now)s) + %(part)s, %(share_is_over)s)"
+    return (  # of words written here
+        f"UPDATE orders_carrierline SET free_at = {turn} + %(gap)s, had = {had_now.format(more)} "  # noqa: S608
+        f"WHERE account_id = %(account)s AND name = %(line)s AND {turn} - %(now)s <= "
+        f"CASE WHEN {had} > %(now)s THEN %(patience_beyond_its_share)s ELSE %(patience)s END RETURNING free_at"
+    )
+
+
+TAKE = {
+    "postgresql": _statement(
+        had="COALESCE((had ->> %(lane)s)::float8, 0)",
+        had_now="jsonb_set(had, ARRAY[%(lane)s], to_jsonb({}))",
+        least="LEAST",
+        greatest="GREATEST",
+    ),
+    "sqlite": _statement(
+        had="COALESCE(json_extract(had, '$.' || %(lane)s), 0)",
+        had_now="json_set(had, '$.' || %(lane)s, {})",
+        least="min",
+        greatest="max",
+    ),
+}
 
 
 @dataclass
@@ -69,19 +96,26 @@ def take(account: CarrierAccount, operation: str, *, patience: float, shares: bo
     """Take the next turn of the operation's line: seconds since 1970. Raises NotYet for a line that is too long.
 
     Too long is longer than `patience` seconds; with `shares`, than SPARE for a lane that had more than its share.
+    It is one statement of its own, so nobody holds the line while a call is under way.
     """
-    lane = PERSON if person else operation
-    with transaction.atomic(durable=True):  # its own, so that nobody holds the line while a call is under way
-        line, _ = CarrierLine.objects.select_for_update().get_or_create(account=account, name=_line(operation))
-        now, gap = _now(), APART / _rate(account, operation)
-        turn = max(now, line.free_at) if line.free_at < now + BEGUN + 2 * gap else now  # else a clock was set back
-        had = line.had.get(lane, 0.0)
-        if turn - now > (SPARE if shares and had > now else patience):
-            raise NotYet(dt.datetime.fromtimestamp(turn, dt.UTC))
-        line.free_at = turn + gap
-        line.had[lane] = min(max(had, now) + gap / (TRACKING | CALLS).get(lane, 1.0), now + SHARE_IS_OVER)
-        line.save(update_fields=["free_at", "had"])
-    return turn
+    lane, now, gap = PERSON if person else operation, _now(), APART / _rate(account, operation)
+    values = {
+        "account": account.pk, "line": _line(operation), "lane": lane, "now": now, "gap": gap,
+        "part": gap / (TRACKING | CALLS).get(lane, 1.0), "share_is_over": now + SHARE_IS_OVER, "patience": patience,
+        "patience_beyond_its_share": SPARE if shares else patience, "latest": now + BEGUN + 2 * gap,
+    }  # fmt: skip
+    for is_last in (False, False, True):
+        with connection.cursor() as cursor:
+            cursor.execute(TAKE[connection.vendor], values)
+            taken = cursor.fetchone()
+        if taken:
+            return float(taken[0]) - gap
+        line, _ = CarrierLine.objects.get_or_create(account=account, name=_line(operation))
+        turn = line.free_at if now <= line.free_at <= values["latest"] else now
+        is_too_long = turn - now > (SPARE if shares and line.had.get(lane, 0.0) > now else patience)
+        if is_too_long or is_last:  # else it was made, or became shorter, between the two statements
+            break
+    raise NotYet(dt.datetime.fromtimestamp(turn, dt.UTC))
 
 
 def _line(operation: str) -> str:

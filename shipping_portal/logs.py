@@ -14,6 +14,8 @@ from django.conf import settings
 from orders import carrier_settings
 
 CUT = "[cut]"
+# A line as each task comes and one as it ends; ours say what it did.
+EACH_TASK = ("celery.worker.strategy", "celery.app.trace")
 SHORTEST_SECRET = 8  # shorter values would cut ordinary words out of every line
 RULES = [
     (re.compile(r"(authorization\W{1,6}(?:basic|bearer)?\s*)[\w+/=.~-]+", re.I), rf"\1{CUT}"),
@@ -66,6 +68,7 @@ def described(level: str) -> dict[str, Any]:
             "django.server": through,
             "gunicorn.error": line | {"level": "INFO"},  # gunicorn hangs its own handlers before Django loads
             "gunicorn.access": line,
+            **({} if level == "DEBUG" else {name: {"level": "WARNING"} for name in EACH_TASK}),
         },
     }
 

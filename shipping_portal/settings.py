@@ -196,8 +196,7 @@ BACKUP_HOURS = env.float("BACKUP_HOURS", default=26.0)  # a backup older than th
 # -- Celery: a message, never the truth --------------------------------------------------------
 REDIS_URL = env("REDIS_URL", default="redis://127.0.0.1:6379/0")
 CELERY_BROKER_URL = REDIS_URL
-CELERY_TASK_ACKS_LATE = True
-CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_ACKS_LATE = True  # a process takes no more messages than it has threads
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_ACCEPT_CONTENT = ["json"]
@@ -207,9 +206,7 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 30.0
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    "visibility_timeout": 180,
-    "unacked_restore_interval": 5,
-    "unacked_restore_throttle": 1,
+    "ack_emulation": False,  # no message is kept until its work is done: what dies with a worker, the sweep finds
     "socket_connect_timeout": 1,
     "socket_timeout": 5,
     "health_check_interval": 10,

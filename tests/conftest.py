@@ -16,6 +16,7 @@ from django.test import Client
 
 from orders import turns
 from shipping_portal.accounts.models import Role, Sender, User
+from shipping_portal.carrier.connection import close_kept
 from tests import factories
 from tests.catalogue.meddling import Meddler
 from tests.flushing import audit_triggers_step_aside_for_a_flush  # noqa: F401  (a fixture of every test)
@@ -96,6 +97,12 @@ def _work_as(role: dict[str, Any]) -> None:
 def _nobody_sleeps_for_a_turn() -> None:
     """Calls take their turns all the same. See `clock` in tests/orders/test_turns.py."""
     turns.APART = 0.0
+
+
+@pytest.fixture(autouse=True)
+def _no_connection_is_kept_from_test_to_test() -> Iterator[None]:
+    yield
+    close_kept()
 
 
 @pytest.fixture(autouse=True, scope="session")

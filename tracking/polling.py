@@ -5,7 +5,7 @@ import hashlib
 import random
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -37,13 +37,37 @@ def waits_silently(now: dt.datetime) -> Q:
     return Q(dated | undated, status=Status.BOOKED, progress="", first_mile="pickup")
 
 
-@job("open", queue=Order.objects.filter(status__in=TRACKED), lane="sender", order=50)
+@job(
+    "open",
+    queue=Order.objects.filter(status__in=TRACKED).only("account", "carrier_reference", "status", *Order.JOB),
+    lane="sender",
+    order=50,
+    is_leased=False,
+)
 def open_parcel(owed: Order) -> None:
     """Give an order the carrier holds its parcel. Scans that came before the booking reply are matched here.
 
     A cancelled order's is opened too, or anew: its label may still be used, and is watched for 60 days.
     """
-    now = timezone.now()
+    now, reference = timezone.now(), owed.carrier_reference
+    if reference and not _open_new(owed, reference, now):
+        _open(owed, now)
+
+
+def _open_new(owed: Order, reference: str, now: dt.datetime) -> bool:
+    """Open a parcel of which nothing is known yet; False, and nothing was done, where it can't be as simple as that."""
+    try:
+        with transaction.atomic():
+            if not owed.finish():
+                return False
+            parcel = Parcel.objects.create(account_id=owed.account_id, reference=reference, order=owed, created_at=now)
+            Poll.objects.create(parcel=parcel, due_at=now + _first_poll())
+    except IntegrityError:  # its scans came before, or it was opened before
+        return False
+    return True
+
+
+def _open(owed: Order, now: dt.datetime) -> None:
     with transaction.atomic():
         order = Order.objects.select_for_update().get(pk=owed.pk)
         if not order.carrier_reference:

@@ -124,7 +124,9 @@ class CarrierAccount(models.Model):
         CarrierAccount.objects.filter(pk=self.pk).update(fault_at=at, fault=words[:300])
 
     def note_answer(self) -> None:
-        """End whatever stopped or rested the account: the carrier answered a booking clearly."""
+        """End whatever stopped or rested the account, as it was just read: the carrier answered a booking clearly."""
+        if not (self.failures or self.stopped_at or self.resting_until):
+            return
         CarrierAccount.objects.filter(
             Q(failures__gt=0) | Q(stopped_at__isnull=False) | Q(resting_until__isnull=False), pk=self.pk
         ).update(failures=0, resting_until=None, stopped_at=None, stopped_reason="", probe_due_at=None)

@@ -32,7 +32,7 @@ class Label(Job):
     problem = models.CharField(max_length=300, blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
     length = models.PositiveIntegerField(null=True, blank=True)
-    # Told by the reply to the booking, where the contract has no `view`; a secret, shown nowhere, emptied once fetched.
+    # Told by the reply to the booking; a secret, shown nowhere, emptied once fetched, or not to be had there.
     address = models.TextField(blank=True)
     stored_at = models.DateTimeField(null=True, blank=True)
     served_at = models.DateTimeField(null=True, blank=True)  # its bytes were first given to anybody

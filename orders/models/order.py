@@ -37,7 +37,7 @@ class OrderQuerySet(OwnedQuerySet["Order"]):
 
         PostgreSQL locks in the order of `of`. Any other order and two workers could wait for each other.
         """
-        rows = self.select_related("sender").select_for_update(of=("sender", "self"), no_key=True)
+        rows = self.select_related("sender", "account").select_for_update(of=("sender", "self"), no_key=True)
         return rows.get(pk=pk)
 
 

@@ -48,6 +48,7 @@ def store(receiver: Receiver, party: Party, **values: Any) -> None:
         if same.exclude(pk=receiver.pk).exists():
             raise AlreadyThere(f"{party.name} at this address is in your address book already.")
         receiver.save()
+        receiver.keys.all().delete()
         _write_keys(receiver, party)
 
 
@@ -55,13 +56,17 @@ def remember(sender: Sender, party: Party, *, at: dt.datetime) -> None:
     """Count one more use of a receiver. Of one not kept by hand the newest contact details stay."""
     with transaction.atomic():
         receiver, is_new = Receiver.objects.get_or_create(
-            sender=sender, fingerprint=fingerprint(party), defaults=asdict(party)
+            sender=sender, fingerprint=fingerprint(party), defaults=asdict(party) | {"uses": 1, "used_at": at}
         )
+        if is_new:
+            _write_keys(receiver, party)
+            return
         changes = {"email": party.email, "phone": party.phone, "instructions": party.instructions}
         if receiver.is_saved:
             changes = {}
         Receiver.objects.filter(pk=receiver.pk).update(uses=F("uses") + 1, used_at=at, **changes)
-        if is_new or any(getattr(receiver, name) != value for name, value in changes.items()):
+        if any(getattr(receiver, name) != value for name, value in changes.items()):
+            receiver.keys.all().delete()
             _write_keys(receiver, party)
 
 
@@ -89,7 +94,6 @@ def find(sender: Sender, text: str, *, limit: int = 8) -> list[Receiver]:
 
 
 def _write_keys(receiver: Receiver, party: Party) -> None:
-    receiver.keys.all().delete()
     ReceiverKey.objects.bulk_create(
         ReceiverKey(receiver=receiver, sender_id=receiver.sender_id, key=key) for key in sorted(keys_of(party))
     )

@@ -27,6 +27,7 @@ from shipping_portal.carrier.outcomes import require_success
 T = TypeVar("T")
 Reader = Callable[[Reply, Contract], T]  # turns a reply into what was asked for, or raises
 QUICK = 8.0  # seconds: somebody is looking at the page
+REPEATABLE = {"quote", "quote_contents", "view", "ping"}  # and labels and tracking; never what costs or cancels
 LISTS = 8 * 1024 * 1024  # bytes of a reply that lists things: read whole, then cut to what a page can show
 LABEL_PATH = "(label address)"  # whoever has the true one may have the label
 log = logging.getLogger(__name__)
@@ -133,7 +134,7 @@ class Carrier:
 
     def _page(self, method: str, url: str, read: Reader[Tracked], ends_at: float) -> Tracked:
         self._wait("track", ends_at)
-        request = Request(method, url, self._api_headers(None, ""))
+        request = Request(method, url, self._api_headers(None, ""), may_repeat=True)
         return self._logged("track", self._path(url), request, self._limits(ends_at, LISTS), read)
 
     def subscribe(self, reference: str) -> Tracked:
@@ -194,7 +195,7 @@ class Carrier:
         cap: int = Limits.cap,
     ) -> T:
         method, url = self._address(name, order_id=order_id, reference=reference, query=query)
-        request = Request(method, url, self._api_headers(body, key), body)
+        request = Request(method, url, self._api_headers(body, key), body, may_repeat=name in REPEATABLE)
         self._wait(name, not_after)
         ends_at = time.monotonic() + min(seconds or self._deadline, self._deadline)
         return self._logged(name, self._path(url), request, self._limits(ends_at, cap, not_after), read)
@@ -232,9 +233,8 @@ class Carrier:
         if trusted and Origin.of(url) == self._base:
             headers |= self._credentials
         self._wait("label", ends_at)
-        return self._logged(
-            "label", LABEL_PATH, Request(method, url, headers), self._limits(ends_at, labels.LARGEST), read
-        )
+        request = Request(method, url, headers, may_repeat=True)
+        return self._logged("label", LABEL_PATH, request, self._limits(ends_at, labels.LARGEST), read)
 
     def _wait(self, name: str, not_after: float | None) -> None:
         if self._turn is not None:

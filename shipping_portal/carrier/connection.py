@@ -1,4 +1,7 @@
-"""One guarded HTTP request: a new connection, one attempt, a hard end, and whether it ever left.
+"""One guarded HTTP request: one attempt, a hard end, and whether it ever left.
+
+What moves money opens a connection of its own. What may be asked again may use one that is kept a little while, and is
+asked once more where that turns out to be closed.
 
 Three traps this closes. requests raises the same exception for "the carrier never saw it" and "the carrier
 committed, then closed", so the connection itself notes when it begins to send. A per-read timeout does not
@@ -17,17 +20,22 @@ import logging
 import re
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import requests
 import requests.adapters
 import urllib3
+from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError, ProxyError
+from urllib3.util.ssl_ import create_urllib3_context
 
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.deadline import Deadline, Limits, TooLate
@@ -35,6 +43,9 @@ from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 
 PIECE = 64 * 1024
 TOO_LATE = "the reply came too late"
+KEPT_SECONDS = 15.0
+HOSTS = 4  # the carrier's own, and where its labels lie
+_of_thread = threading.local()
 # urllib3 logs whole addresses, and with them signed links and people's suburbs.
 for noisy in ("urllib3.connection", "urllib3.connectionpool"):
     logging.getLogger(noisy).addFilter(lambda record: False)
@@ -49,6 +60,7 @@ class Request:
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     body: bytes | None = field(default=None, repr=False)
+    may_repeat: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,9 +79,13 @@ class NotPublic(OSError):
 
 
 class Guarded(HTTPConnection):
-    """A connection that tells its deadline about its socket and its first byte."""
+    """A connection that tells the deadline of its request about its socket and the first byte."""
 
-    deadline: Deadline
+    adapter: OneAttempt
+
+    @property
+    def deadline(self) -> Deadline:
+        return self.adapter.deadline
 
     def _new_conn(self) -> socket.socket:
         sock = super()._new_conn()
@@ -87,6 +103,8 @@ class Guarded(HTTPConnection):
         """Send, once connected and if it is not too late. http.client would connect inside its own send."""
         if self.sock is None:
             self.connect()
+        else:
+            self.deadline.hold_again(self.sock)
         self.deadline.sending()
         super().send(data)
 
@@ -111,11 +129,27 @@ class GuardedTLS(Guarded, HTTPSConnection):
 
 
 class OneAttempt(requests.adapters.HTTPAdapter):
-    """An adapter for a single request, whose connection reports to a deadline."""
+    """An adapter for one request at a time, whose connection reports to its deadline."""
 
-    def __init__(self, deadline: Deadline) -> None:
-        self.deadline = deadline
-        super().__init__(pool_connections=1, pool_maxsize=1, max_retries=0)
+    deadline: Deadline
+    used_at = 0.0
+
+    def __init__(self) -> None:
+        super().__init__(pool_connections=HOSTS, pool_maxsize=1, max_retries=0)
+
+    def build_connection_pool_key_attributes(self, request: Any, verify: Any, cert: Any = None) -> Any:
+        """Name the host, and the authorities as they were read before."""
+        host, _ = super().build_connection_pool_key_attributes(request, verify, cert)
+        return host, {"ssl_context": trusting(verify)} if host["scheme"] == "https" else {}
+
+    def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
+        """Leave it to the context, which asks for a certificate; requests would have the authorities read each time."""
+
+    def close(self) -> None:
+        """Close every connection now, not when Python comes to it."""
+        for key in self.poolmanager.pools.keys():  # noqa: SIM118  (it can't be iterated, so that threads may change it)
+            self.poolmanager.pools[key].close()
+        super().close()
 
     def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
         """Return the pool for this request, making guarded connections."""
@@ -124,11 +158,24 @@ class OneAttempt(requests.adapters.HTTPAdapter):
 
         def watched(**settings: Any) -> Guarded:
             connection = kind(**settings)
-            connection.deadline = self.deadline
+            connection.adapter = self
             return connection
 
         pool.ConnectionCls = watched
         return pool
+
+
+def trusting(bundle: str) -> ssl.SSLContext:
+    """Return what checks certificates by these authorities; they are read again only once the file has changed."""
+    return _trusting(bundle, Path(bundle).stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _trusting(bundle: str, _changed: int) -> ssl.SSLContext:
+    context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED)
+    folder = Path(bundle).is_dir()
+    context.load_verify_locations(cafile=None if folder else bundle, capath=bundle if folder else None)
+    return context
 
 
 def exchange(request: Request, limits: Limits) -> Reply:
@@ -136,9 +183,11 @@ def exchange(request: Request, limits: Limits) -> Reply:
 
     Raises NotSent when no byte of the request left, OutcomeUnknown when it may have and no reply came.
     """
-    deadline = Deadline(limits)
-    with deadline:
+    with Deadline(limits) as deadline:
         answer = _attempt(request, deadline)
+    if not isinstance(answer, Reply) and request.may_repeat and deadline.is_reused and not deadline.over:
+        with Deadline(limits) as deadline:
+            answer = _attempt(request, deadline)
     if isinstance(answer, Reply):
         return answer
     # Raised outside the handler, so that no library exception that holds the address hangs on to it.
@@ -146,23 +195,45 @@ def exchange(request: Request, limits: Limits) -> Reply:
 
 
 def _attempt(request: Request, deadline: Deadline) -> Reply | str:
-    adapter = OneAttempt(deadline)
-    limits = deadline.limits
+    adapter, limits, reply = _adapter(request), deadline.limits, None
+    adapter.deadline = deadline
+    headers = dict(request.headers) if request.may_repeat else {**request.headers, "Connection": "close"}
     try:
         prepared = requests.PreparedRequest()
-        prepared.prepare(request.method, request.url, headers=dict(request.headers), data=request.body, params={})
+        prepared.prepare(request.method, request.url, headers=headers, data=request.body, params={})
         response = adapter.send(
             prepared,
             stream=True,
             timeout=(limits.connect_timeout, max(0.001, limits.ends_at - time.monotonic())),
-            verify=limits.ca_bundle or True,
+            verify=limits.ca_bundle or DEFAULT_CA_BUNDLE_PATH,
             proxies={"https": limits.proxy} if limits.proxy else {},
         )
-        return _read(response, deadline)
+        reply = _read(response, deadline)
+        return reply
     except TROUBLE as problem:
         return "no reply in time" if deadline.sent_at is not None and deadline.over else _reason(problem, deadline)
     finally:
+        adapter.used_at = time.monotonic()
+        if not (request.may_repeat and reply and not reply.fault):
+            adapter.close()
+
+
+def close_kept() -> None:
+    """Close what this thread keeps open."""
+    if hasattr(_of_thread, "adapter"):
+        _of_thread.adapter.close()
+
+
+def _adapter(request: Request) -> OneAttempt:
+    """Return this thread's kept one for what may be repeated; else one of its own."""
+    if not request.may_repeat:
+        return OneAttempt()
+    if not hasattr(_of_thread, "adapter"):
+        _of_thread.adapter = OneAttempt()
+    adapter: OneAttempt = _of_thread.adapter
+    if time.monotonic() - adapter.used_at > KEPT_SECONDS:  # a firewall may have forgotten it by now, and tell nobody
         adapter.close()
+    return adapter
 
 
 def _read(response: requests.Response, deadline: Deadline) -> Reply:
@@ -224,8 +295,8 @@ PLAIN = re.compile(r"[\x20-\x7e]+", re.ASCII)
 
 
 def identity(user_agent: str) -> dict[str, str]:
-    """Return what every request carries, the label hop included: our name, no compression, no second use."""
-    return {"User-Agent": header("The User-Agent", user_agent), "Accept-Encoding": "identity", "Connection": "close"}
+    """Return what every request carries, the label hop included: our name, and no compression."""
+    return {"User-Agent": header("The User-Agent", user_agent), "Accept-Encoding": "identity"}
 
 
 def credentials(contract: Contract, account: str, key: str) -> dict[str, str]:

@@ -37,6 +37,7 @@ class Deadline:
         self.limits = limits
         self.sent_at: float | None = None
         self.cut = False
+        self.is_reused = False
         self._socket: socket.socket | None = None
         self._lock = threading.Lock()
         self._timer = threading.Timer(max(0.0, limits.ends_at - time.monotonic()), self._end)
@@ -59,6 +60,12 @@ class Deadline:
             if self.cut:
                 raise TooLate
             self._socket = socket.socket(sock.family, sock.type, sock.proto, fileno=os.dup(sock.fileno()))
+
+    def hold_again(self, sock: socket.socket) -> None:
+        """Keep a duplicate of one that an earlier request opened, unless this one did."""
+        if self._socket is None:
+            self.is_reused = True
+            self.hold(sock)
 
     def sending(self) -> None:
         """Note that the first byte is about to leave, or raise TooLate so that it does not."""

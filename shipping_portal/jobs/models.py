@@ -25,7 +25,8 @@ class Job(models.Model):
 
     `due_at` is not-before, lease and retry time in one; empty, nothing is owed. `tries` counts tries that ended in
     order and were to be made again. `failures` counts tries in a row that raised, or took their process with them: each
-    is written down before it begins. After PARK_AFTER of them the row is a dead letter, until a person lets it go on.
+    is written down before it begins, where it needs a lease. After PARK_AFTER of them the row is a dead letter, until
+    a person lets it go on.
 
     Every change below is a compare-and-swap on what this worker last saw: it returns False, and writes nothing, once
     the lease ran out and another worker or a person has changed the row.
@@ -37,6 +38,7 @@ class Job(models.Model):
     last_error = models.CharField(max_length=300, blank=True)
     parked_at = models.DateTimeField(null=True, blank=True)
 
+    JOB: ClassVar[tuple[str, ...]] = ("due_at", "tries", "failures", "last_error", "parked_at")
     FENCE: ClassVar[tuple[str, ...]] = ()  # what must be unchanged besides `due_at`
     # Written wherever a row begins to owe other work than before.
     NOTHING_WENT_WRONG: ClassVar[dict[str, Any]] = {"failures": 0, "last_error": "", "parked_at": None}
@@ -50,6 +52,11 @@ class Job(models.Model):
     def claim(self) -> bool:
         """Take the row for one lease. True for exactly one of any number of workers that saw it due."""
         return self.change(due_at=timezone.now() + lease(), failures=self.failures + 1, last_error=UNDER_WAY)
+
+    def hold(self) -> bool:
+        """Work on the row as it was read, without a lease."""
+        self._held |= {self.due_at}
+        return True
 
     def renew(self, until: dt.datetime | None = None, **changes: Any) -> bool:
         """Keep the row for one more lease, and write `changes` with it."""
@@ -68,14 +75,18 @@ class Job(models.Model):
         """Owe the same from `at` on: nothing was tried, as it was not the time for it."""
         return self.change(**{"due_at": at, **self.NOTHING_WENT_WRONG} | changes)
 
-    def fail(self, error: Exception) -> bool:
-        """Let the row rest after a try that raised; which kind of error and where is kept, not its text."""
+    def fail(self, error: Exception, *, failures: int) -> bool:
+        """Let the row rest after a try that raised; which kind of error and where is kept, not its text.
+
+        `failures` in a row there were with this one.
+        """
         # Held until any time this worker wrote: what it wrote last may have been rolled back by the error.
         mine = type(self)._default_manager.filter(pk=self.pk, due_at__in=self._held)
         # `KeyError at labels.py 88 in _fetch`; the error's text is left out, as it may name a person.
         frames = traceback.extract_tb(error.__traceback__)
         place = f" at {Path(frames[-1].filename).name} {frames[-1].lineno} in {frames[-1].name}" if frames else ""
-        return bool(mine.update(due_at=timezone.now() + REST, last_error=f"{type(error).__name__}{place}"[:300]))
+        written = f"{type(error).__name__}{place}"[:300]
+        return bool(mine.update(due_at=timezone.now() + REST, failures=failures, last_error=written))
 
     def give_up(self) -> bool:
         """Park the row: nobody works on it until a person lets it go on (see dead_letters)."""

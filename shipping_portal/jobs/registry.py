@@ -45,7 +45,8 @@ class JobKind:
 
     `queue` holds the rows that may owe it, whenever they are due. `lane` leads from a row to its sender ("" where
     rows have none): lanes take turns. `order` is its place in the sweep: what hurts most while it waits comes first.
-    The sweep does itself what it has handed to the workers `patience` times in vain.
+    The sweep does itself what it has handed to the workers `patience` times in vain. Work that is one short
+    transaction, and ends with `finish`, needs no lease (`is_leased`): whoever comes second changes nothing.
     """
 
     name: str
@@ -54,6 +55,7 @@ class JobKind:
     lane: str
     order: int
     patience: int
+    is_leased: bool
 
     @property
     def task(self) -> str:
@@ -72,7 +74,7 @@ class JobKind:
             self._park(row)
             return
         failures = row.failures
-        if row.claim():
+        if row.claim() if self.is_leased else row.hold():
             try:
                 with structlog.contextvars.bound_contextvars(job=self.name, row=row.pk):
                     self.work(row)
@@ -80,7 +82,7 @@ class JobKind:
                 row.postpone(later.at, failures=failures)  # this was no try, and those before it count on
             except Exception as error:
                 if database_answers():
-                    row.fail(error)
+                    row.fail(error, failures=failures + 1)
                 raise
 
     def _park(self, row: Job) -> None:
@@ -93,7 +95,7 @@ class JobKind:
 
 
 def job(
-    name: str, *, queue: QuerySet[Any], order: int, lane: str = "", patience: int = 1
+    name: str, *, queue: QuerySet[Any], order: int, lane: str = "", patience: int = 1, is_leased: bool = True
 ) -> Callable[[Callable[[Any], None]], JobKind]:
     """Register the decorated function as the work of one kind: its task, and its place in the sweep."""
 
@@ -101,7 +103,7 @@ def job(
         raise ValueError(f"there is a job {name!r} already")
 
     def register(work: Callable[[Any], None]) -> JobKind:
-        kind = _KINDS[name] = JobKind(name, queue, work, lane, order, patience)
+        kind = _KINDS[name] = JobKind(name, queue, work, lane, order, patience, is_leased)
 
         @shared_task(name=kind.task)
         def run(pk: int) -> None:

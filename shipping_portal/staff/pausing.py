@@ -100,7 +100,8 @@ def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime)
 def end_stop(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
     """Forget that the carrier refused an account on which no booking will ask it again. Raises PauseRefused."""
     with transaction.atomic():
-        if CarrierAccount.objects.filter(pk=account.pk, stopped_at=None).exists():
+        account.refresh_from_db()
+        if not account.stopped_at:
             raise PauseRefused("The account isn't stopped.")
         account.note_answer()
         Audit.write("account's stop taken away", account, by=by, reason=reason, at=now)

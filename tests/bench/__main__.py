@@ -18,7 +18,7 @@ from typing import Any
 
 import psycopg
 
-from tests.bench import webhooks
+from tests.bench import bookings, webhooks
 from tests.bench.pages import PAGES, Page
 from tests.campaign.servers import dev
 
@@ -49,7 +49,7 @@ class Portal:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
     parser.add_argument("--rows", type=int, default=200_000)
-    parser.add_argument("--only", choices=["pages", "webhooks"], help="one half of it")
+    parser.add_argument("--only", choices=["pages", "webhooks", "bookings"], help="a part of it")
     chosen = parser.parse_args()
     rows = chosen.rows
     folder = Path(tempfile.mkdtemp(prefix="portal-bench-"))
@@ -58,10 +58,11 @@ def main() -> int:
         databases = {name: _database(server, name) for name in ("empty", "full")}
         portals = {name: Portal(url, rows if name == "full" else 0) for name, url in databases.items()}
         print(f"Filling a portal with {rows:,} orders, scans, places and rows of imports …", flush=True)
-        good = chosen.only == "webhooks" or _compare(portals)
+        good = chosen.only in {"webhooks", "bookings"} or _compare(portals)
         for portal in portals.values():
             portal.close()
-        good &= chosen.only == "pages" or webhooks.measure(crew, databases)
+        good &= chosen.only in {"pages", "bookings"} or webhooks.measure(crew, databases)
+        good &= chosen.only in {"pages", "webhooks"} or bookings.measure(crew, databases["full"])
     shutil.rmtree(folder, ignore_errors=True)
     return 0 if good else 1
 

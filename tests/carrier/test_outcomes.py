@@ -244,13 +244,6 @@ class TestOneAttempt:
         time.sleep(0.05)
         assert len(far_side.asked) == 1
 
-    def test_each_call_has_a_connection_of_its_own(self, client, far_side):
-        far_side.answers(reply(200, {"ping": "pong"}))
-        carrier = client()
-        carrier.ping()
-        carrier.ping()
-        assert [asked.headers["connection"] for asked in far_side.asked] == ["close", "close"]
-
     def test_no_socket_and_no_timer_is_left_behind(self, client, far_side):
         far_side.answers(reply(200, {"ping": "pong"}))
         client().ping()

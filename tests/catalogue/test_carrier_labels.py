@@ -13,7 +13,7 @@ import time_machine
 from django.utils import timezone
 
 from orders import labels
-from orders.models import Label
+from orders.models import Label, Order
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError
 from shipping_portal.carrier.messages import LabelLink
@@ -47,6 +47,18 @@ ELSEWHERE = {
 
 
 @pytest.fixture
+def book_unlabelled(book: Book) -> Book:
+    """As `book()`, where the reply to the booking named no labels, so that the order is looked at."""
+
+    def one() -> Order:
+        order = book()
+        order.labels.update(address="")
+        return order
+
+    return one
+
+
+@pytest.fixture
 def knocked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Every host that was looked up or connected to, other than this machine's plain address."""
     seen: list[Any] = []
@@ -71,9 +83,9 @@ def refused(label: Label, reads: Read) -> None:
 
 @rows("url", *(("R5", words, url) for words, url in ELSEWHERE.items()))
 def test_a_label_anywhere_but_at_the_carriers_is_not_fetched(
-    book: Book, reads: Read, line: Meddler, knocked: list[Any], url: str
+    book_unlabelled: Book, reads: Read, line: Meddler, knocked: list[Any], url: str
 ) -> None:
-    order = book()
+    order = book_unlabelled()
     address = url.replace("PORT", line.url.rpartition(":")[2])
     line.edits("view", lambda seen: seen.update(labels=[{"format": "pdf", "size": "a4", "url": address}]))
     line.asked.clear()
@@ -82,11 +94,48 @@ def test_a_label_anywhere_but_at_the_carriers_is_not_fetched(
     assert knocked == []
 
 
-@rows("url", *(("R5", f"redirect: {words}", url) for words, url in ELSEWHERE.items() if url.isprintable()))
-def test_a_redirect_of_a_label_away_from_the_carrier_is_not_followed(
-    book: Book, reads: Read, line: Meddler, carrier: SandboxCarrier, knocked: list[Any], url: str
+def test_labels_that_the_reply_to_the_booking_names_are_fetched_from_there(book: Book, line: Meddler) -> None:
+    order = book()
+    line.asked.clear()
+    assert fetch(order).state == "stored"
+    assert set(order.labels.values_list("state", "address")) == {("stored", "")}
+    assert line.asked == ["label", "file", "label", "file"]
+
+
+@rows("url", *(("R5", f"told with the booking: {words}", url) for words, url in ELSEWHERE.items()))
+def test_a_label_that_a_booking_is_told_to_be_elsewhere_is_not_fetched(
+    book: Book, reads: Read, line: Meddler, knocked: list[Any], url: str
+) -> None:
+    address = url.replace("PORT", line.url.rpartition(":")[2])
+    line.edits("book", lambda seen: seen.update(labels=[{"format": "pdf", "size": "a4", "url": address}]))
+    order = book()
+    line.edits("view", lambda seen: seen.update(labels=[{"format": "pdf", "size": "a4", "url": address}]))
+    fetch(order)
+    refused(fetch(order), reads)
+    assert knocked == []
+
+
+@rows(
+    "verb",
+    ("R6", "told with the booking, and out of order", "500"),
+    ("R6", "told with the booking, and HTML", "html"),
+    ("R6", "told with the booking, and cut short", "truncated"),
+)
+def test_a_label_that_is_not_where_the_booking_was_told_is_looked_up(
+    book: Book, line: Meddler, carrier: SandboxCarrier, verb: str
 ) -> None:
     order = book()
+    carrier.trouble("label", verb)
+    line.asked.clear()
+    assert (fetch(order).state, fetch(order).state) == ("pending", "stored")
+    assert line.asked.count("view") == 1
+
+
+@rows("url", *(("R5", f"redirect: {words}", url) for words, url in ELSEWHERE.items() if url.isprintable()))
+def test_a_redirect_of_a_label_away_from_the_carrier_is_not_followed(
+    book_unlabelled: Book, reads: Read, line: Meddler, carrier: SandboxCarrier, knocked: list[Any], url: str
+) -> None:
+    order = book_unlabelled()
     away = url.replace("PORT", line.url.rpartition(":")[2])
     carrier.trouble("label", "redirect-elsewhere", arg=away)
     line.asked.clear()
@@ -117,9 +166,9 @@ def pdf(content: bytes, **headers: str) -> bytes:
     ("R6", "gone stale", reply(403, {"error": "expired"}), "the label's signed address was not accepted"),
 )
 def test_a_file_that_is_no_whole_label_is_fetched_again_then_a_case_then_healed(
-    book: Book, reads: Read, line: Meddler, answer: bytes, problem: str
+    book_unlabelled: Book, reads: Read, line: Meddler, answer: bytes, problem: str
 ) -> None:
-    order = book()
+    order = book_unlabelled()
     line.says("file", answer)
     label = fetch(order)
     assert (label.state, label.tries, label.problem) == ("pending", 1, problem)
@@ -143,8 +192,8 @@ def without_full_page(seen: dict[str, Any]) -> None:
 
 
 @rows("", ("R6", "the other size is listed first"))
-def test_a_size_that_is_listed_seconds_after_the_other_is_stored(book: Book, line: Meddler) -> None:
-    order = book()
+def test_a_size_that_is_listed_seconds_after_the_other_is_stored(book_unlabelled: Book, line: Meddler) -> None:
+    order = book_unlabelled()
     line.edits("view", without_full_page)
     label = fetch(order)
     assert (label.state, label.tries) == ("pending", 1)
@@ -153,8 +202,8 @@ def test_a_size_that_is_listed_seconds_after_the_other_is_stored(book: Book, lin
 
 
 @rows("", ("R6", "a size that this carrier has not"))
-def test_a_size_that_is_still_missing_after_some_tries_is_not_offered(book: Book, line: Meddler) -> None:
-    order = book()
+def test_a_size_that_is_still_missing_after_some_tries_is_not_offered(book_unlabelled: Book, line: Meddler) -> None:
+    order = book_unlabelled()
     line.edits("view", without_full_page)
     states = [fetch(order).state for _ in range(len(labels.FIRST_WAITS) + 1)]
     assert states == ["pending"] * len(labels.FIRST_WAITS) + ["absent"]
@@ -163,9 +212,9 @@ def test_a_size_that_is_still_missing_after_some_tries_is_not_offered(book: Book
 
 @rows("", ("R6", "sizes in words nobody knows"))
 def test_a_parcel_without_any_label_is_an_operators_case_and_its_sender_knows_whom_to_ask(
-    book: Book, reads: Read, line: Meddler
+    book_unlabelled: Book, reads: Read, line: Meddler
 ) -> None:
-    order = book()
+    order = book_unlabelled()
     line.edits("view", lambda seen: [label.update(size="poster") for label in seen["labels"]] and None)
     order.labels.update(tries=len(labels.FIRST_WAITS))
     for label in order.labels.all():
@@ -177,9 +226,9 @@ def test_a_parcel_without_any_label_is_an_operators_case_and_its_sender_knows_wh
 
 @rows("", ("R6", "never a label, for three days"))
 def test_after_three_days_nobody_asks_by_itself_and_the_case_stays_at_the_desk(
-    book: Book, reads: Read, line: Meddler
+    book_unlabelled: Book, reads: Read, line: Meddler
 ) -> None:
-    order = book()
+    order = book_unlabelled()
     line.edits("view", lambda seen: seen.update(labels=None))
     Label.objects.update(tries=labels.LAST_TRY - 1)
     assert fetch(order).due_at is not None
@@ -195,16 +244,18 @@ def test_the_last_try_is_three_days_after_the_first() -> None:
 
 
 @rows("", ("R6", "more tries than a small number holds"))
-def test_the_count_of_tries_has_a_ceiling(book: Book, line: Meddler) -> None:
-    order = book()
+def test_the_count_of_tries_has_a_ceiling(book_unlabelled: Book, line: Meddler) -> None:
+    order = book_unlabelled()
     line.says("file", pdf(HTML))
     Label.objects.update(tries=32_767)
     assert fetch(order).tries <= 32_767
 
 
-def test_a_carrier_that_is_slow_twice_costs_the_label_no_lease(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_carrier_that_is_slow_twice_costs_the_label_no_lease(
+    book_unlabelled: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A look and a file may take longer than one lease; in a slow hour that must not end in a dead letter."""
-    order = book()
+    order = book_unlabelled()
     with time_machine.travel(timezone.now(), tick=False) as clock:
 
         class Slow:
@@ -229,10 +280,14 @@ def test_a_carrier_that_is_slow_twice_costs_the_label_no_lease(book: Book, monke
     assert (full.failures, full.tries) == (0, 1)
 
 
-def test_a_worker_that_slept_through_its_lease_undoes_nothing(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
-    order = book()
+def test_a_worker_that_slept_through_its_lease_undoes_nothing(
+    book_unlabelled: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = book_unlabelled()
 
     class FetchedAgainMeanwhile:
+        contract = Contract()
+
         def view(self, order_id: str) -> Any:
             Label.objects.update(tries=0, state="pending", due_at=timezone.now())
             raise CarrierError("the carrier closed the connection")
@@ -244,8 +299,8 @@ def test_a_worker_that_slept_through_its_lease_undoes_nothing(book: Book, monkey
 
 
 @rows("", ("R6", "what was stored is never replaced"))
-def test_a_file_that_changes_later_does_not_replace_the_first(book: Book, carrier: SandboxCarrier) -> None:
-    order = book()
+def test_a_file_that_changes_later_does_not_replace_the_first(book_unlabelled: Book, carrier: SandboxCarrier) -> None:
+    order = book_unlabelled()
     first = fetch(order)
     carrier.trouble("label", "changed")
     Label.objects.filter(pk=first.pk).update(due_at=timezone.now())

@@ -48,6 +48,11 @@ def test_everything_that_stays_up_has_a_health_check_of_its_own() -> None:
     assert "8000/readyz" in DOCKERFILE.partition("HEALTHCHECK")[2]
 
 
+def test_one_setting_says_how_many_workers_there_are() -> None:
+    assert SERVICES["worker"]["deploy"] == {"replicas": "${WORKERS:-2}"}
+    assert {name for name, one in SERVICES.items() if "deploy" in one} == {"worker"}
+
+
 def test_secrets_go_to_those_who_need_them_only() -> None:
     owners = {name for name, one in SERVICES.items() if "${POSTGRES_PASSWORD:" in str(one.get("environment"))}
     assert owners == {"postgres", "migrate"}

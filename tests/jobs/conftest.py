@@ -27,9 +27,9 @@ def named(name: str) -> JobKind:
     return kind
 
 
-def doing(work: Callable[[Any], None]) -> JobKind:
+def doing(work: Callable[[Any], None], **more: Any) -> JobKind:
     """The bookings' kind with other work."""
-    return replace(named("book"), work=work)
+    return replace(named("book"), work=work, **more)
 
 
 @pytest.fixture

@@ -128,11 +128,12 @@ def test_a_try_that_goes_well_starts_the_count_anew(waiting: Waiting) -> None:
     assert Order.objects.get(pk=order.pk).failures == 1
 
 
-def test_the_workers_failures_count_like_the_sweepers(waiting: Waiting) -> None:
+@pytest.mark.parametrize("is_leased", [True, False])
+def test_the_workers_failures_count_like_the_sweepers(waiting: Waiting, is_leased: bool) -> None:
     order = waiting()
     for _ in range(PARK_AFTER + 1):
         with suppress(ZeroDivisionError):
-            doing(failing)(order.pk)
+            doing(failing, is_leased=is_leased)(order.pk)
         make_due(order)
     assert DeadLetter.objects.get().row == order.pk
 

@@ -22,7 +22,7 @@ CHANGES: dict[str, Callable[[Job], bool]] = {
     "finish": lambda row: row.finish(),
     "retry": lambda row: row.retry(timezone.now() + SOON),
     "postpone": lambda row: row.postpone(timezone.now() + SOON),
-    "fail": lambda row: row.fail(ValueError()),
+    "fail": lambda row: row.fail(ValueError(), failures=3),
     "give up": lambda row: row.give_up(),
 }
 
@@ -57,7 +57,7 @@ def test_one_of_two_who_saw_it_due_gets_it(waiting: Waiting) -> None:
         ("finish", {"due_at": None, "tries": 3, "failures": 0, "last_error": "", "parked_at": None}),
         ("retry", {"tries": 4, "failures": 0, "last_error": "", "parked_at": None}),
         ("postpone", {"tries": 3, "failures": 0, "last_error": "", "parked_at": None}),
-        ("fail", {"tries": 3, "failures": 2, "last_error": "ValueError"}),
+        ("fail", {"tries": 3, "failures": 3, "last_error": "ValueError"}),
         ("give up", {"tries": 3, "failures": 2}),
     ],
 )

@@ -17,6 +17,8 @@ from shipping_portal.jobs.registry import JobKind, kinds
 from shipping_portal.jobs.sweep import Sweep
 from tests.jobs.conftest import Waiting, doing
 from tests.test_races import at_once
+from tracking import polling
+from tracking.models import Poll
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -25,11 +27,19 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [kind for kind in kinds() if kind.is_leased], ids=lambda kind: kind.name)
 def test_of_eight_workers_at_a_row_of_each_kind_one_does_the_work(owed: dict[str, int], kind: JobKind) -> None:
     done: list[Job] = []
     assert at_once(*[partial(replace(kind, work=done.append), owed[kind.name])] * 8) == [None] * 8
     assert [row.pk for row in done] == [owed[kind.name]]
+
+
+def test_of_eight_workers_who_open_a_parcel_one_does(owed: dict[str, int]) -> None:
+    order = Order.objects.get(pk=owed["open"])
+    assert at_once(*[partial(polling.open_parcel, order.pk)] * 8) == [None] * 8
+    order.refresh_from_db()
+    assert (order.due_at, order.last_error) == (None, "")
+    assert Poll.objects.filter(parcel=order.parcel, due_at__isnull=False).count() == 1
 
 
 @pytest.mark.parametrize("change", ["finish", "renew", "give_up"])

@@ -344,6 +344,7 @@ def test_a_suspension_while_the_price_is_asked_for_again_stops_the_booking_befor
     submitted: Submit, carrier: SandboxCarrier, quill: Sender, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = submitted()
+    Order.objects.update(quoted_at=timezone.now() - dt.timedelta(hours=1))
 
     def meanwhile(order: Order, client: Any, now: dt.datetime) -> bool:
         Sender.objects.get().suspend(by=sam, category="terms", text="Terms review", note="", at=now)
@@ -489,6 +490,7 @@ def test_an_operation_the_carrier_does_not_have_stops_no_worker(
     submitted: Submit, carrier: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
     order = work(submitted())
+    order.labels.update(address="")  # not told by the reply to the booking
     contract('view = ""\ntrack = ""')
     label = order.labels.first()
     assert label

@@ -207,11 +207,6 @@ def test_labels_named_only_by_the_reply_to_the_booking_are_fetched_from_there(
     assert not [request for request in carrier.requests() if request["operation"] == "view"]
 
 
-def test_an_order_that_can_be_looked_at_keeps_no_address_of_a_label(told: Told, quill: Sender, alice: User) -> None:
-    told("")
-    assert set(book(quill, alice, "STANDARD-PICKUP").labels.values_list("address", flat=True)) == {""}
-
-
 def test_a_label_the_reply_did_not_name_is_the_operators_where_nothing_can_be_looked_at(
     told: Told, quill: Sender, alice: User
 ) -> None:

@@ -120,6 +120,14 @@ def test_a_clock_that_was_set_back_holds_nobody_up(clock: Clock) -> None:
     assert clock.now == before
 
 
+def test_whoever_has_no_time_left_is_refused_where_the_line_is_empty(clock: Clock) -> None:
+    turn = turns.Turns(gateway.account())
+    turn("book")
+    clock.now += 60
+    with pytest.raises(Crowded):
+        turn("book", clock.now - 1.0)
+
+
 @pytest.mark.parametrize(("lane", "is_let_in"), [("quote", False), ("label", True), ("book", True)])
 def test_a_lane_that_had_its_share_joins_a_short_line_only(clock: Clock, lane: str, is_let_in: bool) -> None:
     """An import's prices leave room for labels and bookings, however many there are."""
@@ -243,10 +251,11 @@ def test_a_label_whose_turn_is_far_off_is_due_then(
     assert (label.due_at, label.tries, label.failures) == (then, 0, 0)
 
 
-def test_c6_each_request_at_the_carrier_took_a_turn_and_both_labels_are_looked_up_once(
-    submitted: Callable[[], Order], carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("told", [True, False])
+def test_c6_each_request_at_the_carrier_took_a_turn_and_both_labels_are_looked_up_at_most_once(
+    submitted: Callable[[], Order], carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch, told: bool
 ) -> None:
-    """A booking whose price aged: prices, book, one look, and twice HEAD and GET."""
+    """A booking whose price aged: prices, book, one look where its reply told no labels, and twice HEAD and GET."""
     taken: list[str] = []
     take = turns.take
     order = submitted()
@@ -260,12 +269,14 @@ def test_c6_each_request_at_the_carrier_took_a_turn_and_both_labels_are_looked_u
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=10))
     before = len(carrier.requests())
     booking.work(order.pk)
+    if not told:
+        order.labels.update(address="")
     for label in order.labels.order_by("pk"):
         labels.work(label.pk)
     assert set(order.labels.values_list("state", flat=True)) == {"stored"}
     asked = [request["operation"] for request in carrier.requests()[before:]]
-    assert asked == ["quote", "book", "view", "label", "file", "label", "file"]
-    assert len(asked) <= len(taken) == 7
+    assert asked == ["quote", "book", *([] if told else ["view"]), "label", "file", "label", "file"]
+    assert len(asked) == len(taken)
 
 
 def test_a_size_that_the_carrier_lists_late_waits_no_longer_than_any_label(

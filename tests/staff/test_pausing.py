@@ -283,6 +283,7 @@ def test_bookings_paused_while_a_price_was_asked_for_are_not_sent(
     submitted: Callable[..., Order], paused: Pause, now: dt.datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = submitted()
+    Order.objects.update(quoted_at=now - HOUR)
     monkeypatch.setattr(requoting, "still_agreed", lambda order, client, at: paused(BOOKINGS, at=now) is not None)
     booking.work(order.pk)
     order.refresh_from_db()

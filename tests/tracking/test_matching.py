@@ -48,6 +48,7 @@ def prompt_workers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             polling.open_parcel(*rows)
 
     monkeypatch.setattr(settling, "enqueue", enqueue)
+    monkeypatch.setattr(deciding, "enqueue", enqueue)
     return done
 
 

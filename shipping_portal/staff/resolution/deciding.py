@@ -5,12 +5,13 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from orders import duplicate_bookings, labels, settling, waiting
+from orders import duplicate_bookings, labels, waiting
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
 from orders.transitions import move_to
 from shipping_portal.accounts.models import Audit
 from shipping_portal.billing import matching
+from shipping_portal.jobs.registry import enqueue
 from shipping_portal.staff.resolution import verifying
 
 SHORTEST_REASON = 10
@@ -54,11 +55,11 @@ def adopt(
             _accept_attempt(order, reference, now)
             duplicate_bookings.note(order, at=now)
             labels.owe(order, (), at=now)
+            enqueue("open", order.pk)
             Audit.write("reference adopted", order, by=by, sender=order.sender, reason=summary, at=now)
     except (Order.WrongStatus, IntegrityError) as error:
         raise CannotResolve("This order is already resolved.") from error
     matching.match_late()  # what was charged for it before anybody knew whose it is
-    settling.enqueue_after_booking(order.pk)
 
 
 def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:

@@ -1,0 +1,84 @@
+"""What a parcel costs the database: statements from the press of Book to its labels, BEGIN and COMMIT not counted."""
+
+import dataclasses
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from orders import booking, labels, quoting
+from orders.models import Label, Order, Quote
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.sandbox_carrier import SandboxCarrier
+from tracking import polling
+
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
+OF_TRANSACTIONS = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
+
+
+@contextmanager
+def at_most(count: int) -> Iterator[None]:
+    with CaptureQueriesContext(connection) as seen:
+        yield
+    ran = [query["sql"] for query in seen if not query["sql"].startswith(OF_TRANSACTIONS)]
+    assert len(ran) <= count, "\n".join(statement[:150] for statement in ran)
+
+
+@pytest.fixture
+def quote(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[..., Quote]:
+    """`quote()` is a price as the page with the button finds it; nothing of another booking is in memory."""
+
+    def make(**changes: str) -> Quote:
+        details = factories.details(quill, receiver=dataclasses.replace(factories.receiver(), **changes))
+        made = quoting.ask(quill, details, by=alice, now=timezone.now())
+        return Quote.objects.select_related("sender").get(pk=made.pk)
+
+    return make
+
+
+def press(quote: Quote, by: User) -> Order:
+    return booking.submit(
+        quote=quote, code="STANDARD-PICKUP", by=by, form_token=uuid.uuid4(), pickup_date=None, now=timezone.now()
+    )
+
+
+def test_a_press_of_book(quote: Callable[..., Quote], alice: User) -> None:
+    press(quote(), alice)  # the first of a day makes its row
+    known = quote()
+    with at_most(8):
+        press(known, alice)
+    to_somebody_new = quote(name="Ira Webb")
+    with at_most(9):
+        press(to_somebody_new, alice)
+    with_another_phone = quote(phone="0491570156")
+    with at_most(10):
+        press(with_another_phone, alice)
+
+
+def test_a_booking_from_its_message_to_its_reference(submitted: Callable[[], Order]) -> None:
+    booking.work(submitted().pk)
+    order = submitted()
+    with at_most(14):
+        booking.work(order.pk)
+    order.refresh_from_db()
+    assert order.status == "booked"
+
+
+def test_the_parcel_of_a_booked_order(booked: Callable[[], Order]) -> None:
+    order = booked()
+    with at_most(4):
+        polling.open_parcel(order.pk)
+    assert order.parcel.reference == order.carrier_reference
+
+
+def test_both_labels(booked: Callable[[], Order]) -> None:
+    order = booked()
+    first = order.labels.order_by("due_at")[0]
+    with at_most(15):
+        labels.work(first.pk)
+    assert set(order.labels.values_list("state", flat=True)) == {Label.State.STORED}
