@@ -147,8 +147,9 @@ class OneAttempt(requests.adapters.HTTPAdapter):
 
     def close(self) -> None:
         """Close every connection now, not when Python comes to it."""
-        for key in self.poolmanager.pools.keys():  # noqa: SIM118  (it can't be iterated, so that threads may change it)
-            self.poolmanager.pools[key].close()
+        for manager in (self.poolmanager, *self.proxy_manager.values()):
+            for key in manager.pools.keys():  # noqa: SIM118  (it can't be iterated, so that threads may change it)
+                manager.pools[key].close()
         super().close()
 
     def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`./dev bench`: how much slower each page is with 200,000 rows of everything than with none; and webhooks.py.
+"""`./dev bench`: how much slower each page is with 200,000 rows of everything than with none; webhooks.py; bookings.py.
 
 Two portals on one PostgreSQL, one empty and one full, answer the same addresses in turn, in five rounds. What counts
 is the ratio within one run on one machine; the milliseconds beside it are this machine's alone. The empty portal has

@@ -63,7 +63,7 @@ def test_a_press_of_book(quote: Callable[..., Quote], alice: User) -> None:
 def test_a_booking_from_its_message_to_its_reference(submitted: Callable[[], Order]) -> None:
     booking.work(submitted().pk)
     order = submitted()
-    with at_most(14):
+    with at_most(13):
         booking.work(order.pk)
     order.refresh_from_db()
     assert order.status == "booked"
