@@ -1,11 +1,13 @@
 """What may be asked again goes over a connection that is kept; what costs money or cancels opens its own."""
 
 import json
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from shipping_portal.carrier import connection
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import OutcomeUnknown
 from shipping_portal.carrier.messages import LabelLink
+from tests import certificates
 from tests.carrier.conftest import shipment
 
 ORDER = {"order_id": "b3b4", "carrier_reference": "SQ7K2M", "state": "Ordered"}
@@ -21,9 +24,12 @@ ORDER = {"order_id": "b3b4", "carrier_reference": "SQ7K2M", "state": "Ordered"}
 
 @dataclass
 class Keeping:
-    """A carrier that leaves its connections open: what each of them was asked. `hangs_up` drops one request unread."""
+    """A carrier that leaves its connections open: what each of them was asked.
 
-    hangs_up: bool = False
+    Once, it hangs up at a connection's request of the number `hangs_up_at`.
+    """
+
+    hangs_up_at: int = 0
     asked: list[list[str]] = field(default_factory=list)
 
     def serve(self, listening: socket.socket) -> None:
@@ -45,8 +51,8 @@ class Keeping:
                     headers[name.lower()] = value
                 lines.read(int(headers.get("content-length", 0)))
                 asked.append(f"{method} {path.partition('?')[0]}")
-                if self.hangs_up and len(asked) > 1:
-                    self.hangs_up = False
+                if len(asked) == self.hangs_up_at:
+                    self.hangs_up_at = 0
                     return
                 sock.sendall(self._answer(method, path))
                 if headers.get("connection") == "close":
@@ -104,18 +110,18 @@ def test_a_kept_connection_that_was_closed_meanwhile_is_opened_anew_and_asked_on
     far_side, url = keeping
     carrier = client(base_url=url)
     carrier.ping()
-    far_side.hangs_up = True
+    far_side.hangs_up_at = 2
     carrier.view("b3b4")
     assert [len(asked) for asked in far_side.asked] == [2, 1]
 
 
 def test_a_connection_of_its_own_is_not_asked_once_more(
-    keeping: tuple[Keeping, str], client: Callable[..., Carrier], monkeypatch: pytest.MonkeyPatch
+    keeping: tuple[Keeping, str], client: Callable[..., Carrier]
 ) -> None:
     far_side, url = keeping
-    monkeypatch.setattr(far_side, "_answer", lambda method, path: b"")
+    far_side.hangs_up_at = 1
     with pytest.raises(OutcomeUnknown):
-        client(base_url=url, deadline=0.5).view("b3b4")
+        client(base_url=url).view("b3b4")
     assert [len(asked) for asked in far_side.asked] == [1]
 
 
@@ -142,3 +148,11 @@ def test_after_a_reply_not_to_be_trusted_the_connection_is_not_used_again(
     call("view", carrier, url)
     call("view", carrier, url)
     assert [len(asked) for asked in far_side.asked] == [1, 1]
+
+
+def test_authorities_are_read_again_only_once_their_file_has_changed(tmp_path: Path) -> None:
+    bundle = str(certificates.own_certificate(tmp_path).bundle)
+    before = connection.trusting(bundle)
+    assert connection.trusting(bundle) is before
+    os.utime(bundle, ns=(0, 0))
+    assert connection.trusting(bundle) is not before

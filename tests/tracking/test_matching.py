@@ -110,6 +110,15 @@ def test_a_late_answer_after_not_booked_leaves_the_scans_as_evidence_until_a_per
     assert (order.status, order.progress) == (Status.BOOKED, "collected")
 
 
+def test_an_order_that_lost_its_reference_meanwhile_gets_no_parcel(quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked", due_at=timezone.now())
+    late = Order.objects.get(pk=order.pk)
+    undone = {"status": "unconfirmed", "carrier_reference": None, "carrier_order_id": "", "booked_at": None}
+    Order.objects.filter(pk=order.pk).update(**undone)
+    polling.open_parcel.work(late)
+    assert not Parcel.objects.exists()
+
+
 def test_a_fold_that_waited_while_the_parcel_was_taken_from_its_order_tells_that_order_nothing(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

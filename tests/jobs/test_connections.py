@@ -1,0 +1,24 @@
+"""A worker's threads keep their connections to the database, as a web's do."""
+
+import pytest
+from celery.fixups.django import DjangoWorkerFixup
+from celery.signals import task_postrun, task_prerun
+from django.db import connection
+
+from shipping_portal import celery
+
+
+def test_a_task_does_not_close_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[str] = []
+    monkeypatch.setattr(connection, "close", lambda: closed.append("closed"))
+    for _ in range(1000):
+        DjangoWorkerFixup(celery.app).close_database()
+    assert closed == []
+
+
+def test_before_and_after_a_task_one_that_is_old_or_broken_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    monkeypatch.setattr(celery, "close_old_connections", lambda: looked.append("looked"))
+    task_prerun.send(sender=None)
+    task_postrun.send(sender=None)
+    assert looked == ["looked"] * 2
