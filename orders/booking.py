@@ -95,17 +95,17 @@ def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
 
 IN_FLIGHT = BookingAttempt.objects.filter(order=OuterRef("pk"), state=BookingAttempt.State.IN_FLIGHT)
 PRESSES = OrderChange.objects.filter(order=OuterRef("pk"), new=Status.BOOKING).order_by("-pk")
-OWED = (
-    Order.objects.filter(status=Status.BOOKING)
-    .select_related("sender", "account", "size")
-    # `presser_is_active`: the login of whoever pressed Book, or said yes since, was not turned off.
-    .annotate(is_in_flight=Exists(IN_FLIGHT), presser_is_active=Subquery(PRESSES.values("by__is_active")[:1]))
-)
 OF_OTHERS = (
     *("sender__suspended_at", "sender__suspension_text"),
     *(f"account__{field.name}" for field in CarrierAccount._meta.concrete_fields),
 )
-OWED = OWED.only(*(field.name for field in Order._meta.concrete_fields), "size__uuid", *OF_OTHERS)
+OWED = (
+    Order.objects.filter(status=Status.BOOKING)
+    .select_related("sender", "account", "size")
+    .only(*(field.name for field in Order._meta.concrete_fields), "size__uuid", *OF_OTHERS)
+    # `presser_is_active`: the login of whoever pressed Book, or said yes since, was not turned off.
+    .annotate(is_in_flight=Exists(IN_FLIGHT), presser_is_active=Subquery(PRESSES.values("by__is_active")[:1]))
+)
 
 
 @job("book", queue=OWED, lane="sender", order=10)

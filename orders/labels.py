@@ -26,6 +26,7 @@ LONGEST_ADDRESS = 2048
 UNREACHABLE = "No settings lead to its carrier account any more, so the carrier can't be asked."
 UNREACHABLE_WAIT = dt.timedelta(hours=1)  # it is fetched once they do again
 SIZES = ("full", "cropped")
+# What of an order is read with its labels; the rest of its many columns is not.
 OF_ORDER = ("id", "account", "status", "carrier_order_id", "carrier_reference", "is_cancellable", "generation", "uuid",
             "request_id", "sender")  # fmt: skip
 SETTLED = (Label.State.STORED, Label.State.WITHHELD)
@@ -65,7 +66,7 @@ def _fetch(label: Label) -> None:
     """Fetch this and the order's other sizes: where the reply to the booking said, else where the order now says."""
     client = gateway.carrier_of(label.order, first="label" if label.address else "view")
     taken = [label, *_taken_along(label)]
-    named, unknown = ([one for one in taken if bool(one.address) is known] for known in (True, False))
+    named, unknown = [one for one in taken if one.address], [one for one in taken if not one.address]
     waiting = 0
     for one in named:
         link = LabelLink("pdf", _sizes(one.size, client.contract)[0], one.address)

@@ -94,7 +94,7 @@ def _book(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime
         reason += "; its reply names no price we can use"
     move_to(order, Status.BOOKED, reason=reason, at=at, **fields)
     notifications.booked(order, at)
-    if order.generation > 1 or attempt.replays:  # of a first attempt there was no other answer
+    if order.generation > 1 or attempt.replays:  # the first attempt has no other answer beside it
         duplicate_bookings.note(order, at=at)
     labels.owe(order, booked.labels, at=at)
     enqueue("open", order.pk)

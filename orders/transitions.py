@@ -28,7 +28,8 @@ def owe(order: Order, *, by: Any, reason: str, at: dt.datetime) -> None:
 
 @transaction.atomic
 def move_to(order: Order, new: str, *, by: Any = None, reason: str, at: dt.datetime, **changes: Any) -> None:
-    """Move to another status, the one way to do so: compare-and-swap, limits, change row and notice as one.
+    """Move to another status, the one way to do so once it is saved: compare-and-swap, limits, change row and notice
+    as one.
 
     `changes` are other fields written with it. Raises WrongStatus, leaving the row alone, when the move is not
     in MOVES or another worker moved the order since it was read; to `booking` LimitReached as well.
@@ -42,7 +43,7 @@ def move_to(order: Order, new: str, *, by: Any = None, reason: str, at: dt.datet
     if not Order.objects.filter(pk=order.pk, status=old).update(status=new, **changes):
         raise Order.WrongStatus(f"{order} is no longer {old}")
     change = order.changes.create(old=old, new=new, by=by, reason=reason[:500], at=at)
-    if old != Status.BOOKING:  # where nothing is told, and what was before is taken back
+    if old != Status.BOOKING:  # no notification is owed of an order that is being booked
         outbox.retract(f"change:{order.pk}")  # "book it now" of a parcel just booked would be paid twice
     for name, value in {"status": new, **changes}.items():
         setattr(order, name, value)

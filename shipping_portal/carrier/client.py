@@ -1,4 +1,4 @@
-"""The carrier's client: one method per operation of the interface, one attempt per call.
+"""The carrier's client: one method per operation of the interface, one attempt per call (see connection.py).
 
 Every method either returns what the carrier said or raises one of the four errors of `errors.py`; whether to
 try again is the caller's decision. Nothing of a request is ever shown by `repr`, an error, or a `Call`.
@@ -15,10 +15,11 @@ from typing import TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from shipping_portal.carrier import labels, links, paging, reading, writing
-from shipping_portal.carrier.connection import Reply, Request, credentials, exchange, header, identity
+from shipping_portal.carrier.connection import Reply, Request, exchange
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.deadline import Limits
 from shipping_portal.carrier.errors import CarrierError, LinkOff, NotSent, OperationOff
+from shipping_portal.carrier.headers import credentials, header, identity
 from shipping_portal.carrier.hosts import Origin, base_origin
 from shipping_portal.carrier.messages import Booked, Call, Cancelled, LabelFile, LabelLink, Quoted, Shipment, Tracked
 from shipping_portal.carrier.operations import Operation

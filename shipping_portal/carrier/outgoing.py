@@ -9,9 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from shipping_portal.carrier.connection import Request, exchange, identity
+from shipping_portal.carrier.connection import Request, exchange
 from shipping_portal.carrier.deadline import Limits
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
+from shipping_portal.carrier.headers import identity
 from shipping_portal.carrier.hosts import Origin
 
 SECONDS = 5.0  # in all: the sweep waits for it

@@ -5,7 +5,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from shipping_portal.carrier import connection, outcomes, scrubbing, writing
+from shipping_portal.carrier import headers, outcomes, scrubbing, writing
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 from tests.told.carriers import OTHER, PLAIN
@@ -158,8 +158,8 @@ def test_who_we_say_we_are() -> None:
     compare(
         "writes-headers",
         [
-            *lines(lambda auth, line, key: connection.credentials(Contract(auth=auth, version_header=line), "me", key),
+            *lines(lambda auth, line, key: headers.credentials(Contract(auth=auth, version_header=line), "me", key),
             [(*one, key) for one in schemes for key in ("k:1", "", "é")], "credentials"),
-            *lines(connection.identity, ["Portal/1", "", " ", "a\nb", "é"]),
+            *lines(headers.identity, ["Portal/1", "", " ", "a\nb", "é"]),
         ],
     )  # fmt: skip

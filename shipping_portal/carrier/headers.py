@@ -1,0 +1,35 @@
+"""The headers of a request: who we are, and what proves it."""
+
+from __future__ import annotations
+
+import base64
+import re
+
+from shipping_portal.carrier.contract import Contract
+
+PLAIN = re.compile(r"[\x20-\x7e]+", re.ASCII)
+
+
+def identity(user_agent: str) -> dict[str, str]:
+    """Return what every request carries, the label hop included: our name, and no compression."""
+    return {"User-Agent": header("The User-Agent", user_agent), "Accept-Encoding": "identity"}
+
+
+def credentials(contract: Contract, account: str, key: str) -> dict[str, str]:
+    """Return the version header and whatever proves who we are."""
+    version, _, value = contract.version_header.partition(": ")
+    headers = {version: value} if version else {}
+    if contract.auth == "basic":
+        headers["Authorization"] = "Basic " + base64.b64encode(f"{account}:{key}".encode()).decode("ascii")
+    elif contract.auth == "bearer":
+        headers["Authorization"] = f"Bearer {header('The carrier key', key)}"
+    elif contract.auth != "none":
+        headers[contract.auth.removeprefix("header:")] = header("The carrier key", key)
+    return headers
+
+
+def header(what: str, value: str) -> str:
+    """Return the value, if it can stand in a header. Raises ValueError that names it and does not quote it."""
+    if not value.strip() or not PLAIN.fullmatch(value):
+        raise ValueError(f"{what} must be plain text, and not blank.")
+    return value
