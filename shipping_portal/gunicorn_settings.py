@@ -43,10 +43,10 @@ def when_ready(server: Any) -> None:
 
 
 class AccessLog(Logger):
-    """gunicorn's, without webhooks that are stored: they are on the desk, and a line costs a fifth of the rate."""
+    """gunicorn's, without webhooks and labels that rows tell of: a line costs a fifth of the webhooks' rate."""
 
     def access(self, resp: Any, req: Any, environ: dict[str, Any], request_time: Any) -> None:
-        if not environ.get("portal.stored"):
+        if not environ.get("portal.recorded"):
             super().access(resp, req, environ, request_time)
 
 

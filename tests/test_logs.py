@@ -129,7 +129,7 @@ def test_the_web_server_adds_no_line_for_a_webhook_that_is_stored(monkeypatch: p
     told: list[Any] = []
     monkeypatch.setattr(gunicorn_settings.Logger, "access", lambda *facts: told.append(facts[3]))
     log = gunicorn_settings.AccessLog.__new__(gunicorn_settings.AccessLog)
-    environs: list[dict[str, Any]] = [{}, {"portal.stored": False}, {"portal.stored": True}]
+    environs: list[dict[str, Any]] = [{}, {"portal.recorded": False}, {"portal.recorded": True}]
     for environ in environs:
         log.access(None, None, environ, None)
     assert told == environs[:2]

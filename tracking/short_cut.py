@@ -34,7 +34,7 @@ def webhooks_first(portal: Application) -> Application:
         if not ADDRESS.fullmatch(request.path_info):
             return portal(environ, start_response)
         response: Any = answer(request)
-        environ["portal.stored"] = response.status_code == 200  # and so on the desk: it needs no line in the log
+        environ["portal.recorded"] = response.status_code == 200  # and so on the desk: it needs no line in the log
         response["Content-Length"] = len(response.content)
         start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
         # Not the response itself: once closed, it would have the next one ask first whether the database is there.

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import connection, connections, models
 
+from shipping_portal.planned_statements import planned_cursor
 from tracking.models import WebhookDelivery
 
 GIVEN = ("received_at", "body", "sha256", "due_at", "reference", "carrier_event_id", "scan_time")
@@ -21,34 +22,10 @@ def insert_delivery(account: str, **given: Any) -> int | None:
     """
     statement, fields = _insert()
     database = connections["default"]  # looked up once: `connection` does that each time it is named
-    with _cursor(database) as cursor:
+    with planned_cursor(database) as cursor:
         cursor.execute(statement, [*(value_of(given[name], database, True) for name, value_of in fields), account])
         row = cursor.fetchone()
     return row[0] if row else None
-
-
-def _cursor(database: Any) -> Any:
-    """Return a cursor by which PostgreSQL plans a statement once a connection; through PgBouncer it can't."""
-    if database.vendor != "postgresql" or database.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
-        return database.cursor()
-    database.ensure_connection()
-    wrapped = database.make_debug_cursor if database.queries_logged else database.make_cursor
-    return wrapped(_planning()(database.connection))
-
-
-@cache
-def _planning() -> Any:
-    import psycopg  # noqa: PLC0415  (where the database is SQLite it isn't installed)
-
-    class Planning(psycopg.Cursor[Any]):
-        def execute(self, query: Any, params: Any = None, **how: Any) -> Any:
-            self.connection.prepare_threshold = 0  # Django's is None, by which nothing is planned ahead
-            try:
-                return super().execute(query, params, **{**how, "prepare": True})
-            finally:
-                self.connection.prepare_threshold = None
-
-    return Planning
 
 
 @cache

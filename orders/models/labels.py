@@ -62,12 +62,12 @@ class Label(Job):
         """Return whether the operator stopped this account's dispatch before the parcel was collected."""
         return sender.dispatch_stopped_at is not None and self.order.progress in STILL_AT_SENDER
 
-    def serve(self, *, at: dt.datetime) -> bytes:
-        """Give the carrier's bytes out: the one way by which they leave.
+    def serve(self, *, at: dt.datetime, content: bytes | None = None) -> bytes:
+        """Give the carrier's bytes out: the one way by which they leave. Whoever has just read them gives them.
 
         The first time is kept, as an adoption can be undone until then. Raises what `intact_bytes` does.
         """
-        content = self.intact_bytes()
+        content = self.intact_bytes() if content is None else self._match(content)
         # Before the first byte leaves: an adoption undone at this moment has deleted the row, or finds this written.
         first = Coalesce("served_at", Value(at))
         if self.served_at is None and not Label.objects.filter(pk=self.pk).update(served_at=first):
@@ -85,9 +85,11 @@ class Label(Job):
         kept = kept.filter(
             ~Q(label__order__progress__in=STILL_AT_SENDER) | Q(label__order__sender__dispatch_stopped_at=None)
         )
-        content = bytes(kept.values_list("content", flat=True).get())
+        return self._match(bytes(kept.values_list("content", flat=True).get()))
+
+    def _match(self, content: bytes) -> bytes:
         if hashlib.sha256(content).hexdigest() != self.sha256:
-            raise self.Damaged(str(self))
+            raise self.Damaged(f"{self.size} label {self.pk}")
         return content
 
 

@@ -1,5 +1,6 @@
 """Serving the carrier's label files, byte for byte or not at all (interface §1), and the queue of labels to print."""
 
+import datetime as dt
 import logging
 import uuid
 from typing import Any
@@ -46,15 +47,17 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     except Label.Damaged:
         log.error("label %s of order %s does not match its sha256", found.size, found.order_id)
         return render(request, "orders/label_damaged.html", {"order": found.order}, status=500)
+    return given_out(found, content, request, at=now)
+
+
+def given_out(label: Label, content: bytes, request: MemberRequest, *, at: dt.datetime) -> HttpResponse:
+    """Answer with a label that `Label.serve` returned, once it is written who has it."""
     is_download = "download" in request.GET
     action = "label downloaded" if is_download else "label opened"
-    Audit.write(action, found.order, by=request.user, sender=request.sender, reason=size, at=now)
-    return _pdf(content, f"label-{found.order.carrier_reference}-{size}.pdf", download=is_download)
-
-
-def _pdf(content: bytes, name: str, *, download: bool) -> HttpResponse:
+    Audit.write(action, label.order, by=request.user, sender=request.sender, reason=label.size, at=at)
+    name = f"label-{label.order.carrier_reference}-{label.size}.pdf"
     response = HttpResponse(content, content_type="application/pdf")
-    response["Content-Disposition"] = f'{"attachment" if download else "inline"}; filename="{name}"'
+    response["Content-Disposition"] = f'{"attachment" if is_download else "inline"}; filename="{name}"'
     response["Cache-Control"] = "private, no-store"
     response["X-Content-Type-Options"] = "nosniff"
     response["X-Frame-Options"] = "SAMEORIGIN"

@@ -1,4 +1,4 @@
-"""The least that any web server here can do for a webhook: take the bytes, insert the row, say 200.
+"""The least that any web server here can do: take a webhook's bytes and insert the row, or give a label's bytes out.
 
 A WSGI application without Django, under the same gunicorn, beside which the portal's own is measured.
 """
@@ -17,14 +17,27 @@ INSERT = (
     "reference, due_at, tries, failures, last_error) SELECT id, %s, %s, %s, 'new', '', '', '', %s, 0, 0, '' "
     "FROM orders_carrieraccount LIMIT 1"
 )
+READ = "SELECT content FROM orders_labelbytes WHERE label_id = %s"
 _of_thread = threading.local()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
     if not hasattr(_of_thread, "cursor"):
         _of_thread.cursor = psycopg.connect(os.environ["DATABASE_URL"], autocommit=True).cursor()
+    is_webhook = environ["REQUEST_METHOD"] == "POST"
+    kind, content = ("text/plain", _store(environ)) if is_webhook else ("application/pdf", _label(environ))
+    start_response("200 OK", [("Content-Type", kind), ("Content-Length", str(len(content)))])
+    return [content]
+
+
+def _store(environ: dict[str, Any]) -> bytes:
+    body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
     now = dt.datetime.now(dt.UTC)
     _of_thread.cursor.execute(INSERT, [now, body, hashlib.sha256(body).hexdigest(), now])
-    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "6")])
-    return [b"stored"]
+    return b"stored"
+
+
+def _label(environ: dict[str, Any]) -> bytes:
+    """Whose it is, is not asked: the request names the row."""
+    _of_thread.cursor.execute(READ, [environ["HTTP_X_ROW"]], binary=True)
+    return bytes(_of_thread.cursor.fetchone()[0])

@@ -1,12 +1,13 @@
-"""A few connections that ask one server again and again: `python -m tests.bench.load PORT SECONDS CONNECTIONS`.
+"""A few connections that ask one server again and again: `python -m tests.bench.load PORT SECONDS CONNECTIONS [FILE]`.
 
-Each request is a webhook with an event id of its own and one of many references. Prints how many were answered with
-200, and the 50th and 99th percentile in milliseconds.
+Each request is one of the file's, a JSON list, in turn; without a file it is a webhook with an event id of its own
+and one of many references. Prints how many were answered with 200, and the 50th and 99th percentile in milliseconds.
 """
 
 import base64
 import itertools
 import json
+import re
 import selectors
 import socket
 import statistics
@@ -14,6 +15,7 @@ import sys
 import time
 import uuid
 from collections import defaultdict
+from pathlib import Path
 
 SECRET = "carrier:bench-webhook-secret-0123456789abcdef"
 REFERENCES = 2000
@@ -38,10 +40,19 @@ def request(number: int) -> bytes:
     return f"{HEAD}{len(body)}\r\n\r\n{body}".encode()
 
 
-def main(port: int, seconds: float, connections: int) -> None:
-    ready, numbers = selectors.DefaultSelector(), itertools.count()
+def is_whole(answer: bytearray) -> bool:
+    """Return whether the head is there, and as much behind it as it says."""
+    ends = answer.find(b"\r\n\r\n")
+    length = re.search(rb"content-length: (\d+)", answer[: ends + 4], re.IGNORECASE)
+    return ends >= 0 and length is not None and len(answer) >= ends + 4 + int(length[1])
+
+
+def main(port: int, seconds: float, connections: int, file: str = "") -> None:
+    ready = selectors.DefaultSelector()
+    given = [one.encode() for one in json.loads(Path(file).read_text())] if file else []
+    requests = itertools.cycle(given) if given else map(request, itertools.count())
     began: dict[socket.socket, float] = {}
-    answer: defaultdict[socket.socket, bytes] = defaultdict(bytes)
+    answer: defaultdict[socket.socket, bytearray] = defaultdict(bytearray)
     took: list[float] = []
     for _ in range(connections):
         one = socket.create_connection(("127.0.0.1", port))
@@ -49,23 +60,23 @@ def main(port: int, seconds: float, connections: int) -> None:
     ends = time.perf_counter() + seconds
     for key in list(ready.get_map().values()):
         began[key.fileobj] = time.perf_counter()
-        key.fileobj.sendall(request(next(numbers)))
+        key.fileobj.sendall(next(requests))
     while time.perf_counter() < ends:
         for key, _ in ready.select(1.0):
             one = key.fileobj
-            answer[one] += one.recv(65536)
-            if not answer[one].endswith(b"stored"):  # its head may come before its body
-                if answer[one][:12] not in {b"", b"HTTP/1.1 200"}:
-                    raise SystemExit(f"it answered {answer[one]!r}")
+            answer[one] += one.recv(262_144)
+            if bytes(answer[one][:12]) not in {b"", b"HTTP/1.1 200"}:
+                raise SystemExit(f"it answered {answer[one][:1000]!r}")
+            if not is_whole(answer[one]):
                 continue
-            answer[one] = b""
+            answer[one] = bytearray()
             now = time.perf_counter()
             took.append(now - began[one])
             began[one] = now
-            one.sendall(request(next(numbers)))
+            one.sendall(next(requests))
     cut = statistics.quantiles(took, n=100)
     print(json.dumps({"answered": len(took), "p50": cut[49] * 1000, "p99": cut[98] * 1000}))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]))
+    main(int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])

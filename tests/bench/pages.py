@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 SENDER, OPERATOR = "sender", "operator"
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 
 @dataclass(frozen=True)

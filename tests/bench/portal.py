@@ -10,6 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext, setup_test_environment
 
 from tests.bench import filling
+from tests.bench.pages import BACKEND
 
 
 def main(rows: int) -> None:
@@ -19,7 +20,7 @@ def main(rows: int) -> None:
     cast = filling.fill(rows)
     clients = {who: Client() for who in cast.people}
     for who, client in clients.items():
-        client.force_login(cast.people[who], backend="allauth.account.auth_backends.AuthenticationBackend")
+        client.force_login(cast.people[who], backend=BACKEND)
     for line in sys.stdin:
         who, path, times = json.loads(line)
         print(

@@ -31,24 +31,30 @@ class Server:
 
 def measure(crew: dev.Crew, databases: dict[str, str]) -> bool:
     """Measure and print it; `databases` are the addresses of the `empty` and the `full` portal."""
-    servers = [_start(crew, "bare", databases["full"]), *(_start(crew, name, databases[name]) for name in databases)]
-    rates: dict[str, list[float]] = {server.name: [] for server in servers}
-    for _ in range(ROUNDS):
-        for server in servers:
-            rates[server.name].append(_load(server))
-    for server in servers:
-        crew.members[server.name].terminate()
-        crew.members.pop(server.name).wait()
+    rates = rates_of(crew, {"bare": databases["full"], **databases})
     return all([
-        _tell("webhooks a second ÷ a bare insert", rates["full"], rates["bare"], STORED),
-        _tell("webhooks, full ÷ empty", rates["full"], rates["empty"], GROWTH),
+        tell("webhooks a second ÷ a bare insert", rates["full"], rates["bare"], STORED),
+        tell("webhooks, full ÷ empty", rates["full"], rates["empty"], GROWTH),
         _reading(databases["full"]),
     ])  # fmt: skip
 
 
+def rates_of(crew: dev.Crew, databases: dict[str, str], file: str = "") -> dict[str, list[float]]:
+    """Requests a second of a server on each of these databases, `bare` or the portal: five interleaved rounds."""
+    servers = [_start(crew, name, url) for name, url in databases.items()]
+    rates: dict[str, list[float]] = {server.name: [] for server in servers}
+    for _ in range(ROUNDS):
+        for server in servers:
+            rates[server.name].append(_load(server, file))
+    for server in servers:
+        crew.members[server.name].terminate()
+        crew.members.pop(server.name).wait()
+    return rates
+
+
 def _start(crew: dev.Crew, name: str, url: str) -> Server:
     server = Server(name, dev.free_port())
-    env = {**os.environ, **_settings(url)}
+    env = {**os.environ, **bench_settings(url)}
     bare = "tests.bench.bare --worker-class=gthread --workers=2 --threads=16"
     program = bare if name == "bare" else f"shipping_portal.wsgi {dev.GUNICORN}"
     crew.start(name, [sys.executable, "-m", "gunicorn", *program.split(), f"--bind=127.0.0.1:{server.port}"], env=env)
@@ -57,18 +63,19 @@ def _start(crew: dev.Crew, name: str, url: str) -> Server:
     return server
 
 
-def _settings(url: str) -> dict[str, str]:
+def bench_settings(url: str) -> dict[str, str]:
     ours = {"DATABASE_URL": url, "TESTING": "1", "WEBHOOK_SECRETS": SECRET, "CARRIER_ACCOUNT": "bench"}
     return ours | {"CARRIER_BASE_URL": "http://127.0.0.1:9", "DJANGO_SETTINGS_MODULE": "shipping_portal.settings"}
 
 
-def _load(server: Server) -> float:
-    command = [sys.executable, "-m", "tests.bench.load", str(server.port), str(SECONDS), str(CONNECTIONS)]
+def _load(server: Server, file: str) -> float:
+    given = [str(server.port), str(SECONDS), str(CONNECTIONS), *([file] if file else [])]
+    command = [sys.executable, "-m", "tests.bench.load", *given]
     told = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
     return float(told["answered"]) / SECONDS
 
 
-def _tell(name: str, ours: list[float], limit: list[float], goal: float) -> bool:
+def tell(name: str, ours: list[float], limit: list[float], goal: float) -> bool:
     ratios = sorted(one / other for one, other in zip(ours, limit, strict=True))
     ratio = statistics.median(ratios)
     is_good = ratio >= goal
@@ -83,7 +90,7 @@ def _tell(name: str, ours: list[float], limit: list[float], goal: float) -> bool
 def _reading(url: str) -> bool:
     done = subprocess.run(
         [sys.executable, "-c", READING],
-        env={**os.environ, **_settings(url)},
+        env={**os.environ, **bench_settings(url)},
         capture_output=True,
         text=True,
         check=True,

@@ -140,7 +140,7 @@ def test_only_what_is_stored_goes_without_a_line_of_the_web_servers() -> None:
     for given, is_stored in ((basic(settings.WEBHOOK_SECRETS[0]), True), (basic(f"{USER}:wrong"), False), ("", False)):
         environ = RequestFactory().generic("POST", URL, wire(), HTTP_AUTHORIZATION=given).environ
         list(application(environ, lambda *_: None))
-        assert environ["portal.stored"] is is_stored
+        assert environ["portal.recorded"] is is_stored
 
 
 @table(

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import models
 
 from shipping_portal import request_ids
+from shipping_portal.planned_statements import insert
 
 
 class Audit(models.Model):
@@ -40,7 +41,9 @@ class Audit(models.Model):
         cls, action: str, subject: models.Model | str, *, by: Any, at: dt.datetime, sender: Any = None, reason: str = ""
     ) -> "Audit":
         name = subject if isinstance(subject, str) else subject_of(subject)
-        return cls.objects.create(at=at, actor=by, sender=sender, action=action, subject=name, reason=reason)
+        made = cls(at=at, actor=by, sender=sender, action=action, subject=name, reason=reason)
+        insert(made)
+        return made
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if not self._state.adding:

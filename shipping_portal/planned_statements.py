@@ -1,0 +1,55 @@
+"""Plain SQL for the few statements that run too often to be written and planned anew each time."""
+
+from functools import cache
+from typing import Any
+
+from django.db import connections, models
+
+BINARY = 1  # psycopg's Format.BINARY
+
+
+def insert(row: models.Model) -> None:
+    """Insert a new row as `save` does, at a fifth of its cost. It gets its key."""
+    statement, fields = _insertion(type(row))
+    database = connections["default"]
+    with planned_cursor(database) as cursor:
+        cursor.execute(statement, [field.get_db_prep_save(getattr(row, field.attname), database) for field in fields])
+        (row.pk,) = cursor.fetchone()
+    row._state.adding, row._state.db = False, "default"
+
+
+@cache
+def _insertion(model: type[models.Model]) -> tuple[str, list[Any]]:
+    fields: list[Any] = [field for field in model._meta.concrete_fields if not field.primary_key]
+    columns, values = ", ".join(f'"{field.column}"' for field in fields), ", ".join(["%s"] * len(fields))
+    return f'INSERT INTO "{model._meta.db_table}" ({columns}) VALUES ({values}) RETURNING id', fields  # noqa: S608
+
+
+def planned_cursor(database: Any, *, is_binary: bool = False) -> Any:
+    """Return a cursor by which PostgreSQL plans a statement once a connection; through PgBouncer it can't.
+
+    With `is_binary` rows come as they lie in the database: bytes aren't written out as text and read again.
+    """
+    if database.vendor != "postgresql" or database.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
+        return database.cursor()
+    database.ensure_connection()
+    cursor = _planning()(database.connection)
+    if is_binary:
+        cursor.format = BINARY
+    wrapped = database.make_debug_cursor if database.queries_logged else database.make_cursor
+    return wrapped(cursor)
+
+
+@cache
+def _planning() -> Any:
+    import psycopg  # noqa: PLC0415  (where the database is SQLite it isn't installed)
+
+    class Planning(psycopg.Cursor[Any]):
+        def execute(self, query: Any, params: Any = None, **how: Any) -> Any:
+            self.connection.prepare_threshold = 0  # Django's is None, by which nothing is planned ahead
+            try:
+                return super().execute(query, params, **{**how, "prepare": True})
+            finally:
+                self.connection.prepare_threshold = None
+
+    return Planning
