@@ -1,6 +1,6 @@
 """Checking a report: every line read, matched and given its kind. Nothing of it counts before it is posted.
 
-work   (worker)  500 lines at a time, each batch with how far it came → checked, or damaged
+work   (worker)  1,000 lines at a time, each batch with how far it came → checked, or damaged
 again  (desk)    the same from the first line on, after a word or the profile was decided
 """
 
@@ -23,7 +23,7 @@ from shipping_portal.billing.reading import NotAReport, Problem, ReportRow, Repo
 from shipping_portal.jobs.registry import enqueue, job
 
 State = BillingReport.State
-BATCH = 500
+BATCH = 1000
 MOST_PROBLEMS = 100
 OVERWRITTEN = [field.name for field in Charge._meta.concrete_fields if not field.primary_key]
 UNPOSTED = (State.READING, State.CHECKED, State.DAMAGED)
@@ -155,10 +155,11 @@ class Reader:
         turned = term.meaning in kinds.MEANS_REFUND and self.profile.refunds_positive
         order = self.orders.get(row.reference.upper())
         return Charge(
-            account_id=self.report.account_id, report=self.report, line=row.number, part=part, key=key,
+            account_id=self.report.account_id, report_id=self.report.pk, line=row.number, part=part, key=key,
             is_repeat=key in self.posted, week=self.report.week, reference=row.reference,
             customer_reference=row.customer_reference,
-            order=order, sender_id=order.sender_id if order else None, kind=kind, term=term, word=row.word,
+            order_id=order.pk if order else None, sender_id=order.sender_id if order else None, kind=kind,
+            term_id=term.pk, word=row.word,
             stated=stated, amount=-stated if turned else stated, currency=row.currency, day=row.day,
             **row.measures,
         )  # fmt: skip

@@ -1,0 +1,68 @@
+"""How fast the carrier's report is read and posted, on tables that PostgreSQL knows nothing of yet."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from typing import Any
+
+from tests.bench.webhooks import bench_settings
+
+LINES, FEWER = 100_000, 10_000
+READ, MOST_MB, LINEAR = 5000, 150, 1.5  # lines a second; of the process; seconds a line ÷ those of a tenth of them
+RUN = "import sys, django; django.setup(); from tests.bench.billing import run; run(int(sys.argv[1]))"
+HEADER = "Type,Paid,Refund Reason,Reference,Customer Reference,Price,Currency,Order Date,Refund Date,Warranty Price\r\n"
+
+
+def measure(full: str) -> bool:
+    """Measure it on the full portal and print it."""
+    fewer, all_of_them = (_run(full, lines) for lines in (FEWER, LINES))
+    rate = all_of_them["lines"] / all_of_them["read"]
+    growth = all_of_them["post"] / all_of_them["lines"] / (fewer["post"] / fewer["lines"])
+    return all([
+        _tell(f"a report of {all_of_them['lines']:,} lines read", f"{rate:.0f}/s", f"{READ}/s", rate >= READ),
+        _tell("memory of its worker", f"{all_of_them['mb']:.0f} MB", f"{MOST_MB} MB", all_of_them["mb"] <= MOST_MB),
+        _tell(f"posted in {all_of_them['post']:.1f} s; a line ÷ one of {fewer['lines']:,}", f"{growth:.2f}",
+              f"{LINEAR}", growth <= LINEAR),
+    ])  # fmt: skip
+
+
+def _run(url: str, lines: int) -> dict[str, float]:
+    command = [sys.executable, "-c", RUN, str(lines)]
+    done = subprocess.run(command, env={**os.environ, **bench_settings(url)}, stdout=subprocess.PIPE, check=True)
+    told: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return told
+
+
+def _tell(name: str, found: str, goal: str, is_good: bool) -> bool:
+    print(f"{name:<48} {found:>10}   goal {goal:>8}{'' if is_good else '   OVER'}", flush=True)
+    return is_good
+
+
+def run(lines: int) -> None:
+    """Take a report of so many parcels, each with its cover, read and post it; print the seconds of each."""
+    from django.db import connection  # noqa: PLC0415  (once Django is set up)
+    from django.utils import timezone  # noqa: PLC0415
+
+    from orders import gateway  # noqa: PLC0415
+    from shipping_portal.billing import checking, posting, uploads  # noqa: PLC0415
+
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE billing_charge SET (autovacuum_enabled = false)")
+    rows = [f"Order Invoiced,Paid,,SB{n:07d},,{12 + n % 7}.40,AUD,2026-11-18,,1.10\r\n" for n in range(lines)]
+    total = sum(12 + n % 7 for n in range(lines)) + lines * 2 / 5
+    content = f"{HEADER}{''.join(rows)}Total,,,,,{total:.2f},AUD,,,\r\n".encode()
+    report = uploads.take(gateway.account(), f"{lines}.csv", content, by=None, now=timezone.now())
+    seconds: dict[str, Any] = {"lines": lines}
+    for name, act in (
+        ("read", lambda: checking.work(report.pk)),
+        ("post", lambda: posting.post(report, by=None, now=timezone.now())),
+    ):
+        began = time.perf_counter()
+        act()
+        seconds[name] = time.perf_counter() - began
+        report.refresh_from_db()
+    assert report.state == "posted", report.problems
+    print(json.dumps({**seconds, "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
