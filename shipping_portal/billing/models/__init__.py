@@ -1,0 +1,33 @@
+"""Money: the carrier's weekly reports, their lines, and what senders say of them (interface §2.5)."""
+
+from shipping_portal.billing.models.charges import Charge, ChargeQuerySet
+from shipping_portal.billing.models.disputes import Dispute, DisputePhoto, DisputeQuerySet
+from shipping_portal.billing.models.kinds import (
+    CANCEL_REFUNDS,
+    REFUNDS,
+    SIZE_CHARGES,
+    STALE,
+    ChargeKind,
+    cents,
+    week_of,
+)
+from shipping_portal.billing.models.reports import BillingProfile, BillingReport, ChargeWord, ReportFile
+
+__all__ = [
+    "CANCEL_REFUNDS",
+    "REFUNDS",
+    "SIZE_CHARGES",
+    "STALE",
+    "BillingProfile",
+    "BillingReport",
+    "Charge",
+    "ChargeKind",
+    "ChargeQuerySet",
+    "ChargeWord",
+    "Dispute",
+    "DisputePhoto",
+    "DisputeQuerySet",
+    "ReportFile",
+    "cents",
+    "week_of",
+]

@@ -1,0 +1,106 @@
+"""Every charge, refund and credit as a line of its own (interface §2.5)."""
+
+from decimal import Decimal
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q, Sum
+from django.db.models.functions import Upper
+
+from orders.models.account import CarrierAccount
+from orders.models.order import Order
+from shipping_portal.accounts.models import OwnedQuerySet
+from shipping_portal.billing.models.kinds import SIZE_CHARGES, ChargeKind, cents
+from shipping_portal.billing.models.reports import BillingReport, ChargeWord
+
+
+class ChargeQuerySet(OwnedQuerySet["Charge"]):
+    def for_user(self, user: Any) -> Self:
+        """Return the posted lines of those this person may see."""
+        return super().for_user(user).posted()
+
+    def posted(self) -> Self:
+        return self.filter(posted_at__isnull=False)
+
+    def unmatched(self) -> Self:
+        """Return lines of posted or checked reports that belong to nobody yet."""
+        return self.filter(sender=None, is_repeat=False)
+
+    def net(self) -> dict[str, Decimal]:
+        """Return what is owed, by currency: the sum of the lines and nothing else."""
+        sums = self.order_by().values("currency").annotate(net=Sum("amount"))
+        return {row["currency"]: cents(row["net"]) for row in sums}
+
+
+class Charge(models.Model):
+    """One line: positive is charged, negative is given back.
+
+    Amounts, weeks and words of posted lines never change; a reversing line corrects them. Whose a line is (`sender`,
+    `order`, and of a refund its `kind`, which only the order tells) is filled in once, for a line that was nobody's.
+
+    `stated` is the amount as the file writes it. `key` names the carrier's line for ever, so that it is posted once.
+    Lines without a report are the operator's own, with their `reason`.
+    """
+
+    account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="charges")
+    report = models.ForeignKey(BillingReport, on_delete=models.PROTECT, null=True, blank=True, related_name="lines")
+    line = models.PositiveIntegerField(default=0)  # of the file; its header is line 1
+    part = models.PositiveSmallIntegerField(default=0)  # 1: the Extra Cover inside the line's price
+    key = models.CharField(max_length=64)
+    is_repeat = models.BooleanField(default=False)  # posted before: shown, and left out
+    is_unexpected = models.BooleanField(default=False)  # not what was booked: told when it was posted or matched
+    week = models.DateField()  # Monday of the billing week whose statement has it
+    posted_at = models.DateTimeField(null=True, blank=True)
+    reference = models.CharField(max_length=100, blank=True)
+    customer_reference = models.CharField(max_length=255, blank=True)
+    order = models.ForeignKey(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="charges")
+    sender = models.ForeignKey(
+        "accounts.Sender", on_delete=models.PROTECT, null=True, blank=True, related_name="charges"
+    )
+    kind = models.CharField(max_length=20, choices=ChargeKind.choices)
+    term = models.ForeignKey(ChargeWord, on_delete=models.PROTECT, null=True, blank=True, related_name="lines")
+    word = models.CharField("carrier's term", max_length=300, blank=True)
+    stated = models.DecimalField(max_digits=16, decimal_places=2)
+    amount = models.DecimalField(max_digits=16, decimal_places=2)
+    currency = models.CharField(max_length=3)
+    day = models.DateField(null=True, blank=True)  # of the refund, else of the order
+    declared_kg = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)
+    declared_m3 = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    measured_kg = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)
+    measured_m3 = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    reason = models.CharField(max_length=500, blank=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    reverses = models.OneToOneField("self", on_delete=models.PROTECT, null=True, blank=True, related_name="reversed_by")
+
+    objects = ChargeQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["report", "line", "part"], name="a_line_of_a_report_once"),
+            models.UniqueConstraint(
+                fields=["account", "key", "part"], condition=Q(posted_at__isnull=False), name="a_line_is_posted_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(order=None) | Q(sender__isnull=False), name="a_charged_order_has_its_sender"
+            ),
+            models.CheckConstraint(
+                condition=Q(posted_at=None) | ~Q(kind="unknown") & Q(is_repeat=False),
+                name="what_is_posted_is_known_and_new",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["sender", "-week", "-id"], name="charges_of_a_week", condition=Q(posted_at__isnull=False)
+            ),
+            models.Index(Upper("reference"), "account", name="charges_unmatched", condition=Q(sender=None)),
+            models.Index(fields=["report", "kind"], name="charges_of_a_report"),
+            models.Index(fields=["order"], name="charges_unexpected", condition=Q(is_unexpected=True)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} {self.amount} {self.currency}"
+
+    @property
+    def is_size_charge(self) -> bool:
+        return self.kind in SIZE_CHARGES

@@ -1,0 +1,39 @@
+"""What a line is for, and which week it counts in."""
+
+import datetime as dt
+from decimal import Decimal
+
+from django.db import models
+
+
+class ChargeKind(models.TextChoices):
+    """What a line is for, in the words of interface §2.5; the last two are ours."""
+
+    ORDER = "order", "Order cost"
+    COVER = "cover", "Extra Cover"
+    UNDER_DECLARED = "under-declared", "Size or weight adjustment"
+    OVERSIZE = "oversize", "Oversize penalty adjustment"
+    UN_CANCELLATION = "un-cancellation", "Used after cancelling"
+    CANCEL_REFUND = "cancel-refund", "Cancellation refund in the same billing cycle"
+    CANCEL_REFUND_LATER = "cancel-refund-later", "Cancellation refund after invoicing"
+    DELAY_REFUND = "delay-refund", "Refund for delay"
+    LOSS_REFUND = "loss-refund", "Refund for loss"
+    OTHER_REFUND = "other-refund", "Other refund"
+    CREDIT = "credit", "Credit or correction"
+    UNKNOWN = "unknown", "Not known yet"
+
+
+SIZE_CHARGES = (ChargeKind.UNDER_DECLARED, ChargeKind.OVERSIZE)
+CANCEL_REFUNDS = (ChargeKind.CANCEL_REFUND, ChargeKind.CANCEL_REFUND_LATER)
+STALE = ""  # the key of a line that is being read again: as a repeat it tells nothing of its order meanwhile
+REFUNDS = (*CANCEL_REFUNDS, ChargeKind.DELAY_REFUND, ChargeKind.LOSS_REFUND, ChargeKind.OTHER_REFUND)
+
+
+def week_of(day: dt.date) -> dt.date:
+    """Return the Monday of its week."""
+    return day - dt.timedelta(days=day.weekday())
+
+
+def cents(amount: Decimal) -> Decimal:
+    """Round to the cent: SQLite adds as floating point, and what it adds comes back with a tail."""
+    return round(amount, 2)
