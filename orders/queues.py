@@ -56,7 +56,7 @@ SPENDING = {
     "recount": Wait(
         "Limit counters corrected",
         lambda now: Q(mended_at__gte=now - dt.timedelta(days=7)),
-        "A counter didn't match its orders. Find “limits recounted” in the audit log and report it: it's our fault.",
+        "A counter didn't match its orders, or a week its charges. Find “recounted” in the audit log and report it.",
         "mended_at",
         term=WEEK,
     ),

@@ -26,7 +26,11 @@ LOOKS_BACK = dt.timedelta(days=7)  # for what all senders together spent in a da
 @chore("recount", every=86_400)
 def recount(now: dt.datetime) -> None:
     """Compare every counter with the orders, and put right what is wrong."""
-    mended = sum(_mend(row, now) for row in miscounted(now))
+    note_mended(sum(_mend(row, now) for row in miscounted(now)), now)
+
+
+def note_mended(mended: int, now: dt.datetime) -> None:
+    """Let the desk say that so many counters or sums were found wrong."""
     if mended:
         day, _ = DailySpend.objects.get_or_create(day=now.date())
         DailySpend.objects.filter(pk=day.pk).update(mended=F("mended") + mended, mended_at=now)

@@ -28,6 +28,7 @@ from shipping_portal.accounts.models import (
     Sender,
     User,
 )
+from shipping_portal.billing import week_sums
 from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.carrier.messages import Item, Measures, Party
 from shipping_portal.exporting.models import Export, ExportPart
@@ -410,7 +411,9 @@ def charge(of: Order | None, kind: str = "order", amount: str = "12.08", **field
         "currency": "AUD",
         "day": report.week,
     }
-    return Charge.objects.create(report=report, kind=kind, amount=Decimal(amount), **{**values, **fields})
+    made = Charge.objects.create(report=report, kind=kind, amount=Decimal(amount), **{**values, **fields})
+    week_sums.add_up(week_sums.weeks_of(Charge.objects.posted().filter(pk=made.pk)))
+    return made
 
 
 def restore(**fields: Any) -> Restore:

@@ -4,15 +4,15 @@ import datetime as dt
 from collections.abc import Collection
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
+from django.db.models import Exists, OuterRef, Prefetch, Q
 from django.db.models.functions import Upper
 
 from orders import limits
 from orders.models import CarrierAccount, Order, OrderChange
 from orders.models.order import DAY, NO_DAY
 from shipping_portal.accounts.models import Sender
-from shipping_portal.billing import kinds, notifications, posting, reconciling
-from shipping_portal.billing.models import REFUNDS, Charge, ChargeKind
+from shipping_portal.billing import kinds, notifications, posting, reconciling, week_sums
+from shipping_portal.billing.models import REFUNDS, Charge, ChargeKind, ChargeQuerySet
 from shipping_portal.jobs.registry import chore
 
 NEEDED = ("account_id", "carrier_reference", "sender_id", "cancelled_at", "used_after_cancel_at", "progress",
@@ -105,12 +105,14 @@ def release(order: Order) -> None:
     lines = _by_reference(order)
     for charge in lines:
         notifications.taken_back(charge)
+    weeks = week_sums.weeks_of(lines.posted())
     lines.update(order=None, sender=None, is_unexpected=False)
+    week_sums.add_up(weeks)
     if not order.charges.posted().filter(kind__in=posting.BILLS).exists():
         limits.unbilled_again(order)
 
 
-def _by_reference(order: Order) -> QuerySet[Charge]:
+def _by_reference(order: Order) -> ChargeQuerySet:
     """Return the carrier's own lines; not those an operator assigned by hand, whose reference is another."""
     return order.charges.filter(report__isnull=False, reference__upper=str(order).upper())
 
@@ -122,6 +124,7 @@ def _attach(charge: Charge, sender: Sender, order: Order | None) -> bool:
     mine = Charge.objects.unmatched().filter(pk=charge.pk)
     if _lost_its_reference(charge, order) or not mine.update(sender=sender, order=order, kind=_kind(charge, order)):
         return False
+    week_sums.add_up(week_sums.weeks_of(Charge.objects.posted().filter(pk=charge.pk)))
     if order:
         posting.end_exposure(order.charges.posted())
         reconciling.note_unexpected(order.charges.posted().filter(report__isnull=False))

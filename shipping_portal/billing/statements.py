@@ -2,33 +2,21 @@
 
 import datetime as dt
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from django.db.models import (
-    Case,
-    Count,
-    Exists,
-    F,
-    IntegerField,
-    Max,
-    OuterRef,
-    Prefetch,
-    Q,
-    QuerySet,
-    Sum,
-    Value,
-    When,
-)
+from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet, Sum
 from django.utils import timezone
 
 from orders import listing
 from orders.system_views import SenderScope
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import (
+    PLACE,
     REFUNDS,
     SIZE_CHARGES,
     BillingReport,
@@ -36,6 +24,8 @@ from shipping_portal.billing.models import (
     ChargeKind,
     ChargeQuerySet,
     Dispute,
+    WeekSum,
+    cents,
 )
 from shipping_portal.keyset import Keyset
 
@@ -71,11 +61,6 @@ FILTERS: dict[str, tuple[str, ...]] = {
     **{name: kinds for name, (_, kinds) in TABS.items() if name},
     DISPUTED: tuple(ChargeKind.values),
 }
-PLACE = Case(
-    *(When(kind=kind, then=Value(place)) for place, kind in enumerate(ChargeKind.values)),
-    default=Value(len(ChargeKind.values)),
-    output_field=IntegerField(),
-)
 
 
 @dataclass(frozen=True)
@@ -129,20 +114,25 @@ class Weeks:
     on: str | None
 
 
-def week_rows(lines: QuerySet[Charge], *, before: dt.date | None) -> Weeks:
-    """Find the weeks of the page first, so that only theirs are added up."""
-    older = lines.filter(week__lt=before) if before else lines
+def sums_of(user: Any, sender: Sender) -> QuerySet[WeekSum]:
+    """Return what this sender's weeks come to; each currency of a week also as one row without a kind."""
+    return WeekSum.objects.for_user(user).filter(sender=sender)
+
+
+def week_rows(sums: QuerySet[WeekSum], *, before: dt.date | None) -> Weeks:
+    """Return a page of weeks, whose rows have the parcels, the net and the amount of each of COLUMNS."""
+    older = sums.filter(week__lt=before) if before else sums
     found = list(older.order_by("-week").values_list("week", flat=True).distinct()[: WEEKS + 1])
     shown = found[:WEEKS]
     if not shown:
         return Weeks([], None)
-    sums: dict[str, Any] = {
+    amounts: dict[str, Any] = {
         name: Sum("amount", filter=Q(kind__in=kinds), default=NOTHING) for name, (_, kinds) in COLUMNS.items()
     }
-    of_page = lines.filter(week__gte=shown[-1], week__lte=shown[0]).order_by().values("week", "currency")
-    rows = of_page.annotate(parcels=Count("order", distinct=True), net=Sum("amount"), **sums)
-    ordered = sorted(rows, key=lambda row: (-row["week"].toordinal(), row["currency"]))
-    return Weeks([dict(row) for row in ordered], week_name(shown[-1]) if len(found) > WEEKS else None)
+    of_all = Q(kind="")
+    rows = sums.filter(week__in=shown).values("week", "currency").order_by("-week", "currency")
+    summed = rows.annotate(parcels=Sum("orders", filter=of_all), net=Sum("amount", filter=of_all), **amounts)
+    return Weeks([dict(row) for row in summed], week_name(shown[-1]) if len(found) > WEEKS else None)
 
 
 def final_until() -> dt.date | None:
@@ -161,15 +151,23 @@ class Statement:
     """One week of one sender, as far as `kind` and `q` ask for it; the groups are always the whole week's."""
 
     whole: QuerySet[Charge]
+    sums: QuerySet[WeekSum]
     kind: str = ""
     q: str = ""
 
     @cached_property
     def groups(self) -> list[dict[str, Any]]:
-        kinds = self.whole.order_by().values("kind", "currency")
-        sums = kinds.annotate(count=Count("pk"), amount=Sum("amount"), disputed=Count("pk", filter=REVIEWED))
+        """Return `kind`, `currency`, `count`, `amount` and how many are `disputed`, as the interface names them."""
+        disputed: Counter[tuple[str, str]] = Counter(
+            self.whole.filter(disputes__state=Dispute.State.OPEN).values_list("kind", "currency")
+        )
         order = {kind: place for place, kind in enumerate(ChargeKind.values)}
-        return sorted((dict(row) for row in sums), key=lambda row: (order[row["kind"]], row["currency"]))
+        rows = [
+            {"kind": row.kind, "currency": row.currency, "count": row.lines, "amount": cents(row.amount),
+             "disputed": disputed[row.kind, row.currency]}
+            for row in self.sums.exclude(kind="")
+        ]  # fmt: skip
+        return sorted(rows, key=lambda row: (order[row["kind"]], row["currency"]))
 
     @property
     def balances(self) -> list[Balance]:
@@ -192,18 +190,28 @@ class Statement:
 
     @cached_property
     def totals(self) -> list[dict[str, Any]]:
-        """How many lines were found and what they come to, by currency."""
-        sums = self.found.order_by("currency").values("currency")
-        return [dict(row) for row in sums.annotate(count=Count("pk"), amount=Sum("amount"))]
+        """Return how many lines were found and what they come to, by currency."""
+        if self.q or self.kind == DISPUTED:
+            sums = self.found.order_by("currency").values("currency")
+            return [dict(row) for row in sums.annotate(count=Count("pk"), amount=Sum("amount"))]
+        kinds = FILTERS.get(self.kind, ChargeKind.values)
+        found: dict[str, dict[str, Any]] = {}
+        for row in self.groups:
+            if row["kind"] in kinds:
+                of = found.setdefault(row["currency"], {"currency": row["currency"], "count": 0, "amount": NOTHING})
+                of["count"] += row["count"]
+                of["amount"] += row["amount"]
+        return [found[currency] for currency in sorted(found)]
 
     def in_order(self) -> QuerySet[Charge]:
         """Group after group, as the interface names them; in each as the report has them."""
         return explained(self.found.annotate(place=PLACE).order_by("place", "pk"))
 
 
-def net_before(user: Any, sender: Sender, week: dt.date) -> dict[str, Decimal]:
+def net_before(sums: QuerySet[WeekSum], week: dt.date) -> dict[str, Decimal]:
     """Return what the week before came to, by currency."""
-    return lines_of(user, sender).filter(week=week - dt.timedelta(days=7)).net()
+    found = sums.filter(week=week - dt.timedelta(days=7), kind="").values_list("currency", "amount")
+    return {currency: cents(amount) for currency, amount in found}
 
 
 def new_size_charges(lines: QuerySet[Charge], since: dt.datetime) -> dict[str, Any] | None:

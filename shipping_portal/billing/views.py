@@ -25,8 +25,8 @@ from shipping_portal.keyset import PAGE, Page, whole_number
 @require_GET
 def billing(request: MemberRequest) -> HttpResponse:
     """Show the weeks, newest first; each leads to its statement."""
-    mine = statements.lines_of(request.user, request.sender)
-    found = statements.week_rows(mine, before=statements.week_named(request.GET.get("before", "")))
+    sums = statements.sums_of(request.user, request.sender)
+    found = statements.week_rows(sums, before=statements.week_named(request.GET.get("before", "")))
     today, until = _today(request), statements.final_until()
     used = [name for name in statements.COLUMNS if any(row[name] for row in found.rows)]
     context = {
@@ -62,9 +62,10 @@ def statement_of(request: MemberRequest, week: str) -> tuple[dt.date, statements
     if monday is None:
         raise Http404
     whole = statements.lines_of(request.user, request.sender).filter(week=monday)
+    sums = statements.sums_of(request.user, request.sender).filter(week=monday)
     kind = request.GET.get("kind", "")
     q = clean_search(request.GET.get("q", ""))
-    found = statements.Statement(whole, kind if kind in statements.FILTERS else "", q)
+    found = statements.Statement(whole, sums, kind if kind in statements.FILTERS else "", q)
     if not found.groups:
         raise Http404
     return monday, found
@@ -83,7 +84,7 @@ def statement(request: MemberRequest, week: str) -> HttpResponse:
         page = statements.LINES.page(found.in_order(), on=after, back=back)
     balances, role = found.balances, request.membership.role
     names_currency = len(balances) > 1
-    before = statements.net_before(request.user, request.sender, monday)
+    before = statements.net_before(statements.sums_of(request.user, request.sender), monday)
     context = {
         "week": week,
         "words": statements.week_words(monday, request.sender),

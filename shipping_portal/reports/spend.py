@@ -5,11 +5,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from django.db.models import Count, Sum
-
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.accounts.templatetags.words import local_date, money, money_in
-from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, Charge, ChargeKind, cents
+from shipping_portal.billing import statements
+from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, ChargeKind, cents
 from shipping_portal.reports.figures import NOTHING_BEFORE, Cell, Chart, ChartLine, Key, Mark, PlotBar, Section
 from shipping_portal.reports.figures import whole_percent as percent_of
 from shipping_portal.reports.spans import Span
@@ -69,12 +68,12 @@ class Spend:
 
 def spends(user: User, sender: Sender, span: Span) -> list[Spend]:
     """Return what was spent in each currency. One query."""
-    mine = Charge.objects.for_user(user).filter(sender=sender)
-    lines = mine.filter(week__gte=span.before.first, week__lte=span.last).order_by()
+    mine = statements.sums_of(user, sender).filter(week__gte=span.before.first, week__lte=span.last)
     now: dict[str, dict[dt.date, Sums]] = defaultdict(lambda: defaultdict(Sums))
     before: dict[str, Sums] = defaultdict(Sums)
-    found = lines.values_list("week", "currency", "kind").annotate(Sum("amount"), Count("order", distinct=True))
-    for week, currency, kind, amount, orders in found:
+    for week, currency, kind, amount, orders in mine.exclude(kind="").values_list(
+        "week", "currency", "kind", "amount", "orders"
+    ):
         sums = now[currency][_bar(week, span)] if week >= span.first else before[currency]
         sums.parts[PART_OF[ChargeKind(kind)]] += cents(amount)
         sums.bookings += orders if kind == ChargeKind.ORDER else 0

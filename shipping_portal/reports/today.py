@@ -5,7 +5,7 @@ import functools
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Case, Count, F, Q, Sum, Value, When, Window
+from django.db.models import Case, Count, F, Q, Value, When, Window
 from django.db.models.fields.json import KT
 from django.db.models.functions import RowNumber
 from django.http import HttpResponse
@@ -123,8 +123,10 @@ def _spent(request: MemberRequest, scope: SenderScope) -> dict[str, Any] | None:
     if request.membership.role not in SEE_MONEY:
         return None
     since = week_of(scope.today) - dt.timedelta(days=7)
-    lines = statements.lines_of(request.user, request.sender).filter(week__gte=since).order_by("-week")
-    found = lines.values("week", "currency").annotate(net=Sum("amount")).first()
+    sums = (
+        statements.sums_of(request.user, request.sender).filter(week__gte=since, kind="").order_by("-week", "currency")
+    )
+    found = sums.values("week", "currency", net=F("amount")).first()
     return {**found, "name": statements.week_name(found["week"])} if found and found["net"] > 0 else None
 
 

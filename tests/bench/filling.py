@@ -16,7 +16,7 @@ from orders.limits import NOT_COUNTED
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.models import Locality, LocalityList, Sender, User
-from shipping_portal.billing import statements
+from shipping_portal.billing import statements, week_sums
 from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
@@ -72,6 +72,7 @@ def fill(rows: int) -> Cast:
         )
         TrackingEvent.objects.bulk_create(_scan(each, number) for each, number in zip(parcels, numbers, strict=True))
         Charge.objects.bulk_create(_charges(made, reports, like=one))
+    week_sums.add_up(week_sums.weeks_of(Charge.objects.posted()))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     return Cast({SENDER: mia, OPERATOR: sam}, one.uuid, files[-1].uuid, _billed_week(one))

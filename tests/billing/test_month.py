@@ -5,11 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db.models import Q
 from django.utils import timezone
 
 from orders import gateway
 from shipping_portal.accounts.models import User
-from shipping_portal.billing import checking, posting, uploads
+from shipping_portal.billing import checking, posting, uploads, week_sums
 from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, ChargeWord
 from tests import factories
 from tests.billing.sums import differences, of_ledger, of_portal
@@ -108,6 +109,7 @@ def holds(month: Month, carrier: SandboxCarrier, sam: User, alice: User, bob: Us
     assert Charge.objects.posted().filter(sender=None).count() == 3
     for user, currency in ((alice, "AUD"), (bob, "USD")):
         assert Charge.objects.for_user(user).net() == {currency: ledger["account", user.email, currency]}
+    assert week_sums.wrong_weeks(Q()) == set()
 
     before = everything_posted()
     for file in month.files:  # the same lines in other bytes

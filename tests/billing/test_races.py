@@ -9,7 +9,7 @@ from django.utils import timezone
 from orders import gateway
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import checking, correcting, posting, uploads
-from shipping_portal.billing.models import BillingReport, Charge
+from shipping_portal.billing.models import BillingReport, Charge, WeekSum
 from tests import factories
 from tests.billing.conftest import line, summed
 from tests.test_races import at_once
@@ -77,3 +77,11 @@ def test_a_line_is_taken_back_once_by_eight_operators(quill: Sender, alice: User
     charge = factories.charge(factories.order(quill, alice, status="booked"), amount="5.00")
     at_once(*[lambda: correcting.reverse(charge, by=sam, now=timezone.now(), reason="Wrong.")] * 8)
     assert Charge.objects.posted().net() == {"AUD": Decimal(0)}
+
+
+def test_eight_credits_at_once_are_all_in_the_weeks_sum(quill: Sender, sam: User) -> None:
+    gateway.account()
+    at_once(
+        *[lambda: correcting.credit(quill, Decimal("1.00"), "AUD", by=sam, now=timezone.now(), reason="Sorry.")] * 8
+    )
+    assert WeekSum.objects.get(kind="").amount == Decimal("-8.00")

@@ -1,6 +1,6 @@
 """Money: the carrier's weekly reports, their lines, and what senders say of them (interface §2.5)."""
 
-from shipping_portal.billing.models.charges import Charge, ChargeQuerySet
+from shipping_portal.billing.models.charges import PLACE, Charge, ChargeQuerySet, WeekSum
 from shipping_portal.billing.models.disputes import Dispute, DisputePhoto, DisputeQuerySet
 from shipping_portal.billing.models.kinds import (
     CANCEL_REFUNDS,
@@ -15,6 +15,7 @@ from shipping_portal.billing.models.reports import BillingProfile, BillingReport
 
 __all__ = [
     "CANCEL_REFUNDS",
+    "PLACE",
     "REFUNDS",
     "SIZE_CHARGES",
     "STALE",
@@ -28,6 +29,7 @@ __all__ = [
     "DisputePhoto",
     "DisputeQuerySet",
     "ReportFile",
+    "WeekSum",
     "cents",
     "week_of",
 ]

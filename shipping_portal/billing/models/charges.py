@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q, Sum
+from django.db.models import Case, F, IntegerField, Q, Sum, Value, When
 from django.db.models.functions import Upper
 
 from orders.models.account import CarrierAccount
@@ -13,6 +13,13 @@ from orders.models.order import Order
 from shipping_portal.accounts.models import OwnedQuerySet
 from shipping_portal.billing.models.kinds import SIZE_CHARGES, ChargeKind, cents
 from shipping_portal.billing.models.reports import BillingReport, ChargeWord
+
+# Where a line stands in a statement: after all of the kinds before its own, as the interface names them.
+PLACE = Case(
+    *(When(kind=kind, then=Value(place)) for place, kind in enumerate(ChargeKind.values)),
+    default=Value(len(ChargeKind.values)),
+    output_field=IntegerField(),
+)
 
 
 class ChargeQuerySet(OwnedQuerySet["Charge"]):
@@ -91,7 +98,12 @@ class Charge(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["sender", "-week", "-id"], name="charges_of_a_week", condition=Q(posted_at__isnull=False)
+                F("sender"),
+                F("week"),
+                PLACE,
+                F("id"),
+                name="charges_of_a_statement",
+                condition=Q(posted_at__isnull=False),
             ),
             models.Index(Upper("reference"), "account", name="charges_unmatched", condition=Q(sender=None)),
             models.Index(fields=["report", "kind"], name="charges_of_a_report"),
@@ -104,3 +116,28 @@ class Charge(models.Model):
     @property
     def is_size_charge(self) -> bool:
         return self.kind in SIZE_CHARGES
+
+
+class WeekSum(models.Model):
+    """What one sender's posted lines of a week come to, by currency and kind; the row without a kind is all of them.
+
+    Counted anew from the lines with every change of theirs (billing/week_sums.py), so that no page adds up a history.
+    """
+
+    sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, db_index=False, related_name="week_sums")
+    week = models.DateField()  # its Monday
+    currency = models.CharField(max_length=3)
+    kind = models.CharField(max_length=20, choices=ChargeKind.choices, blank=True)
+    lines = models.PositiveIntegerField()
+    orders = models.PositiveIntegerField()  # that these lines are about, each once
+    amount = models.DecimalField(max_digits=16, decimal_places=2)
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["sender", "week", "currency", "kind"], name="a_week_is_summed_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind or 'all'} of {self.week}: {self.amount} {self.currency}"

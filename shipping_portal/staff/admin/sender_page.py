@@ -4,7 +4,7 @@ import datetime as dt
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Sum
+from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -16,7 +16,7 @@ from shipping_portal.accounts import limits, seeing_as
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ReasonForm
 from shipping_portal.accounts.models import Notification, Sender
-from shipping_portal.billing.models import Charge, Dispute, week_of
+from shipping_portal.billing.models import Charge, Dispute, WeekSum, week_of
 from shipping_portal.staff.admin import noting
 
 LAST_PARCELS, LAST_MAILS, MOST = 20, 10, 50
@@ -65,8 +65,8 @@ def _lists(sender: Sender) -> list[tuple[str, str]]:
 def _weeks(sender: Sender, now: dt.datetime) -> list[Any]:
     """Return what the last weeks' statements come to, by week and currency."""
     since = week_of(now.date()) - dt.timedelta(weeks=WEEKS)
-    lines = Charge.objects.posted().filter(sender=sender, week__gte=since)
-    return list(lines.order_by("-week", "currency").values("week", "currency").annotate(net=Sum("amount")))
+    sums = WeekSum.objects.filter(sender=sender, week__gte=since, kind="")
+    return list(sums.order_by("-week", "currency").values("week", "currency", net=F("amount")))
 
 
 def see_as_page(request: HttpRequest, sender: Sender, context: dict[str, Any]) -> HttpResponse:

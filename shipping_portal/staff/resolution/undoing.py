@@ -17,7 +17,7 @@ from orders import notifications
 from orders.models import BookingAttempt, CarrierAccount, Label, Order, OrderChange, Restore
 from orders.models.statuses import Progress, Status
 from orders.transitions import move_to
-from shipping_portal.accounts.models import Audit
+from shipping_portal.accounts.models import Audit, Sender
 from shipping_portal.billing import matching
 from shipping_portal.formats import desk_time
 from tracking import polling
@@ -86,6 +86,7 @@ def contest(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
 def _lock(order: Order) -> None:
     """Lock the order, then its labels: whoever is just being given one is done before, or finds it gone."""
     CarrierAccount.objects.select_for_update(no_key=True).get(pk=order.account_id)  # as posting.post: it has the lines
+    Sender.objects.select_for_update(no_key=True).get(pk=order.sender_id)  # its sums change, and it comes before orders
     now = Order.objects.locked(order.pk)
     list(order.labels.select_for_update())
     if now.carrier_reference != order.carrier_reference or not stands(now):

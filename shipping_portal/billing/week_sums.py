@@ -1,0 +1,96 @@
+"""What each week of each sender comes to, kept with the lines: billing and reports read these sums, never a history.
+
+A week is counted anew from its lines by whoever changed one of them, in the same transaction and under its sender's
+row. The daily recount counts all of them, puts right what is wrong, and the desk says so.
+"""
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+
+import structlog
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet, Sum, Value
+
+from orders.recounting import note_mended
+from shipping_portal.accounts.models import Audit, Sender
+from shipping_portal.billing.models import Charge, WeekSum, cents
+from shipping_portal.jobs.registry import chore
+
+logger = structlog.get_logger(__name__)
+Week = tuple[int, dt.date]  # a sender's key and a Monday
+GROUP = ("sender", "week", "currency", "kind")
+SENDERS = 200  # looked at by one statement
+
+
+def weeks_of(lines: QuerySet[Charge]) -> set[Week]:
+    """Return the weeks that these lines count in."""
+    return set(lines.filter(sender__isnull=False).order_by().values_list("sender", "week").distinct())
+
+
+@transaction.atomic
+def add_up(weeks: Collection[Week]) -> None:
+    """Count these weeks anew. Their senders are locked in one order, so call it before an order is."""
+    senders: dict[dt.date, list[int]] = defaultdict(list)
+    for sender, week in weeks:
+        senders[week].append(sender)
+    rows = Sender.objects.filter(pk__in={sender for sender, _ in weeks}).order_by("pk")
+    list(rows.select_for_update(no_key=True).values_list("pk"))
+    for week, theirs in senders.items():
+        mine = Q(sender__in=theirs, week=week)
+        WeekSum.objects.filter(mine).delete()
+        WeekSum.objects.bulk_create(_counted(mine))
+
+
+def _counted(of: Q) -> list[WeekSum]:
+    """Return the sums as the lines say: by kind, and of all kinds, in which an order counts once, too."""
+    lines = Charge.objects.posted().filter(of, sender__isnull=False).order_by()
+    found = []
+    for grouped in (lines.values_list(*GROUP), lines.values_list(*GROUP[:3], Value(""))):
+        sums = grouped.annotate(Count("pk"), Count("order", distinct=True), Sum("amount"))
+        for sender, week, currency, kind, count_of_lines, orders, amount in sums:
+            found.append(
+                WeekSum(sender_id=sender, week=week, currency=currency, kind=kind, lines=count_of_lines, orders=orders,
+                        amount=cents(amount))
+            )  # fmt: skip
+    return found
+
+
+@chore("recount of weeks", every=86_400)
+def recount_weeks(now: dt.datetime) -> None:
+    """Compare every sum with its lines, and put right what is wrong."""
+    senders = list(Sender.objects.order_by("pk").values_list("pk", flat=True))
+    some_at_a_time = (senders[at : at + SENDERS] for at in range(0, len(senders), SENDERS))
+    wrong = [week for some in some_at_a_time for week in wrong_weeks(Q(sender__in=some))]
+    mended = sum(_mend(sender, week, now) for sender, week in wrong)
+    note_mended(mended, now)
+
+
+def wrong_weeks(of: Q) -> set[Week]:
+    """Return the weeks whose sums are not what their lines say."""
+    kept = {_facts(row) for row in WeekSum.objects.filter(of)}
+    return {(sender, week) for sender, week, *_ in kept ^ {_facts(row) for row in _counted(of)}}
+
+
+def _facts(row: WeekSum) -> tuple[int, dt.date, str, str, int, int, str]:
+    return row.sender_id, row.week, row.currency, row.kind, row.lines, row.orders, str(cents(row.amount))
+
+
+@transaction.atomic
+def _mend(sender: int, week: dt.date, now: dt.datetime) -> int:
+    """Look again under the sender's row, which every change of a sum needs, and write what the lines say."""
+    locked = Sender.objects.select_for_update(no_key=True).get(pk=sender)
+    mine = Q(sender=sender, week=week)
+    if not wrong_weeks(mine):
+        return 0
+    was = _in_words(WeekSum.objects.filter(mine))
+    add_up([(sender, week)])
+    summary = f"{week}: was {was}, is {_in_words(WeekSum.objects.filter(mine))}"
+    Audit.write("week recounted", locked, by=None, sender=locked, reason=summary, at=now)
+    logger.error("week_miscounted", sender=sender, summary=summary)
+    return 1
+
+
+def _in_words(rows: Iterable[WeekSum]) -> str:
+    words = [f"{row.kind or 'all'} {row.amount} {row.currency} of {row.lines}" for row in rows]
+    return ", ".join(sorted(words)) or "nothing"
