@@ -1,16 +1,54 @@
 """The columns of the parcels export, as far as a role sees them. Never a signed link, a label or the raw carrier."""
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+
+from django.db import models
+from django.db.models import QuerySet
 
 from orders.models import Order
 from orders.receivers import masked, sees_contact
 from orders.status_labels import status_label
 from shipping_portal.accounts.access import BOOKKEEPER
-from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.models import ParcelSize, Sender, User
 
 Cell = Callable[[Order, dt.datetime], object]
+# What a row shows, and its status needs, in the order in which the model has it: `from_db` takes them so.
+COLUMNS = (
+    "id", "receiver_name", "receiver_company", "receiver_email", "receiver_phone", "receiver_line1", "receiver_line2",
+    "receiver_suburb", "receiver_state", "receiver_postcode", "receiver_country", "pickup", "weight_kg", "length_cm",
+    "width_cm", "height_cm", "customer_reference", "pickup_date", "size_id", "product_name", "first_mile", "price",
+    "currency", "quoted_pickup_date", "eta_from", "eta_to", "carrier_reference", "carrier_pickup_date", "charged_price",
+    "public_tracking_url", "made_by_id", "status", "progress", "progress_at", "booked_at", "cancelled_at",
+    "used_after_cancel_at", "cancel_refused_at", "note", "printed_at",
+)  # fmt: skip
+AT_ONCE = 500
+
+
+def read(orders: QuerySet[Order], sender: Sender) -> Iterator[Order]:
+    """Yield one sender's orders with what their rows show, half of their columns; who made them is read once each.
+
+    Not by `defer`, which takes longer than the columns it spares.
+    """
+    given = frozenset(COLUMNS)
+    people, sizes = _Once(User), _Once(ParcelSize)
+    for values in orders.values_list(*COLUMNS).iterator(chunk_size=AT_ONCE):
+        order = Order.from_db("default", given, values)
+        order.sender, order.made_by = sender, people[order.made_by_id]
+        order.size = sizes[order.size_id] if order.size_id else None
+        yield order
+
+
+class _Once(dict[int, Any]):
+    """The rows of a model by their keys, each read when it is first asked for."""
+
+    def __init__(self, model: type[models.Model]) -> None:
+        super().__init__()
+        self.rows: Any = model._default_manager
+
+    def __missing__(self, key: int) -> Any:
+        return self.setdefault(key, self.rows.get(pk=key))
 
 
 def columns(role: str, sender: Sender) -> tuple[list[str], Callable[[Order, dt.datetime], list[object]]]:

@@ -1,7 +1,6 @@
 """Actions on many chosen parcels at once: cancel what may be cancelled, note, export, send again."""
 
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import messages
@@ -16,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from orders import cancelling
 from orders.cancel_rules import refuse_cancel_unless_allowed
 from orders.contract import another_day
-from orders.export import columns
+from orders.export import columns, read
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from orders.printing import MOST
@@ -175,11 +174,7 @@ def export(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
     heads, cells = columns(request.membership.role, request.sender)
     now = timezone.now()
 
-    def rows() -> Iterator[list[object]]:
-        for order in found.select_related("made_by", "printed_by", "size").iterator(chunk_size=500):
-            order.sender = request.sender
-            yield cells(order, now)
-
+    rows = (cells(order, now) for order in read(found, request.sender))
     day = now.astimezone(request.sender.tzinfo).date()
     has_mark = (request.POST.get("mark") or request.GET.get("mark")) != "no"
-    return sheets.stream(f"parcels-{day:%Y-%m-%d}.csv", heads, rows(), has_mark=has_mark)
+    return sheets.stream(f"parcels-{day:%Y-%m-%d}.csv", heads, rows, has_mark=has_mark)

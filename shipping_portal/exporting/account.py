@@ -17,7 +17,7 @@ from shipping_portal.exporting.parts import Lease
 from shipping_portal.exporting.rows import CHARGE_HEADS, SCAN_HEADS
 from shipping_portal.importing import progress
 
-BATCH = 100  # rows in memory at once, and between two renewals of the lease
+BATCH = 500  # rows in memory at once, and between two renewals of the lease
 
 README = """Everything in the account of {name} ({number}), written {at}.
 
@@ -56,7 +56,7 @@ def _add_parcels(archive: Archive, lease: Lease, total: int, *, at: dt.datetime)
     heads, cells = export.columns(OWNER, sender)
     parcels = archive.sheet([*heads, "Quoted", "Quoted price", "Inside", *_SHA256])
     scans, notes = archive.sheet(SCAN_HEADS), archive.sheet(("Reference", "Your order number", "To", "Note"))
-    found = sender.orders.select_related("made_by", "printed_by", "size").prefetch_related("labels")
+    found = sender.orders.prefetch_related("made_by", "size", "labels")
     for batch in in_batches(found, lease):
         for order in batch:
             order.sender = sender

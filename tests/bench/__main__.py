@@ -18,13 +18,13 @@ from typing import Any
 
 import psycopg
 
-from tests.bench import bookings, labels, webhooks
+from tests.bench import billing, bookings, exports, labels, webhooks
 from tests.bench.pages import PAGES, Page
 from tests.campaign.servers import dev
 
 ROUNDS = 5
 TIMES = 20  # a page, each round
-PARTS = ["pages", "webhooks", "labels", "bookings"]
+PARTS = ["pages", "exports", "webhooks", "labels", "billing", "bookings"]
 START = "import django; django.setup(); from tests.bench.portal import main"
 
 
@@ -63,8 +63,10 @@ def main() -> int:
         good = "pages" not in parts or _compare(portals)
         for portal in portals.values():
             portal.close()
+        good &= "exports" not in parts or exports.measure(databases["full"])
         good &= "webhooks" not in parts or webhooks.measure(crew, databases)
         good &= "labels" not in parts or labels.measure(crew, databases["full"])
+        good &= "billing" not in parts or billing.measure(databases["full"])
         good &= "bookings" not in parts or bookings.measure(crew, databases["full"])
     shutil.rmtree(folder, ignore_errors=True)
     return 0 if good else 1

@@ -22,9 +22,9 @@ def measure(full: str) -> bool:
     rate = all_of_them["lines"] / all_of_them["read"]
     growth = all_of_them["post"] / all_of_them["lines"] / (fewer["post"] / fewer["lines"])
     return all([
-        _tell(f"a report of {all_of_them['lines']:,} lines read", f"{rate:.0f}/s", f"{READ}/s", rate >= READ),
-        _tell("memory of its worker", f"{all_of_them['mb']:.0f} MB", f"{MOST_MB} MB", all_of_them["mb"] <= MOST_MB),
-        _tell(f"posted in {all_of_them['post']:.1f} s; a line ÷ one of {fewer['lines']:,}", f"{growth:.2f}",
+        tell(f"a report of {all_of_them['lines']:,} lines read", f"{rate:.0f}/s", f"{READ}/s", rate >= READ),
+        tell("memory of its worker", f"{all_of_them['mb']:.0f} MB", f"{MOST_MB} MB", all_of_them["mb"] <= MOST_MB),
+        tell(f"posted in {all_of_them['post']:.1f} s; a line ÷ one of {fewer['lines']:,}", f"{growth:.2f}",
               f"{LINEAR}", growth <= LINEAR),
     ])  # fmt: skip
 
@@ -36,7 +36,8 @@ def _run(url: str, lines: int) -> dict[str, float]:
     return told
 
 
-def _tell(name: str, found: str, goal: str, is_good: bool) -> bool:
+def tell(name: str, found: str, goal: str, is_good: bool) -> bool:
+    """Print one figure beside its goal; returns whether it is met."""
     print(f"{name:<48} {found:>10}   goal {goal:>8}{'' if is_good else '   OVER'}", flush=True)
     return is_good
 
@@ -51,6 +52,8 @@ def run(lines: int) -> None:
 
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE billing_charge SET (autovacuum_enabled = false)")
+        cursor.execute("SELECT count(*) FROM orders_order WHERE carrier_reference LIKE 'SB%'")
+        lines = min(lines, cursor.fetchone()[0])  # each bills a parcel of its own
     rows = [f"Order Invoiced,Paid,,SB{n:07d},,{12 + n % 7}.40,AUD,2026-11-18,,1.10\r\n" for n in range(lines)]
     total = sum(12 + n % 7 for n in range(lines)) + lines * 2 / 5
     content = f"{HEADER}{''.join(rows)}Total,,,,,{total:.2f},AUD,,,\r\n".encode()
@@ -64,5 +67,6 @@ def run(lines: int) -> None:
         act()
         seconds[name] = time.perf_counter() - began
         report.refresh_from_db()
-    assert report.state == "posted", report.problems
+    if report.state != "posted":
+        raise SystemExit(f"the report is {report.state}: {report.problems}")
     print(json.dumps({**seconds, "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
