@@ -7,8 +7,9 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 
 from shipping_portal.billing.fields import NEEDED, Profile
 
@@ -100,8 +101,14 @@ class Cells:
     profile: Profile
     places: dict[str, int]
     cells: list[str]
+    texts: dict[str, str] = field(default_factory=dict)  # that were read: a line's identity asks for each again
 
     def text(self, field: str) -> str:
+        if field not in self.texts:
+            self.texts[field] = self._text(field)
+        return self.texts[field]
+
+    def _text(self, field: str) -> str:
         text = " ".join(self.cells[self.places[field]].split()) if field in self.places else ""
         if "\x00" in text:  # no database keeps it
             raise UnreadableCell("It holds a character that is no text.")
@@ -135,7 +142,7 @@ class Cells:
         if not text:
             return None
         try:
-            return dt.datetime.strptime(text, self.profile.date_form).date()  # noqa: DTZ007  (a day, no time)
+            return _day(text, self.profile.date_form)
         except ValueError:
             raise UnreadableCell(f"“{text[:40]}” is not a date as the profile says they are written.") from None
 
@@ -144,6 +151,11 @@ class Cells:
         if not CURRENCY.fullmatch(text):
             raise UnreadableCell(f"“{text[:40]}” is not a currency.")
         return text
+
+
+@lru_cache(maxsize=100)  # a report has the days of a week or two
+def _day(text: str, form: str) -> dt.date:
+    return dt.datetime.strptime(text, form).date()  # noqa: DTZ007  (a day, no time)
 
 
 def _records(content: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
