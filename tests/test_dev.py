@@ -258,6 +258,40 @@ def test_a_demo_of_other_migrations_is_set_aside_with_its_carrier(
     assert (kept / "sandbox").is_dir()
 
 
+@pytest.mark.parametrize(
+    ("change", "is_settled"),
+    [
+        (lambda root, state: None, True),
+        (lambda root, state: (root / "orders" / "booking.py").write_text("another"), False),
+        (lambda root, state: (root / "orders" / "new.py").write_text("new"), False),
+        (lambda root, state: (root / ".venv" / "installed.txt").write_text("other packages"), False),
+        (lambda root, state: os.environ.update(CARRIER_BASE_URL="https://carrier.example"), False),
+        (lambda root, state: (state / "portal.sqlite3").unlink(), False),
+        (lambda root, state: (state / "settled.json").unlink(), False),
+    ],
+    ids=["nothing", "code", "a new file", "packages", "another carrier", "no database", "never settled"],
+)
+def test_a_demo_is_settled_once_by_the_same_code(
+    dev: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    change: Callable[[Path, Path], object],
+    is_settled: bool,
+) -> None:
+    monkeypatch.setenv("CARRIER_BASE_URL", "")
+    state, people = tmp_path / ".run", {"sender": {"email": "mia@demo.example"}}
+    for folder in ("orders", ".venv", ".run"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "orders" / "booking.py").write_text("as it is")
+    (tmp_path / ".venv" / "installed.txt").write_text("packages")
+    for name, value in {"ROOT": tmp_path, "STATE": state, "VENV": tmp_path / ".venv"}.items():
+        monkeypatch.setattr(dev, name, value)
+    (state / "portal.sqlite3").write_bytes(b"settled")
+    (state / "settled.json").write_text(json.dumps({"by": dev.this_code(), "people": people}))
+    change(tmp_path, state)
+    assert dev.settled() == (people if is_settled else None)
+
+
 def test_every_migration_of_ours_is_in_the_stamp(dev: ModuleType) -> None:
     folders = {Path(name).parent for name in dev.migrations()}
     assert folders == {

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from defusedxml.ElementTree import iterparse
-from openpyxl import load_workbook
 
 SIGNATURE = b"PK\x03\x04"
 MOST_UNPACKED = 20 * 1024 * 1024
@@ -76,6 +75,8 @@ def _refuse_wide_rows(source: Any) -> None:
 
 
 def _lines(data: bytes, widest: int) -> Iterator[tuple[int, list[str]]]:
+    from openpyxl import load_workbook  # noqa: PLC0415  (5 MB of every process, for who sends a workbook)
+
     book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
     width = 0  # of the header: other lines are as long as it, as they are in a CSV file
     for sheet in book.worksheets:

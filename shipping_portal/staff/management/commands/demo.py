@@ -27,11 +27,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--places", type=Path, default=PLACES, help="the carrier's published pairs, as CSV")
         parser.add_argument("--carrier-state", type=Path, help="the pretend carrier's folder, for a month of history")
+        parser.add_argument("--migrate", action="store_true", help="make or change the tables before")
         parser.add_argument("--json", action="store_true", help="print the log-ins as JSON, on one line")
 
     def handle(self, *args: Any, places: Path, **options: Any) -> None:
         if not settings.DEMO:
             raise CommandError("The demo's passwords are public. Set DEMO=1 if this is a demo.")
+        if options["migrate"]:
+            call_command("migrate", interactive=False, verbosity=0)
         now = timezone.now()
         try:
             import_list(places.read_bytes(), source=places.name, by=None, at=now)
