@@ -111,7 +111,7 @@ class Claims:
         scans = TrackingEvent.objects.filter(
             parcel__order__in=self.scope.orders.filter(booked_at__gte=self.since).order_by().values("pk"), set_aside=""
         )
-        missed = vocabulary.says({Progress.PICKUP_MISSED}, vocabulary.meanings_in(scans))
+        missed = vocabulary.says({Progress.PICKUP_MISSED}, vocabulary.meanings_everywhere())
         day = TruncDate("scan_time", tzinfo=self.scope.sender.tzinfo)
         found = scans.filter(missed).order_by().values_list("parcel__order")
         return dict(found.annotate(days=Count(day, distinct=True)).filter(days__gte=2))

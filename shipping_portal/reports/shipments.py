@@ -101,10 +101,10 @@ def _arrived(span: Span) -> Q:
 
 
 def _scans(orders: QuerySet[Order]) -> dict[int, Scans]:
-    """Return the scans by order. The words are those that occur, so that every spelling of them counts."""
+    """Return the scans by order. Every spelling of a word counts."""
     parcels = Parcel.objects.filter(order__in=orders.values("pk"))
     events = TrackingEvent.objects.filter(parcel__in=parcels.values("pk"), set_aside="").order_by()
-    known = vocabulary.meanings_in(events)
+    known = vocabulary.meanings_everywhere()
     found = events.values_list("parcel__order").annotate(
         moved_at=Min("scan_time", filter=vocabulary.says(MOVED, known)),
         missed=Count("pk", filter=vocabulary.says({Progress.PICKUP_MISSED}, known)),

@@ -455,8 +455,20 @@ def test_scans_are_told_by_the_contract_of_their_account(moved: Moved, quill: Se
     exported = rows.scans([order.pk for order in orders], quill.tzinfo)
     assert [row["What"] for row in exported] == ["Out for delivery", "On the truck"]
     assert EventWord.objects.get().scans == 1
-    known = vocabulary.meanings_in(TrackingEvent.objects.all())
+    known = vocabulary.meanings_everywhere()
     assert TrackingEvent.objects.get(vocabulary.says({"out_for_delivery"}, known)).account == before
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    "spelled", [[], ["Dropped off"], ["Dropped off", "Dropped Off", "pickup", "Zugestellt", "Pickup"]]
+)
+def test_every_word_that_a_scan_has_is_found_as_it_is_spelled(quill: Sender, alice: User, spelled: list[str]) -> None:
+    parcel = factories.parcel(factories.order(quill, alice, status="booked"))
+    for word in spelled * 2:
+        factories.event(parcel, event_type=word)
+    known = vocabulary.meanings_everywhere()
+    assert {word for account, word in known if account == parcel.account_id} == set(spelled)
 
 
 @pytest.mark.parametrize("known_by", ["its parcel", "its order"])
