@@ -45,6 +45,8 @@ WAITING = 500  # the newest ones, for which the driver has not come yet
 class Cast:
     people: dict[str, User]
     order: uuid.UUID  # a parcel with sixty scans
+    key: int  # of the same one
+    sender: int
     file: uuid.UUID  # an import of two hundred rows
     week: str  # a whole week that is billed
 
@@ -75,7 +77,7 @@ def fill(rows: int) -> Cast:
     week_sums.add_up(week_sums.weeks_of(Charge.objects.posted()))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    return Cast({SENDER: mia, OPERATOR: sam}, one.uuid, files[-1].uuid, _billed_week(one))
+    return Cast({SENDER: mia, OPERATOR: sam}, one.uuid, one.pk, marlow.pk, files[-1].uuid, _billed_week(one))
 
 
 def _batches(numbers: Iterable[int]) -> Iterable[tuple[int, ...]]:

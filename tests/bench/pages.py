@@ -8,8 +8,8 @@ BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 @dataclass(frozen=True)
 class Page:
-    """`path` may hold {order}, a parcel with sixty scans, and {file}, an import of two hundred rows,
-    and {week}, a week of ten thousand charges."""
+    """`path` may hold {order}, a parcel with sixty scans, its {key} and its {sender} on the desk, {file}, an import
+    of two hundred rows, and {week}, a week of ten thousand charges."""
 
     name: str
     path: str
@@ -27,11 +27,25 @@ PAGES = (
     Page("search for a name", "/parcels/?q=zoltan", 200),
     Page("one parcel with sixty scans", "/parcels/{order}/", 150),
     Page("Today", "/today/", 200, most_ratio=4.0),
+    Page("the files of imports", "/imports/", 200),
     Page("the check of an import", "/imports/{file}/check/", 500),
     Page("billing, week by week", "/billing/", 500),
     Page("a statement of 10,000 lines", "/billing/{week}/", 500, most_ratio=8.0),
+    Page("reports of thirteen weeks", "/reports/", 500),
+    Page("parcels that may be refunded", "/reports/refunds/", 500),
+    Page("labels to print", "/parcels/print/", 500),
+    Page("saved receivers", "/addresses/", 200),
     Page("orders on the desk", "/admin/orders/order/", 500, OPERATOR, most_ratio=4.0),
+    Page("a receiver's name, on the desk", "/admin/orders/order/?q=priya+nair", 500, OPERATOR, most_ratio=4.0),
+    Page("a reference, on the desk", "/admin/orders/order/?q=SB0000123", 500, OPERATOR),
+    Page("what nobody has, on the desk", "/admin/orders/order/?q=nothing", 500, OPERATOR),
+    Page("one order on the desk", "/admin/orders/order/{key}/change/", 500, OPERATOR),
+    Page("parcels on the desk", "/admin/tracking/parcel/", 500, OPERATOR, most_ratio=4.0),
     Page("scans on the desk", "/admin/tracking/trackingevent/", 500, OPERATOR),
     Page("charges on the desk", "/admin/billing/charge/", 500, OPERATOR, most_ratio=4.0),
+    Page("reports on the desk", "/admin/billing/billingreport/", 500, OPERATOR, most_ratio=4.0),
+    Page("imports on the desk", "/admin/importing/import/", 500, OPERATOR, most_ratio=4.0),
+    Page("the audit", "/admin/accounts/audit/", 500, OPERATOR, most_ratio=4.0),
+    Page("a sender on the desk", "/admin/accounts/sender/{sender}/change/", 500, OPERATOR),
     Page("the desk's first page", "/admin/", 500, OPERATOR),
 )

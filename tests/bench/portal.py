@@ -23,10 +23,7 @@ def main(rows: int) -> None:
         client.force_login(cast.people[who], backend=BACKEND)
     for line in sys.stdin:
         who, path, times = json.loads(line)
-        print(
-            json.dumps(_measure(clients[who], path.format(order=cast.order, file=cast.file, week=cast.week), times)),
-            flush=True,
-        )
+        print(json.dumps(_measure(clients[who], path.format(**vars(cast)), times)), flush=True)
 
 
 def _measure(client: Client, path: str, times: int) -> dict[str, object]:
