@@ -21,7 +21,8 @@ from orders import gateway
 from orders.models import BookingAttempt, CarrierAccount, Label, LabelBytes, Order
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.models import Membership, Sender, User
-from shipping_portal.billing.models import BillingReport, ReportFile
+from shipping_portal.billing import week_sums
+from shipping_portal.billing.models import BillingReport, Charge, ReportFile
 from tracking import scans
 from tracking.models import Poll, TrackingEvent
 
@@ -54,6 +55,7 @@ def load(now: dt.datetime, carrier_state: Path | None = None, file: Path = FILE)
             _fill(apps.get_model(label), **month["tables"][label])
         Sender.objects.filter(pk=_business().pk).update(**month["counters"])
         _hash_again()
+        week_sums.add_up(week_sums.weeks_of(Charge.objects.posted()))
         Poll.objects.filter(due_at__lt=now).update(due_at=now)  # else the desk is told of jobs that run late
         if carrier_state:
             _tell_the_carrier(carrier_state, month["ledger"])

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db.models import Q
 from django.test import Client
 from django.utils import timezone
 
@@ -19,7 +20,8 @@ from orders import carrier_settings, gateway, recounting
 from orders.models import Label, LabelBytes, Order
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.models import User
-from shipping_portal.billing.models import Charge
+from shipping_portal.billing import week_sums
+from shipping_portal.billing.models import Charge, WeekSum
 from shipping_portal.sandbox.labels import draw, label_file
 from shipping_portal.staff import demo_history
 from tests.demo import fixture
@@ -132,6 +134,11 @@ def test_its_pages_show_it(loaded: Path, visit: Callable[[User], Client]) -> Non
     for address in ("/today/", "/parcels/", "/billing/", "/reports/", "/parcels/print/", "/addresses/"):
         assert page.get(address).status_code == 200, address
     assert "No parcels yet" not in page.get("/parcels/").content.decode()
+
+
+def test_no_sum_of_its_weeks_is_wrong(loaded: Path) -> None:
+    assert WeekSum.objects.exists()
+    assert week_sums.wrong_weeks(Q()) == set()
 
 
 def test_a_database_with_orders_keeps_them(loaded: Path) -> None:
