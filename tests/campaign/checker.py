@@ -12,9 +12,11 @@ from typing import Any
 
 from django.apps import apps
 from django.db import IntegrityError, connection, transaction
+from django.db.models import Q
 
 from orders.models import BookingAttempt, Label, Order
 from orders.models.statuses import HELD, Status
+from shipping_portal.billing import week_sums
 from tests.billing import sums
 from tests.campaign.actors import Done
 from tests.campaign.browser import Noticed
@@ -250,6 +252,9 @@ def _cents(ledger: list[dict[str, Any]]) -> Iterator[str]:
     for difference in sums.differences(sums.of_ledger(ledger), sums.of_portal()):
         yield difference
         yield from map(_billed, Order.objects.filter(uuid__in=re.findall(r"[0-9a-f-]{36}", difference)))
+    yield from (
+        f"the sum of {week} of sender {sender} is not its lines'" for sender, week in week_sums.wrong_weeks(Q())
+    )
 
 
 def _billed(order: Order) -> str:
