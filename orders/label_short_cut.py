@@ -21,7 +21,7 @@ from django.utils.cache import patch_vary_headers
 
 from orders.models import Label, LabelBytes, Order
 from orders.views.labels import given_out
-from shipping_portal.accounts import sessions
+from shipping_portal.accounts import access, sessions
 from shipping_portal.accounts.models import Sender, Session, User
 from shipping_portal.accounts.session_store import SessionStore, digest
 from shipping_portal.database_outage import AWAY
@@ -31,7 +31,6 @@ from shipping_portal.planned_statements import planned_cursor
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 ADDRESS = re.compile(r"/parcels/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/label/(full|cropped)\.pdf")
 USUAL_QUERIES = {"", "download", "download=1"}
-OURS = {"none", "same-origin"}  # accounts/access.py: same_origin
 GIVEN: dict[str, Any] = {
     "session": Session._meta.get_field("session_key"),
     "at": Session._meta.get_field("expire_date"),
@@ -94,7 +93,7 @@ def labels_first(portal: Application) -> Application:
 def _label(request: Any) -> HttpResponse:
     """Answer with the file, or raise what the portal is to look at."""
     request.get_host()
-    if request.META["QUERY_STRING"] not in USUAL_QUERIES or request.headers.get("Sec-Fetch-Site", "none") not in OURS:
+    if request.META["QUERY_STRING"] not in USUAL_QUERIES or access.is_from_elsewhere(request):
         raise _Unusual
     now = timezone.now()
     read = _read(request, now)
