@@ -170,6 +170,7 @@ COUNTRY_NAMES = {
 }
 
 
+@lru_cache(maxsize=4096)
 def state_code(country: str, text: str) -> str:
     """Return `VIC` for `Victoria` and `vic`; what is no state we know comes back in upper case."""
     typed = " ".join(text.split()).upper().replace(".", "")

@@ -122,6 +122,7 @@ def business_days(country: str, state: str, *, after: dt.date, count: int) -> li
     return list(itertools.islice((day for day in days if day.weekday() < 5 and day not in off), count))
 
 
+@functools.lru_cache(maxsize=4096)  # reports ask it of every parcel that named no day
 def next_business_day(country: str, state: str, *, after: dt.date) -> dt.date:
     """Return what a blank pickup date means to the carrier (interface §2.1)."""
     return business_days(country, state, after=after, count=1)[0]
