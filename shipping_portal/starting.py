@@ -1,8 +1,9 @@
-"""What web, worker and sweeper do first: refuse to work on a restored database.
+"""What web, worker and sweeper do first: refuse to work on a restored database, and set aside what is loaded.
 
 `manage.py` itself is not refused: after_restore is one of its commands.
 """
 
+import gc
 import logging
 import sys
 import time
@@ -55,6 +56,16 @@ def _end(sentence: str) -> None:
     raise SystemExit(REFUSED)
 
 
-@worker_init.connect
-def _refuse_in_a_worker(**kwargs: Any) -> None:
+def begin() -> None:
+    """Begin to work: not on a restored database, and without looking through all code for garbage again and again.
+
+    What is loaded by now stays. A tenth of a worker's time went into collections that found nothing in it.
+    """
     refuse_a_restored_database()
+    gc.collect()
+    gc.freeze()
+
+
+@worker_init.connect
+def _begin_in_a_worker(**kwargs: Any) -> None:
+    begin()

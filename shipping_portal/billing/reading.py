@@ -79,7 +79,7 @@ def read(content: bytes, profile: Profile) -> Iterator[ReportRow | ReportTotal |
     records = _records(content, profile.delimiter)
     number, header = _header(records)
     places = _places(header, profile.columns)
-    alike: Counter[str] = Counter()
+    alike: Counter[bytes] = Counter()
     try:
         for number, cells in records:
             yield _read(number, cells, header, Cells(profile, places, cells), alike)
@@ -194,7 +194,7 @@ def _places(header: list[str], columns: dict[str, str]) -> dict[str, int]:
 
 
 def _read(
-    number: int, cells: list[str], header: list[str], of: Cells, alike: Counter[str]
+    number: int, cells: list[str], header: list[str], of: Cells, alike: Counter[bytes]
 ) -> ReportRow | ReportTotal | Problem:
     if len(cells) != len(header):
         return Problem(number, f"It has {len(cells)} cells where the header has {len(header)}.")
@@ -206,15 +206,15 @@ def _read(
         return Problem(number, str(error))
 
 
-def _row(number: int, of: Cells, alike: Counter[str]) -> ReportRow:
+def _row(number: int, of: Cells, alike: Counter[bytes]) -> ReportRow:
     if not of.text("type") or not of.text("price"):
         raise UnreadableCell("It has no type or no amount.")
     parts = [of.text(name) for name in ("type", "paid", "reason")]
     identity = _identity(of)
-    alike[identity] += 1  # two lines alike in one file are two lines
+    alike[digest := hashlib.sha256(identity.encode()).digest()] += 1  # two lines alike in one file are two lines
     return ReportRow(
         number=number,
-        key=hashlib.sha256(f"{identity}#{alike[identity]}".encode()).hexdigest(),
+        key=hashlib.sha256(f"{identity}#{alike[digest]}".encode()).hexdigest(),
         word=" / ".join(part for part in parts if part),
         reference=of.text("reference"),  # in the carrier's case, as everywhere
         customer_reference=of.text("customer_reference")[:255],  # ours is never longer

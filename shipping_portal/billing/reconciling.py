@@ -54,7 +54,7 @@ def note_unexpected(lines: QuerySet[Charge]) -> None:
     """
     odd, turned = _odd(lines), defaultdict(list)
     costs = lines.filter(kind=ChargeKind.ORDER, order__isnull=False)
-    for line, order, is_marked in costs.values_list("pk", "order", "is_unexpected"):
+    for line, order, is_marked in costs.values_list("pk", "order", "is_unexpected").iterator():
         if is_marked != (order in odd):
             turned[not is_marked].append(line)
     for mark, keys in turned.items():
@@ -69,7 +69,7 @@ def _odd(lines: QuerySet[Charge]) -> set[int]:
     billed = sums.annotate(billed=Sum("amount"), expected=Min(EXPECTED))
     return {
         order
-        for order, currency, agreed, amount, expected in billed
+        for order, currency, agreed, amount, expected in billed.iterator()
         if (currency, cents(amount)) != (agreed, cents(expected))
     }
 

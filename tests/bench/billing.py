@@ -48,12 +48,14 @@ def run(lines: int) -> None:
     from django.utils import timezone  # noqa: PLC0415
 
     from orders import gateway  # noqa: PLC0415
+    from shipping_portal import starting  # noqa: PLC0415
     from shipping_portal.billing import checking, posting, uploads  # noqa: PLC0415
 
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE billing_charge SET (autovacuum_enabled = false)")
         cursor.execute("SELECT count(*) FROM orders_order WHERE carrier_reference LIKE 'SB%'")
         lines = min(lines, cursor.fetchone()[0])  # each bills a parcel of its own
+    starting.begin()
     rows = [f"Order Invoiced,Paid,,SB{n:07d},,{12 + n % 7}.40,AUD,2026-11-18,,1.10\r\n" for n in range(lines)]
     total = sum(12 + n % 7 for n in range(lines)) + lines * 2 / 5
     content = f"{HEADER}{''.join(rows)}Total,,,,,{total:.2f},AUD,,,\r\n".encode()

@@ -1,5 +1,6 @@
 """A restored database is recognised by what a restore itself changes; nobody has to set or remember anything."""
 
+import gc
 import importlib
 import os
 from pathlib import Path
@@ -173,6 +174,13 @@ STARTS = {
     "worker": lambda: worker_init.send(sender=SomeWorker),
     "sweeper": lambda: call_command("sweep", "--once"),  # all its rounds would have no end, did it not refuse
 }
+
+
+def test_what_is_loaded_as_a_process_begins_is_no_garbage_to_look_through() -> None:
+    gc.unfreeze()
+    starting.begin()  # as all three of STARTS do
+    assert gc.get_freeze_count() > 100_000
+    gc.unfreeze()
 
 
 @pytest.mark.parametrize("process", STARTS)

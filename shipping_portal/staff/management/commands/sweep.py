@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from shipping_portal import metrics_port
 from shipping_portal.jobs.sweep import Sweep
-from shipping_portal.starting import refuse_a_restored_database
+from shipping_portal.starting import begin
 from tracking.webhook_health import Heartbeat
 
 
@@ -20,7 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("--once", action="store_true", help="Sweep once, print what was found, and stop.")
 
     def handle(self, *args: Any, once: bool, **options: Any) -> None:
-        refuse_a_restored_database()
+        begin()
         if once:
             for line, count in sorted(Sweep().once().items()):
                 self.stdout.write(f"{line}: {count}")
