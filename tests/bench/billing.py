@@ -12,7 +12,7 @@ from tests.bench.webhooks import bench_settings
 
 LINES, FEWER = 99_000, 10_000  # a report may have 100,000, its total among them
 READ, MOST_MB, LINEAR = 5000, 150, 1.5  # lines a second; of the process; seconds a line ÷ those of a tenth of them
-RUN = "import sys, django; django.setup(); from tests.bench.billing import run; run(int(sys.argv[1]))"
+STEP = "import sys, django; django.setup(); from tests.bench import billing; billing.{}(int(sys.argv[1]))"
 HEADER = "Type,Paid,Refund Reason,Reference,Customer Reference,Price,Currency,Order Date,Refund Date,Warranty Price\r\n"
 
 
@@ -30,10 +30,15 @@ def measure(full: str) -> bool:
 
 
 def _run(url: str, lines: int) -> dict[str, float]:
-    command = [sys.executable, "-c", RUN, str(lines)]
-    done = subprocess.run(command, env={**os.environ, **bench_settings(url)}, stdout=subprocess.PIPE, check=True)
-    told: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return told
+    """Take a report as the web does, then read and post it in a process of its own, as a worker."""
+    return _step(url, "read_and_post", _step(url, "take", lines))
+
+
+def _step(url: str, name: str, number: int) -> Any:
+    command = [sys.executable, "-c", STEP.format(name), str(number)]
+    env = {**os.environ, **bench_settings(url), "LOG_LEVEL": "ERROR"}
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def tell(name: str, found: str, goal: str, is_good: bool) -> bool:
@@ -42,25 +47,34 @@ def tell(name: str, found: str, goal: str, is_good: bool) -> bool:
     return is_good
 
 
-def run(lines: int) -> None:
-    """Take a report of so many parcels, each with its cover, read and post it; print the seconds of each."""
+def take(lines: int) -> None:
+    """Take a report of so many parcels, each with its cover; print its key."""
     from django.db import connection  # noqa: PLC0415  (once Django is set up)
     from django.utils import timezone  # noqa: PLC0415
 
     from orders import gateway  # noqa: PLC0415
-    from shipping_portal import starting  # noqa: PLC0415
-    from shipping_portal.billing import checking, posting, uploads  # noqa: PLC0415
+    from shipping_portal.billing import uploads  # noqa: PLC0415
 
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE billing_charge SET (autovacuum_enabled = false)")
         cursor.execute("SELECT count(*) FROM orders_order WHERE carrier_reference LIKE 'SB%'")
         lines = min(lines, cursor.fetchone()[0])  # each bills a parcel of its own
-    starting.begin()
     rows = [f"Order Invoiced,Paid,,SB{n:07d},,{12 + n % 7}.40,AUD,2026-11-18,,1.10\r\n" for n in range(lines)]
     total = sum(12 + n % 7 for n in range(lines)) + lines * 2 / 5
     content = f"{HEADER}{''.join(rows)}Total,,,,,{total:.2f},AUD,,,\r\n".encode()
-    report = uploads.take(gateway.account(), f"{lines}.csv", content, by=None, now=timezone.now())
-    seconds: dict[str, Any] = {"lines": lines}
+    print(uploads.take(gateway.account(), f"{lines}.csv", content, by=None, now=timezone.now()).pk)
+
+
+def read_and_post(key: int) -> None:
+    """Read and post this report; print its lines, the seconds of each, and the most memory in MB."""
+    from django.utils import timezone  # noqa: PLC0415  (once Django is set up)
+
+    from shipping_portal import starting  # noqa: PLC0415
+    from shipping_portal.billing import checking, posting  # noqa: PLC0415
+    from shipping_portal.billing.models import BillingReport  # noqa: PLC0415
+
+    starting.begin()
+    report, seconds = BillingReport.objects.get(pk=key), {}
     for name, act in (
         ("read", lambda: checking.work(report.pk)),
         ("post", lambda: posting.post(report, by=None, now=timezone.now())),
@@ -71,4 +85,5 @@ def run(lines: int) -> None:
         report.refresh_from_db()
     if report.state != "posted":
         raise SystemExit(f"the report is {report.state}: {report.problems}")
-    print(json.dumps({**seconds, "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+    mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({**seconds, "lines": report.rows, "mb": mb}))
