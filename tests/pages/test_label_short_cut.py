@@ -100,8 +100,11 @@ def change_password(browser: ByWsgi, alice: User) -> None:
 
 
 def somebody_elses_row(browser: ByWsgi, alice: User) -> None:
-    """Whoever can write rows but not sign them."""
-    Session.objects.update(whose=factories.user("eve@quill.example").pk)
+    """Whoever can write rows but not sign them, and books for the same account under the very same password."""
+    eve = factories.user("eve@quill.example")
+    factories.member(alice.membership.sender, eve)
+    User.objects.filter(pk=eve.pk).update(password=alice.password)
+    Session.objects.update(whose=eve.pk)
 
 
 def change(**fields: Any) -> Any:

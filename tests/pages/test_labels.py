@@ -131,6 +131,13 @@ def test_a_purged_label_is_gone_but_its_checksum_is_kept(label: Label, alice: Us
     assert label.sha256 in text(client.get(f"/parcels/{label.order.uuid}/"))
 
 
+def test_a_label_that_is_compared_after_a_restore_is_not_given_out(label: Label, alice: User, visit: Visit) -> None:
+    Label.objects.update(state="withheld")
+    answer = visit(alice).get(address(label))
+    assert answer.status_code == 404
+    assert b"%PDF" not in answer.content
+
+
 @pytest.mark.parametrize("size", ["a5", "full.pdf", "cropped"])
 def test_another_size_is_404(label: Label, alice: User, visit: Visit, size: str) -> None:
     assert visit(alice).get(f"/parcels/{label.order.uuid}/label/{size}.pdf").status_code == 404
