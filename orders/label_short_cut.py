@@ -27,8 +27,8 @@ from shipping_portal.accounts.session_store import SessionStore, digest
 from shipping_portal.database_outage import AWAY
 from shipping_portal.middleware import know_the_request, tell_the_browser
 from shipping_portal.planned_statements import planned_cursor
+from shipping_portal.short_cuts import Application, answer_server
 
-Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 ADDRESS = re.compile(r"/parcels/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/label/(full|cropped)\.pdf")
 USUAL_QUERIES = {"", "download", "download=1"}
 GIVEN: dict[str, Any] = {
@@ -81,11 +81,7 @@ def labels_first(portal: Application) -> Application:
         except AWAY:
             connection.close()  # a server that was restarted: the portal begins with a connection of its own
             return portal(environ, start_response)
-        environ["portal.recorded"] = True  # in the audit, with the request's id: it needs no line in the log
-        response["Content-Length"] = len(response.content)
-        start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
-        # Not the response itself: once closed, it would have the next one ask first whether the database is there.
-        return [response.content]
+        return answer_server(response, environ, start_response, is_recorded=True)  # in the audit, with the request's id
 
     return application
 
