@@ -33,6 +33,7 @@ from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.carrier.messages import Item, Measures, Party
 from shipping_portal.exporting.models import Export, ExportPart
 from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.reports import day_figures
 from tracking import intake, reading
 from tracking.models import Parcel, Poll, TrackingEvent, Watch, WebhookDelivery
 
@@ -421,3 +422,9 @@ def restore(**fields: Any) -> Restore:
     now = timezone.now()
     values = {"backup_at": now - dt.timedelta(hours=1), "restored_at": now}
     return Restore.objects.create(**{**values, **fields})
+
+
+def count_days(sender: Sender) -> None:
+    """Let the job count all days of a sender."""
+    day_figures.owe_days(sender, timezone.now())
+    day_figures.work(sender.pk)

@@ -1,9 +1,11 @@
 """Delivery time by destination, from the first scan of a parcel that moves to the scan that it is delivered."""
 
-import statistics
-from collections import defaultdict
+import datetime as dt
+from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import accumulate
 
 from shipping_portal.accounts.countries import STATES, state_code
 from shipping_portal.accounts.models import Sender
@@ -23,13 +25,16 @@ from shipping_portal.reports.shipments import Delivered
 from shipping_portal.reports.spans import Span
 from tracking.timeline import COUNTRIES
 
-DAY = 24 * 60 * 60
+TENTH = dt.timedelta(days=0.1)
 NAME = "Delivery time"
 LOW, MIDDLE, HIGH = "Fast 10%, days", "Typical, days", "Slow 10%, days"
 NOTE = (
     "Days from the first scan on the way to delivery. Dot: typical. The bar covers the middle 80%. "
     f"Places with fewer than {FEWEST} parcels show no figures."
 )
+
+
+Times = Counter[int]  # parcels by how long they were on the way, in tenths of a day
 
 
 @dataclass(frozen=True)
@@ -45,37 +50,45 @@ class Spread:
     high: Decimal
 
     @classmethod
-    def of(cls, days: list[float]) -> "Spread":
-        tenths = statistics.quantiles(days, n=10, method="inclusive")
-        return cls(*(Decimal(tenths[place]).quantize(Decimal("0.1")) for place in (0, 4, 8)))
+    def of(cls, times: Times) -> "Spread":
+        most = list(accumulate(times[tenths] for tenths in sorted(times)))
+        return cls(*(_percentile(sorted(times), most, percent) for percent in (10, 50, 90)))
 
 
-def section(delivered: list[Delivered], sender: Sender, span: Span) -> Section:
-    now, before = _by_place(delivered, sender, span), _by_place(delivered, sender, span.before)
-    places = sorted(set(now) | set(before), key=lambda place: (-len(now.get(place, ())), place))
-    spreads = {place: Spread.of(days) for place, days in now.items() if len(days) >= FEWEST}
+def _percentile(tenths: list[int], most: list[int], percent: int) -> Decimal:
+    """Return one in days. `most` says how many parcels took as long as each of `tenths`, or less."""
+    place, rest = divmod((most[-1] - 1) * percent, 100)
+    low, high = (tenths[bisect_right(most, min(at, most[-1] - 1))] for at in (place, place + 1))
+    return (Decimal(100 * low + (high - low) * rest) / 1000).quantize(Decimal("0.1"))
+
+
+def section(now: dict[str, Times], before: dict[str, Times], sender: Sender, span: Span) -> Section:
+    places = sorted(set(now) | set(before), key=lambda place: (-_count(now, place), place))
+    spreads = {place: Spread.of(times) for place, times in now.items() if times.total() >= FEWEST}
     most = max((spread.high for spread in spreads.values()), default=Decimal(0)) or Decimal(1)
-    rows = [_row(place, now.get(place, []), before.get(place, [])) for place in places]
-    lines = [_line(place, len(now[place]), spreads.get(place), most) for place in places if place in now]
+    rows = [_row(place, now.get(place, Times()), before.get(place, Times())) for place in places]
+    lines = [_line(place, now[place].total(), spreads.get(place), most) for place in places if place in now]
     charts = [Chart(lines, is_spread=True)] if lines else []
     heads = ["To", "Parcels", LOW, MIDDLE, HIGH, "Parcels before", "Typical before, days"]
     nothing = "No delivery in these weeks. A parcel counts here once its scans show it moving, then delivered."
-    these, last = ([day for days in spell.values() for day in days] for spell in (now, before))
-    title = f"Half arrive within {_days(Spread.of(these).middle)}" if len(these) >= FEWEST else NAME
+    these, last = (sum(times.values(), Times()) for times in (now, before))
+    title = f"Half arrive within {_days(Spread.of(these).middle)}" if these.total() >= FEWEST else NAME
     remarks = [_remark(these, last, span, sender)] if rows else []
     return Section("delivery", NAME, title, remarks, NOTE, nothing, heads, rows, charts)
 
 
-def _by_place(delivered: list[Delivered], sender: Sender, span: Span) -> dict[str, list[float]]:
-    """Return days on the way, by destination; parcels of which no scan before the delivery is known are left out."""
-    found: dict[str, list[float]] = defaultdict(list)
-    for one in delivered:
-        if one.moved_at and one.moved_at < one.at and span.holds(one.day):
-            found[_place(one, sender)].append((one.at - one.moved_at).total_seconds() / DAY)
-    return dict(found)
+def _count(times: dict[str, Times], place: str) -> int:
+    return times[place].total() if place in times else 0
 
 
-def _place(one: Delivered, sender: Sender) -> str:
+def tenths_of_days(one: Delivered) -> int | None:
+    """Return how long a parcel was on the way; None where no scan before the delivery is known."""
+    if one.moved_at is None or one.moved_at >= one.at:
+        return None
+    return round((one.at - one.moved_at) / TENTH)
+
+
+def place_of(one: Delivered, sender: Sender) -> str:
     """Return the state at home, the country abroad."""
     if one.country != sender.country:
         return COUNTRIES.get(one.country, one.country)
@@ -83,14 +96,14 @@ def _place(one: Delivered, sender: Sender) -> str:
     return STATES.get(one.country, {}).get(code, (one.state or "State not known", ""))[0]
 
 
-def _row(place: str, now: list[float], before: list[float]) -> list[Cell]:
-    if len(now) >= FEWEST:
+def _row(place: str, now: Times, before: Times) -> list[Cell]:
+    if now.total() >= FEWEST:
         spread = Spread.of(now)
         figures = [Cell.of(value) for value in (spread.low, spread.middle, spread.high)]
     else:
         figures = [Cell("", "–"), Cell("", TOO_FEW), Cell("", "–")]
-    last = Cell.of(Spread.of(before).middle) if len(before) >= FEWEST else Cell("", "–")
-    return [Cell.of(place), Cell.of(len(now)), *figures, Cell.of(len(before)), last]
+    last = Cell.of(Spread.of(before).middle) if before.total() >= FEWEST else Cell("", "–")
+    return [Cell.of(place), Cell.of(now.total()), *figures, Cell.of(before.total()), last]
 
 
 def _line(place: str, count: int, spread: Spread | None, most: Decimal) -> ChartLine:
@@ -109,12 +122,12 @@ def _days(value: Decimal) -> str:
     return "a day" if value <= 1 else f"{plain(value)} days"
 
 
-def _remark(these: list[float], last: list[float], span: Span, sender: Sender) -> str:
-    count = parcels_in_words(len(these), sender)
-    if len(these) < FEWEST:
+def _remark(these: Times, last: Times, span: Span, sender: Sender) -> str:
+    count = parcels_in_words(these.total(), sender)
+    if these.total() < FEWEST:
         few = f"{count} delivered in {span.weeks} weeks: too few to say how long it takes."
         return few if these else f"No delivery in these {span.weeks} weeks."
     delivered_in_all = f"{count} delivered."
-    if len(last) < FEWEST:
+    if last.total() < FEWEST:
         return f"{delivered_in_all} {NOTHING_BEFORE}"
     return f"{delivered_in_all} In the {span.weeks} weeks before, half took {_days(Spread.of(last).middle)} or less."

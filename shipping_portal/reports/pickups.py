@@ -4,7 +4,7 @@ from collections import Counter
 
 from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted, share
 from shipping_portal.reports.shipments import Planned
-from shipping_portal.reports.spans import Span
+from shipping_portal.reports.spans import Days, Span
 
 ON_THE_DAY, LATER, MISSED, FUTILE = ("On the planned day", "Later", "Driver didn’t come", "Driver couldn’t collect")
 NOTE = (
@@ -14,24 +14,20 @@ NOTE = (
 TONES = {MISSED: "fbad", FUTILE: "f2"}
 
 
-def outcome(one: Planned, span: Span) -> str:
+def outcome(one: Planned, days: Days) -> str:
     """Return the outcome. A futile pickup comes before one that was missed; any scan shows that somebody has it."""
     if one.scans.is_futile:
         return FUTILE
     seen = one.scans.moved_at or one.heard_at
     if one.scans.is_missed or seen is None:
         return MISSED
-    day = span.day_of(seen)
+    day = days.day_of(seen)
     if one.scans.moved_at is None and day <= one.day:
         return MISSED  # the scans of the booking itself come before and show nothing
     return ON_THE_DAY if day <= one.day else LATER
 
 
-def section(planned: list[Planned], span: Span) -> Section:
-    over = [one for one in planned if one.day < span.last]
-    now, before = (
-        Counter(outcome(one, span) for one in over if period.holds(one.day)) for period in (span, span.before)
-    )
+def section(now: Counter[str], before: Counter[str], span: Span) -> Section:
     names = (ON_THE_DAY, LATER, MISSED, FUTILE) if now or before else ()
     lines, rows = counted({name: (now[name], before[name]) for name in names}, TONES)
     name = "Pickups"

@@ -20,9 +20,8 @@ def outcome(one: Delivered) -> str:
     return EARLY if one.eta_from and one.day < one.eta_from else ON_TIME
 
 
-def section(delivered: list[Delivered], late_now: int, span: Span) -> Section:
+def section(now: Counter[str], before: Counter[str], late_now: int, span: Span) -> Section:
     """`late_now` are on the way still, past their last day."""
-    now, before = tally(delivered, span), tally(delivered, span.before)
     names = (EARLY, ON_TIME, LATE, NO_DATE) if now or before else ()
     lines, rows = counted({name: (now[name], before[name]) for name in names}, TONES)
     (good, dated), (good_before, dated_before) = kept_of(now), kept_of(before)
@@ -38,10 +37,6 @@ def section(delivered: list[Delivered], late_now: int, span: Span) -> Section:
     nothing = "No delivery in these weeks. A parcel counts here once it’s delivered."
     charts = [Chart([line for line in lines if line.marks])] if dated or now else []
     return Section("on-time", name, title, remarks, NOTE, nothing, ["Delivered", NOW, BEFORE], rows, charts)
-
-
-def tally(delivered: list[Delivered], span: Span) -> Counter[str]:
-    return Counter(outcome(one) for one in delivered if span.holds(one.day))
 
 
 def kept_of(counts: Counter[str]) -> tuple[int, int]:

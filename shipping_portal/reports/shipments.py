@@ -1,4 +1,4 @@
-"""The parcels of both periods with what their scans say, read in a handful of queries however many there are."""
+"""The parcels of some days with what their scans say, read in a handful of queries however many there are."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from orders.models import Order
 from orders.models.order import DAY, NO_DAY
 from orders.models.statuses import STILL_AT_SENDER, Progress, Status
 from shipping_portal.accounts import places
-from shipping_portal.accounts.models import Sender, User
-from shipping_portal.reports.spans import Span
+from shipping_portal.accounts.models import Sender
+from shipping_portal.reports.spans import Days
 from tracking import vocabulary
 from tracking.models import Parcel, TrackingEvent
 
@@ -49,7 +49,7 @@ class Delivered:
 
 @dataclass(frozen=True)
 class Planned:
-    """A pickup whose day is over. `heard_at` is the last scan of whatever kind, for a parcel that never moved."""
+    """A pickup with its day. `heard_at` is the last scan of whatever kind, for a parcel that never moved."""
 
     day: dt.date
     heard_at: dt.datetime | None
@@ -62,29 +62,30 @@ class Shipments:
     planned: list[Planned]
 
     @classmethod
-    def of(cls, user: User, sender: Sender, span: Span) -> "Shipments":
-        """Read those delivered, and those to be picked up, in the span or in the one before it.
+    def of(cls, sender: Sender, days: Days) -> "Shipments":
+        """Read those delivered on these days, and those to be picked up on them.
 
         A parcel may be both.
         """
-        mine = Order.objects.for_user(user).filter(sender=sender, status=Status.BOOKED).annotate(day=DAY)
-        # Pickups whose day is over; those of which nobody knows the day are told by their booking.
-        known = Q(day__gte=span.before.first, day__lt=span.last)
-        booked = Q(booked_at__gte=span.before.start - LONGEST_TO_A_PICKUP, booked_at__lt=span.end)
-        orders = mine.filter(_arrived(span) | Q(known | Q(day=NO_DAY) & booked, first_mile="pickup"))
+        mine = Order.objects.filter(sender=sender, status=Status.BOOKED).annotate(day=DAY)
+        # Pickups of which nobody knows the day are found by their booking.
+        known = Q(day__gte=days.first, day__lte=days.last)
+        booked = Q(booked_at__gte=days.start - LONGEST_TO_A_PICKUP, booked_at__lt=days.end)
+        orders = mine.filter(_arrived(days) | Q(known | Q(day=NO_DAY) & booked, first_mile="pickup"))
         scans, found = _scans(orders), cls([], [])
         for row in orders.values_list(*COLUMNS, *_where_from()).iterator():
-            found._take(row, scans.get(row[0], NO_SCANS), span)
+            found._take(row, scans.get(row[0], NO_SCANS), days)
         return found
 
-    def _take(self, row: tuple[Any, ...], scans: Scans, span: Span) -> None:
-        _, at, progress, first_mile, day, booked_at, first, last, country, state, *where = row
-        if progress == Progress.DELIVERED and at:
-            self.delivered.append(Delivered(at, span.day_of(at), first, last, country, state, scans.moved_at))
+    def _take(self, row: tuple[Any, ...], scans: Scans, days: Days) -> None:
+        _, at, progress, first_mile, planned, booked_at, first, last, country, state, *where = row
+        if progress == Progress.DELIVERED and at and days.holds(day := days.day_of(at)):
+            self.delivered.append(Delivered(at, day, first, last, country, state, scans.moved_at))
         if first_mile == "pickup":
-            if day == NO_DAY:  # left blank, it is the next business day (interface §2.1)
-                day = places.next_business_day(*where, after=span.day_of(booked_at))
-            self.planned.append(Planned(day, at, scans))
+            if planned == NO_DAY:  # left blank, it is the next business day (interface §2.1)
+                planned = places.next_business_day(*where, after=days.day_of(booked_at))
+            if days.holds(planned):
+                self.planned.append(Planned(planned, at, scans))
 
 
 def _where_from() -> tuple[Case, Case]:
@@ -96,8 +97,8 @@ def _where_from() -> tuple[Case, Case]:
     return country, state
 
 
-def _arrived(span: Span) -> Q:
-    return Q(progress=Progress.DELIVERED, progress_at__gte=span.before.start, progress_at__lt=span.end)
+def _arrived(days: Days) -> Q:
+    return Q(progress=Progress.DELIVERED, progress_at__gte=days.start, progress_at__lt=days.end)
 
 
 def _scans(orders: QuerySet[Order]) -> dict[int, Scans]:

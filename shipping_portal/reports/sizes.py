@@ -1,10 +1,13 @@
 """Size-charge rate: how often a saved size turned out bigger or heavier than declared."""
 
+import datetime as dt
+from collections import defaultdict
 from decimal import Decimal
 
-from django.db.models import Case, Count, Q, When
+from django.db.models import Count, Q
+from django.db.models.functions import TruncDate
 
-from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import SIZE_CHARGES, Charge
 from shipping_portal.reports.figures import (
     FEWEST,
@@ -19,7 +22,7 @@ from shipping_portal.reports.figures import (
     share,
     whole_percent,
 )
-from shipping_portal.reports.spans import Span
+from shipping_portal.reports.spans import Days, Span
 
 RATE = "Rate, %"
 NO_SIZE = "No saved size"
@@ -46,20 +49,18 @@ def section(now: Counts, before: Counts, span: Span) -> Section:
     return Section("size-charges", NAME, _title(now), remarks, NOTE, nothing, heads, rows, charts)
 
 
-def counts_of(user: User, sender: Sender, span: Span) -> tuple[Counts, Counts]:
-    """Count now and before in one query: an order counts once however many lines it has."""
-    is_now, was_before = (
-        Q(order__booked_at__gte=period.start, order__booked_at__lt=period.end) for period in (span, span.before)
-    )
-    mine = Charge.objects.for_user(user).filter(is_now | was_before, sender=sender, order__sender=sender).order_by()
+def counts_by_day(sender: Sender, days: Days) -> dict[dt.date, Counts]:
+    """Count what was booked on these days and charged since: an order counts once however many lines it has."""
+    booked = Q(order__booked_at__gte=days.start, order__booked_at__lt=days.end)
+    mine = Charge.objects.posted().filter(booked, sender=sender, order__sender=sender).order_by()
     stands = Q(kind__in=SIZE_CHARGES, amount__gt=0, reversed_by=None)
-    spells = mine.annotate(spell=Case(When(is_now, then=0), default=1))
-    found = spells.values_list("spell", "order__size__name").annotate(
+    by_day = mine.annotate(booked_on=TruncDate("order__booked_at", tzinfo=days.zone))
+    found = by_day.values_list("booked_on", "order__size__name").annotate(
         parcels=Count("order", distinct=True), charged=Count("order", filter=stands, distinct=True)
     )
-    counts: tuple[Counts, Counts] = ({}, {})
-    for spell, name, parcels, charged in found:
-        counts[spell][name or NO_SIZE] = (parcels, charged)
+    counts: dict[dt.date, Counts] = defaultdict(dict)
+    for day, name, parcels, charged in found:
+        counts[day][name or NO_SIZE] = (parcels, charged)
     return counts
 
 

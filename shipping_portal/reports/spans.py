@@ -1,4 +1,4 @@
-"""The weeks a report is about, and the weeks before them that it is compared with."""
+"""The days that are counted, the weeks a report is about, and the weeks before them that it is compared with."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -11,24 +11,12 @@ USUAL = 13
 
 
 @dataclass(frozen=True)
-class Span:
-    """So many weeks up to and with the last day. All days are the sender's own, in their zone."""
+class Days:
+    """From the first day through the last. All days are the sender's own, in their zone."""
 
-    weeks: int
-    first: dt.date  # a Monday
+    first: dt.date
     last: dt.date
     zone: ZoneInfo
-
-    @classmethod
-    def until(cls, today: dt.date, weeks: int, zone: ZoneInfo) -> "Span":
-        """Return the week that runs, as far as it has come, and the full ones in front of it."""
-        return cls(weeks, week_of(today) - dt.timedelta(weeks=weeks - 1), today, zone)
-
-    @property
-    def before(self) -> "Span":
-        """As many weeks directly in front, ending on the same weekday, so that both are equally long."""
-        back = dt.timedelta(weeks=self.weeks)
-        return Span(self.weeks, self.first - back, self.last - back, self.zone)
 
     @property
     def start(self) -> dt.datetime:
@@ -48,6 +36,24 @@ class Span:
 
     def _midnight(self, day: dt.date) -> dt.datetime:
         return dt.datetime.combine(day, dt.time(), self.zone).astimezone(dt.UTC)
+
+
+@dataclass(frozen=True)
+class Span(Days):
+    """So many weeks up to and with the last day. The first is a Monday."""
+
+    weeks: int
+
+    @classmethod
+    def until(cls, today: dt.date, weeks: int, zone: ZoneInfo) -> "Span":
+        """Return the week that runs, as far as it has come, and the full ones in front of it."""
+        return cls(week_of(today) - dt.timedelta(weeks=weeks - 1), today, zone, weeks)
+
+    @property
+    def before(self) -> "Span":
+        """As many weeks directly in front, ending on the same weekday, so that both are equally long."""
+        back = dt.timedelta(weeks=self.weeks)
+        return Span(self.first - back, self.last - back, self.zone, self.weeks)
 
 
 def weeks_asked(text: str) -> int:

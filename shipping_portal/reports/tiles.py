@@ -1,16 +1,12 @@
 """The four figures on top of the reports: what was spent, what a parcel cost, how many came on time, size charges."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from shipping_portal.accounts.templatetags.words import money as written
-from shipping_portal.reports import promises
 from shipping_portal.reports.figures import FEWEST, whole_percent
-from shipping_portal.reports.shipments import Delivered
 from shipping_portal.reports.sizes import Counts, parcels_and_charged
-from shipping_portal.reports.spans import Span
 from shipping_portal.reports.spend import SIZE, Spend, Sums, round_money
 
 WIDTH, LOW, HIGH = 72, 28.0, 4.0  # of the spark, in its own units
@@ -44,11 +40,13 @@ class Tile:
         return self.points.rpartition(" ")[2].replace(",", " ")
 
 
-def tiles(found: list[Spend], delivered: list[Delivered], sizes: tuple[Counts, Counts], span: Span) -> list[Tile]:
-    """Return those that have a figure. Two currencies are never added up, so the money is that of the larger one."""
+def tiles(found: list[Spend], kept: list[tuple[int, int]], sizes: tuple[Counts, Counts]) -> list[Tile]:
+    """Return those that have a figure. `kept` says by week how many came on time, of how many with a day.
+
+    Two currencies are never added up, so the money is that of the larger one."""
     spend = max(found, key=lambda spend: spend.total.net, default=None)
     money = list(_money(spend, sizes)) if spend and spend.bars else []
-    return [*money[:2], *_on_time(delivered, span), *money[2:]]
+    return [*money[:2], *_on_time(kept), *money[2:]]
 
 
 def _money(spend: Spend, sizes: tuple[Counts, Counts]) -> Iterator[Tile]:
@@ -70,15 +68,9 @@ def _money(spend: Spend, sizes: tuple[Counts, Counts]) -> Iterator[Tile]:
         yield Tile(SIZE, round_money(charged, spend.currency), [it.parts[SIZE] for it in bars], change, "bad", rest)
 
 
-def _on_time(delivered: list[Delivered], span: Span) -> Iterator[Tile]:
-    good, dated = promises.kept_of(promises.tally(delivered, span))
+def _on_time(kept: list[tuple[int, int]]) -> Iterator[Tile]:
+    good, dated = (sum(counts) for counts in zip(*kept, strict=True)) if kept else (0, 0)
     if dated >= FEWEST:
-        weeks: dict[int, Counter[str]] = {}
-        for one in delivered:
-            if span.holds(one.day):
-                week = (one.day - span.first).days // 7
-                weeks.setdefault(week, Counter())[promises.outcome(one)] += 1
-        kept = [promises.kept_of(weeks[week]) for week in sorted(weeks)]
         values = [Decimal(part) / whole for part, whole in kept if whole]
         yield Tile("On time or early", whole_percent(good, dated), values, rest=f"{good:,} of {dated:,} delivered")
 

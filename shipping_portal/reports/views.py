@@ -12,10 +12,10 @@ from orders.receivers import shown
 from orders.system_views import VIEWS, SenderScope
 from shipping_portal import sheets
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
-from shipping_portal.reports import delivery, pickups, promises, sizes, spend
+from shipping_portal.reports import day_figures, delivery, pickups, promises, sizes, spend
 from shipping_portal.reports.figures import Section
+from shipping_portal.reports.models import Counting
 from shipping_portal.reports.refunds import RULES, WEEKS, Claims
-from shipping_portal.reports.shipments import Shipments
 from shipping_portal.reports.spans import CHOICES, Span, weeks_asked
 from shipping_portal.reports.tiles import Tile, tiles
 
@@ -26,7 +26,8 @@ def reports(request: MemberRequest) -> HttpResponse:
     """Show four figures and five pictures over 4, 13 or 52 weeks (`weeks`), in a fixed number of queries."""
     span = _span(request)
     found, sections = tiles_and_sections(request, span)
-    context = {"tiles": found, "sections": sections, "span": span, "choices": CHOICES}
+    counted_at = Counting.objects.filter(sender=request.sender).values_list("counted_at", flat=True).first()
+    context = {"tiles": found, "sections": sections, "span": span, "choices": CHOICES, "counted_at": counted_at}
     return render(request, "reports/reports.html", context)
 
 
@@ -48,16 +49,17 @@ def tiles_and_sections(request: MemberRequest, span: Span) -> tuple[list[Tile], 
     user, sender = request.user, request.sender
     scope = SenderScope.of(user, sender, timezone.now())
     late_now = scope.orders.filter(VIEWS["late"].where(scope)).count()
-    spent, charged = spend.spends(user, sender, span), sizes.counts_of(user, sender, span)
-    shipments = Shipments.of(user, sender, span)
-    found = [
+    spent, found = spend.spends(user, sender, span), day_figures.read(user, sender, span)
+    now, before = found.now, found.before
+    sections = [
         spend.section(spent, sender, span),
-        delivery.section(shipments.delivered, sender, span),
-        promises.section(shipments.delivered, late_now, span),
-        pickups.section(shipments.planned, span),
-        sizes.section(*charged, span),
+        delivery.section(now.delivered, before.delivered, sender, span),
+        promises.section(now.promises, before.promises, late_now, span),
+        pickups.section(now.pickups, before.pickups, span),
+        sizes.section(now.sizes, before.sizes, span),
     ]
-    return tiles(spent, shipments.delivered, charged, span), [section.in_words_of(sender) for section in found]
+    figures = tiles(spent, found.kept, (now.sizes, before.sizes))
+    return figures, [section.in_words_of(sender) for section in sections]
 
 
 def _span(request: MemberRequest) -> Span:

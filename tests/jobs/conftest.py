@@ -13,6 +13,7 @@ from orders.models import Draft, Label, Order, PriceWait, Replacement
 from shipping_portal.accounts.models import ApprovalRequest, Notification, Sender, User
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.registry import JobKind, kind_of
+from shipping_portal.reports.models import Counting
 from shipping_portal.staff.models import Alert, AlertMessage, SenderMail
 from tests import factories
 
@@ -139,4 +140,5 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
         "report": factories.billing_report(state="reading", due_at=then).pk,
         "poll": factories.parcel(reference="SPOLL00001", poll_due_at=then).pk,
         "export": factories.export(quill, alice, finished_at=None, due_at=then).pk,
+        "count": Counting.objects.create(sender=quill, due_at=then).pk,
     }

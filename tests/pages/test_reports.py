@@ -32,8 +32,17 @@ Figures = set[tuple[str, str, str, str]]  # group, row, column, value
 
 
 @pytest.fixture
-def page(alice: User, visit: Visit) -> Client:
-    return visit(alice)
+def page(quill: Sender, alice: User, visit: Visit, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """Her browser; before each page the job has counted the days."""
+    client = visit(alice)
+    get = client.get
+
+    def counted_first(*args: Any, **more: Any) -> Any:
+        factories.count_days(quill)
+        return get(*args, **more)
+
+    monkeypatch.setattr(client, "get", counted_first)
+    return client
 
 
 def today(quill: Sender) -> dt.date:
@@ -240,6 +249,7 @@ def test_without_parcels_each_part_says_so_and_draws_nothing(page: Client) -> No
 
 def test_nobody_sees_anothers_figures(quill: Sender, alice: User, bob: User, visit: Visit) -> None:
     one_of_everything(quill, alice)
+    factories.count_days(quill)
     mine = visit(bob)
     assert "<figure" not in mine.get("/reports/").content.decode()
     assert all(len(filed(mine, slug, 13)) == 1 for slug in SLUGS)
@@ -249,6 +259,7 @@ def test_weeks_with_nothing_after_weeks_with_something_say_so(quill: Sender, ali
     one_of_everything(quill, alice)
     later = timezone.now() + dt.timedelta(weeks=14)
     with time_machine.travel(later, tick=False):
+        factories.count_days(quill)
         words = text(visit(alice).get("/reports/"))
     for said in (
         "You spent $0.00 in 13 weeks",
@@ -318,17 +329,26 @@ def test_more_leads_there_for_the_owner_and_the_bookkeeper_only(
     assert visit(bea).get("/reports/no-such.csv").status_code == 404
 
 
-def test_it_costs_the_same_however_many_parcels_and_lines(page: Client, quill: Sender, alice: User) -> None:
-    found = []
+def test_it_costs_the_same_however_many_parcels_and_lines(quill: Sender, alice: User, visit: Visit) -> None:
+    page, found = visit(alice), []
     page.get("/reports/")
     for rounds in (0, 1, 5):
         for _ in range(rounds):
             one_of_everything(quill, alice)
             quill.sizes.all().delete()
+        factories.count_days(quill)
         with CaptureQueriesContext(connection) as queries:
             page.get("/reports/?weeks=52")
         found.append(len(queries))
-    assert found[1] == found[2] <= 13, [query["sql"][:90] for query in queries]
+    assert found[1] == found[2] <= 9, [query["sql"][:90] for query in queries]
+
+
+def test_before_the_first_count_it_says_so_and_after_it_when_that_was(
+    page: Client, quill: Sender, alice: User, visit: Visit
+) -> None:
+    assert "Parcels are being counted. Look again in a few minutes." in text(visit(alice).get("/reports/"))
+    with time_machine.travel(dt.datetime(2026, 11, 25, 3, 35, tzinfo=dt.UTC), tick=False):
+        assert "Parcels counted Wed 25 Nov, 2:35 pm." in text(page.get("/reports/"))
 
 
 def test_four_figures_stand_on_top_each_with_what_it_was_before(page: Client, quill: Sender, alice: User) -> None:

@@ -13,7 +13,7 @@ PLAIN = (
     models.AutoField, models.ForeignKey, models.DateTimeField, models.DateField, models.BooleanField, models.UUIDField,
     models.IntegerField, models.FloatField,
 )  # fmt: skip
-OURS = ("jobs", "accounts", "orders", "tracking", "billing", "importing", "exporting", "staff")
+OURS = ("jobs", "accounts", "orders", "tracking", "billing", "importing", "exporting", "reports", "staff")
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,8 @@ PERSONAL: dict[str, Held] = {
     "staff.SenderMail": Held("text", "e-mails of operators to a sender", "operators, its reader",
         "with the receiver, or its reader", "what about, who, when"),
     "exporting.ExportPart": Held("content", "files to take away", "owners", "7 days after they were packed", "nothing"),
+    "reports.DayFigures": Held("figures", "what a day came to, by the names of saved sizes", "owner, bookkeeper",
+        "with the account", "nothing"),
 }  # fmt: skip
 SECRETS: dict[str, Held] = {
     "accounts.User": Held("password", "Argon2 hash", "nobody", "with the person", "nothing"),
@@ -126,7 +128,8 @@ billing.DisputePhoto.kind sha256
 billing.BillingReport.last_error name sha256 profile importing.Import.sha256 encoding delimiter header filled
 fingerprint columns hold importing.ImportRow.last_error reference product_code importing.ColumnMapping.fingerprint
 columns exporting.Export.last_error problem sha256 staff.SenderMail.last_error
-staff.Alert.name title url staff.AlertMessage.last_error content staff.DeskView.list name query"""
+staff.Alert.name title url staff.AlertMessage.last_error content staff.DeskView.list name query
+reports.Counting.last_error zone"""
 
 
 def _named(words: str) -> dict[str, set[str]]:

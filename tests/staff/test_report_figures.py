@@ -1,7 +1,9 @@
 """What the reports count and how: weeks, percentiles, and which kind of delivery or pickup one was."""
 
 import datetime as dt
+import json
 import statistics
+from collections import Counter
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
@@ -13,6 +15,7 @@ from shipping_portal import sheets
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import ChargeKind
 from shipping_portal.reports import delivery, pickups, promises, spend
+from shipping_portal.reports.day_figures import Figures
 from shipping_portal.reports.figures import Cell, counted, parcels_in_words, percent, share
 from shipping_portal.reports.shipments import Delivered, Planned, Scans
 from shipping_portal.reports.spans import Span, weeks_asked
@@ -57,22 +60,23 @@ def test_weeks_nobody_could_have_chosen_are_the_usual(text: str, weeks: int) -> 
 
 
 def test_percentiles_are_linear_between_neighbours() -> None:
-    assert delivery.Spread.of([1, 2, 3, 4, 5]) == delivery.Spread(Decimal("1.4"), Decimal("3.0"), Decimal("4.6"))
-    assert delivery.Spread.of([2.0] * 5) == delivery.Spread(*[Decimal("2.0")] * 3)
-    assert delivery.Spread.of([0.5, 9, 1, 2, 1.5, 3]) == delivery.Spread(Decimal("0.8"), Decimal("1.8"), Decimal("6.0"))
+    assert spread([10, 20, 30, 40, 50]) == delivery.Spread(Decimal("1.4"), Decimal("3.0"), Decimal("4.6"))
+    assert spread([20] * 5) == delivery.Spread(*[Decimal("2.0")] * 3)
+    assert spread([5, 90, 10, 20, 15, 30]) == delivery.Spread(Decimal("0.8"), Decimal("1.8"), Decimal("6.0"))
 
 
-@given(st.lists(st.floats(0, 400), min_size=5, max_size=200))
-def test_percentiles_are_those_of_their_definition(days: list[float]) -> None:
+@given(st.lists(st.integers(0, 4000), min_size=5, max_size=200))
+def test_percentiles_are_those_of_their_definition(tenths: list[int]) -> None:
     """n values in order; p percent lie at place (n − 1) · p / 100 from 0, and in proportion between two of them."""
-    ordered, spread = sorted(days), delivery.Spread.of(days)
-    for shown, p in ((spread.low, 10), (spread.middle, 50), (spread.high, 90)):
-        whole, rest = divmod((len(days) - 1) * p, 100)
-        above = ordered[min(whole + 1, len(days) - 1)]
-        exact = ordered[whole] + (above - ordered[whole]) * rest / 100
-        assert float(shown) == pytest.approx(exact, abs=0.0501)
-    assert float(spread.middle) == pytest.approx(statistics.median(days), abs=0.0501)
-    assert spread.low <= spread.middle <= spread.high
+    exact = statistics.quantiles(tenths, n=10, method="inclusive")
+    found = spread(tenths)
+    for shown, place in ((found.low, 0), (found.middle, 4), (found.high, 8)):
+        assert float(shown) == pytest.approx(exact[place] / 10, abs=0.0501)
+    assert found.low <= found.middle <= found.high
+
+
+def spread(tenths: list[int]) -> delivery.Spread:
+    return delivery.Spread.of(Counter(tenths))
 
 
 @table(
@@ -109,23 +113,35 @@ def test_a_pickup_is_one_of_four_kinds(scans: Scans, heard: dt.datetime | None, 
 
 
 def test_a_pickup_planned_for_today_is_not_over() -> None:
-    over = Planned(TODAY - dt.timedelta(days=1), None, Scans())
-    assert pickups.section([Planned(TODAY, None, Scans())], SPAN).rows == []
-    assert [row[1].value for row in pickups.section([over], SPAN).rows] == [0, 0, 1, 0]
+    today, so_far = Figures(pickups=Counter({pickups.MISSED: 1})), Figures()
+    so_far.add(today, is_over=False)
+    assert not so_far.pickups
+    so_far.add(today)
+    assert so_far.pickups == {pickups.MISSED: 1}
 
 
-def test_a_destination_is_the_state_at_home_and_the_country_abroad() -> None:
+@table(
+    ("country", "state", "place"),
+    [("AU", "VIC", "Victoria"), ("AU", "vic", "Victoria"), ("US", "OR", "United States"),
+     ("AU", "", "State not known"), ("FR", "", "FR")],
+)  # fmt: skip
+def test_a_destination_is_the_state_at_home_and_the_country_abroad(country: str, state: str, place: str) -> None:
     sender = Sender(country="AU", zone="Australia/Melbourne")
-    parcels = [arrived(), arrived(state="vic"), arrived(country="US", state="OR"), arrived(state="")]
-    parcels += [arrived(country="FR", state="")]
-    found = delivery.section(parcels, sender, SPAN)
-    names = {row[0].value: row[1].value for row in found.rows}
-    assert names == {"Victoria": 2, "United States": 1, "State not known": 1, "FR": 1}
+    assert delivery.place_of(arrived(country=country, state=state), sender) == place
 
 
-def test_a_parcel_first_scanned_at_its_delivery_has_no_time_on_the_way() -> None:
-    sender = Sender(country="AU", zone="Australia/Melbourne")
-    assert delivery.section([arrived(days=0)], sender, SPAN).rows == []
+@table(("days", "tenths"), [(2.0, 20), (2.04, 20), (2.06, 21), (0.0, None), (-1.0, None)])
+def test_time_on_the_way_is_in_tenths_of_a_day_and_none_from_its_delivery_on(days: float, tenths: int | None) -> None:
+    assert delivery.tenths_of_days(arrived(days=days)) == tenths
+
+
+def test_figures_are_the_same_after_they_were_kept_as_json() -> None:
+    figures = Figures({"Victoria": Counter({12: 3, 21: 1})}, Counter(Late=2), Counter(Later=1), {"Tube": (3, 1)})
+    assert Figures.from_json(json.loads(json.dumps(figures.as_json()))) == figures
+    assert Figures.from_json({}) == Figures({}, Counter(), Counter(), {})
+    figures.add(figures)
+    assert figures.delivered == {"Victoria": Counter({12: 6, 21: 2})}
+    assert figures.sizes == {"Tube": (6, 2)}
 
 
 def test_too_few_are_counted_without_a_share() -> None:

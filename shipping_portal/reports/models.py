@@ -1,0 +1,44 @@
+"""What each day of each sender came to, counted from its parcels, so that no page reads them one by one."""
+
+from django.db import models
+from django.db.models import Q
+
+from shipping_portal.accounts.models import OwnedQuerySet
+from shipping_portal.jobs.models import Job
+
+
+class Counting(Job):
+    """When a sender's days are next counted, and how they last were: in which time zone, and when all of them."""
+
+    sender = models.OneToOneField("accounts.Sender", on_delete=models.CASCADE, primary_key=True)
+    zone = models.CharField(max_length=64, blank=True)
+    counted_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    all_counted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["due_at"], name="countings_owed", condition=Q(due_at__isnull=False)),
+            models.Index(fields=["all_counted_at"], name="countings_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"days of sender {self.sender_id}"
+
+
+class DayFigures(models.Model):
+    """One day of a sender's own zone on which something was delivered, to be picked up, or booked and charged since.
+
+    `figures` is `day_figures.Figures` as JSON.
+    """
+
+    sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, db_index=False, related_name="day_figures")
+    day = models.DateField()
+    figures = models.JSONField()
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["sender", "day"], name="a_day_is_counted_once")]
+
+    def __str__(self) -> str:
+        return f"{self.day} of sender {self.sender_id}"

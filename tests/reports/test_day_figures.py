@@ -1,0 +1,176 @@
+"""The days of the reports: counted by a job, of whom something happened to, and the same however they were counted."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+import time_machine
+from django.utils import timezone
+
+from orders.models import Order
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing.models import BillingReport
+from shipping_portal.reports import day_figures
+from shipping_portal.reports.models import Counting, DayFigures
+from tests import factories
+from tests.table import table
+
+pytestmark = pytest.mark.django_db
+NOW = dt.datetime(2026, 11, 25, 1, tzinfo=dt.UTC)  # a Wednesday noon in Melbourne
+TODAY = dt.date(2026, 11, 25)
+Days = dict[dt.date, dict[str, Any]]
+
+
+@pytest.fixture(autouse=True)
+def clock() -> Any:
+    with time_machine.travel(NOW, tick=False) as clock:
+        yield clock
+
+
+def days_of(sender: Sender) -> Days:
+    return dict(DayFigures.objects.filter(sender=sender).values_list("day", "figures"))
+
+
+def ago(days: float) -> dt.datetime:
+    return NOW - dt.timedelta(days=days)
+
+
+def delivered(sender: Sender, by: User, *, days_ago: int, **fields: Any) -> Order:
+    """Picked up a day before it was delivered, and expected on that day."""
+    at = ago(days_ago)
+    values = {
+        "status": "booked", "progress": "delivered", "progress_at": at, "booked_at": ago(days_ago + 2),
+        "submitted_at": ago(days_ago + 2), "eta_from": None, "eta_to": at.date(), "receiver_state": "VIC",
+        "carrier_pickup_date": ago(days_ago + 1).date(),
+    }  # fmt: skip
+    order = factories.order(sender, by, **{**values, **fields})
+    parcel = factories.parcel(order, last_scan_at=at)
+    factories.event(parcel, event_type="Pickup", scan_time=ago(days_ago + 1), received_at=ago(days_ago + 1))
+    factories.event(parcel, event_type="Delivered", scan_time=at, received_at=at)
+    return order
+
+
+def counted(sender: Sender, *, at: dt.datetime = NOW) -> None:
+    """All its days were counted at that time."""
+    factories.count_days(sender)
+    Counting.objects.filter(sender=sender).update(counted_at=at, all_counted_at=at)
+
+
+def due() -> set[int]:
+    """Whose days the next look wants to be counted."""
+    day_figures.look(timezone.now())
+    return set(Counting.objects.filter(due_at__lte=timezone.now()).values_list("pk", flat=True))
+
+
+def test_each_day_says_what_was_delivered_planned_and_charged(quill: Sender, alice: User) -> None:
+    order = delivered(quill, alice, days_ago=3)
+    factories.charge(order, "oversize", "4.00")
+    counted(quill)
+    assert days_of(quill) == {
+        dt.date(2026, 11, 20): {"sizes": {"No saved size": [1, 1]}},
+        dt.date(2026, 11, 21): {"pickups": {"On the planned day": 1}},
+        dt.date(2026, 11, 22): {"promises": {"On time": 1}, "delivered": {"Victoria": {"10": 1}}},
+    }
+
+
+def test_counting_again_changes_nothing_and_what_is_gone_leaves_its_day(quill: Sender, alice: User) -> None:
+    order = delivered(quill, alice, days_ago=3)
+    counted(quill)
+    first = days_of(quill)
+    counted(quill)
+    assert days_of(quill) == first
+    Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=NOW)
+    counted(quill)
+    assert days_of(quill) == {}
+
+
+def test_many_weeks_are_counted_in_parts_and_none_twice(quill: Sender, alice: User) -> None:
+    for days_ago in range(0, 120, 7):
+        delivered(quill, alice, days_ago=days_ago)
+    delivered(quill, alice, days_ago=900)  # longer ago than any report shows
+    counted(quill)
+    on_time = [day["promises"]["On time"] for day in days_of(quill).values() if "promises" in day]
+    assert on_time == [1] * 18
+
+
+def test_lately_counts_the_last_fourteen_days_and_the_daily_count_those_before_them(quill: Sender, alice: User) -> None:
+    counted(quill, at=ago(0.5))
+    for days_ago in (1, 14, 40):
+        delivered(quill, alice, days_ago=days_ago)
+    Counting.objects.update(due_at=NOW)
+    day_figures.work(quill.pk)
+    assert [day for day, kept in sorted(days_of(quill).items()) if "promises" in kept] == [
+        dt.date(2026, 11, 11), dt.date(2026, 11, 24),
+    ]  # fmt: skip
+    Counting.objects.update(due_at=NOW, all_counted_at=ago(1))
+    day_figures.work(quill.pk)
+    assert [day for day, kept in sorted(days_of(quill).items()) if "promises" in kept] == [
+        dt.date(2026, 10, 16), dt.date(2026, 11, 11), dt.date(2026, 11, 24),
+    ]  # fmt: skip
+
+
+def test_a_sender_who_moved_to_another_zone_has_all_days_counted_anew(quill: Sender, alice: User) -> None:
+    delivered(quill, alice, days_ago=40, progress_at=ago(40).replace(hour=14))  # past midnight in Melbourne
+    counted(quill)
+    assert dt.date(2026, 10, 17) in days_of(quill)
+    Sender.objects.filter(pk=quill.pk).update(zone="Australia/Perth")
+    assert due() == {quill.pk}
+    day_figures.work(quill.pk)
+    assert dt.date(2026, 10, 16) in days_of(quill)
+    assert "promises" not in days_of(quill).get(dt.date(2026, 10, 17), {})
+
+
+def test_everybody_is_counted_once_and_then_whom_something_happened_to(quill: Sender, alice: User, bob: User) -> None:
+    other = bob.membership.sender
+    assert due() == {quill.pk, other.pk}
+    for pk in (quill.pk, other.pk):
+        day_figures.work(pk)
+    assert due() == set()
+    factories.event(factories.parcel(factories.order(other, alice, status="booked", submitted_at=ago(9))))
+    assert due() == {other.pk}
+    day_figures.work(other.pk)
+    factories.order(quill, alice, submitted_at=NOW)
+    assert quill.pk in due()
+
+
+@table(("counted_ago", "is_due"), [(0.9, False), (1.0, True), (3.0, True)])
+def test_all_days_are_counted_once_a_day(quill: Sender, counted_ago: float, is_due: bool) -> None:
+    counted(quill)
+    Counting.objects.update(all_counted_at=ago(counted_ago))
+    assert due() == ({quill.pk} if is_due else set())
+
+
+def test_a_posted_report_has_all_days_of_its_senders_counted(quill: Sender, alice: User) -> None:
+    order = delivered(quill, alice, days_ago=60)
+    counted(quill)
+    report: BillingReport = factories.billing_report(state="posted", ended_at=NOW)
+    factories.charge(order, "oversize", "4.00", report=report, posted_at=NOW)
+    assert due() == {quill.pk}
+    day_figures.work(quill.pk)
+    assert days_of(quill)[ago(62).date()]["sizes"] == {"No saved size": [1, 1]}
+
+
+def test_what_happened_while_nobody_looked_is_found(quill: Sender, alice: User, clock: Any) -> None:
+    counted(quill, at=NOW)
+    clock.shift(dt.timedelta(hours=1))
+    delivered(quill, alice, days_ago=0)
+    clock.shift(dt.timedelta(hours=5))
+    assert due() == {quill.pk}
+
+
+def test_who_waits_already_is_not_put_behind(quill: Sender) -> None:
+    day_figures.owe_days(quill, ago(0.1))
+    due()
+    assert Counting.objects.get().due_at == ago(0.1)
+
+
+def test_one_look_asks_as_little_however_many_senders(
+    quill: Sender, alice: User, django_assert_num_queries: Any
+) -> None:
+    for number in range(5):
+        factories.pickup_address(factories.sender(name=str(number)), email=alice.email)
+    for sender in Sender.objects.exclude(pk=quill.pk):
+        factories.order(sender, alice, submitted_at=NOW)
+    day_figures.look(NOW)
+    with django_assert_num_queries(7):
+        day_figures.look(NOW)
