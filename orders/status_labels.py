@@ -10,7 +10,7 @@ from django.db.models import Q
 from orders import requoting
 from orders.models import BookingAttempt, Order
 from orders.models.account import BOOKINGS, QUOTES, Pause
-from orders.models.statuses import Progress, Status
+from orders.models.statuses import MOVING, Progress, Status
 from orders.refused_fields import ended
 
 TROUBLED = (
@@ -22,7 +22,6 @@ TROUBLED = (
     Progress.RETURNING,
     Progress.EXPIRED,
 )
-MOVING = (Progress.COLLECTED, Progress.DROPPED_OFF, Progress.IN_TRANSIT, Progress.OUT_FOR_DELIVERY)
 WAITING = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
 UNBOOKED = (Status.DRAFT, Status.REJECTED, Status.NOT_BOOKED)
 UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT, Status.CANCEL_UNCONFIRMED)

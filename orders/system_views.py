@@ -9,9 +9,9 @@ from django.db.models import DateField, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from orders.models import Order
-from orders.models.statuses import Progress, Status
+from orders.models.statuses import MOVING, Progress, Status
 from orders.printing import TO_PRINT, UNPRINTED
-from orders.status_labels import GROUPS, MOVING, NOT_CANCELLED, REFUSED_CANCEL, UNBOOKED, UNCLEAR
+from orders.status_labels import GROUPS, NOT_CANCELLED, REFUSED_CANCEL, UNBOOKED, UNCLEAR
 from shipping_portal.accounts.access import SEE_MONEY
 from shipping_portal.accounts.models import Sender, User
 

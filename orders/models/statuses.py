@@ -67,5 +67,6 @@ MAY_COST = {
 }
 # What an operator may have to look at: the desk counts these on every visit.
 UNDECIDED = {Status.UNCONFIRMED, Status.CONFLICT, Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.REJECTED}
+MOVING = (Progress.COLLECTED, Progress.DROPPED_OFF, Progress.IN_TRANSIT, Progress.OUT_FOR_DELIVERY)
 BEFORE_COLLECTION = {Progress.NONE}
 STILL_AT_SENDER = {Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE, Progress.EXPIRED}

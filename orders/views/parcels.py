@@ -20,11 +20,11 @@ from django.views.decorators.http import require_GET, require_POST
 from orders import drafting, listing, tabs
 from orders.contract import contract
 from orders.models import Draft, Order, SavedView
-from orders.models.statuses import Status
+from orders.models.statuses import MOVING, Status
 from orders.printing import MOST, TO_PRINT
 from orders.receivers import sees_contact, shown
 from orders.references import with_reference
-from orders.status_labels import GROUPS, MOVING, reason, status_label
+from orders.status_labels import GROUPS, reason, status_label
 from orders.system_views import VIEWS, SenderScope, View
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience

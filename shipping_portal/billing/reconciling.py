@@ -82,7 +82,8 @@ def accept(line: Charge) -> bool:
 def never_charged(now: dt.datetime) -> QuerySet[Order]:
     """Return booked orders without a line of their cost, though two reports of their week or later were posted."""
     cost = POSTED.filter(kind=ChargeKind.ORDER)
-    return _recent(now).filter(~Exists(cost), _reported("booked_at"), status=Status.BOOKED)
+    unbilled = _recent(now).filter(status=Status.BOOKED, unbilled__gt=0)  # which an index keeps: the few of late
+    return unbilled.filter(~Exists(cost), _reported("booked_at"))
 
 
 def _recent(now: dt.datetime) -> QuerySet[Order]:

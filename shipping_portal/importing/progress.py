@@ -18,6 +18,7 @@ from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import REASON
 from shipping_portal.importing.units import WEIGHT
 
+MOST_COUNTED = 1000
 NAMED = 3  # orders of joined rows
 
 
@@ -135,10 +136,13 @@ def status(file: Any) -> tuple[str, str]:
 
 
 def to_fix(sender: Sender, now: dt.datetime) -> int:
-    """Return how many rows wait for this sender: not of files that were archived, or that nobody came back to."""
+    """Return how many rows wait for this sender, counted up to a thousand and one: not of files that were archived, or
+    that nobody came back to.
+    """
     since = now - NEGLECTED
     files = Import.objects.filter(Q(created_at__gt=since) | Q(begun_at__gt=since), sender=sender, archived_at=None)
-    return ImportRow.objects.filter(file__in=files, state__in=(State.FIX, State.FAILED)).count()
+    rows = ImportRow.objects.filter(file__in=files, state__in=(State.FIX, State.FAILED))
+    return rows.order_by()[: MOST_COUNTED + 1].count()
 
 
 def price_increased(file: Import) -> QuerySet[ImportRow]:

@@ -7,7 +7,7 @@ and all days once a day or after a report is posted. So what a late scan changes
 import datetime as dt
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from django.db import transaction
@@ -35,6 +35,7 @@ A_DAY = dt.timedelta(days=1)
 AT_ONCE = dt.timedelta(days=28)  # counted in one go
 LOOKS_EVERY = 300  # seconds
 OVERLAP = dt.timedelta(seconds=2 * LOOKS_EVERY)
+IN_A_TURN, A_TURN = 100, dt.timedelta(seconds=10)  # so that many at once hold up no other work
 DAILY = 100  # senders whose days are all counted anew, of one look: 28,800 a day
 
 
@@ -44,6 +45,7 @@ class Figures:
 
     delivered: dict[str, Times] = field(default_factory=lambda: defaultdict(Times))  # by place
     promises: Counter[str] = field(default_factory=Counter)  # of what was delivered, by outcome
+    late: list[int] = field(default_factory=list)  # the orders themselves, for who asks for a refund
     pickups: Counter[str] = field(default_factory=Counter)  # by outcome
     sizes: Counts = field(default_factory=dict)  # of what was booked
 
@@ -59,8 +61,7 @@ class Figures:
             self.sizes[name] = so_far + parcels, of_them + charged
 
     def as_json(self) -> dict[str, Any]:
-        parts = {"delivered": self.delivered, "promises": self.promises, "pickups": self.pickups, "sizes": self.sizes}
-        return {name: part for name, part in parts.items() if part}
+        return {part.name: value for part in fields(self) if (value := getattr(self, part.name))}
 
     @classmethod
     def from_json(cls, kept: dict[str, Any]) -> "Figures":
@@ -69,7 +70,8 @@ class Figures:
             for place, times in kept.get("delivered", {}).items()
         }
         counts = {name: (parcels, charged) for name, (parcels, charged) in kept.get("sizes", {}).items()}
-        return cls(delivered, Counter(kept.get("promises")), Counter(kept.get("pickups")), counts)
+        outcomes, drivers = Counter(kept.get("promises")), Counter(kept.get("pickups"))
+        return cls(delivered, outcomes, kept.get("late", []), drivers, counts)
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,20 @@ def read(user: User, sender: Sender, span: Span) -> Found:
     return Found(now, before, [promises.kept_of(counts) for _, counts in sorted(weeks.items())])
 
 
+def late(sender: Sender, since: dt.date) -> set[int]:
+    """Return the orders that were delivered late from that day on."""
+    days = DayFigures.objects.filter(sender=sender, day__gte=since, figures__has_key="late")
+    return {order for orders in days.values_list("figures__late", flat=True) for order in orders}
+
+
 def count_days(sender: Sender, days: Days) -> None:
     """Count these days anew."""
     found: dict[dt.date, Figures] = defaultdict(Figures)
     shipments = Shipments.of(sender, days)
     for one in shipments.delivered:
-        found[one.day].promises[promises.outcome(one)] += 1
+        outcome = promises.outcome(one)
+        found[one.day].promises[outcome] += 1
+        found[one.day].late += [one.order] if outcome == promises.LATE else []
         tenths = delivery.tenths_of_days(one)
         if tenths is not None:
             found[one.day].delivered[delivery.place_of(one, sender)][tenths] += 1
@@ -164,10 +174,13 @@ def look(now: dt.datetime) -> None:
     scanned = TrackingEvent.objects.filter(received_at__gte=since, parcel__order__isnull=False)
     booked = Order.objects.filter(submitted_at__gte=since)
     changed = _distinct(scanned, "parcel__order__sender") | _distinct(booked, "sender")
-    idle = Counting.objects.filter(due_at=None)
+    idle = Counting.objects.filter(due_at=None).order_by()
     by_turn = idle.filter(all_counted_at__lte=now - A_DAY).order_by("all_counted_at").values_list("pk", flat=True)
     is_due = Q(pk__in=changed | {*by_turn[:DAILY]}) | Q(all_counted_at=None) | ~Q(zone=F("sender__zone"))
-    idle.filter(is_due).update(due_at=now)
+    due = list(idle.filter(is_due).values_list("pk", flat=True))
+    for turn, first in enumerate(range(0, len(due), IN_A_TURN)):
+        mine = idle.filter(pk__in=due[first : first + IN_A_TURN])
+        mine.update(due_at=now + turn * A_TURN)
 
 
 def _distinct(rows: QuerySet[Any], sender: str) -> set[int]:

@@ -7,15 +7,17 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import TruncDate
 
 from orders.models import Order
+from orders.models.order import OPEN
 from orders.models.statuses import Progress, Status
 from orders.system_views import SenderScope
 from shipping_portal.accounts import places
 from shipping_portal.accounts.templatetags.words import local_date
 from shipping_portal.billing.models import Charge, ChargeKind
+from shipping_portal.reports import day_figures
 from tracking import polling, vocabulary
 from tracking.models import TrackingEvent
 
@@ -31,6 +33,7 @@ UNDER_WAY = (
     Progress.OUT_FOR_DELIVERY,
     Progress.DELIVERY_ATTEMPTED,
 )
+REPORTED = (Progress.LOST, Progress.DAMAGED)
 RULES = {
     "Missed": "no driver came on two pickup days, by the scans or by the calendar.",
     "Lost": f"the carrier says so, or no scan came for {SILENT_DAYS} business days after it moved.",
@@ -65,21 +68,20 @@ class Claims:
         self.since = scope.now - dt.timedelta(weeks=WEEKS)
         self.waiting = [order.pk for order in scope.missed if order.missed_twice(scope.now)]
         self.scanned = self._missed_by_scans()
-        self.stuck = {order.pk: found for order in self._under_way() if (found := self._stuck(order))}
+        self.reported, under_way = self._reported_and_under_way()
+        self.stuck = {order.pk: found for order in under_way if (found := self._stuck(order))}
         queued = scope.orders.filter(polling.waits_silently(scope.now), pk__in=self.waiting)
         self.passed_on = set(queued.values_list("pk", flat=True))
 
     def all(self) -> QuerySet[Order]:
         """Return the parcels, each once."""
-        scanned = Q(progress__in=(Progress.LOST, Progress.DAMAGED), progress_at__gte=self.since)
-        late = Q(progress=Progress.DELIVERED, progress_at__gte=self.since, eta_to__lt=F("arrived_on"))
-        listed = Q(pk__in=[*self.waiting, *self.scanned, *self.stuck])
+        late = day_figures.late(self.scope.sender, self._day(self.since))
+        listed = {*self.waiting, *self.scanned, *self.stuck, *self.reported, *late}
         paid_back = Charge.objects.posted().filter(
             order=OuterRef("pk"), kind__in=GIVEN_BACK, amount__lt=0, reversed_by=None
         )
-        mine = self.scope.orders.annotate(arrived_on=TruncDate("progress_at", tzinfo=self.scope.sender.tzinfo))
-        open_ones = mine.filter(scanned | late | listed, ~Exists(paid_back), status=Status.BOOKED)
-        return open_ones.select_related("parcel")
+        mine = self.scope.orders.filter(~Exists(paid_back), pk__in=listed, status=Status.BOOKED)
+        return mine.select_related("parcel")
 
     def of(self, order: Order) -> Claim:
         """Return the first rule that fits, in the order of RULES."""
@@ -116,14 +118,20 @@ class Claims:
         found = scans.filter(missed).order_by().values_list("parcel__order")
         return dict(found.annotate(days=Count(day, distinct=True)).filter(days__gte=2))
 
-    def _under_way(self) -> QuerySet[Order]:
-        """Return those that have moved and may be stuck: past their last day, or not scanned for two weeks."""
-        silent = Q(parcel__last_scan_at__lt=self.scope.now - dt.timedelta(days=SILENT_DAYS))
-        candidates = self.scope.orders.filter(
-            status=Status.BOOKED, progress__in=UNDER_WAY, parcel__isnull=False, progress_at__isnull=False
-        )
-        late = candidates.filter(silent | Q(eta_to__lt=self.scope.today), booked_at__gte=self.since)
-        return late.select_related("parcel").order_by("pk")[:MOST]
+    def _reported_and_under_way(self) -> tuple[list[int], QuerySet[Order]]:
+        """Return what the carrier calls lost or damaged, and what has moved and may be stuck: past its last day, or
+        not scanned for two weeks.
+        """
+        long_ago = self.scope.now - dt.timedelta(days=SILENT_DAYS)
+        reported = Q(progress__in=REPORTED, progress_at__gte=self.since)
+        # Nothing was scanned after it last moved; the index knows when that was, and leaves few parcels to look at.
+        silent = Q(progress_at__lt=long_ago, parcel__last_scan_at__lt=long_ago)
+        moved = Q(progress__in=UNDER_WAY, progress_at__isnull=False, booked_at__gte=self.since, parcel__isnull=False)
+        mine = self.scope.orders.filter(OPEN, reported | moved & (silent | Q(eta_to__lt=self.scope.today)))
+        found = mine.filter(status=Status.BOOKED).order_by("pk").values_list("pk", "progress")
+        under_way = [pk for pk, progress in found if progress not in REPORTED][:MOST]
+        orders = self.scope.orders.filter(pk__in=under_way).select_related("parcel")
+        return [pk for pk, progress in found if progress in REPORTED], orders
 
     def _stuck(self, order: Order) -> tuple[str, str] | None:
         last = self._day(order.parcel.last_scan_at or order.progress_at)

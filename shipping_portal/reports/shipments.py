@@ -36,8 +36,9 @@ COLUMNS = ("pk", "progress_at", "progress", "first_mile", "day", "booked_at", "e
 
 @dataclass(frozen=True)
 class Delivered:
-    """`day` is the sender's own date of `at`."""
+    """`day` is the sender's own date of `at`, `order` its key."""
 
+    order: int
     at: dt.datetime
     day: dt.date
     eta_from: dt.date | None
@@ -78,9 +79,9 @@ class Shipments:
         return found
 
     def _take(self, row: tuple[Any, ...], scans: Scans, days: Days) -> None:
-        _, at, progress, first_mile, planned, booked_at, first, last, country, state, *where = row
+        order, at, progress, first_mile, planned, booked_at, first, last, country, state, *where = row
         if progress == Progress.DELIVERED and at and days.holds(day := days.day_of(at)):
-            self.delivered.append(Delivered(at, day, first, last, country, state, scans.moved_at))
+            self.delivered.append(Delivered(order, at, day, first, last, country, state, scans.moved_at))
         if first_mile == "pickup":
             if planned == NO_DAY:  # left blank, it is the next business day (interface §2.1)
                 planned = places.next_business_day(*where, after=days.day_of(booked_at))

@@ -15,7 +15,8 @@ from django.views.decorators.http import require_GET
 
 from orders import drafting, printing
 from orders.models import Draft, Order
-from orders.models.statuses import Progress, Status
+from orders.models.order import OPEN
+from orders.models.statuses import Progress
 from orders.receivers import shown
 from orders.status_labels import reason, status_label
 from orders.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, SenderScope
@@ -37,9 +38,6 @@ DELIVERED = "delivered-lately"
 STEPS = {Progress.COLLECTED: 2, Progress.DROPPED_OFF: 2, Progress.IN_TRANSIT: 3, Progress.OUT_FOR_DELIVERY: 4}
 # One query brings the first rows of each; the few parcels that are in two stand in the first.
 APART = ("used-after-cancelling", "not-booked", "not-cancelled", "couldnt-collect", "delivery-problem", "checking")
-CLOSED = Q(used_after_cancel_at=None) & (
-    Q(status=Status.BOOKED, progress=Progress.DELIVERED) | Q(status=Status.CANCELLED)
-)
 
 
 @dataclass
@@ -99,7 +97,7 @@ def _counts(scope: SenderScope) -> dict[str, int]:
     """Return how many parcels each view holds; all but the delivered in one look at what isn't over."""
     slugs = (printing.TO_PRINT, *NEEDS_YOU, HANDLED[1], *ON_THE_WAY, *LANES)
     by_view: dict[str, Any] = {slug.replace("-", "_"): Count("pk", filter=VIEWS[slug].where(scope)) for slug in slugs}
-    found = scope.orders.exclude(CLOSED).aggregate(open=Count("pk"), **by_view)
+    found = scope.orders.filter(OPEN).aggregate(open=Count("pk"), **by_view)
     counts = {slug: found[slug.replace("-", "_")] for slug in slugs} | {"open": found["open"]}
     delivered = scope.orders.filter(VIEWS[DELIVERED].where(scope)).count()
     to_fix = progress.to_fix(scope.sender, scope.now)
@@ -138,12 +136,11 @@ def _drafts(request: MemberRequest) -> list[Draft]:
 def _lines(request: MemberRequest, scope: SenderScope, counts: dict[str, int]) -> dict[str, list[NeedsLine]]:
     """Return each view's parcels grouped by reason, the most frequent first, then how many more there are."""
     found: dict[tuple[str, str, str], NeedsLine] = {}
-    for order in _first_rows(scope):
+    for order, slug, place, alike in _first_rows(scope):
         row = _row(request, order, scope.now)
-        slug = order.group
         words = row["status_label"][1] if slug in BY_STATUS else VIEWS[slug].words
         line = found.setdefault((slug, words, row["reason"]), NeedsLine(slug, words, 0))
-        line.count += order.alike if order.place == 1 else 0
+        line.count += alike if place == 1 else 0
         line.rows.append(row)
     missed = [_row(request, order, scope.now) for order in scope.missed[:NAMED]]
     lines: dict[str, list[NeedsLine]] = {slug: [] for slug in (*NEEDS_YOU, *HANDLED)} | {
@@ -159,18 +156,23 @@ def _lines(request: MemberRequest, scope: SenderScope, counts: dict[str, int]) -
     return lines
 
 
-def _first_rows(scope: SenderScope) -> list[Any]:
-    """Return the newest few of each view and reason, each with how many are `alike`; the newest of all come first."""
+def _first_rows(scope: SenderScope) -> list[tuple[Order, str, int, int]]:
+    """Return the newest few of each view and reason, each with its view, its place among those that are alike, and how
+    many these are; the newest of all come first.
+    """
     conditions = {slug: VIEWS[slug].where(scope) for slug in APART}
     wheres = [When(condition, then=Value(slug)) for slug, condition in conditions.items()]
     same = [F("group"), F("status"), F("progress"), F("said")]
-    theirs = scope.orders.exclude(CLOSED).filter(functools.reduce(Q.__or__, conditions.values()))
-    grouped = theirs.select_related("account").annotate(group=Case(*wheres), said=KT("problem__text"))
+    # The index itself says which these are, and a few columns how many are alike: a row is wide.
+    theirs = scope.orders.filter(OPEN, functools.reduce(Q.__or__, conditions.values())).order_by().values("pk")
+    grouped = Order.objects.filter(pk__in=theirs).annotate(group=Case(*wheres), said=KT("problem__text"))
     numbered = grouped.annotate(
         place=Window(RowNumber(), partition_by=same, order_by=[F("pk").desc()]),
         alike=Window(Count("pk"), partition_by=same),
-    )
-    return list(numbered.filter(place__lte=NAMED).order_by("place", "-pk")[:MOST_ROWS])
+    ).filter(place__lte=NAMED)
+    first = list(numbered.order_by("place", "-pk").values_list("pk", "group", "place", "alike")[:MOST_ROWS])
+    orders = scope.orders.select_related("account").in_bulk([pk for pk, *_ in first])
+    return [(orders[pk], group, place, alike) for pk, group, place, alike in first]
 
 
 def _due(request: MemberRequest, scope: SenderScope) -> list[dict[str, Any]]:

@@ -30,6 +30,7 @@ FIRST = ("Priya", "Noor", "Dan", "Claire", "Avery", "Mia", "Jo", "Sam", "Ira", "
 LAST = ("Nair", "Tamsin", "Webb", "Ono", "Lund", "Marlow", "Quill", "Sato", "Byrne", "Okoye")
 SOUNDS = ("BRUN", "FITZ", "HOB", "KAL", "MOUNT ", "PORT ", "SANDY ", "WAR", "YAR", "GLEN ")
 ENDS = ("SWICK", "ROY", "ART", "GOORLIE", "MACEDON", "DOUGLAS", "BAY", "RNAMBOOL", "RAVILLE", "WAVERLEY")
+STATES = ("ACT", "NSW", "NT", "QLD", "SA", "TAS", "VIC", "WA")
 STANDINGS = [
     *[(Status.BOOKED, Progress.DELIVERED)] * 90,
     *[(Status.BOOKED, Progress.IN_TRANSIT)] * 5,
@@ -75,8 +76,9 @@ def fill(rows: int) -> Cast:
         TrackingEvent.objects.bulk_create(_scan(each, number) for each, number in zip(parcels, numbers, strict=True))
         Charge.objects.bulk_create(_charges(made, reports, like=one))
     week_sums.add_up(week_sums.weeks_of(Charge.objects.posted()))
+    factories.count_days(marlow)
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+        cursor.execute("VACUUM ANALYZE")  # as PostgreSQL does of its own, a minute later
     return Cast({SENDER: mia, OPERATOR: sam}, one.uuid, one.pk, marlow.pk, files[-1].uuid, _billed_week(one))
 
 
@@ -118,13 +120,17 @@ def _order(like: Order, number: int, dice: random.Random) -> Order:
     status, progress = (Status.BOOKED, Progress.NONE) if number < WAITING else dice.choice(STANDINGS)
     name = f"{dice.choice(FIRST)} {dice.choice(LAST)}"
     at = like.created_at - dt.timedelta(minutes=number)
+    is_delivered = progress == Progress.DELIVERED
+    took = dt.timedelta(days=dice.uniform(0.8, 5.3)) if is_delivered else dt.timedelta()
     values: dict[str, Any] = {
         field.attname: getattr(like, field.attname) for field in Order._meta.concrete_fields if not field.primary_key
     }
     values |= {
         "uuid": uuid.uuid4(), "form_token": uuid.uuid4(), "status": status, "progress": progress,
         "carrier_reference": f"SB{number:07d}", "carrier_order_id": f"b-{number}", "receiver_name": name,
-        "search": f"{name.lower()} brunswick 3056 b{number}", "created_at": at, "booked_at": at, "progress_at": at,
+        "search": f"{name.lower()} brunswick 3056 b{number}", "created_at": at, "booked_at": at,
+        "progress_at": min(at + took, timezone.now()), "receiver_state": dice.choice(STATES),
+        "eta_to": (at + dt.timedelta(days=5)).date() if is_delivered else like.eta_to,
         "cancelled_at": at if status == Status.CANCELLED else None, "submitted_at": at, **NOT_COUNTED,
     }  # fmt: skip
     return Order(**values)

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.utils import timezone
 
 from orders.models import Order
@@ -30,6 +31,9 @@ def made(quill: Sender, alice: User) -> Any:
         Order.objects.filter(pk=order.pk).update(submitted_at=ago)
         if status == "cancelled":
             Order.objects.filter(pk=order.pk).update(cancelled_at=ago)
+        else:
+            Order.objects.filter(pk=order.pk).update(reserved_on=ago.date(), reserved="12.08", unbilled="12.08")
+            Sender.objects.update(unbilled=F("unbilled") + Decimal("12.08"))
         order.refresh_from_db()
         return order
 

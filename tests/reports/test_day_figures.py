@@ -158,6 +158,15 @@ def test_what_happened_while_nobody_looked_is_found(quill: Sender, alice: User, 
     assert due() == {quill.pk}
 
 
+def test_many_senders_take_turns(quill: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(day_figures, "IN_A_TURN", 2)
+    for number in range(4):
+        factories.sender(name=str(number))
+    day_figures.look(NOW)
+    waits = sorted((at - NOW).total_seconds() for at in Counting.objects.values_list("due_at", flat=True) if at)
+    assert waits == [0, 0, 10, 10, 20]
+
+
 def test_who_waits_already_is_not_put_behind(quill: Sender) -> None:
     day_figures.owe_days(quill, ago(0.1))
     due()

@@ -91,7 +91,7 @@ def money_matters(quill: Sender, alice: User, now: dt.datetime) -> None:
     used_label = factories.order(quill, alice, **{**gone, "cancelled_at": now})
     factories.charge(used_label, "un-cancellation", report=second)
     free = {"status": "booked", "booked_at": long_ago, "created_at": long_ago, "progress": "delivered"}
-    factories.order(quill, alice, **free)
+    factories.order(quill, alice, **free, reserved_on=long_ago.date(), reserved=12, unbilled=12)
     dear = factories.charge(
         factories.order(quill, alice, status="booked"), amount="19.08", report=second, is_unexpected=True
     )

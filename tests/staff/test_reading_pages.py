@@ -13,6 +13,7 @@ from django.utils import timezone
 from orders.models import CarrierCall, Order
 from shipping_portal.accounts import outbox
 from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.adminkit.facts import FirstThousand
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import correcting
 from shipping_portal.billing.models import Dispute
@@ -152,6 +153,20 @@ def test_a_page_costs_the_same_however_long_its_story(what: str, desk: Client, o
     with CaptureQueriesContext(connection) as long:
         desk.get(address)
     assert len(long) == len(short)
+
+
+def test_of_a_long_list_the_first_thousand_rows_are_counted_and_the_rest_is_searched_for(
+    desk: Client, order: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FirstThousand, "MOST", 3)
+    quiet = text(desk.get("/admin/orders/carriercall/"))
+    assert "Search or filter" not in quiet
+    for _ in range(4):
+        CarrierCall.objects.create(
+            at=timezone.now(), operation="quote", method="GET", path="/x", milliseconds=9, outcome="ok"
+        )
+    page = desk.get("/admin/orders/carriercall/")
+    assert "3+ carrier calls. Search or filter to see the others." in text(page)
 
 
 def test_no_page_for_what_is_not_there(desk: Client) -> None:

@@ -36,7 +36,7 @@ def arrived(
 ) -> Delivered:
     where = {"country": "AU", "state": "VIC", **changes}
     at = noon(DAY)
-    return Delivered(at, DAY, eta_from, eta_to, where["country"], where["state"], at - dt.timedelta(days=days))
+    return Delivered(1, at, DAY, eta_from, eta_to, where["country"], where["state"], at - dt.timedelta(days=days))
 
 
 def test_a_span_begins_on_a_monday_and_the_one_before_is_as_long() -> None:
@@ -136,9 +136,10 @@ def test_time_on_the_way_is_in_tenths_of_a_day_and_none_from_its_delivery_on(day
 
 
 def test_figures_are_the_same_after_they_were_kept_as_json() -> None:
-    figures = Figures({"Victoria": Counter({12: 3, 21: 1})}, Counter(Late=2), Counter(Later=1), {"Tube": (3, 1)})
+    times = {"Victoria": Counter({12: 3, 21: 1})}
+    figures = Figures(times, Counter(Late=2), [7, 9], Counter(Later=1), {"Tube": (3, 1)})
     assert Figures.from_json(json.loads(json.dumps(figures.as_json()))) == figures
-    assert Figures.from_json({}) == Figures({}, Counter(), Counter(), {})
+    assert Figures.from_json({}) == Figures({}, Counter(), [], Counter(), {})
     figures.add(figures)
     assert figures.delivered == {"Victoria": Counter({12: 6, 21: 2})}
     assert figures.sizes == {"Tube": (6, 2)}

@@ -101,6 +101,12 @@ def plain(number: Any) -> str:
 
 
 @register.filter
+def up_to_thousand(count: int) -> str:
+    """Write `1,000+` for any more than a thousand, as nobody counted further."""
+    return f"{count:,}" if count <= 1000 else "1,000+"
+
+
+@register.filter
 def local_date(value: dt.datetime | dt.date | None, sender: Any) -> str:
     """Write `Tue 25 Nov` in the sender's zone, `Tue, Nov 25` in the United States; the year when it is not this one."""
     if value is None:
