@@ -70,8 +70,9 @@ class Figures:
             for place, times in kept.get("delivered", {}).items()
         }
         counts = {name: (parcels, charged) for name, (parcels, charged) in kept.get("sizes", {}).items()}
-        outcomes, drivers = Counter(kept.get("promises")), Counter(kept.get("pickups"))
-        return cls(delivered, outcomes, kept.get("late", []), drivers, counts)
+        outcomes: Counter[str] = Counter(kept.get("promises"))
+        pickups: Counter[str] = Counter(kept.get("pickups"))
+        return cls(delivered, outcomes, kept.get("late", []), pickups, counts)
 
 
 @dataclass(frozen=True)
