@@ -21,7 +21,8 @@ TO_PRINT = "labels-to-print"
 PRINTED = "label printed"  # in the audit
 WITH_THE_SENDER = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
 HAS_LABEL = Exists(Label.objects.filter(order=OuterRef("pk"), state=Label.State.STORED, purged_at=None))
-UNPRINTED = Q(HAS_LABEL, status=Status.BOOKED, progress__in=WITH_THE_SENDER, printed_at=None)
+# The label last: where this is a condition of a sum, PostgreSQL looks for it of those alone that meet the others.
+UNPRINTED = Q(status=Status.BOOKED, progress__in=WITH_THE_SENDER, printed_at=None) & Q(HAS_LABEL)
 
 
 def to_print(orders: QuerySet[Order], *, today: dt.date) -> QuerySet[Order]:
