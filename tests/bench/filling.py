@@ -20,6 +20,7 @@ from shipping_portal.billing import statements, week_sums
 from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
+from tests.bench import others
 from tests.bench.pages import OPERATOR, SENDER
 from tracking.models import Parcel, TrackingEvent
 
@@ -52,8 +53,8 @@ class Cast:
     week: str  # a whole week that is billed
 
 
-def fill(rows: int) -> Cast:
-    """`rows` of each kind for one sender; the same every time."""
+def fill(rows: int, accounts: int = 1) -> Cast:
+    """`rows` of each kind for one sender, the same every time, and as many for each of the other accounts."""
     mia = factories.user("mia@bench.example", name="Mia")
     sam = factories.user("sam@bench.example", is_staff=True, is_superuser=True)
     factories.second_factor(sam)
@@ -76,6 +77,7 @@ def fill(rows: int) -> Cast:
         TrackingEvent.objects.bulk_create(_scan(each, number) for each, number in zip(parcels, numbers, strict=True))
         Charge.objects.bulk_create(_charges(made, reports, like=one))
     week_sums.add_up(week_sums.weeks_of(Charge.objects.posted()))
+    others.add(marlow, accounts - 1)
     factories.count_days(marlow)
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")  # as PostgreSQL does of its own, a minute later

@@ -15,11 +15,11 @@ from tests.bench.pages import BACKEND
 LONGEST = 2.0  # seconds of one page in one round, however slow it is
 
 
-def main(rows: int) -> None:
+def main(rows: int, accounts: int) -> None:
     """Answers until there are no more lines."""
     setup_test_environment()
     call_command("migrate", verbosity=0)
-    cast = filling.fill(rows)
+    cast = filling.fill(rows, accounts)
     clients = {who: Client() for who in cast.people}
     for who, client in clients.items():
         client.force_login(cast.people[who], backend=BACKEND)

@@ -1,7 +1,7 @@
 """How fast webhooks are stored, beside a bare application that inserts the row, and how fast they are read.
 
-Three servers on one PostgreSQL answer in turn, in five rounds, each for a few seconds: the bare one, the portal with
-no rows, and the portal with all of them. Then everything that was stored is read, as a worker does.
+Three servers on one PostgreSQL answer in turn, in five rounds, each for a few seconds: the bare one, the small
+portal, and the full one. Then everything that was stored is read, as a worker does.
 """
 
 import json
@@ -30,11 +30,11 @@ class Server:
 
 
 def measure(crew: dev.Crew, databases: dict[str, str]) -> bool:
-    """Measure and print it; `databases` are the addresses of the `empty` and the `full` portal."""
+    """Measure and print it; `databases` are the addresses of the `small` and the `full` portal."""
     rates = rates_of(crew, {"bare": databases["full"], **databases})
     return all([
         tell("webhooks a second ÷ a bare insert", rates["full"], rates["bare"], STORED),
-        tell("webhooks, full ÷ empty", rates["full"], rates["empty"], GROWTH),
+        tell("webhooks, full ÷ small", rates["full"], rates["small"], GROWTH),
         _reading(databases["full"]),
     ])  # fmt: skip
 
