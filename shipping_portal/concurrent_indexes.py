@@ -4,14 +4,18 @@
         atomic = False
         operations = [AddIndexConcurrently("order", models.Index(fields=["receiver_phone"], name="orders_by_phone"))]
 
-Django's own of this name works on PostgreSQL only, and can't be run again after it failed.
+Django's own of this name works on PostgreSQL only, and can't be run again after it failed. Beside it stand what else
+PostgreSQL has to find rows by, and SQLite does without: trigrams, and statistics of columns that go together.
 """
 
 from typing import Any
 
+from django.db.backends.ddl_references import Statement
 from django.db.migrations import AddIndex
 from django.db.migrations.operations.base import Operation
 from django.db.models import Index
+
+TOGETHER = "CREATE STATISTICS IF NOT EXISTS %(name)s (mcv) ON %(columns)s FROM %(table)s"
 
 
 class AddIndexConcurrently(AddIndex):
@@ -49,16 +53,19 @@ class StatisticsOfColumns(Operation):
         """Change nothing: Django knows no statistics."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        if schema_editor.connection.vendor == "postgresql":
-            quote, model = schema_editor.quote_name, to_state.apps.get_model(app_label, self.model_name)
-            columns = ", ".join(quote(model._meta.get_field(name).column) for name in self.columns)
-            table = quote(model._meta.db_table)
-            schema_editor.execute(f"CREATE STATISTICS IF NOT EXISTS {quote(self.name)} (mcv) ON {columns} FROM {table}")
-            schema_editor.execute(f"ANALYZE {table}")
+        if schema_editor.connection.vendor != "postgresql":
+            return
+        quote, model = schema_editor.quote_name, to_state.apps.get_model(app_label, self.model_name)
+        columns = ", ".join(quote(model._meta.get_field(name).column) for name in self.columns)
+        parts = {"name": quote(self.name), "columns": columns, "table": quote(model._meta.db_table)}
+        schema_editor.execute(Statement(TOGETHER, **parts))
+        schema_editor.execute(Statement("ANALYZE %(table)s", **parts))
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         if schema_editor.connection.vendor == "postgresql":
-            schema_editor.execute(f"DROP STATISTICS IF EXISTS {schema_editor.quote_name(self.name)}")
+            schema_editor.execute(
+                Statement("DROP STATISTICS IF EXISTS %(name)s", name=schema_editor.quote_name(self.name))
+            )
 
 
 class TrigramIndex(Index):

@@ -33,7 +33,7 @@ from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.carrier.messages import Item, Measures, Party
 from shipping_portal.exporting.models import Export, ExportPart
 from shipping_portal.importing.models import Import, ImportRow
-from shipping_portal.reports import day_figures
+from shipping_portal.reports import counting
 from tracking import intake, reading
 from tracking.models import Parcel, Poll, TrackingEvent, Watch, WebhookDelivery
 
@@ -426,5 +426,5 @@ def restore(**fields: Any) -> Restore:
 
 def count_days(sender: Sender) -> None:
     """Let the job count all days of a sender."""
-    day_figures.owe_days(sender, timezone.now())
-    day_figures.work(sender.pk)
+    counting.owe_days(sender, timezone.now())
+    counting.work(sender.pk)

@@ -145,3 +145,13 @@ def in_a_thread(before: ProjectState, after: ProjectState) -> None:
 def is_valid(other: Any) -> bool:
     found = other.execute("SELECT indisvalid FROM pg_index WHERE indexrelid = 'tried_here'::regclass").fetchone()
     return bool(found and found[0])
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite plans without")
+@pytest.mark.django_db
+def test_postgresql_knows_which_standings_go_together() -> None:
+    """Without, it expects nine times the pickups that wait, and reads every open parcel for them."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT stxkeys FROM pg_statistic_ext WHERE stxname = 'orders_standing'")
+        assert cursor.fetchone()

@@ -1,5 +1,5 @@
-"""The module of reports whose functions are a job and a chore."""
+"""The modules of reports whose functions are a job, a chore or an eraser."""
 
-from shipping_portal.reports import day_figures
+from shipping_portal.reports import counting, day_figures
 
-__all__ = ["day_figures"]
+__all__ = ["counting", "day_figures"]

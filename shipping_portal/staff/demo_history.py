@@ -23,7 +23,7 @@ from shipping_portal.accounts import demo
 from shipping_portal.accounts.models import Membership, Sender, User
 from shipping_portal.billing import week_sums
 from shipping_portal.billing.models import BillingReport, Charge, ReportFile
-from shipping_portal.reports import day_figures
+from shipping_portal.reports import counting
 from tracking import scans
 from tracking.models import Poll, TrackingEvent
 
@@ -60,8 +60,8 @@ def load(now: dt.datetime, carrier_state: Path | None = None, file: Path = FILE)
         Poll.objects.filter(due_at__lt=now).update(due_at=now)  # else the desk is told of jobs that run late
         if carrier_state:
             _tell_the_carrier(carrier_state, month["ledger"])
-    day_figures.owe_days(_business(), now)
-    day_figures.work(_business().pk)
+    counting.owe_days(_business(), now)
+    counting.work(_business().pk)
     return True
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.models import BillingReport
-from shipping_portal.reports import day_figures
+from shipping_portal.reports import counting
 from shipping_portal.reports.models import Counting, DayFigures
 from tests import factories
 from tests.table import table
@@ -58,7 +58,7 @@ def counted(sender: Sender, *, at: dt.datetime = NOW) -> None:
 
 def due() -> set[int]:
     """Whose days the next look wants to be counted."""
-    day_figures.look(timezone.now())
+    counting.look(timezone.now())
     return set(Counting.objects.filter(due_at__lte=timezone.now()).values_list("pk", flat=True))
 
 
@@ -98,12 +98,12 @@ def test_lately_counts_the_last_fourteen_days_and_the_daily_count_those_before_t
     for days_ago in (1, 14, 40):
         delivered(quill, alice, days_ago=days_ago)
     Counting.objects.update(due_at=NOW)
-    day_figures.work(quill.pk)
+    counting.work(quill.pk)
     assert [day for day, kept in sorted(days_of(quill).items()) if "promises" in kept] == [
         dt.date(2026, 11, 11), dt.date(2026, 11, 24),
     ]  # fmt: skip
     Counting.objects.update(due_at=NOW, all_counted_at=ago(1))
-    day_figures.work(quill.pk)
+    counting.work(quill.pk)
     assert [day for day, kept in sorted(days_of(quill).items()) if "promises" in kept] == [
         dt.date(2026, 10, 16), dt.date(2026, 11, 11), dt.date(2026, 11, 24),
     ]  # fmt: skip
@@ -115,7 +115,7 @@ def test_a_sender_who_moved_to_another_zone_has_all_days_counted_anew(quill: Sen
     assert dt.date(2026, 10, 17) in days_of(quill)
     Sender.objects.filter(pk=quill.pk).update(zone="Australia/Perth")
     assert due() == {quill.pk}
-    day_figures.work(quill.pk)
+    counting.work(quill.pk)
     assert dt.date(2026, 10, 16) in days_of(quill)
     assert "promises" not in days_of(quill).get(dt.date(2026, 10, 17), {})
 
@@ -124,11 +124,11 @@ def test_everybody_is_counted_once_and_then_whom_something_happened_to(quill: Se
     other = bob.membership.sender
     assert due() == {quill.pk, other.pk}
     for pk in (quill.pk, other.pk):
-        day_figures.work(pk)
+        counting.work(pk)
     assert due() == set()
     factories.event(factories.parcel(factories.order(other, alice, status="booked", submitted_at=ago(9))))
     assert due() == {other.pk}
-    day_figures.work(other.pk)
+    counting.work(other.pk)
     factories.order(quill, alice, submitted_at=NOW)
     assert quill.pk in due()
 
@@ -146,7 +146,7 @@ def test_a_posted_report_has_all_days_of_its_senders_counted(quill: Sender, alic
     report: BillingReport = factories.billing_report(state="posted", ended_at=NOW)
     factories.charge(order, "oversize", "4.00", report=report, posted_at=NOW)
     assert due() == {quill.pk}
-    day_figures.work(quill.pk)
+    counting.work(quill.pk)
     assert days_of(quill)[ago(62).date()]["sizes"] == {"No saved size": [1, 1]}
 
 
@@ -159,16 +159,16 @@ def test_what_happened_while_nobody_looked_is_found(quill: Sender, alice: User, 
 
 
 def test_many_senders_take_turns(quill: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(day_figures, "IN_A_TURN", 2)
+    monkeypatch.setattr(counting, "IN_A_TURN", 2)
     for number in range(4):
         factories.sender(name=str(number))
-    day_figures.look(NOW)
+    counting.look(NOW)
     waits = sorted((at - NOW).total_seconds() for at in Counting.objects.values_list("due_at", flat=True) if at)
     assert waits == [0, 0, 10, 10, 20]
 
 
 def test_who_waits_already_is_not_put_behind(quill: Sender) -> None:
-    day_figures.owe_days(quill, ago(0.1))
+    counting.owe_days(quill, ago(0.1))
     due()
     assert Counting.objects.get().due_at == ago(0.1)
 
@@ -180,6 +180,6 @@ def test_one_look_asks_as_little_however_many_senders(
         factories.pickup_address(factories.sender(name=str(number)), email=alice.email)
     for sender in Sender.objects.exclude(pk=quill.pk):
         factories.order(sender, alice, submitted_at=NOW)
-    day_figures.look(NOW)
+    counting.look(NOW)
     with django_assert_num_queries(7):
-        day_figures.look(NOW)
+        counting.look(NOW)
