@@ -51,6 +51,7 @@ class Cast:
     sender: int
     file: uuid.UUID  # an import of two hundred rows
     week: str  # a whole week that is billed
+    middle: int  # the key of the order in the middle
 
 
 def fill(rows: int, accounts: int = 1) -> Cast:
@@ -68,20 +69,25 @@ def fill(rows: int, accounts: int = 1) -> Cast:
     _places(rows, dice)
     files = [_file(marlow, mia, like=one) for _ in range(rows // ROWS_OF_A_FILE + 1)]
     reports: dict[dt.date, BillingReport] = {}
+    spaced = others.Spaced(accounts)
     for numbers in _batches(range(rows - 1, -1, -1)):  # the newest last, as it happens
-        made = Order.objects.bulk_create(_order(one, n, dice) for n in numbers)
-        parcels = Parcel.objects.bulk_create(
-            Parcel(reference=order.carrier_reference, order=order, account=order.account, created_at=order.created_at)
-            for order in made
+        made = spaced.create(Order, (_order(one, n, dice) for n in numbers))
+        parcels = spaced.create(
+            Parcel,
+            (
+                Parcel(reference=each.carrier_reference, order=each, account=each.account, created_at=each.created_at)
+                for each in made
+            ),
         )
-        TrackingEvent.objects.bulk_create(_scan(each, number) for each, number in zip(parcels, numbers, strict=True))
-        Charge.objects.bulk_create(_charges(made, reports, like=one))
+        spaced.create(TrackingEvent, (_scan(each, n) for each, n in zip(parcels, numbers, strict=True)))
+        spaced.create(Charge, _charges(made, reports, like=one))
     week_sums.add_up(week_sums.weeks_of(Charge.objects.posted()))
-    others.add(marlow, accounts - 1)
+    spaced.add_others(marlow)
     factories.count_days(marlow)
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")  # as PostgreSQL does of its own, a minute later
-    return Cast({SENDER: mia, OPERATOR: sam}, one.uuid, one.pk, marlow.pk, files[-1].uuid, _billed_week(one))
+    week, middle = _billed_week(one), spaced.middle(rows)
+    return Cast({SENDER: mia, OPERATOR: sam}, one.uuid, one.pk, marlow.pk, files[-1].uuid, week, middle)
 
 
 def _batches(numbers: Iterable[int]) -> Iterable[tuple[int, ...]]:

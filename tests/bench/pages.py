@@ -9,7 +9,7 @@ BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 @dataclass(frozen=True)
 class Page:
     """`path` may hold {order}, a parcel with sixty scans, its {key} and its {sender} on the desk, {file}, an import
-    of two hundred rows, and {week}, a week of ten thousand charges."""
+    of two hundred rows, {week}, a week of ten thousand charges, and {middle}, a key."""
 
     name: str
     path: str
@@ -22,7 +22,7 @@ PAGES = (
     Page("suburbs that begin with bru", "/suggest/localities/?country=AU&q=bru", 50),
     Page("a postcode", "/suggest/localities/?country=AU&q=305", 50),
     Page("parcels", "/parcels/", 200),
-    Page("parcels, in the middle", "/parcels/?before=100000", 200),
+    Page("parcels, in the middle", "/parcels/?before={middle}", 200),
     Page("parcels that need attention", "/parcels/?view=attention", 200),
     Page("search for a name", "/parcels/?q=zoltan", 200),
     Page("one parcel with sixty scans", "/parcels/{order}/", 150),
