@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 PAGE = 50
+MOST_COUNTED = 1000  # rows; of more, a page says "1,000+"
 
 
 @dataclass(frozen=True)

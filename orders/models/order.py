@@ -50,6 +50,10 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
     Status = Status
     Progress = Progress
     FENCE = ("status",)
+    PICKED_UP_BY = (  # what says whether a driver is missed
+        *("status", "progress", "progress_at", "first_mile", "booked_at", "pickup"),
+        *("carrier_pickup_date", "pickup_date", "quoted_pickup_date"),
+    )
 
     class WrongStatus(Exception):
         """The order is not in a status from which this move is legal, or somebody else moved it first."""

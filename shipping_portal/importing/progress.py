@@ -17,8 +17,8 @@ from shipping_portal.importing.columns import LAST_NAME, are_of_one_item, form_n
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import REASON
 from shipping_portal.importing.units import WEIGHT
+from shipping_portal.keyset import MOST_COUNTED
 
-MOST_COUNTED = 1000
 NAMED = 3  # orders of joined rows
 
 

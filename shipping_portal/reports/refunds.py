@@ -4,19 +4,22 @@ The carrier decides; each rule here is ours, and printed on the page.
 """
 
 import datetime as dt
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import TruncDate
 
+from orders import listing
 from orders.models import Order
 from orders.models.order import OPEN
 from orders.models.statuses import Progress, Status
 from orders.system_views import SenderScope
 from shipping_portal.accounts import places
 from shipping_portal.accounts.templatetags.words import local_date
-from shipping_portal.billing.models import Charge, ChargeKind
+from shipping_portal.billing.models import GIVEN_BACK, Charge
+from shipping_portal.keyset import PAGE, Page
 from shipping_portal.reports import day_figures
 from tracking import polling, vocabulary
 from tracking.models import TrackingEvent
@@ -24,8 +27,8 @@ from tracking.models import TrackingEvent
 WEEKS = 26  # as far back as the list looks
 SILENT_DAYS = 10  # business days without a scan, after which a parcel may be lost
 LATE_DAYS = 3  # business days after the last day the carrier named, for one that has not arrived
+NEAR = 2 * PAGE  # parcels looked up for a page
 MOST = 1000  # parcels under way that are looked at one by one
-GIVEN_BACK = (ChargeKind.DELAY_REFUND, ChargeKind.LOSS_REFUND, ChargeKind.OTHER_REFUND)
 UNDER_WAY = (
     Progress.COLLECTED,
     Progress.DROPPED_OFF,
@@ -72,16 +75,34 @@ class Claims:
         self.stuck = {order.pk: found for order in under_way if (found := self._stuck(order))}
         queued = scope.orders.filter(polling.waits_silently(scope.now), pk__in=self.waiting)
         self.passed_on = set(queued.values_list("pk", flat=True))
+        late = day_figures.late(scope.sender, self._day(self.since))
+        listed = {*self.waiting, *self.scanned, *self.stuck, *self.reported, *late}
+        self.keys = sorted(listed - self._paid_back())
 
     def all(self) -> QuerySet[Order]:
         """Return the parcels, each once."""
-        late = day_figures.late(self.scope.sender, self._day(self.since))
-        listed = {*self.waiting, *self.scanned, *self.stuck, *self.reported, *late}
-        paid_back = Charge.objects.posted().filter(
-            order=OuterRef("pk"), kind__in=GIVEN_BACK, amount__lt=0, reversed_by=None
-        )
-        mine = self.scope.orders.filter(~Exists(paid_back), pk__in=listed, status=Status.BOOKED)
-        return mine.select_related("parcel")
+        return self._orders(self.keys)
+
+    def page(self, *, before: str, after: str) -> Page:
+        """Return fifty of them, the newest first, by the keys of a page before or after: no more are looked up."""
+        newest = listing.SORTS["newest"]
+        older, newer = newest.keys.key(before), newest.keys.key(after)
+        if newer:
+            first = bisect_right(self.keys, newer[1])
+            near = self.keys[first : first + NEAR]
+        else:
+            end = bisect_left(self.keys, older[1]) if older else len(self.keys)
+            near = self.keys[max(end - NEAR, 0) : end]
+        return listing.page(self._orders(near), newest, before=before, after=after)
+
+    def _orders(self, keys: list[int]) -> QuerySet[Order]:
+        return self.scope.orders.filter(pk__in=keys, status=Status.BOOKED).select_related("parcel")
+
+    def _paid_back(self) -> set[int]:
+        """Return the orders of which something was given back, and that not taken back."""
+        refunds = Charge.objects.posted().filter(kind__in=GIVEN_BACK, amount__lt=0, reversed_by=None)
+        mine = refunds.filter(sender=self.scope.sender, order__isnull=False)
+        return set(mine.order_by().values_list("order", flat=True))
 
     def of(self, order: Order) -> Claim:
         """Return the first rule that fits, in the order of RULES."""

@@ -7,7 +7,6 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from orders import listing
 from orders.receivers import shown
 from orders.system_views import VIEWS, SenderScope
 from shipping_portal import sheets
@@ -78,8 +77,7 @@ HEADS = [
 def refunds(request: MemberRequest) -> HttpResponse:
     """Show fifty at a time, newest first, each with its reason and what to do next."""
     claims = _claims(request)
-    before, after = request.GET.get("before", ""), request.GET.get("after", "")
-    page = listing.page(claims.all(), listing.SORTS["newest"], before=before, after=after)
+    page = claims.page(before=request.GET.get("before", ""), after=request.GET.get("after", ""))
     role = request.membership.role
     rows = [{"claim": claims.of(order), "receiver": shown(order, role)} for order in page.rows]
     context = {"rows": rows, "page": page, "rules": RULES, "weeks": WEEKS}

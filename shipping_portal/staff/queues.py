@@ -22,6 +22,7 @@ from tracking import polling
 from tracking import queues as of_tracking
 from tracking.models import EventWord, Parcel, WebhookDelivery
 
+EASTERNMOST = dt.timedelta(hours=14)  # of UTC: where a day begins and ends first
 STUCK_AFTER = dt.timedelta(minutes=10)
 MOST_LISTED = 1000
 UNCLEAR_TERM = dt.timedelta(hours=2)
@@ -50,8 +51,10 @@ def missed_twice(now: dt.datetime) -> Q:
     Looks at the orders nobody scanned in the last weeks, the longest waiting first. After 45 days polling has given
     them up as well (a label nobody used), and they leave this list.
     """
-    silent = Order.objects.filter(polling.waits_silently(now))
-    found = silent.select_related("sender").order_by("carrier_pickup_date", "pk")[:MOST_LISTED]
+    two_days_ago = (now + EASTERNMOST).date() - dt.timedelta(days=2)
+    is_over = Q(carrier_pickup_date__lte=two_days_ago) | Q(carrier_pickup_date=None)
+    silent = Order.objects.filter(polling.waits_silently(now) & is_over).only(*Order.PICKED_UP_BY)
+    found = silent.order_by("carrier_pickup_date", "pk")[:MOST_LISTED]
     return Q(pk__in=[order.pk for order in found if order.missed_twice(now)])
 
 

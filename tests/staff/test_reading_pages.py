@@ -12,8 +12,7 @@ from django.utils import timezone
 
 from orders.models import CarrierCall, Order
 from shipping_portal.accounts import outbox
-from shipping_portal.accounts.adminkit import permissions
-from shipping_portal.accounts.adminkit.facts import FirstThousand
+from shipping_portal.accounts.adminkit import facts, permissions
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import correcting
 from shipping_portal.billing.models import Dispute
@@ -158,7 +157,7 @@ def test_a_page_costs_the_same_however_long_its_story(what: str, desk: Client, o
 def test_of_a_long_list_the_first_thousand_rows_are_counted_and_the_rest_is_searched_for(
     desk: Client, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(FirstThousand, "MOST", 3)
+    monkeypatch.setattr(facts, "MOST_COUNTED", 3)
     quiet = text(desk.get("/admin/orders/carriercall/"))
     assert "Search or filter" not in quiet
     for _ in range(4):

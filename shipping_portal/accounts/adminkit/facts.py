@@ -17,6 +17,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from shipping_portal.accounts.adminkit.queues import Wait, age_column, summary
+from shipping_portal.keyset import MOST_COUNTED
 
 PAGE = 50
 TYPED_BY_HAND = (OverflowError, ValueError, DataError)  # what a filter in an address may hold
@@ -41,21 +42,19 @@ class FirstThousand(Paginator):
     What lies further is found by a search or a filter.
     """
 
-    MOST = 1000
-
     @cached_property
     def found(self) -> int:
         """Return how many rows there are; one more than the thousand stands for any more."""
         rows: Any = self.object_list
-        return int(rows.order_by()[: self.MOST + 1].count())
+        return int(rows.order_by()[: MOST_COUNTED + 1].count())
 
     @cached_property
     def count(self) -> int:
-        return min(self.found, self.MOST)
+        return min(self.found, MOST_COUNTED)
 
     @property
     def is_more(self) -> bool:
-        return self.found > self.MOST
+        return self.found > MOST_COUNTED
 
 
 class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):

@@ -20,6 +20,7 @@ from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
 from shipping_portal.accounts.adminkit.filters import Rule, choices, now_of
+from shipping_portal.keyset import MOST_COUNTED
 
 AT_ONCE, DAY, WEEK = dt.timedelta(minutes=15), dt.timedelta(days=1), dt.timedelta(days=7)
 
@@ -121,7 +122,10 @@ def summary(wait: Wait, rows: QuerySet[Any], count: int) -> dict[str, Any]:
 def counted(
     rows: QuerySet[Any], waits: Mapping[str, Wait], now: dt.datetime, *, query: str = "?needs={}"
 ) -> list[Queue]:
-    """Count the rows of one model by several rules, in one query over what any of them can touch."""
+    """Count the rows of one model by several rules, in one query over what any of them can touch.
+
+    Those of a single rule are counted up to a thousand and one, and the oldest is of these.
+    """
     shown = {name: wait for name, wait in waits.items() if wait.next_step}
     rules = [now_of(wait.rule, now) for wait in shown.values()]
     # A single rule is the whole filter: as a condition of each sum it would be built and looked up three times.
@@ -129,7 +133,8 @@ def counted(
     sums: dict[str, Any] = {f"n{at}": Count("pk", filter=rule) for at, rule in enumerate(only)}
     for at, (wait, rule) in enumerate(zip(shown.values(), only, strict=True)):
         sums[f"oldest{at}"] = Min(wait.since, filter=rule)
-    found = rows.filter(reduce(or_, rules)).aggregate(**sums)
+    touched = rows.filter(reduce(or_, rules)).order_by()
+    found = (touched if len(rules) > 1 else touched[: MOST_COUNTED + 1]).aggregate(**sums)
     return [
         queue(rows, name, wait, found[f"n{at}"], found[f"oldest{at}"], now, query.format(name))
         for at, (name, wait) in enumerate(shown.items())

@@ -12,6 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from shipping_portal import brand
+from shipping_portal.keyset import MOST_COUNTED
 
 register = template.Library()
 
@@ -103,7 +104,7 @@ def plain(number: Any) -> str:
 @register.filter
 def up_to_thousand(count: int) -> str:
     """Write `1,000+` for any more than a thousand, as nobody counted further."""
-    return f"{count:,}" if count <= 1000 else "1,000+"
+    return f"{count:,}" if count <= MOST_COUNTED else f"{MOST_COUNTED:,}+"
 
 
 @register.filter

@@ -202,8 +202,9 @@ class ChargeAdmin(ActionsAdmin):
         typed = search_term.strip()
         if not typed:
             return queryset, False
-        theirs = with_reference(Order.objects.all(), typed).order_by().values("pk")
-        return queryset.filter(Q(order__in=theirs) | Q(sender=None, reference__upper=typed.upper())), False
+        theirs = Charge.objects.filter(order__in=with_reference(Order.objects.all(), typed).order_by().values("pk"))
+        nobodys = Charge.objects.filter(sender=None, reference__upper=typed.upper())
+        return queryset.filter(pk__in=theirs.order_by().values("pk").union(nobodys.order_by().values("pk"))), False
 
     @admin.display(description="posted", ordering="posted_at")
     def posted(self, charge: Charge) -> str:

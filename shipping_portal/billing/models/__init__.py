@@ -4,6 +4,7 @@ from shipping_portal.billing.models.charges import PLACE, Charge, ChargeQuerySet
 from shipping_portal.billing.models.disputes import Dispute, DisputePhoto, DisputeQuerySet
 from shipping_portal.billing.models.kinds import (
     CANCEL_REFUNDS,
+    GIVEN_BACK,
     REFUNDS,
     SIZE_CHARGES,
     STALE,
@@ -15,6 +16,7 @@ from shipping_portal.billing.models.reports import BillingProfile, BillingReport
 
 __all__ = [
     "CANCEL_REFUNDS",
+    "GIVEN_BACK",
     "PLACE",
     "REFUNDS",
     "SIZE_CHARGES",

@@ -11,7 +11,7 @@ from django.db.models.functions import Upper
 from orders.models.account import CarrierAccount
 from orders.models.order import Order
 from shipping_portal.accounts.models import OwnedQuerySet
-from shipping_portal.billing.models.kinds import SIZE_CHARGES, ChargeKind, cents
+from shipping_portal.billing.models.kinds import GIVEN_BACK, SIZE_CHARGES, ChargeKind, cents
 from shipping_portal.billing.models.reports import BillingReport, ChargeWord
 
 # Where a line stands in a statement: after all of the kinds before its own, as the interface names them.
@@ -108,6 +108,11 @@ class Charge(models.Model):
             models.Index(Upper("reference"), "account", name="charges_unmatched", condition=Q(sender=None)),
             models.Index(fields=["report", "kind"], name="charges_of_a_report"),
             models.Index(fields=["order"], name="charges_unexpected", condition=Q(is_unexpected=True)),
+            models.Index(
+                fields=["sender", "order"],
+                name="charges_given_back",
+                condition=Q(posted_at__isnull=False, kind__in=GIVEN_BACK),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -26,7 +26,8 @@ class ChargeKind(models.TextChoices):
 SIZE_CHARGES = (ChargeKind.UNDER_DECLARED, ChargeKind.OVERSIZE)
 CANCEL_REFUNDS = (ChargeKind.CANCEL_REFUND, ChargeKind.CANCEL_REFUND_LATER)
 STALE = ""  # the key of a line that is being read again: as a repeat it tells nothing of its order meanwhile
-REFUNDS = (*CANCEL_REFUNDS, ChargeKind.DELAY_REFUND, ChargeKind.LOSS_REFUND, ChargeKind.OTHER_REFUND)
+GIVEN_BACK = (ChargeKind.DELAY_REFUND, ChargeKind.LOSS_REFUND, ChargeKind.OTHER_REFUND)  # for what went wrong
+REFUNDS = (*CANCEL_REFUNDS, *GIVEN_BACK)
 
 
 def week_of(day: dt.date) -> dt.date:
