@@ -23,16 +23,15 @@ deletes("sender", "figures of days", DayFigures.objects.all(), "sender")  # they
 class Figures:
     """What one day came to, or several: parcels by what is counted of them."""
 
-    delivered: dict[str, Times] = field(default_factory=lambda: defaultdict(Times))  # by place
+    delivered: dict[str, Times] = field(default_factory=dict)  # by place
     promises: Counter[str] = field(default_factory=Counter)  # of what was delivered, by outcome
-    late: list[int] = field(default_factory=list)  # the orders themselves, for who asks for a refund
     pickups: Counter[str] = field(default_factory=Counter)  # by outcome
     sizes: Counts = field(default_factory=dict)  # of what was booked
 
     def add(self, day: "Figures", *, is_over: bool = True) -> None:
         """Add another day; pickups only of one that is over."""
         for place, times in day.delivered.items():
-            self.delivered[place].update(times)
+            self.delivered[place] = delivery.added(self.delivered.get(place, []), times)
         self.promises.update(day.promises)
         if is_over:
             self.pickups.update(day.pickups)
@@ -40,19 +39,21 @@ class Figures:
             so_far, of_them = self.sizes.get(name, (0, 0))
             self.sizes[name] = so_far + parcels, of_them + charged
 
+    def took(self, place: str, tenths: int) -> None:
+        """Count a parcel that took so many tenths of a day to a place."""
+        times = self.delivered.setdefault(place, [])
+        times += [0] * (tenths + 1 - len(times))
+        times[tenths] += 1
+
     def as_json(self) -> dict[str, Any]:
         return {part.name: value for part in fields(self) if (value := getattr(self, part.name))}
 
     @classmethod
     def from_json(cls, kept: dict[str, Any]) -> "Figures":
-        delivered = {
-            place: Times({int(tenths): count for tenths, count in times.items()})
-            for place, times in kept.get("delivered", {}).items()
-        }
         counts = {name: (parcels, charged) for name, (parcels, charged) in kept.get("sizes", {}).items()}
         outcomes: Counter[str] = Counter(kept.get("promises"))
         pickups: Counter[str] = Counter(kept.get("pickups"))
-        return cls(delivered, outcomes, kept.get("late", []), pickups, counts)
+        return cls(kept.get("delivered", {}), outcomes, pickups, counts)
 
 
 @dataclass(frozen=True)
@@ -80,21 +81,23 @@ def read(user: User, sender: Sender, span: Span) -> Found:
 
 def late(sender: Sender, since: dt.date) -> set[int]:
     """Return the orders that were delivered late from that day on."""
-    days = DayFigures.objects.filter(sender=sender, day__gte=since, figures__has_key="late")
-    return {order for orders in days.values_list("figures__late", flat=True) for order in orders}
+    days = DayFigures.objects.filter(sender=sender, day__gte=since).exclude(late=[])
+    return {order for orders in days.values_list("late", flat=True) for order in orders}
 
 
 def count_days(sender: Sender, days: Days) -> None:
     """Count these days anew, and write down what each came to."""
     found: dict[dt.date, Figures] = defaultdict(Figures)
+    late_ones: dict[dt.date, list[int]] = defaultdict(list)
     shipments = Shipments.of(sender, days)
     for one in shipments.delivered:
         outcome = promises.outcome(one)
         found[one.day].promises[outcome] += 1
-        found[one.day].late += [one.order] if outcome == promises.LATE else []
+        if outcome == promises.LATE:
+            late_ones[one.day].append(one.order)
         tenths = delivery.tenths_of_days(one)
         if tenths is not None:
-            found[one.day].delivered[delivery.place_of(one, sender)][tenths] += 1
+            found[one.day].took(delivery.place_of(one, sender), tenths)
     for pickup in shipments.planned:
         found[pickup.day].pickups[pickups.outcome(pickup, days)] += 1
     for day, counts in sizes.counts_by_day(sender, days).items():
@@ -102,5 +105,6 @@ def count_days(sender: Sender, days: Days) -> None:
     with transaction.atomic():
         DayFigures.objects.filter(sender=sender, day__gte=days.first, day__lte=days.last).delete()
         DayFigures.objects.bulk_create(
-            DayFigures(sender=sender, day=day, figures=figures.as_json()) for day, figures in found.items()
+            DayFigures(sender=sender, day=day, figures=figures.as_json(), late=late_ones[day])
+            for day, figures in found.items()
         )

@@ -2,10 +2,10 @@
 
 import datetime as dt
 from bisect import bisect_right
-from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import accumulate
+from operator import add
 
 from shipping_portal.accounts.countries import STATES, state_code
 from shipping_portal.accounts.models import Sender
@@ -34,7 +34,7 @@ NOTE = (
 )
 
 
-Times = Counter[int]  # parcels by how long they were on the way, in tenths of a day
+Times = list[int]  # parcels by how long they were on the way: at each place those that took so many tenths of a day
 
 
 @dataclass(frozen=True)
@@ -51,34 +51,39 @@ class Spread:
 
     @classmethod
     def of(cls, times: Times) -> "Spread":
-        most = list(accumulate(times[tenths] for tenths in sorted(times)))
-        return cls(*(_percentile(sorted(times), most, percent) for percent in (10, 50, 90)))
+        until = list(accumulate(times))
+        return cls(*(_percentile(until, percent) for percent in (10, 50, 90)))
 
 
-def _percentile(tenths: list[int], most: list[int], percent: int) -> Decimal:
-    """Return one in days. `most` says how many parcels took as long as each of `tenths`, or less."""
-    place, rest = divmod((most[-1] - 1) * percent, 100)
-    low, high = (tenths[bisect_right(most, min(at, most[-1] - 1))] for at in (place, place + 1))
+def _percentile(until: list[int], percent: int) -> Decimal:
+    """Return one in days. `until` says how many parcels took so many tenths of a day or less."""
+    place, rest = divmod((until[-1] - 1) * percent, 100)
+    low, high = (bisect_right(until, min(at, until[-1] - 1)) for at in (place, place + 1))
     return (Decimal(100 * low + (high - low) * rest) / 1000).quantize(Decimal("0.1"))
 
 
 def section(now: dict[str, Times], before: dict[str, Times], sender: Sender, span: Span) -> Section:
-    places = sorted(set(now) | set(before), key=lambda place: (-_count(now, place), place))
-    spreads = {place: Spread.of(times) for place, times in now.items() if times.total() >= FEWEST}
+    places = sorted(set(now) | set(before), key=lambda place: (-sum(now.get(place, ())), place))
+    spreads = {place: Spread.of(times) for place, times in now.items() if sum(times) >= FEWEST}
     most = max((spread.high for spread in spreads.values()), default=Decimal(0)) or Decimal(1)
-    rows = [_row(place, now.get(place, Times()), before.get(place, Times())) for place in places]
-    lines = [_line(place, now[place].total(), spreads.get(place), most) for place in places if place in now]
+    rows = [_row(place, now.get(place, []), before.get(place, [])) for place in places]
+    lines = [_line(place, sum(now[place]), spreads.get(place), most) for place in places if place in now]
     charts = [Chart(lines, is_spread=True)] if lines else []
     heads = ["To", "Parcels", LOW, MIDDLE, HIGH, "Parcels before", "Typical before, days"]
     nothing = "No delivery in these weeks. A parcel counts here once its scans show it moving, then delivered."
-    these, last = (sum(times.values(), Times()) for times in (now, before))
-    title = f"Half arrive within {_days(Spread.of(these).middle)}" if these.total() >= FEWEST else NAME
+    these, last = (added(*times.values()) for times in (now, before))
+    title = f"Half arrive within {_days(Spread.of(these).middle)}" if sum(these) >= FEWEST else NAME
     remarks = [_remark(these, last, span, sender)] if rows else []
     return Section("delivery", NAME, title, remarks, NOTE, nothing, heads, rows, charts)
 
 
-def _count(times: dict[str, Times], place: str) -> int:
-    return times[place].total() if place in times else 0
+def added(*counted: Times) -> Times:
+    """Add up parcels by how long they took."""
+    found: Times = []
+    for times in counted:
+        short, long = sorted((found, times), key=len)
+        found = [*map(add, short, long), *long[len(short) :]]
+    return found
 
 
 def tenths_of_days(one: Delivered) -> int | None:
@@ -97,13 +102,13 @@ def place_of(one: Delivered, sender: Sender) -> str:
 
 
 def _row(place: str, now: Times, before: Times) -> list[Cell]:
-    if now.total() >= FEWEST:
+    if sum(now) >= FEWEST:
         spread = Spread.of(now)
         figures = [Cell.of(value) for value in (spread.low, spread.middle, spread.high)]
     else:
         figures = [Cell("", "–"), Cell("", TOO_FEW), Cell("", "–")]
-    last = Cell.of(Spread.of(before).middle) if before.total() >= FEWEST else Cell("", "–")
-    return [Cell.of(place), Cell.of(now.total()), *figures, Cell.of(before.total()), last]
+    last = Cell.of(Spread.of(before).middle) if sum(before) >= FEWEST else Cell("", "–")
+    return [Cell.of(place), Cell.of(sum(now)), *figures, Cell.of(sum(before)), last]
 
 
 def _line(place: str, count: int, spread: Spread | None, most: Decimal) -> ChartLine:
@@ -123,11 +128,11 @@ def _days(value: Decimal) -> str:
 
 
 def _remark(these: Times, last: Times, span: Span, sender: Sender) -> str:
-    count = parcels_in_words(these.total(), sender)
-    if these.total() < FEWEST:
+    count = parcels_in_words(sum(these), sender)
+    if sum(these) < FEWEST:
         few = f"{count} delivered in {span.weeks} weeks: too few to say how long it takes."
         return few if these else f"No delivery in these {span.weeks} weeks."
     delivered_in_all = f"{count} delivered."
-    if last.total() < FEWEST:
+    if sum(last) < FEWEST:
         return f"{delivered_in_all} {NOTHING_BEFORE}"
     return f"{delivered_in_all} In the {span.weeks} weeks before, half took {_days(Spread.of(last).middle)} or less."

@@ -34,6 +34,7 @@ class DayFigures(models.Model):
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, db_index=False, related_name="day_figures")
     day = models.DateField()
     figures = models.JSONField()
+    late = models.JSONField()  # the keys of the orders delivered late, for who asks for a refund
 
     objects = OwnedQuerySet.as_manager()
 

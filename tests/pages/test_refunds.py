@@ -215,7 +215,9 @@ def test_fifty_are_on_a_page_and_it_costs_the_same(page: Client, order: Callable
     assert older.content.decode().count("Contact us and quote") == 13
     assert "Newer" in text(older)
     newer = page.get(f"/reports/refunds/?after={older.context['page'].back}")
-    assert [row["claim"].order for row in newer.context["rows"]] == [row["claim"].order for row in answer.context["rows"]]
+    assert [row["claim"].order for row in newer.context["rows"]] == [
+        row["claim"].order for row in answer.context["rows"]
+    ]
 
 
 def test_the_rules_are_printed(page: Client) -> None:

@@ -69,7 +69,7 @@ def test_each_day_says_what_was_delivered_planned_and_charged(quill: Sender, ali
     assert days_of(quill) == {
         dt.date(2026, 11, 20): {"sizes": {"No saved size": [1, 1]}},
         dt.date(2026, 11, 21): {"pickups": {"On the planned day": 1}},
-        dt.date(2026, 11, 22): {"promises": {"On time": 1}, "delivered": {"Victoria": {"10": 1}}},
+        dt.date(2026, 11, 22): {"promises": {"On time": 1}, "delivered": {"Victoria": [0] * 10 + [1]}},
     }
 
 

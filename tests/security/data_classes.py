@@ -92,7 +92,7 @@ PERSONAL: dict[str, Held] = {
     "staff.SenderMail": Held("text", "e-mails of operators to a sender", "operators, its reader",
         "with the receiver, or its reader", "what about, who, when"),
     "exporting.ExportPart": Held("content", "files to take away", "owners", "7 days after they were packed", "nothing"),
-    "reports.DayFigures": Held("figures", "what a day came to, by the names of saved sizes", "owner, bookkeeper",
+    "reports.DayFigures": Held("figures late", "what a day came to, by the names of saved sizes", "owner, bookkeeper",
         "with the account", "nothing"),
 }  # fmt: skip
 SECRETS: dict[str, Held] = {
