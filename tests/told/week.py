@@ -189,6 +189,7 @@ def things_of(of: Sender, people: list[User], *, mark: str, others: list[Order])
     )
     if others:
         bills(made, others, person)
+    factories.count_days(of)
     return {
         "file": row.file, "row": row, "export": export, "order": made[3], "quote": made[0].quote, "watch": watches[1],
         "label": made[0].labels.get(), "member": of.memberships.get(user=person), "size": sizes[0],
