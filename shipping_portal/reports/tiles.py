@@ -43,7 +43,8 @@ class Tile:
 def tiles(found: list[Spend], kept: list[tuple[int, int]], sizes: tuple[Counts, Counts]) -> list[Tile]:
     """Return those that have a figure. `kept` says by week how many came on time, of how many with a day.
 
-    Two currencies are never added up, so the money is that of the larger one."""
+    Two currencies are never added up, so the money is that of the larger one.
+    """
     spend = max(found, key=lambda spend: spend.total.net, default=None)
     money = list(_money(spend, sizes)) if spend and spend.bars else []
     return [*money[:2], *_on_time(kept), *money[2:]]

@@ -40,7 +40,8 @@ STANDINGS = [
 ]
 
 
-WAITING = 500  # the newest ones, for which the driver has not come yet
+DAYS = 139  # that the orders spread over, however many they are
+WAITING = 400  # one in so many: the newest ones, for which the driver has not come yet
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,14 @@ def fill(rows: int, accounts: int = 1) -> Cast:
     factories.pickup_address(marlow, email=mia.email)
     one = factories.order(marlow, mia, status="booked")
     parcel = factories.parcel(one)
-    TrackingEvent.objects.bulk_create(_scan(parcel, n) for n in range(SCANS))
+    TrackingEvent.objects.bulk_create(_scan(parcel, dt.timedelta(minutes=n)) for n in range(SCANS))
     dice = random.Random(1)
     _places(rows, dice)
     files = [_file(marlow, mia, like=one) for _ in range(rows // ROWS_OF_A_FILE + 1)]
     reports: dict[dt.date, BillingReport] = {}
-    spaced = others.Spaced(accounts)
+    spaced, apart = others.Spaced(accounts), dt.timedelta(days=DAYS) / (rows or 1)
     for numbers in _batches(range(rows - 1, -1, -1)):  # the newest last, as it happens
-        made = spaced.create(Order, (_order(one, n, dice) for n in numbers))
+        made = spaced.create(Order, (_order(one, n, n * apart, dice, is_waiting=n < rows // WAITING) for n in numbers))
         parcels = spaced.create(
             Parcel,
             (
@@ -79,7 +80,7 @@ def fill(rows: int, accounts: int = 1) -> Cast:
                 for each in made
             ),
         )
-        spaced.create(TrackingEvent, (_scan(each, n) for each, n in zip(parcels, numbers, strict=True)))
+        spaced.create(TrackingEvent, (_scan(each, n * apart) for each, n in zip(parcels, numbers, strict=True)))
         spaced.create(Charge, _charges(made, reports, like=one))
     week_sums.add_up(week_sums.weeks_of(Charge.objects.posted()))
     spaced.add_others(marlow)
@@ -124,10 +125,10 @@ def _file(of: Sender, by: User, *, like: Order) -> Import:
     return file
 
 
-def _order(like: Order, number: int, dice: random.Random) -> Order:
-    status, progress = (Status.BOOKED, Progress.NONE) if number < WAITING else dice.choice(STANDINGS)
+def _order(like: Order, number: int, ago: dt.timedelta, dice: random.Random, *, is_waiting: bool) -> Order:
+    status, progress = (Status.BOOKED, Progress.NONE) if is_waiting else dice.choice(STANDINGS)
     name = f"{dice.choice(FIRST)} {dice.choice(LAST)}"
-    at = like.created_at - dt.timedelta(minutes=number)
+    at = like.created_at - ago
     is_delivered = progress == Progress.DELIVERED
     took = dt.timedelta(days=dice.uniform(0.8, 5.3)) if is_delivered else dt.timedelta()
     values: dict[str, Any] = {
@@ -168,8 +169,8 @@ def _charges(orders: list[Order], reports: dict[dt.date, BillingReport], *, like
             yield Charge(**fields, part=1, kind="under-declared", key=uuid.uuid4().hex, stated=4, amount=4)
 
 
-def _scan(parcel: Parcel, number: int) -> TrackingEvent:
-    at = timezone.now() - dt.timedelta(minutes=number)
+def _scan(parcel: Parcel, ago: dt.timedelta) -> TrackingEvent:
+    at = timezone.now() - ago
     return TrackingEvent(
         parcel=parcel, account_id=parcel.account_id, event_id=uuid.uuid4(), fingerprint=uuid.uuid4().hex,
         event_type="In Transit", scan_time=at,

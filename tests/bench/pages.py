@@ -15,7 +15,7 @@ class Page:
     path: str
     most_ms: int
     who: str = SENDER
-    most_ratio: float = 3.0  # more where fifty rows stand against the empty portal's one
+    most_ratio: float = 1.5
 
 
 PAGES = (
@@ -26,27 +26,27 @@ PAGES = (
     Page("parcels that need attention", "/parcels/?view=attention", 200),
     Page("search for a name", "/parcels/?q=zoltan", 200),
     Page("one parcel with sixty scans", "/parcels/{order}/", 150),
-    Page("Today", "/today/", 200, most_ratio=4.0),
+    Page("Today", "/today/", 200),
     Page("the files of imports", "/imports/", 200),
     Page("the check of an import", "/imports/{file}/check/", 500),
     Page("billing, week by week", "/billing/", 500),
-    Page("a statement of 10,000 lines", "/billing/{week}/", 500, most_ratio=8.0),
+    Page("a statement of 10,000 lines", "/billing/{week}/", 500),
     Page("reports of thirteen weeks", "/reports/", 200),
     Page("reports of a year", "/reports/?weeks=52", 200),
     Page("parcels that may be refunded", "/reports/refunds/", 200),
     Page("labels to print", "/parcels/print/", 500),
     Page("saved receivers", "/addresses/", 200),
-    Page("orders on the desk", "/admin/orders/order/", 500, OPERATOR, most_ratio=4.0),
-    Page("a receiver's name, on the desk", "/admin/orders/order/?q=priya+nair", 500, OPERATOR, most_ratio=4.0),
+    Page("orders on the desk", "/admin/orders/order/", 500, OPERATOR),
+    Page("a receiver's name, on the desk", "/admin/orders/order/?q=priya+nair", 500, OPERATOR),
     Page("a reference, on the desk", "/admin/orders/order/?q=SB0000123", 500, OPERATOR),
     Page("what nobody has, on the desk", "/admin/orders/order/?q=nothing", 500, OPERATOR),
     Page("one order on the desk", "/admin/orders/order/{key}/change/", 500, OPERATOR),
-    Page("parcels on the desk", "/admin/tracking/parcel/", 500, OPERATOR, most_ratio=4.0),
+    Page("parcels on the desk", "/admin/tracking/parcel/", 500, OPERATOR),
     Page("scans on the desk", "/admin/tracking/trackingevent/", 500, OPERATOR),
-    Page("charges on the desk", "/admin/billing/charge/", 500, OPERATOR, most_ratio=4.0),
-    Page("reports on the desk", "/admin/billing/billingreport/", 500, OPERATOR, most_ratio=4.0),
-    Page("imports on the desk", "/admin/importing/import/", 500, OPERATOR, most_ratio=4.0),
-    Page("the audit", "/admin/accounts/audit/", 500, OPERATOR, most_ratio=4.0),
+    Page("charges on the desk", "/admin/billing/charge/", 500, OPERATOR),
+    Page("reports on the desk", "/admin/billing/billingreport/", 500, OPERATOR),
+    Page("imports on the desk", "/admin/importing/import/", 500, OPERATOR),
+    Page("the audit", "/admin/accounts/audit/", 500, OPERATOR),
     Page("a sender on the desk", "/admin/accounts/sender/{sender}/change/", 500, OPERATOR),
     Page("the desk's first page", "/admin/", 500, OPERATOR),
 )
