@@ -38,8 +38,28 @@ class Balance:
 
 
 def tallies(reports: Collection[BillingReport]) -> dict[int, Tally]:
-    """Count the lines of each of these reports, in one query."""
-    lines = Charge.objects.filter(report__in=[report.pk for report in reports]).exclude(key=STALE).order_by()
+    """Return what the lines of each of these reports come to: as it was posted, or counted now, in two queries."""
+    posted = {report.pk: report.tally for report in reports if report.tally}
+    nobodys = Charge.objects.filter(UNMATCHED, report__in=posted).order_by().values_list("report")
+    unmatched = dict(nobodys.annotate(Count("pk")))
+    made = _counted({report.pk for report in reports} - posted.keys())
+    for key, kept in posted.items():
+        found = {currency: Decimal(amount) for currency, amount in kept["found"].items()}
+        nobody = unmatched.get(key, 0)
+        made[key] = Tally(kept["lines"] - nobody, nobody, kept["repeats"], found)
+    return made
+
+
+def keep_tally(report: BillingReport) -> None:
+    """Write down what its lines come to, as it is posted: from then on nothing of them changes but their owners."""
+    tally = _counted({report.pk})[report.pk]
+    found = {currency: str(amount) for currency, amount in tally.found.items()}
+    report.tally = {"lines": tally.matched + tally.unmatched, "repeats": tally.repeats, "found": found}
+    report.save(update_fields=["tally"])
+
+
+def _counted(reports: Collection[int]) -> dict[int, Tally]:
+    lines = Charge.objects.filter(report__in=reports).exclude(key=STALE).order_by()
     made: dict[int, Tally] = defaultdict(Tally)
     for row in lines.values("report", "currency").annotate(
         matched=Count("pk", filter=MATCHED),

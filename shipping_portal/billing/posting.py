@@ -13,7 +13,7 @@ from orders.models import CarrierAccount, Order
 from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import notifications, reconciling, week_sums
-from shipping_portal.billing.balancing import balances
+from shipping_portal.billing.balancing import balances, keep_tally
 from shipping_portal.billing.models import REFUNDS, BillingReport, Charge, ChargeKind, cents
 
 State = BillingReport.State
@@ -73,6 +73,7 @@ def post(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
     report.lines.filter(Exists(before)).update(is_repeat=True)
     _end(report, State.POSTED, [State.CHECKED], by=by, now=now)
     _let_count(report, now)
+    keep_tally(report)
     week_sums.add_up(week_sums.weeks_of(report.lines.posted()))
     end_exposure(report.lines.posted())
     reconciling.note_unexpected(report.lines.posted())

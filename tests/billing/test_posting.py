@@ -12,6 +12,7 @@ from django.utils import timezone
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import correcting, disputing, matching, posting
+from shipping_portal.billing.balancing import Tally, tallies
 from shipping_portal.billing.models import BillingReport, Charge
 from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
@@ -53,6 +54,22 @@ def test_a_report_out_of_balance_is_not_posted_and_says_by_how_much(
 def test_a_currency_whose_lines_are_missing_is_out_of_balance(take: Take, order: Order) -> None:
     report = take(written(line("SQ7K2M"), total("12.08"), total("5.00", "USD")))
     assert "USD lines add up to 0" in posting.obstacles(report)[0]
+
+
+def test_what_a_posted_report_came_to_is_kept_and_who_owns_its_lines_is_not(
+    take: Take, order: Order, quill: Sender, alice: User
+) -> None:
+    post(take(summed(line("SQ7K2M"))))
+    report = post(take(summed(line("SQ7K2M"), line("SLATER1", "9.00"), line("SQ7K2M", "2.00", Currency="USD"))))
+    [tally] = tallies([report]).values()
+    assert tally == Tally(1, 1, 1, {"AUD": Decimal("21.08"), "USD": Decimal("2.00")})
+    with CaptureQueriesContext(connection) as queries:
+        tallies([report])
+    assert not any("SUM(" in query["sql"] for query in queries)  # its lines are not added up again
+    factories.order(quill, alice, status="booked", carrier_reference="SLATER1")
+    matching.match_late()
+    [tally] = tallies([report]).values()
+    assert (tally.matched, tally.unmatched, tally.repeats) == (2, 0, 1)
 
 
 def test_a_report_is_posted_once(take: Take, order: Order) -> None:

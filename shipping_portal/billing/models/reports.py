@@ -83,6 +83,7 @@ class BillingReport(Job):
     read = models.PositiveIntegerField(default=0)
     stated = models.JSONField(default=dict, blank=True)
     problems = models.JSONField(default=list, blank=True)
+    tally = models.JSONField(null=True, blank=True, editable=False)  # of its lines as it was posted; see balancing.py
     uploaded_at = models.DateTimeField()
     uploaded_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     ended_at = models.DateTimeField(null=True, blank=True)  # posted or made void
