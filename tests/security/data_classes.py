@@ -107,8 +107,8 @@ SECRETS: dict[str, Held] = {
 MONEY = """accounts.Sender.money_a_day unbilled_limit own_money_a_day spent_today unbilled spent_in_all
 orders.DailySpend.spent orders.Quote.products orders.Order.cover_amount price currency breakdown charged_price
 unagreed_price unagreed_currency reserved unbilled billing.BillingReport.stated tally problems
-billing.ReportFile.content billing.Charge.word stated amount currency declared_kg declared_m3 measured_kg measured_m3 reason reference
-customer_reference key billing.WeekSum.amount currency billing.Dispute.facts"""
+billing.ReportFile.content billing.Charge.word stated amount currency declared_kg declared_m3 measured_kg measured_m3
+reason reference customer_reference key billing.WeekSum.amount currency billing.Dispute.facts"""
 TECHNICAL = """jobs.DeadLetter.job last_error accounts.Audit.action subject reason request_id accounts.Sender.zone
 accounts.ParcelSize.weight weight_units length width height dimension_units accounts.LocalityList.country source sha256
 accounts.Locality.country suburb state postcode normalised accounts.LocalityAlias.word stands_for
