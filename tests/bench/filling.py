@@ -17,6 +17,7 @@ from orders.models import Order
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.models import Locality, LocalityList, Sender, User
 from shipping_portal.billing import statements, week_sums
+from shipping_portal.billing.balancing import keep_tally
 from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
@@ -27,6 +28,7 @@ from tracking.models import Parcel, TrackingEvent
 BATCH = 2000
 SCANS = 60
 ROWS_OF_A_FILE = 200
+FILES = 60  # at least, of which a page lists fifty
 FIRST = ("Priya", "Noor", "Dan", "Claire", "Avery", "Mia", "Jo", "Sam", "Ira", "Wren")
 LAST = ("Nair", "Tamsin", "Webb", "Ono", "Lund", "Marlow", "Quill", "Sato", "Byrne", "Okoye")
 SOUNDS = ("BRUN", "FITZ", "HOB", "KAL", "MOUNT ", "PORT ", "SANDY ", "WAR", "YAR", "GLEN ")
@@ -68,7 +70,7 @@ def fill(rows: int, accounts: int = 1) -> Cast:
     TrackingEvent.objects.bulk_create(_scan(parcel, dt.timedelta(minutes=n)) for n in range(SCANS))
     dice = random.Random(1)
     _places(rows, dice)
-    files = [_file(marlow, mia, like=one) for _ in range(rows // ROWS_OF_A_FILE + 1)]
+    files = [_file(marlow, mia, like=one) for _ in range(max(rows // ROWS_OF_A_FILE + 1, FILES))]
     reports: dict[dt.date, BillingReport] = {}
     spaced, apart = others.Spaced(accounts), dt.timedelta(days=DAYS) / (rows or 1)
     for numbers in _batches(range(rows - 1, -1, -1)):  # the newest last, as it happens
@@ -84,6 +86,8 @@ def fill(rows: int, accounts: int = 1) -> Cast:
         spaced.create(Charge, _charges(made, reports, like=one))
     week_sums.add_up(week_sums.weeks_of(Charge.objects.posted()))
     spaced.add_others(marlow)
+    for report in reports.values():
+        keep_tally(report)
     factories.count_days(marlow)
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")  # as PostgreSQL does of its own, a minute later
