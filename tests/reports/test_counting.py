@@ -10,8 +10,11 @@ from django.utils import timezone
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.models import BillingReport
+from shipping_portal.jobs import erasing
 from shipping_portal.reports import counting
+from shipping_portal.reports.day_figures import read
 from shipping_portal.reports.models import Counting, DayFigures
+from shipping_portal.reports.spans import Span
 from tests import factories
 from tests.table import table
 
@@ -118,6 +121,35 @@ def test_a_sender_who_moved_to_another_zone_has_all_days_counted_anew(quill: Sen
     counting.work(quill.pk)
     assert dt.date(2026, 10, 16) in days_of(quill)
     assert "promises" not in days_of(quill).get(dt.date(2026, 10, 17), {})
+
+
+def test_days_that_no_report_shows_any_more_are_gone(quill: Sender, alice: User) -> None:
+    delivered(quill, alice, days_ago=3)
+    counted(quill)
+    kept = days_of(quill)
+    DayFigures.objects.create(sender=quill, day=TODAY - dt.timedelta(days=900), figures={}, late=[])
+    counted(quill)
+    assert days_of(quill) == kept
+
+
+def test_both_periods_are_as_long_and_a_pickup_counts_once_its_day_is_over(quill: Sender, alice: User) -> None:
+    span = Span.until(TODAY, 4, quill.tzinfo)  # a Wednesday, so Thursday to Sunday of the week before lie in neither
+    for planned in (span.last, span.last - dt.timedelta(days=1), span.first, span.first - dt.timedelta(days=1)):
+        factories.order(quill, alice, status="booked", booked_at=ago(60), carrier_pickup_date=planned)
+    factories.order(quill, alice, status="booked", booked_at=ago(60), carrier_pickup_date=span.before.last)
+    counted(quill)
+    found = read(alice, quill, span)
+    assert (found.now.pickups.total(), found.before.pickups.total()) == (2, 1)
+    counted(quill)
+    tomorrow = Span.until(TODAY + dt.timedelta(days=1), 4, quill.tzinfo)
+    assert read(alice, quill, tomorrow).now.pickups.total() == 3
+
+
+def test_an_erased_account_has_no_days(quill: Sender, alice: User) -> None:
+    delivered(quill, alice, days_ago=3)
+    counted(quill)
+    erasing.erase({"sender": [quill.pk]})
+    assert days_of(quill) == {}
 
 
 def test_everybody_is_counted_once_and_then_whom_something_happened_to(quill: Sender, alice: User, bob: User) -> None:
