@@ -22,6 +22,7 @@ from shipping_portal.accounts import demo
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import week_sums
 from shipping_portal.billing.models import Charge, WeekSum
+from shipping_portal.reports.models import Counting, DayFigures
 from shipping_portal.sandbox.labels import draw, label_file
 from shipping_portal.staff import demo_history
 from tests.demo import fixture
@@ -134,6 +135,11 @@ def test_its_pages_show_it(loaded: Path, visit: Callable[[User], Client]) -> Non
     for address in ("/today/", "/parcels/", "/billing/", "/reports/", "/parcels/print/", "/addresses/"):
         assert page.get(address).status_code == 200, address
     assert "No parcels yet" not in page.get("/parcels/").content.decode()
+
+
+def test_its_reports_are_counted(loaded: Path) -> None:
+    assert Counting.objects.get().counted_at
+    assert DayFigures.objects.filter(figures__has_key="delivered").count() > 20
 
 
 def test_no_sum_of_its_weeks_is_wrong(loaded: Path) -> None:

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.templatetags import words
 from shipping_portal.importing import progress, reading, uploads
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
@@ -444,6 +445,18 @@ def test_an_import_of_which_nothing_was_booked_is_deleted(listed: Client, quill:
     assert "Nothing was booked from it. Its 1 row will be gone." in text(listed.get(url))
     assert "orders.csv is deleted." in text(listed.post(url, follow=True))
     assert not Import.objects.exists()
+
+
+def test_today_counts_rows_to_fix_up_to_a_thousand(
+    listed: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = factories.import_file(quill, alice)
+    for _ in range(3):
+        factories.import_row(quill, alice, file=file)
+    assert "Import rows to fix: 3 They" in text(listed.get("/today/"))
+    for module in (progress, words):
+        monkeypatch.setattr(module, "MOST_COUNTED", 2)
+    assert "Import rows to fix: 2+ They" in text(listed.get("/today/"))
 
 
 def test_an_import_with_parcels_is_archived_and_comes_back(listed: Client, quill: Sender, alice: User) -> None:
