@@ -81,8 +81,9 @@ def test_an_orders_page_leads_to_its_calls(desk: Client, calls: Order) -> None:
 def test_what_is_logged_of_a_real_booking_holds_no_query_name_or_secret(booked: Callable[..., Order]) -> None:
     order = booked()
     gateway.carrier_of(order).track(order.carrier_reference or "")
-    logged = [str(row) for row in CarrierCall.objects.values()]
+    # Texts alone: a microsecond may well read like the postcode.
+    logged = [[value for value in row.values() if isinstance(value, str)] for row in CarrierCall.objects.values()]
     assert {row.operation for row in CarrierCall.objects.all()} == {"quote", "book", "track"}
     private = [order.receiver_name, order.receiver_email, order.receiver_line1, order.receiver_postcode, "?"]
     for secret in [*private, configured.CARRIER_KEY, configured.CARRIER_PARTNER_ID]:
-        assert not [row for row in logged if secret in row], secret
+        assert not [row for row in logged if secret in " ".join(row)], secret
