@@ -31,7 +31,7 @@ class Figures:
     def add(self, day: "Figures", *, is_over: bool = True) -> None:
         """Add another day; pickups only of one that is over."""
         for place, times in day.delivered.items():
-            self.delivered[place] = delivery.added(self.delivered.get(place, []), times)
+            self.delivered[place] = delivery.added_up(self.delivered.get(place, []), times)
         self.promises.update(day.promises)
         if is_over:
             self.pickups.update(day.pickups)

@@ -71,13 +71,13 @@ def section(now: dict[str, Times], before: dict[str, Times], sender: Sender, spa
     charts = [Chart(lines, is_spread=True)] if lines else []
     heads = ["To", "Parcels", LOW, MIDDLE, HIGH, "Parcels before", "Typical before, days"]
     nothing = "No delivery in these weeks. A parcel counts here once its scans show it moving, then delivered."
-    these, last = (added(*times.values()) for times in (now, before))
+    these, last = (added_up(*times.values()) for times in (now, before))
     title = f"Half arrive within {_days(Spread.of(these).middle)}" if sum(these) >= FEWEST else NAME
     remarks = [_remark(these, last, span, sender)] if rows else []
     return Section("delivery", NAME, title, remarks, NOTE, nothing, heads, rows, charts)
 
 
-def added(*counted: Times) -> Times:
+def added_up(*counted: Times) -> Times:
     """Add up parcels by how long they took."""
     found: Times = []
     for times in counted:
