@@ -23,7 +23,6 @@ from shipping_portal.accounts.templatetags.words import local_date
 from shipping_portal.keyset import Keyset, Page
 
 LONGEST_SEARCH = 200
-MOST_COUNTED = 1000
 PRINTED = {"yes": "Printed", "no": "Not printed"}
 
 
@@ -166,16 +165,6 @@ def narrowed(orders: QuerySet[Order], filters: dict[str, Q]) -> QuerySet[Order]:
     for where in filters.values():
         orders = orders.filter(where)
     return orders
-
-
-def count(orders: QuerySet[Order]) -> int:
-    """Return how many there are, as far as anybody cares: a table of years is not read to its end for one number."""
-    return orders.order_by()[: MOST_COUNTED + 1].count()
-
-
-def counted(number: int) -> str:
-    """Return the count in words: `52`, or `1,000+` where counting stopped."""
-    return f"{number}" if number < MOST_COUNTED else f"{MOST_COUNTED:,}{'+' if number > MOST_COUNTED else ''}"
 
 
 class Sort(NamedTuple):

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 
-from orders import listing
 from orders.models.order import OPEN
 from orders.system_views import ABOVE_THE_LIST, VIEWS, SenderScope
+from shipping_portal.accounts.templatetags.words import up_to_thousand
+from shipping_portal.keyset import MOST_COUNTED
 
 ALL, DRAFTS = "all", "drafts"
 CLOSED = (ALL, "delivered", "cancelled")  # as many as the account is old
@@ -31,13 +32,13 @@ def of(scope: SenderScope, *, half_typed: int) -> dict[str, Tab]:
 
     Two queries: one look at what is open, by its own index, and one at the newest thousand of all.
     """
-    newest = _counts(scope, CLOSED, listing.MOST_COUNTED + 1)
+    newest = _counts(scope, CLOSED, MOST_COUNTED + 1)
     counts = newest | _counts(scope, [slug for slug in ABOVE_THE_LIST if slug not in CLOSED])
     listed: dict[str, int | None] = {**counts}
     counts[DRAFTS] += half_typed
-    is_cut = newest[ALL] > listing.MOST_COUNTED
+    is_cut = newest[ALL] > MOST_COUNTED
     words = {
-        slug: listing.counted(n) if slug == ALL else f"{n:,}{'+' if is_cut and slug in CLOSED else ''}"
+        slug: up_to_thousand(n) if slug == ALL else f"{n:,}{'+' if is_cut and slug in CLOSED else ''}"
         for slug, n in counts.items()
     }
     if is_cut:

@@ -19,6 +19,11 @@ class Page:
     on: str | None
 
 
+def count_rows(rows: QuerySet[Any]) -> int:
+    """Return how many there are, as far as anybody cares: a table of years is not read to its end for one number."""
+    return rows.order_by()[: MOST_COUNTED + 1].count()
+
+
 def whole_number(text: str) -> int:
     """Return what plain digits write. Raises ValueError for anything else, and for more than a database can hold."""
     if not (text.isascii() and text.isdigit() and len(text) < 19):

@@ -29,7 +29,8 @@ from orders.system_views import VIEWS, SenderScope, View
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.models import Sender
-from shipping_portal.accounts.templatetags.words import chip, local_date, money
+from shipping_portal.accounts.templatetags.words import chip, local_date, money, up_to_thousand
+from shipping_portal.keyset import count_rows
 
 KEPT = ("view", "q", "sort", *listing.FILTERS)
 MOST_SAVED = 40
@@ -107,7 +108,7 @@ def parcels(request: MemberRequest) -> HttpResponse:
         "list_query": list_query,
         "q": list_query.q,
         "count": count,
-        "counted": listing.counted(count),
+        "counted": up_to_thousand(count),
         "rows": rows(page.rows, request.sender, request.membership.role, list_query.scope.now),
         "tabs": [tab for tab in every.values() if tab.count or tab.slug in {tabs.ALL, list_query.slug}],
         "unprinted": every[TO_PRINT].count,
@@ -132,7 +133,7 @@ def parcels(request: MemberRequest) -> HttpResponse:
 def _count(list_query: ListQuery, every: dict[str, tabs.Tab]) -> int:
     """Return how many parcels the list holds; a tab that is opened as it is has counted them already."""
     tab = None if list_query.q or list_query.filters else every.get(list_query.slug or tabs.ALL)
-    return listing.count(list_query.found) if tab is None or tab.listed is None else tab.listed
+    return count_rows(list_query.found) if tab is None or tab.listed is None else tab.listed
 
 
 LINKS: dict[str, dict[str, str | None]] = {

@@ -17,7 +17,7 @@ from shipping_portal.importing.columns import LAST_NAME, are_of_one_item, form_n
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import REASON
 from shipping_portal.importing.units import WEIGHT
-from shipping_portal.keyset import MOST_COUNTED
+from shipping_portal.keyset import count_rows
 
 NAMED = 3  # orders of joined rows
 
@@ -141,8 +141,7 @@ def to_fix(sender: Sender, now: dt.datetime) -> int:
     """
     since = now - NEGLECTED
     files = Import.objects.filter(Q(created_at__gt=since) | Q(begun_at__gt=since), sender=sender, archived_at=None)
-    rows = ImportRow.objects.filter(file__in=files, state__in=(State.FIX, State.FAILED))
-    return rows.order_by()[: MOST_COUNTED + 1].count()
+    return count_rows(ImportRow.objects.filter(file__in=files, state__in=(State.FIX, State.FAILED)))
 
 
 def price_increased(file: Import) -> QuerySet[ImportRow]:

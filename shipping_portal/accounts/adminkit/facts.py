@@ -17,7 +17,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from shipping_portal.accounts.adminkit.queues import Wait, age_column, summary
-from shipping_portal.keyset import MOST_COUNTED
+from shipping_portal.keyset import MOST_COUNTED, count_rows
 
 PAGE = 50
 TYPED_BY_HAND = (OverflowError, ValueError, DataError)  # what a filter in an address may hold
@@ -46,7 +46,7 @@ class FirstThousand(Paginator):
     def found(self) -> int:
         """Return how many rows there are; one more than the thousand stands for any more."""
         rows: Any = self.object_list
-        return int(rows.order_by()[: MOST_COUNTED + 1].count())
+        return count_rows(rows)
 
     @cached_property
     def count(self) -> int:
