@@ -112,9 +112,10 @@ OWED = (
 def work(order: Any) -> None:
     """Send one owed booking, if it may go."""
     if order.is_in_flight:  # its worker is gone, unless we are the late one: sent or not, we do not know
-        if order.renew():
-            in_flight = order.attempts.get(state=BookingAttempt.State.IN_FLIGHT)
-            settling.unknown(in_flight, "the worker stopped before the carrier's answer", at=timezone.now())
+        in_flight = order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT)
+        # The one who is late may settle it between these two lines.
+        if order.renew() and (attempt := in_flight.first()):
+            settling.unknown(attempt, "the worker stopped before the carrier's answer", at=timezone.now())
         return
     if not _is_ready(order, timezone.now()):
         return

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking, cancelling, resolving, settling
+from orders import booking, cancelling, gateway, resolving, settling
 from orders.models import Order
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
@@ -152,3 +152,27 @@ def test_a_worker_that_slept_while_it_looked_does_not_cancel(
     monkeypatch.setattr(Carrier, "track", asleep)
     cancelling.work(order.pk)
     assert carrier.ledger("cancelled") == []
+
+
+def test_an_answer_that_comes_while_its_worker_is_given_up_is_the_one_that_counts(
+    submitted: Submit, carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker who is late settles its attempt after another took the order over, and before it looked for one."""
+    order = submitted()
+    late = booking.OWED.get(pk=order.pk)
+    assert late.claim()
+    attempt = booking._write_down(late, timezone.now())
+    assert attempt
+    Order.objects.update(due_at=timezone.now())
+    renew = Order.renew
+
+    def meanwhile(self: Order, *args: Any, **more: Any) -> bool:
+        is_mine = renew(self, *args, **more)
+        if Order.objects.filter(status="booking").exists():
+            booking._send(attempt, gateway.carrier_of(late, first="book"))
+        return is_mine
+
+    monkeypatch.setattr(Order, "renew", meanwhile)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.failures, len(carrier.ledger("booked"))) == ("booked", 0, 1)
