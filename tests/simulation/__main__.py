@@ -1,7 +1,8 @@
-"""./dev simulate: the whole life of a few orders, seed after seed, in one process in which anything may go wrong."""
+"""./dev simulate: the whole life of a few orders, seed after seed, in processes in which anything may go wrong."""
 
 import argparse
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -27,13 +28,32 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="the first")
     parser.add_argument("--seeds", type=int, default=1, help="how many")
     parser.add_argument("--orders", type=int, default=20, help="for each seed")
+    parser.add_argument("--processes", type=int, default=1, help="between which the seeds are divided")
     parser.add_argument("--quietly", action="store_true", help="one line at the end")
     chosen = parser.parse_args()
-    began = time.perf_counter()
+    return divided(chosen) if chosen.processes > 1 else simulated(chosen)
+
+
+def divided(chosen: argparse.Namespace) -> int:
+    """Give each process its part of the seeds; 0 if none of them found anything."""
+    first, rest = chosen.seed, chosen.seeds
+    running = []
+    for left in range(chosen.processes, 0, -1):
+        part = rest // left
+        command = [sys.executable, "-m", "tests.simulation", f"--seed={first}", f"--seeds={part}"]
+        command += [f"--orders={chosen.orders}", *["--quietly"] * chosen.quietly]
+        running.append(subprocess.Popen(command))
+        first, rest = first + part, rest - part
+    return max([process.wait() for process in running])
+
+
+def simulated(chosen: argparse.Namespace) -> int:
+    began, booked = time.perf_counter(), 0
     with tempfile.TemporaryDirectory() as folder:
         portal = Portal(Path(folder))
         for seed in range(chosen.seed, chosen.seed + chosen.seeds):
             told = simulate(portal, Dice(seed), chosen.orders)
+            booked += told.booked
             if not chosen.quietly or told.broken:
                 print(f"seed {seed}: sha256 {told.digest}  {told.broken or 'every promise was kept'}", flush=True)
             if told.broken and chosen.quietly:
@@ -44,7 +64,10 @@ def main() -> int:
                 print("\n".join([*short.story, f"            {short.broken}"]))
                 return 1
     seconds = time.perf_counter() - began
-    print(f"{chosen.seeds} seeds of {chosen.orders} orders in {seconds:.0f} s: every promise was kept")
+    print(
+        f"{chosen.seeds} seeds of {chosen.orders} orders, {booked:,} bookings at the carrier, in {seconds:.0f} s: "
+        "every promise was kept"
+    )
     return 0
 
 

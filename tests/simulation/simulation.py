@@ -1,12 +1,12 @@
 """A seed from its first order to its bill, and how one that went wrong is shortened."""
 
+import gc
 import logging
 import re
 import shutil
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,42 +16,43 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from orders import gateway, turns
-from orders.models import CarrierAccount, CarrierCall, Label, Order
-from orders.models.statuses import Status
-from shipping_portal.accounts.models import Role, User
+from orders.models import CarrierAccount, Label, Order
+from shipping_portal.accounts.models import Role
 from shipping_portal.billing import posting, uploads
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.jobs import sweep
 from shipping_portal.sandbox.contract import Contract
 from tests import factories
-from tests.campaign import checker
+from tests.simulation import verdict
 from tests.simulation.carrier import Carrier
+from tests.simulation.columns import worked_out_once
 from tests.simulation.dice import Dice
 from tests.simulation.invariants import OPEN, Invariants
 from tests.simulation.people import SWEPT, People
 from tests.simulation.world import BEGIN, Broken, World
 from tracking.models import Poll, WebhookDelivery
 
-STEPS = 200  # for an order
+STEPS = 120  # for an order
 MOST_ROUNDS = 2000
+NEXT_ROUND = 30.0  # seconds
 CONTRACTS = [
     f"replays = {keys}\ncancel_repeatable = {cancels}\n" for keys in ("false", "true") for cancels in ("false", "true")
 ]
 PAUSES = (0.01, 0.5, 2.0, 5.0, 31.0, 61.0, 400.0)  # seconds
+COLLECTED_AFTER = (50_000, 20, 100)  # objects, and rounds: what a seed leaves behind is little
 WEEK = 7 * 24 * 3600.0
-BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 WEBHOOKS = "webhook:reorder=0.1,webhook:dup=0.1,webhook:delay=0.2,webhook:drop=0.1"
 
 
 @dataclass
 class Told:
-    """What became of a seed: what was broken, if anything, and all that led to it."""
+    """What became of a seed: what was broken, if anything, and all that led to it; `booked` the carrier has."""
 
     broken: str
+    booked: int
     dice: Dice
     story: list[str]
     digest: str
@@ -78,8 +79,12 @@ class Portal:
         bob = factories.user("bob@bolts.example", name="Bob Stranger")
         factories.member(factories.sender(name="Bob's Bolts"), bob, role=Role.OWNER, since=BEGIN.replace(year=2020))
         factories.user("sam@portal.example", name="Sam Staff", is_staff=True, is_superuser=True)
+        factories.localities()
         self.template = sqlite3.connect(":memory:")
         connection.connection.backup(self.template)
+        self.stranger = Client()
+        gc.freeze()  # all of the above stays
+        gc.set_threshold(*COLLECTED_AFTER)
 
     def afresh(self, toml: str) -> Contract:
         """Forget all orders, on both sides; the carrier and the portal go by these points of the contract."""
@@ -97,6 +102,7 @@ def simulate(portal: Portal, dice: Dice, orders: int) -> Told:
     world, broken = World(dice), ""
     contract = portal.afresh(dice.pick(CONTRACTS))
     with ExitStack() as stack:
+        stack.enter_context(worked_out_once())
         stack.enter_context(world.installed())
         state, speed = portal.folder / "carrier", dice.pick([0.05, 0.0, 1.0])
         carrier = Carrier(world, state, contract=contract, speed=speed, seed=dice.seed, trouble=WEBHOOKS)
@@ -112,55 +118,20 @@ def simulate(portal: Portal, dice: Dice, orders: int) -> Told:
             carrier.app.troubles.clear()
             _end(world, people)
             _bill(world, people, carrier)
-            broken = _broken(people, carrier, state)
+            broken = verdict.broken(people.restored_at, carrier, state, portal.stranger)
         except Broken as error:
             broken = str(error)
         finally:
-            told = Told(broken, dice, list(world.told), world.digest.hexdigest())
+            told = Told(broken, len(carrier.ledger.booked), dice, list(world.told), world.digest.hexdigest())
             world.is_calm, world.on_commit = True, lambda: None
-            while world.actors:
-                world.kill(world.actors[0])
+            for actor in list(world.actors):
+                world.kill(actor)
     return told
-
-
-def _broken(people: People, carrier: Carrier, state: Path) -> str:
-    """Compare all of it; after a restore, without what only the carrier knows of its gap."""
-    ledger = carrier.ledger.lines()
-    if people.restored_at:
-        restored = people.restored_at.timestamp()
-        ledger = [line for line in ledger if line["effect"] != "delivery" or line["at"] > restored]
-    faults = checker.of_rows(ledger, state) | _leaks()
-    if people.restored_at:
-        faults = {name: found for name, found in faults.items() if name.split()[0] not in {"I3", "I6", "I11"}}
-        doubles = faults["I1 never two live carrier orders for one"]
-        doubles[:] = [double for double in doubles if "live" in double]  # one was called off with the gap
-        faults["booked here is booked there"] = list(_called_off(carrier))
-    return "; ".join(f"{name}: {fault}" for name, found in faults.items() for fault in found[:1])
-
-
-def _called_off(carrier: Carrier) -> Iterator[str]:
-    for order in Order.objects.filter(status=Status.BOOKED):
-        parcel = carrier.depot.parcels[order.carrier_reference or ""]
-        if parcel.cancelled_at is not None and not parcel.is_moving:
-            yield f"{parcel.reference} is cancelled there, and order {order.pk} is booked"
-
-
-def _leaks() -> dict[str, list[str]]:
-    """What was let out: labels to strangers, and their addresses, which are secret, to the call log."""
-    stranger = Client()
-    stranger.force_login(User.objects.get(email="bob@bolts.example"), backend=BACKEND)
-    kept = CarrierCall.objects.filter(path__contains="/files/")
-    stored = Label.objects.filter(state=Label.State.STORED, order__status=Status.BOOKED).select_related("order")[:1]
-    pages = [reverse("label", args=[label.order.uuid, label.size]) for label in stored]
-    return {
-        "strangers get nothing": [page for page in pages if stranger.get(page, secure=True).status_code != 404],
-        "no signed link is kept": list(kept.values_list("path", flat=True)[:1]),
-    }
 
 
 def _live(world: World, people: People) -> None:
     """Anything may happen at any time."""
-    for _ in range(people.wanted * STEPS):
+    for _ in range(people.senders.wanted * STEPS):
         awake, fate = world.awake(), world.dice.below(100)
         if awake and fate < 80:
             world.go_on(world.dice.pick(awake))
@@ -179,38 +150,37 @@ def _end(world: World, people: People) -> None:
     world.tell("all trouble ends")
     CarrierAccount.objects.update(paused_at=None, stopped_at=None)
     _rest(world, people)
-    Poll.objects.filter(parcel__order__isnull=False).update(due_at=timezone.now())
-    Label.objects.exclude(state=Label.State.STORED).filter(due_at__isnull=False).update(due_at=timezone.now())
-    _rest(world, people)
 
 
 def _rest(world: World, people: People) -> None:
     began_at = timezone.now()
     for _ in range(MOST_ROUNDS):
-        people.an_operator_lets_dead_letters_go_on()
-        people.an_operator_closes_the_gap()
-        people.an_operator_decides()
+        people.operators.let_dead_letters_go_on()
+        people.operators.close_the_gap()
+        people.operators.decide()
         people.webhooks_are_read()
         people.it_is_swept()
         while people.messages or world.awake():
             people.a_worker_takes_a_message()
             for actor in world.awake():
                 world.go_on(actor)
-        coming = [at for at in [world.next_at()] if at is not None]
+        coming = [at - world.time for at in [world.next_at()] if at is not None]
         for kind in SWEPT:
             owed = kind.queue.filter(due_at__isnull=False)
             owed = WebhookDelivery.objects.filter(due_at__isnull=False) if kind.name == "read" else owed
             owed = owed.filter(due_at__lte=began_at) if kind.name == "poll" else owed
-            coming += [(at - BEGIN).total_seconds() for at in owed.values_list("due_at", flat=True)]
+            coming += [(at - timezone.now()).total_seconds() for at in owed.values_list("due_at", flat=True)]
         if not coming and not Order.objects.filter(status__in=OPEN).exists():
             return
-        world.pass_time(max(0.5, min(coming, default=0.0) - world.time))
+        world.pass_time(max(NEXT_ROUND, min(coming, default=0.0)))
     world.fail("it never comes to rest")
 
 
 def _bill(world: World, people: People, carrier: Carrier) -> None:
     """A week later the carrier bills all of it, and more."""
     world.pass_time(WEEK)
+    Poll.objects.filter(parcel__order__isnull=False).update(due_at=timezone.now())
+    Label.objects.exclude(state=Label.State.STORED).filter(due_at__isnull=False).update(due_at=timezone.now())
     _rest(world, people)
     booked = [line for line in carrier.ledger.lines() if line["effect"] == "booked"]
     for line in booked[::3]:

@@ -30,7 +30,7 @@ def test_a_few_seeds_keep_every_promise_and_tell_the_same_history_again() -> Non
 
 @pytest.mark.full
 def test_more_seeds_keep_every_promise() -> None:
-    code, said = simulated("--seed=100", "--seeds=20", "--orders=10")
+    code, said = simulated("--seed=100", "--seeds=20", "--orders=10", "--processes=2")
     assert code == 0, said
 
 

@@ -26,6 +26,7 @@ from tests.simulation.dice import Dice
 BEGIN = dt.datetime(2026, 11, 18, 1, tzinfo=dt.UTC)  # noon in Melbourne
 UP_SINCE = 1000.0  # what the monotonic clock says at BEGIN
 STALLS = 0.4  # percent of seams at which a process is stopped for longer than a lease
+ON_ITS_WAY = "a late request"
 LOST = 0.5  # percent of commits, of their answers, and of statements outside of transactions
 
 
@@ -55,6 +56,7 @@ class World:
     def __init__(self, dice: Dice) -> None:
         self.dice = dice
         self.time = 0.0  # seconds since BEGIN
+        self.ahead = 0.0  # seconds by which the clock on the wall is wrong
         self.is_calm = False  # nothing goes wrong any more
         self.actors: list[Actor] = []
         self.told: list[str] = []
@@ -105,10 +107,15 @@ class World:
 
     def pass_time(self, seconds: float) -> None:
         self.time += seconds
-        self._travel.move_to(BEGIN + dt.timedelta(seconds=self.time))
+        self.set_clock(ahead=self.ahead)
         while self._later and self._later[0][0] <= self.time:
             _, _, name, work = heapq.heappop(self._later)
             self.start(name, work)
+
+    def set_clock(self, *, ahead: float) -> None:
+        """Set the clock on the wall; the monotonic one goes on as ever."""
+        self.ahead = ahead
+        self._travel.move_to(BEGIN + dt.timedelta(seconds=self.time + ahead))
 
     def awake(self) -> list[Actor]:
         return [actor for actor in self.actors if actor.wakes_at <= self.time]
@@ -144,7 +151,9 @@ class World:
             self._broken = f"{who}: {type(error).__name__} in {place.name}, line {place.lineno}: {error}"
 
     def kill(self, actor: Actor) -> None:
-        """kill -9: what was done is done, and nothing follows."""
+        """kill -9: what was done is done, and nothing follows. What is on its way to the carrier is no process."""
+        if actor.name == ON_ITS_WAY:
+            return
         self.tell(f"{actor.name} is killed")
         actor.is_dead = True
         if actor:  # begun, and not ended
