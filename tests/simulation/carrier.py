@@ -36,6 +36,7 @@ TROUBLE = {
     "track": ["accept-close", "500", "404", "html200"],
     "label": ["500", "404", "html", "truncated"],
 }
+WEBHOOK_TROUBLE = {"reorder": 0.1, "dup": 0.1, "delay": 0.2, "drop": 0.1}
 REFUSALS = {"400", "422"}
 SAID_AFTER_ALL = {"500", "503", "408", "409"}  # by a carrier that may have acted
 WEBHOOKS = webhooks_first(mock.Mock(side_effect=AssertionError("a webhook strays into the pages")))
@@ -75,6 +76,7 @@ class Carrier:
             mock.patch("shipping_portal.sandbox.app.Timeline", return_value=timeline),
         ):
             self.app = Sandbox(Config(state, key="canary-carrier-key", listener=LISTENER, **choices))
+        self.lose_only_webhooks()
         self.depot = self.app.depot
         self.ledger: Any = self.depot.ledger
 
@@ -84,6 +86,12 @@ class Carrier:
             stack.enter_context(mock.patch("shipping_portal.carrier.connection._attempt", self.attempt))
             stack.enter_context(mock.patch("shipping_portal.sandbox.webhooks.post", self.post))
             yield
+
+    def lose_only_webhooks(self) -> None:
+        """Or double, delay or swap them: polls make up for it. No other trouble goes on."""
+        self.app.troubles.clear()
+        for verb, share in WEBHOOK_TROUBLE.items():
+            self.app.troubles.add(Rule("webhook", verb, probability=share))
 
     def live(self, uuid: str) -> list[Parcel]:
         """Return what it holds of an order."""
