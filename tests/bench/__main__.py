@@ -19,7 +19,7 @@ from typing import Any
 
 import psycopg
 
-from tests.bench import billing, bookings, exports, labels, webhooks
+from tests.bench import billing, bookings, exports, labels, reading, webhooks
 from tests.bench.pages import PAGES, Page
 from tests.campaign.servers import dev
 
@@ -68,6 +68,7 @@ def main() -> int:
             portal.close()
         good &= "exports" not in parts or exports.measure(databases["full"])
         good &= "webhooks" not in parts or webhooks.measure(crew, databases)
+        good &= "webhooks" not in parts or reading.measure(crew, databases["full"])
         good &= "labels" not in parts or labels.measure(crew, databases["full"])
         good &= "billing" not in parts or billing.measure(databases["full"])
         good &= "bookings" not in parts or bookings.measure(crew, databases["full"])

@@ -19,15 +19,15 @@ from pathlib import Path
 
 SECRET = "carrier:bench-webhook-secret-0123456789abcdef"
 REFERENCES = 2000
-HEAD = (
-    "POST /webhooks/tracking/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-    f"Authorization: Basic {base64.b64encode(SECRET.encode()).decode()}\r\nContent-Length: "
+HEADERS = {"Content-Type": "application/json", "Authorization": f"Basic {base64.b64encode(SECRET.encode()).decode()}"}
+HEAD = "\r\n".join(
+    ["POST /webhooks/tracking/ HTTP/1.1", "Host: 127.0.0.1", *map(": ".join, HEADERS.items()), "Content-Length: "]
 )
 WORDS = ("Pickup", "In Transit", "Out for Delivery", "Delivered")
 
 
-def request(number: int) -> bytes:
-    body = json.dumps(
+def body(number: int) -> str:
+    return json.dumps(
         {
             "carrier_reference": f"SB{number * 7919 % REFERENCES:07d}",
             "event_id": str(uuid.uuid4()),
@@ -37,7 +37,11 @@ def request(number: int) -> bytes:
             "location_data": {"suburb": "Fitzroy", "state": "VIC", "postcode": "3065", "country": "AU"},
         }
     )
-    return f"{HEAD}{len(body)}\r\n\r\n{body}".encode()
+
+
+def request(number: int) -> bytes:
+    content = body(number)
+    return f"{HEAD}{len(content)}\r\n\r\n{content}".encode()
 
 
 def is_whole(answer: bytearray) -> bool:

@@ -1,7 +1,7 @@
-"""How fast webhooks are stored, beside a bare application that inserts the row, and how fast they are read.
+"""How fast webhooks are stored, beside a bare application that inserts the row.
 
 Three servers on one PostgreSQL answer in turn, in five rounds, each for a few seconds: the bare one, the small
-portal, and the full one. Then everything that was stored is read, as a worker does.
+portal, and the full one.
 """
 
 import json
@@ -18,9 +18,7 @@ from tests.campaign.servers import dev
 ROUNDS = 5
 SECONDS = 3.0
 CONNECTIONS = 8
-STORED, GROWTH, READ = 0.60, 0.90, 400  # the goals
-MOST_READ = 20_000
-READING = "import django; django.setup(); from tests.bench.webhooks import read; read()"
+STORED, GROWTH = 0.60, 0.90  # the goals
 
 
 @dataclass(frozen=True)
@@ -35,24 +33,22 @@ def measure(crew: dev.Crew, databases: dict[str, str]) -> bool:
     return all([
         tell("webhooks a second ÷ a bare insert", rates["full"], rates["bare"], STORED),
         tell("webhooks, full ÷ small", rates["full"], rates["small"], GROWTH),
-        _reading(databases["full"]),
     ])  # fmt: skip
 
 
 def rates_of(crew: dev.Crew, databases: dict[str, str], file: str = "") -> dict[str, list[float]]:
     """Requests a second of a server on each of these databases, `bare` or the portal: five interleaved rounds."""
-    servers = [_start(crew, name, url) for name, url in databases.items()]
+    servers = [start(crew, name, url) for name, url in databases.items()]
     rates: dict[str, list[float]] = {server.name: [] for server in servers}
     for _ in range(ROUNDS):
         for server in servers:
             rates[server.name].append(_load(server, file))
     for server in servers:
-        crew.members[server.name].terminate()
-        crew.members.pop(server.name).wait()
+        stop(crew, server)
     return rates
 
 
-def _start(crew: dev.Crew, name: str, url: str) -> Server:
+def start(crew: dev.Crew, name: str, url: str) -> Server:
     server = Server(name, dev.free_port())
     env = {**os.environ, **bench_settings(url)}
     bare = "tests.bench.bare --worker-class=gthread --workers=2 --threads=16"
@@ -61,6 +57,11 @@ def _start(crew: dev.Crew, name: str, url: str) -> Server:
     crew.wait_for(name, lambda: dev.listens(server.port))
     time.sleep(2)  # until both of its processes have loaded all of it
     return server
+
+
+def stop(crew: dev.Crew, server: Server) -> None:
+    crew.members[server.name].terminate()
+    crew.members.pop(server.name).wait()
 
 
 def bench_settings(url: str) -> dict[str, str]:
@@ -85,32 +86,3 @@ def tell(name: str, ours: list[float], limit: list[float], goal: float) -> bool:
         flush=True,
     )
     return is_good
-
-
-def _reading(url: str) -> bool:
-    done = subprocess.run(
-        [sys.executable, "-c", READING],
-        env={**os.environ, **bench_settings(url)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    count, seconds = json.loads(done.stdout.splitlines()[-1])
-    is_good = count / seconds >= READ
-    print(
-        f"{f'scans read, of {count:,}':<36} {count / seconds:>8.0f}/s{'':>28}goal {READ}{'' if is_good else '   OVER'}"
-    )
-    return is_good
-
-
-def read() -> None:
-    """Read what is stored, up to MOST_READ, and print how many that were and in how many seconds."""
-    from tracking import reading  # noqa: PLC0415  (once Django is set up)
-    from tracking.models import WebhookDelivery  # noqa: PLC0415
-
-    began, count = time.perf_counter(), 0
-    while count < MOST_READ and (found := reading.read_due()):
-        count += found
-    print(json.dumps([count, time.perf_counter() - began]))
-    # The others would be read by the workers of what is measured next.
-    WebhookDelivery.objects.filter(due_at__isnull=False).update(due_at=None)

@@ -9,13 +9,14 @@ from django.db import connection
 from orders import booking, booking_rules, replacing
 from orders.limits import LimitReached
 from orders.models import Order
+from shipping_portal.staff import pausing
 from shipping_portal.staff.resolution import deciding, undoing
 from tests.simulation.world import World
 
 REFUSALS = (
     *(booking_rules.Suspended, booking_rules.Paused, booking_rules.PickupDayPassed, booking_rules.CarrierChanged),
     *(Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected, deciding.CannotResolve, undoing.CannotUndo),
-    *(LimitReached, booking.TokenReused, replacing.OldPrice),
+    *(LimitReached, booking.TokenReused, replacing.OldPrice, pausing.PauseRefused),
 )
 
 

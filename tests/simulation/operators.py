@@ -5,14 +5,15 @@ from typing import Any
 
 from django.utils import timezone
 
-from orders import cancelling
+from orders import cancelling, gateway
 from orders.models import BookingAttempt, Label, Order, Restore
+from orders.models.account import BOOKINGS
 from orders.models.statuses import HELD, Status
 from shipping_portal.accounts.models import User
 from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.jobs.registry import kind_of
 from shipping_portal.sandbox.parcels import Parcel
-from shipping_portal.staff import restoring
+from shipping_portal.staff import pausing, restoring
 from shipping_portal.staff.resolution import deciding, undoing
 from tests.simulation.acting import attempt, one_of
 from tests.simulation.carrier import Carrier
@@ -56,6 +57,12 @@ class Operators:
             self.world.tell(f"the operator takes the adoption of {order.pk} back")
             self._decide(self.world.dice.pick([undoing.undo, undoing.contest]), order)
 
+    def pause(self) -> None:
+        pausing.pause(gateway.account(), BOOKINGS, text="Closed today.", ends_at=None, **self._why())
+
+    def resume(self) -> None:
+        pausing.resume(gateway.account(), BOOKINGS, **self._why())
+
     def let_dead_letters_go_on(self) -> None:
         for letter in DeadLetter.objects.all():
             kind = kind_of(letter.job)
@@ -74,13 +81,12 @@ class Operators:
             is_known = order and (order.carrier_reference == parcel.reference or order.status in UNCLEAR)
             if parcel.cancelled_at is None and not is_known and not self._is_being_settled(parcel):
                 self.carrier.depot.cancel(parcel, by="carrier")
-        decision: dict[str, Any] = {"by": self.sam, "reason": REASON, "now": timezone.now()}
         if held := restoring.held(restore):
             what = self.world.dice.pick([restoring.release, restoring.leave_out])
             self.world.tell(f"the operator: {what.__name__} {held} held parcels")
-            what(restore, held, **decision)
+            what(restore, held, **self._why())
         self.world.tell("the operator closes the gap")
-        restoring.lift(restore, **decision)
+        restoring.lift(restore, **self._why())
 
     def _is_being_settled(self, parcel: Parcel) -> bool:
         """Return whether a worker has yet to write down what the carrier answered: no one else's parcel."""
@@ -92,5 +98,7 @@ class Operators:
         self.world.fail(f"order {order.pk} was given {reference}, which another has")
 
     def _decide(self, decision: Callable[..., None], order: Order, *what: Any, **how: Any) -> None:
-        why = {"by": self.sam, "reason": REASON, "now": timezone.now()}
-        attempt(self.world, f"decision on {order.pk}", decision, order, *what, **why, **how)
+        attempt(self.world, f"decision on {order.pk}", decision, order, *what, **self._why(), **how)
+
+    def _why(self) -> dict[str, Any]:
+        return {"by": self.sam, "reason": REASON, "now": timezone.now()}

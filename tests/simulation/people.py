@@ -7,11 +7,12 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from orders.models import CarrierAccount, DatabaseMark
+from orders.models import DatabaseMark
 from shipping_portal.accounts.models import Sender
 from shipping_portal.jobs.registry import kind_of, kinds
 from shipping_portal.jobs.sweep import Sweep
 from shipping_portal.staff import fencing
+from tests.simulation.acting import attempt
 from tests.simulation.carrier import Carrier
 from tests.simulation.operators import Operators
 from tests.simulation.senders import Senders
@@ -102,9 +103,10 @@ class People:
         now, sender = timezone.now(), Sender.objects.get(pk=self.senders.quill.pk)
         if what.startswith("prices"):
             self.carrier.app.control.prices(5 if what == "prices rise" else 0)
-        elif what.startswith("bookings"):
-            paused_at = now if what == "bookings pause" else None
-            CarrierAccount.objects.update(paused_at=paused_at, pause_text="Closed today.")
+        elif what == "bookings pause":
+            attempt(self.world, what, self.operators.pause)
+        elif what == "bookings go on":
+            attempt(self.world, what, self.operators.resume)
         elif what in CLOCK:
             self.world.set_clock(ahead=CLOCK[what])
         elif what == "a day passes":

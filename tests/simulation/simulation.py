@@ -25,6 +25,7 @@ from shipping_portal.billing import posting, uploads
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.jobs import sweep
 from shipping_portal.sandbox.contract import Contract
+from shipping_portal.staff import pausing
 from tests import factories
 from tests.simulation import verdict
 from tests.simulation.carrier import Carrier
@@ -147,7 +148,9 @@ def _end(world: World, people: People) -> None:
     """Everybody goes on, the carrier answers, and all comes to rest, or to the operator, who decides. Raises Broken."""
     world.is_calm = True
     world.tell("all trouble ends")
-    CarrierAccount.objects.update(paused_at=None, stopped_at=None)
+    CarrierAccount.objects.update(stopped_at=None)
+    with suppress(pausing.PauseRefused):  # bookings are on, or will be once the gap is closed
+        people.operators.resume()
     _rest(world, people)
 
 
