@@ -43,7 +43,7 @@ class People:
         self.is_restoring = world.dice.below(3) == 2
         self.happenings = [
             *[self.a_worker_takes_a_message] * 72, *[self.it_is_swept] * 2, *[self.webhooks_are_read] * 6,
-            *[self.senders.book] * 30, *[self.senders.import_a_file] * 2, *[self.senders.book_a_file] * 3,
+            *[self.senders.book] * 30, self.senders.import_a_file, *[self.senders.book_a_file] * 3,
             *[self.senders.say_yes] * 9, *[self.senders.press_again] * 3, *[self.senders.cancel] * 2,
             self.senders.replace, *[self.operators.decide] * 12, *[self.operators.take_it_back] * 3,
             *[self.operators.close_the_gap] * 3, *[self.a_backup_is_made] * 2, self.something_changes,

@@ -38,7 +38,7 @@ from tracking.models import Poll, WebhookDelivery
 
 STEPS = 80  # for an order, in which anything may happen
 MOST_ROUNDS = 2000
-NEXT_ROUND = 30.0  # seconds
+NEXT_ROUND, DECISIONS = 120.0, 6  # seconds, and of an operator in each round
 CONTRACTS = [
     f"replays = {keys}\ncancel_repeatable = {cancels}\n" for keys in ("false", "true") for cancels in ("false", "true")
 ]
@@ -149,8 +149,6 @@ def _end(world: World, people: People) -> None:
     world.is_calm = True
     world.tell("all trouble ends")
     CarrierAccount.objects.update(stopped_at=None)
-    with suppress(pausing.PauseRefused):  # bookings are on, or will be once the gap is closed
-        people.operators.resume()
     _rest(world, people)
 
 
@@ -159,7 +157,10 @@ def _rest(world: World, people: People) -> None:
     for _ in range(MOST_ROUNDS):
         people.operators.let_dead_letters_go_on()
         people.operators.close_the_gap()
-        people.operators.decide()
+        with suppress(pausing.PauseRefused):  # bookings are on, or will be once the gap is closed
+            people.operators.resume()
+        for _ in range(DECISIONS):
+            people.operators.decide()
         people.webhooks_are_read()
         people.it_is_swept()
         while people.messages or world.awake():
