@@ -48,9 +48,7 @@ def _tell(name: str, figure: str, goal: str, *, is_good: bool) -> bool:
 def _asked(what: str, database: str) -> list[float]:
     """Call a function of this file in a process of its own, and return what it printed."""
     env = {**os.environ, **bench_settings(database)}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM + what], env=env, stdout=subprocess.PIPE, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", PROGRAM + what], env=env, capture_output=True, text=True, check=True)
     found: list[float] = json.loads(done.stdout.splitlines()[-1])
     return found
 

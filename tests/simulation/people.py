@@ -39,7 +39,7 @@ class People:
         self.messages: list[tuple[float, str, int]] = []  # until when it is good, its task, its row
         self.sweep = Sweep()
         self.backup: tuple[dt.datetime, sqlite3.Connection] | None = None
-        self.restored_at: dt.datetime | None = None
+        self.restored: int | None = None  # when the carrier had written so many lines
         self.is_restoring = world.dice.below(3) == 2
         self.happenings = [
             *[self.a_worker_takes_a_message] * 72, *[self.it_is_swept] * 2, *[self.webhooks_are_read] * 6,
@@ -78,7 +78,7 @@ class People:
 
     def a_backup_is_made(self) -> None:
         """Or the only one is restored, once: everybody who works is stopped for it."""
-        if self.restored_at or not self.is_restoring:
+        if self.restored is not None or not self.is_restoring:
             return
         if self.backup and self.world.dice.below(3) == 2:
             self._restore(*self.backup)
@@ -92,9 +92,9 @@ class People:
             self.world.kill(actor)
         self.messages, self.sweep = [], Sweep()
         backup.backup(connection.connection)
-        self.restored_at = timezone.now()
+        self.restored = len(self.carrier.ledger.written)
         DatabaseMark.objects.all().delete()
-        fencing.fence(at, now=self.restored_at)
+        fencing.fence(at, now=timezone.now())
         self.senders.are_told_of_a_restore()
 
     def something_changes(self) -> None:
