@@ -32,7 +32,9 @@ from shipping_portal.billing import week_sums
 from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.carrier.messages import Item, Measures, Party
 from shipping_portal.exporting.models import Export, ExportPart
+from shipping_portal.importing import checking, columns, uploads
 from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.importing.reading import read as read_file
 from shipping_portal.reports import counting
 from tracking import intake, reading
 from tracking.models import Parcel, Poll, TrackingEvent, Watch, WebhookDelivery
@@ -329,6 +331,17 @@ def draft(of: Sender, by: User, **values: str) -> Draft:
 IMPORT_HEADER = ["Name", "Email", "Address 1", "Suburb", "Postcode", "Contents", "Weight", "Length", "Width", "Height"]
 IMPORT_COLUMNS = ("receiver_name", "receiver_email", "receiver_line1", "receiver_suburb", "receiver_postcode",
                   "description", "weight", "length", "width", "height")  # fmt: skip
+
+
+def taken(content: bytes, of: Sender, by: User) -> Import:
+    """An import of these bytes, its columns matched by their names where nobody had matched them before."""
+    now = timezone.now()
+    file = uploads.take(read_file(content), name="orders.csv", sender=of, by=by, now=now)
+    if file.state == Import.State.MATCHING:
+        guess = columns.guess(file.header, columns.fields(of, of.pickup_address()))
+        checking.begin(file, guess, {}, now)
+        file.refresh_from_db()
+    return file
 
 
 def import_file(of: Sender, by: User, **fields: Any) -> Import:

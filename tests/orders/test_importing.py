@@ -41,12 +41,7 @@ def sheet(*rows: str) -> bytes:
 
 def taken(sender: Sender, by: User, *rows: str) -> Import:
     """An import of these rows, its columns matched by their names."""
-    now = timezone.now()
-    file = uploads.take(reading.read(sheet(*rows)), name="orders.csv", sender=sender, by=by, now=now)
-    fields = columns.fields(sender, sender.pickup_address())
-    checking.begin(file, columns.guess(file.header, fields), {}, now)
-    file.refresh_from_db()
-    return file
+    return factories.taken(sheet(*rows), sender, by)
 
 
 def checked(sender: Sender, by: User, *rows: str) -> Import:

@@ -29,7 +29,7 @@ from shipping_portal import sheets  # noqa: E402
 from shipping_portal.accounts.models import Locality, Membership, Sender, User  # noqa: E402
 from shipping_portal.exporting import packing  # noqa: E402
 from shipping_portal.exporting.models import Export  # noqa: E402
-from shipping_portal.importing import checking, columns, progress, reading, submitting, uploads  # noqa: E402
+from shipping_portal.importing import progress, submitting  # noqa: E402
 from shipping_portal.importing.models import Import  # noqa: E402
 from shipping_portal.staff import restoring  # noqa: E402
 from tests import factories  # noqa: E402
@@ -117,16 +117,8 @@ def take_import(rows: int, bad: int) -> str:
         f"Noor Tamsin,noor@example.net,4 Sample Street,Hobart,7000,Mugs,{0 if at >= rows - bad else 2},32,24,11,{at}"
         for at in range(rows)
     ]
-    return _take("\n".join([",".join([*factories.IMPORT_HEADER, "Order number"]), *lines]), sender, user)
-
-
-def _take(text: str, sender: Sender, user: User) -> str:
-    now = timezone.now()
-    file = uploads.take(reading.read(text.encode()), name="many.csv", sender=sender, by=user, now=now)
-    if file.state == Import.State.MATCHING:
-        fields = columns.fields(sender, sender.pickup_address())
-        checking.begin(file, columns.guess(file.header, fields), {}, now)
-    return str(file.uuid)
+    content = "\n".join([",".join([*factories.IMPORT_HEADER, "Order number"]), *lines])
+    return str(factories.taken(content.encode(), sender, user).uuid)
 
 
 def book_import(key: str) -> int:
@@ -143,7 +135,7 @@ def import_failed_again(key: str) -> str:
     sender, user = cast()
     heads, rows = progress.failed_sheet(Import.objects.get(uuid=key))
     lines = b"".join(sheets.stream("failed.csv", heads, rows).streaming_content).decode()
-    return _take(lines.replace('"0"', '"2"'), sender, user)
+    return str(factories.taken(lines.replace('"0"', '"2"').encode(), sender, user).uuid)
 
 
 def ask_export(parcels: int) -> str:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 import django
@@ -48,12 +49,12 @@ def divided(chosen: argparse.Namespace) -> int:
 
 
 def simulated(chosen: argparse.Namespace) -> int:
-    began, booked = time.perf_counter(), 0
+    began, done = time.perf_counter(), Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
         portal = Portal(Path(folder))
         for seed in range(chosen.seed, chosen.seed + chosen.seeds):
             told = simulate(portal, Dice(seed), chosen.orders)
-            booked += told.booked
+            done += told.done
             if not chosen.quietly or told.broken:
                 print(f"seed {seed}: sha256 {told.digest}  {told.broken or 'every promise was kept'}", flush=True)
             if told.broken and chosen.quietly:
@@ -64,10 +65,8 @@ def simulated(chosen: argparse.Namespace) -> int:
                 print("\n".join([*short.story, f"            {short.broken}"]))
                 return 1
     seconds = time.perf_counter() - began
-    print(
-        f"{chosen.seeds} seeds of {chosen.orders} orders, {booked:,} bookings at the carrier, in {seconds:.0f} s: "
-        "every promise was kept"
-    )
+    counts = "".join(f", {count} {what}" for what, count in done.items())
+    print(f"{chosen.seeds} seeds of {chosen.orders} orders{counts}, in {seconds:.0f} s: every promise was kept")
     return 0
 
 

@@ -23,7 +23,7 @@ from shipping_portal.sandbox.wire import HangUp
 from tests.simulation.world import ON_ITS_WAY, Actor, Killed, World
 from tracking.short_cut import webhooks_first
 
-LISTENER = "http://carrier:canary-webhook-secret-0123456789abcdef@127.0.0.1:9/webhooks/tracking/"
+LISTENER = "https://carrier:canary-webhook-secret-0123456789abcdef@127.0.0.1:9/webhooks/tracking/"
 # What may become of a request that arrives, as the sandbox calls it.
 TROUBLE = {
     "book": [
@@ -148,21 +148,10 @@ class Carrier:
             commit = bool(self.world.dice.below(2)) if verb in SAID_AFTER_ALL else None
             self.world.tell(f"{name}: {verb}{', though it acts' if commit else ''}")
             self.app.troubles.add(Rule(name, verb, count=1, commit=commit))
-        told: list[Any] = []
-        parts, body = urlsplit(request.url), request.body or b""
-        environ = {
-            "REQUEST_METHOD": request.method, "PATH_INFO": parts.path, "QUERY_STRING": parts.query,
-            "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body), "wsgi.url_scheme": parts.scheme,
-            "SERVER_PORT": str(parts.port), "SERVER_NAME": parts.hostname,
-            **{f"HTTP_{key.upper().replace('-', '_')}": value for key, value in request.headers.items()},
-            "HTTP_HOST": parts.netloc,
-        }  # fmt: skip
         try:
-            answer = b"".join(self.app(environ, lambda *line: told.append(line)))
+            return asked(self.app, request)
         except HangUp:
             return None
-        status, headers = told[0]
-        return wire.Reply(int(status.split()[0]), {key.lower(): value for key, value in headers}, answer)
 
     def _untrue(self, request: wire.Request, name: str) -> set[str]:
         """Return what no carrier says: that it refuses what it booked, or will yet, under the same key."""
@@ -172,16 +161,9 @@ class Carrier:
 
     def post(self, url: str, body: bytes, *, timeout: float) -> tuple[int | None, str]:
         """Bring a scan to the portal's own listener; there the process may be killed, and here it is not."""
-        parts = urlsplit(url)
-        pair = base64.b64encode(f"{parts.username}:{parts.password}".encode()).decode()
-        told: list[Any] = []
-        environ = {
-            "REQUEST_METHOD": "POST", "PATH_INFO": parts.path, "CONTENT_LENGTH": str(len(body)),
-            "CONTENT_TYPE": "application/json", "wsgi.input": io.BytesIO(body), "wsgi.url_scheme": "https",
-            "SERVER_NAME": "testserver", "SERVER_PORT": "443", "HTTP_AUTHORIZATION": f"Basic {pair}",
-        }  # fmt: skip
+        secret = base64.b64encode(urlsplit(url).netloc.partition("@")[0].encode()).decode()
         try:
-            WEBHOOKS(environ, lambda *line: told.append(line))
+            return asked(WEBHOOKS, wire.Request("POST", url, {"Authorization": f"Basic {secret}"}, body)).status, ""
         except Killed:
             me = getcurrent()
             assert isinstance(me, Actor)
@@ -190,13 +172,28 @@ class Carrier:
         except Exception as error:  # noqa: BLE001  (any is one too many)
             self.world.breaks(error, "the webhook")
             return 500, ""
-        return int(told[0][0].split()[0]), ""
 
     def _name(self, request: wire.Request) -> str:
         path = urlsplit(request.url).path
         method = "GET" if request.method == "HEAD" else request.method
         names = (name for name, operation in self.app.operations if operation.match(method, path, {}) is not None)
         return {"file": "label"}.get(name := next(names, ""), name)
+
+
+def asked(application: Any, request: wire.Request) -> wire.Reply:
+    """Ask a WSGI application, as its server would."""
+    began: list[Any] = []
+    parts, body = urlsplit(request.url), request.body or b""
+    environ = {
+        "REQUEST_METHOD": request.method, "PATH_INFO": parts.path, "QUERY_STRING": parts.query,
+        "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body), "wsgi.url_scheme": parts.scheme,
+        "SERVER_PORT": str(parts.port), "SERVER_NAME": parts.hostname,
+        **{f"HTTP_{key.upper().replace('-', '_')}": value for key, value in request.headers.items()},
+        "HTTP_HOST": f"{parts.hostname}:{parts.port}",
+    }  # fmt: skip
+    answer = b"".join(application(environ, lambda *line: began.append(line)))
+    status, headers = began[0]
+    return wire.Reply(int(status.split()[0]), {key.lower(): value for key, value in headers}, answer)
 
 
 def plain(text: str) -> str:

@@ -10,13 +10,13 @@ from orders import booking, cancelling, replacing
 from orders.models import Order, Quote
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.importing import checking, columns, reading, submitting, uploads
+from shipping_portal.importing import submitting
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
 from tests.simulation.acting import attempt, one_of
 from tests.simulation.world import World
 
-HEADER = "Name,Email,Address 1,Suburb,Postcode,Contents,Weight,Length,Width,Height,Order number"
+HEADER = ",".join([*factories.IMPORT_HEADER, "Order number"])
 ROW = "Priya Nair,priya@example.net,4 Sample Street,Brunswick,3056,Mugs,2.4,32,24,11,{}"
 ROWS = 5  # of a file
 
@@ -69,7 +69,8 @@ class Senders:
             rows = [ROW.format(1001 + self.imported + row) for row in range(ROWS)]
             self.imported += ROWS
             self.world.tell(f"a sender imports {ROWS} rows")
-            attempt(self.world, "import", self._import, "\r\n".join([HEADER, *rows]).encode())
+            content = "\r\n".join([HEADER, *rows]).encode()
+            attempt(self.world, "import", factories.taken, content, self.quill, self.alice)
 
     def book_a_file(self) -> None:
         file = Import.objects.filter(rows__state=ImportRow.State.READY).order_by("pk").first()
@@ -101,10 +102,3 @@ class Senders:
             self._submit(token, quote)
             if is_known:
                 self.world.fail("one form booked two parcels")
-
-    def _import(self, content: bytes) -> None:
-        """Give the portal a file, and agree to the columns that it guesses."""
-        now = timezone.now()
-        file = uploads.take(reading.read(content), name="orders.csv", sender=self.quill, by=self.alice, now=now)
-        fields = columns.fields(file.sender, file.sender.pickup_address())
-        checking.begin(file, columns.guess(file.header, fields), {}, now)

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import sys
 import time
+from collections import Counter
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +20,11 @@ from django.test import Client
 from django.utils import timezone
 
 from orders import gateway, turns
-from orders.models import CarrierAccount, Label, Order
+from orders.models import CarrierAccount, Label, Order, Restore
 from shipping_portal.accounts.models import Role
 from shipping_portal.billing import posting, uploads
 from shipping_portal.billing.models import BillingReport
+from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs import sweep
 from shipping_portal.sandbox.contract import Contract
 from shipping_portal.staff import pausing
@@ -38,7 +40,8 @@ from tracking.models import Poll, WebhookDelivery
 
 STEPS = 80  # for an order, in which anything may happen
 MOST_ROUNDS = 2000
-NEXT_ROUND, DECISIONS = 120.0, 6  # seconds, and of an operator in each round
+NEXT_ROUND = 120.0  # seconds
+DECISIONS = 6  # of an operator, in each round
 CONTRACTS = [
     f"replays = {keys}\ncancel_repeatable = {cancels}\n" for keys in ("false", "true") for cancels in ("false", "true")
 ]
@@ -49,10 +52,10 @@ WEEK = 7 * 24 * 3600.0
 
 @dataclass
 class Told:
-    """What became of a seed: what was broken, if anything, and all that led to it; `booked` the carrier has."""
+    """What became of a seed: what was broken, if anything, all that led to it, and how much was `done` in it."""
 
     broken: str
-    booked: int
+    done: Counter[str]
     dice: Dice
     story: list[str]
     digest: str
@@ -122,11 +125,20 @@ def simulate(portal: Portal, dice: Dice, orders: int) -> Told:
         except Broken as error:
             broken = str(error)
         finally:
-            told = Told(broken, len(carrier.ledger.booked), dice, list(world.told), world.digest.hexdigest())
+            told = Told(broken, _done(carrier), dice, list(world.told), world.digest.hexdigest())
             world.is_calm, world.on_commit = True, lambda: None
             for actor in list(world.actors):
                 world.kill(actor)
     return told
+
+
+def _done(carrier: Carrier) -> Counter[str]:
+    return Counter({
+        "bookings at the carrier": len(carrier.ledger.booked),
+        "rows imported": ImportRow.objects.filter(state=ImportRow.State.BOOKED).count(),
+        "parcels replaced": Order.objects.exclude(replaces=None).count(),
+        "restores": Restore.objects.count(),
+    })  # fmt: skip
 
 
 def _live(world: World, people: People) -> None:
