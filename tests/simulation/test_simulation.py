@@ -9,6 +9,7 @@ import pytest
 from tests.campaign.sabotage import ROOT, SABOTAGES, Sabotage, broken_copy
 from tests.simulation.dice import Dice
 
+COMES_ABOUT = ("bookings at the carrier", "rows imported", "parcels replaced", "restores")
 ON_THE_WIRE = {"follow redirects"}  # below the seam at which the pretend carrier stands here
 
 
@@ -32,10 +33,8 @@ def test_a_few_seeds_keep_every_promise_and_tell_the_same_history_again() -> Non
 def test_more_seeds_keep_every_promise() -> None:
     code, said = simulated("--seed=100", "--seeds=12", "--orders=20", "--processes=2")
     assert code == 0, said
-    done = {
-        what for what in ("bookings at the carrier", "rows imported", "parcels replaced", "restores") if what in said
-    }
-    assert len(done) == 4, f"only {done} ever came about"
+    missing = [what for what in COMES_ABOUT if what not in said]
+    assert not missing, said
 
 
 @pytest.mark.nightly
