@@ -25,12 +25,18 @@ from tests.sandbox_carrier import SandboxCarrier
 from tests.template import begin_as_a_copy, template
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+NIGHTLY_SECONDS = 5400  # a sabotage is given four campaigns of fifteen minutes
 LONG_AGO = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)  # the cast was in its teams before anything of a test happens
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave real processes, but for the smoke tests, to `--full`; what needs no database runs beside SQLite only."""
+    """Leave real processes, but for the smoke tests, to `--full`; what needs no database runs beside SQLite only.
+
+    A nightly test has more than the ten minutes after which pytest-timeout ends a test and says where it stood.
+    """
     for item in items:
+        if item.get_closest_marker("nightly"):
+            item.add_marker(pytest.mark.timeout(NIGHTLY_SECONDS))
         heavy = any(map(item.get_closest_marker, ("browser", "processes", "campaign", "sabotage")))
         if heavy and not item.get_closest_marker("smoke"):
             item.add_marker(pytest.mark.full)

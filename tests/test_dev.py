@@ -396,3 +396,7 @@ def test_the_log_of_a_process_that_is_started_again_goes_on(dev: ModuleType, tmp
 @pytest.mark.skipif("PYTEST_XDIST_WORKER" not in os.environ, reason="one process runs everything")
 def test_a_group_of_tests_stays_in_one_process(request: pytest.FixtureRequest) -> None:
     assert request.node.nodeid.endswith("@held together")  # by which pytest-xdist keeps it so
+
+
+def test_a_test_that_hangs_is_ended_and_named_long_before_ci_gives_up(request: pytest.FixtureRequest) -> None:
+    assert 0 < float(request.config.getini("timeout")) <= 600  # CI waits 5,400 s for all of it
