@@ -18,7 +18,7 @@ from shipping_portal.billing.models import Charge
 from tests import factories
 from tracking.models import Parcel, TrackingEvent
 
-FIRST = 1000  # keys of each account that are left for rows of other makers
+FIRST = 1_000_000  # keys of each account that are left for rows of other makers, and for what tests rolled back
 APART = 10_000_000  # the lines of two accounts in one report
 MODELS = (Order, Parcel, TrackingEvent, Charge)
 Row = TypeVar("Row")

@@ -25,6 +25,7 @@ from shipping_portal.carrier.messages import Booked, Money
 from shipping_portal.staff.resolution import deciding
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
+from tests.statements import texts
 from tracking import polling, timeline
 from tracking.models import Parcel, Poll
 
@@ -575,9 +576,9 @@ def test_the_accounts_row_is_written_outside_every_transaction_that_has_the_orde
     with CaptureQueriesContext(connection) as queries:
         outcome(attempt)
     open_now, written_at_depths = 0, []
-    for query in queries:
-        words = query["sql"].split()
+    for text in texts(queries):
+        words = text.split()
         open_now += (words[0] == "SAVEPOINT") - (words[:2] == ["RELEASE", "SAVEPOINT"])
-        if query["sql"].startswith('UPDATE "orders_carrieraccount"'):
+        if text.startswith('UPDATE "orders_carrieraccount"'):
             written_at_depths.append(open_now)
     assert set(written_at_depths) == {0}

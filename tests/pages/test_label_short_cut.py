@@ -22,6 +22,7 @@ from shipping_portal.accounts.models import Audit, Membership, Sender, Session, 
 from tests import factories
 from tests.pages.by_wsgi import ByWsgi
 from tests.pages.test_labels import BACKEND, address
+from tests.statements import PLANNED, texts
 
 pytestmark = pytest.mark.django_db
 
@@ -71,18 +72,14 @@ def test_it_is_one_statement_and_one_line_of_audit(label: Label, browser: ByWsgi
     with CaptureQueriesContext(connection) as second:
         browser.get(address(label))
     assert browser.was_short
-    read, written = ("PLANNED", "PLANNED") if connection.vendor == "postgresql" else ("SELECT", "INSERT")
+    read, written = (PLANNED, PLANNED) if connection.vendor == "postgresql" else ("SELECT", "INSERT")
     assert verbs(first) == [read, "UPDATE", written]  # the first time is written at the label too
     assert verbs(second) == [read, written]
 
 
 def verbs(queries: CaptureQueriesContext) -> list[str]:
-    """Those of the short cut; the client of the test reads its session before it.
-
-    Of a planned statement PostgreSQL's driver keeps no text.
-    """
-    texts = [one["sql"] or "PLANNED" for one in queries]
-    said = [text.split()[0] for text in texts if '"accounts_session"' not in text]
+    """Those of the short cut; the client of the test reads its session before it."""
+    said = [text.split()[0] for text in texts(queries) if '"accounts_session"' not in text]
     return [verb for verb in said if verb not in {"BEGIN", "SAVEPOINT", "RELEASE", "COMMIT"}]
 
 
