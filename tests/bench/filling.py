@@ -75,13 +75,7 @@ def fill(rows: int, accounts: int = 1) -> Cast:
     spaced, apart = others.Spaced(accounts), dt.timedelta(days=DAYS) / (rows or 1)
     for numbers in _batches(range(rows - 1, -1, -1)):  # the newest last, as it happens
         made = spaced.create(Order, (_order(one, n, n * apart, dice, is_waiting=n < rows // WAITING) for n in numbers))
-        parcels = spaced.create(
-            Parcel,
-            (
-                Parcel(reference=each.carrier_reference, order=each, account=each.account, created_at=each.created_at)
-                for each in made
-            ),
-        )
+        parcels = spaced.create(Parcel, map(_parcel, made))
         spaced.create(TrackingEvent, (_scan(each, n * apart) for each, n in zip(parcels, numbers, strict=True)))
         spaced.create(Charge, _charges(made, reports, like=one))
     week_sums.add_up(week_sums.weeks_of(Charge.objects.posted()))
@@ -177,6 +171,12 @@ def _charges(orders: list[Order], reports: dict[dt.date, BillingReport], *, like
         yield Charge(**fields, kind="order", key=uuid.uuid4().hex, stated=like.price, amount=like.price)
         if fields["line"] % 20 == 0:
             yield Charge(**fields, part=1, kind="under-declared", key=uuid.uuid4().hex, stated=4, amount=4)
+
+
+def _parcel(order: Order) -> Parcel:
+    return Parcel(
+        reference=order.carrier_reference, order=order, account_id=order.account_id, created_at=order.created_at
+    )
 
 
 def _scan(parcel: Parcel, ago: dt.timedelta) -> TrackingEvent:
