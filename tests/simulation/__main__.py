@@ -11,6 +11,8 @@ from pathlib import Path
 
 import django
 
+# Its database is its own, whatever the environment or an .env names: it is emptied and restored again and again.
+os.environ |= {"DATABASE_URL": "sqlite:///:memory:", "MIGRATE_DATABASE_URL": ""}
 import tests.environment  # noqa: F401  (before Django reads the settings)
 
 if os.environ.get("PYTHONHASHSEED") != "0":  # so that sets have one order, and a seed one history

@@ -1,6 +1,7 @@
 """The simulation as the tests have it: a few seeds always, more at every landing, and proven by sabotage."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -10,13 +11,14 @@ from tests.campaign.sabotage import ROOT, SABOTAGES, Sabotage, broken_copy
 from tests.simulation.dice import Dice
 
 COMES_ABOUT = ("bookings at the carrier", "rows imported", "parcels replaced", "restores")
+NOWHERE = "postgres://portal@127.0.0.1:9/nothing"
 ON_THE_WIRE = {"follow redirects"}  # below the seam at which the pretend carrier stands here
 
 
 def simulated(*options: str, root: str = str(ROOT)) -> tuple[int, str]:
-    """Return its exit code and what it printed."""
+    """Return its exit code and what it printed. Its database is none that the environment names."""
     command = [sys.executable, "-m", "tests.simulation", *options]
-    env = {**os.environ, "PYTHONPATH": "", "DATABASE_URL": "sqlite:///:memory:"}
+    env = {**os.environ, "PYTHONPATH": "", "DATABASE_URL": NOWHERE, "MIGRATE_DATABASE_URL": NOWHERE}
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=3000, check=False)
     return done.returncode, done.stdout + done.stderr[-3000:]
 
@@ -61,6 +63,7 @@ def test_the_simulation_notices_every_sabotage(sabotage: Sabotage) -> None:
     with broken_copy(sabotage) as copy:
         code, said = simulated("--seeds=200", "--orders=10", "--quietly", root=str(copy))
     assert code == 1, said
+    assert re.match(r"seed \d+: sha256 [0-9a-f]+  ", said), said  # not a program that fell over
 
 
 @pytest.mark.nightly
