@@ -90,7 +90,7 @@ def fill(rows: int, accounts: int = 1) -> Cast:
 
 
 def _settle() -> None:
-    """Take the statistics, as PostgreSQL does of its own a minute later. It took the tables for empty."""
+    """Take the statistics, as PostgreSQL does of its own a minute later. Without them it takes the tables for empty."""
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE" if connection.in_atomic_block else "VACUUM ANALYZE")
 
