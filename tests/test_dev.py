@@ -195,6 +195,7 @@ def test_another_carrier_may_be_given_and_is_not_written_down(
     monkeypatch.setattr(dev, "STATE", tmp_path)
     monkeypatch.setenv("CARRIER_KEY", "canary-of-another-carrier")
     monkeypatch.setenv("DATABASE_URL", "postgres://production")
+    monkeypatch.setenv("MIGRATE_DATABASE_URL", "postgres://production")
     monkeypatch.delenv("OLDER_CARRIERS", raising=False)
     assert dev.settle_demo(web=8000, carrier=8100, redis_url="redis://one")["OLDER_CARRIERS"] == ""
     monkeypatch.setenv("OLDER_CARRIERS", "OLD")
@@ -202,6 +203,7 @@ def test_another_carrier_may_be_given_and_is_not_written_down(
     assert demo["OLDER_CARRIERS"] == "OLD"
     assert demo["CARRIER_KEY"] == "canary-of-another-carrier"
     assert demo["DATABASE_URL"].startswith("sqlite:")  # a stray DATABASE_URL never becomes the demo's
+    assert demo["MIGRATE_DATABASE_URL"] == ""  # nor does its owner's, which the settings would take before it
     assert "canary" not in (tmp_path / "demo.env").read_text()
 
 

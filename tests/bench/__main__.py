@@ -57,6 +57,7 @@ def main() -> int:
     chosen = parser.parse_args()
     rows, accounts = chosen.rows, chosen.accounts
     folder = Path(tempfile.mkdtemp(prefix="portal-bench-"))
+    os.environ["MIGRATE_DATABASE_URL"] = ""  # that of an .env or a shell, which the settings would take first
     with dev.Crew(folder) as crew:
         server = dev.start_postgres(crew)
         databases = {name: _database(server, name) for name in ("small", "full")}
