@@ -20,7 +20,7 @@ from shipping_portal.accounts.models import User
 from shipping_portal.billing import statements
 from shipping_portal.billing.models import DisputePhoto
 from tests import factories
-from tests.statements import texts
+from tests.queries import sql_of
 from tests.table import table
 
 pytestmark = pytest.mark.django_db
@@ -245,7 +245,7 @@ def test_an_operator_who_looks_reads_the_pages_named_and_nothing_else(
     with CaptureQueriesContext(connection) as asked:
         page = onlooker.get(url)
     assert page.status_code in ({200, 302} if entry.name in seeing_as.PAGES else {403})
-    assert [text for text in texts(asked) if WRITES.match(text)] == []
+    assert [text for text in sql_of(asked) if WRITES.match(text)] == []
     assert not page.has_header("Content-Disposition")
     shown = page.content.decode()
     assert not re.search("token=|%PDF|/invitation/", shown)

@@ -82,15 +82,15 @@ def fill(rows: int, accounts: int = 1) -> Cast:
     spaced.add_others(marlow)
     for report in reports.values():
         keep_tally(report)
-    _settle()
+    _take_statistics()
     factories.count_days(marlow)
-    _settle()
+    _take_statistics()
     week, middle = _billed_week(one), spaced.middle(rows)
     return Cast({SENDER: mia, OPERATOR: sam}, one.uuid, one.pk, marlow.pk, files[-1].uuid, week, middle)
 
 
-def _settle() -> None:
-    """Take the statistics, as PostgreSQL does of its own a minute later. Without them it takes the tables for empty."""
+def _take_statistics() -> None:
+    """Do what PostgreSQL does of its own a minute later. Until then it plans as if the tables were empty."""
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE" if connection.in_atomic_block else "VACUUM ANALYZE")
 

@@ -24,8 +24,8 @@ from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.messages import Booked, Money
 from shipping_portal.staff.resolution import deciding
 from tests import factories
+from tests.queries import sql_of
 from tests.sandbox_carrier import SandboxCarrier
-from tests.statements import texts
 from tracking import polling, timeline
 from tracking.models import Parcel, Poll
 
@@ -576,7 +576,7 @@ def test_the_accounts_row_is_written_outside_every_transaction_that_has_the_orde
     with CaptureQueriesContext(connection) as queries:
         outcome(attempt)
     open_now, written_at_depths = 0, []
-    for text in texts(queries):
+    for text in sql_of(queries):
         words = text.split()
         open_now += (words[0] == "SAVEPOINT") - (words[:2] == ["RELEASE", "SAVEPOINT"])
         if text.startswith('UPDATE "orders_carrieraccount"'):

@@ -22,7 +22,7 @@ from shipping_portal.accounts.models import Audit, Membership, Sender, Session, 
 from tests import factories
 from tests.pages.by_wsgi import ByWsgi
 from tests.pages.test_labels import BACKEND, address
-from tests.statements import PLANNED, texts
+from tests.queries import PLANNED, sql_of
 
 pytestmark = pytest.mark.django_db
 
@@ -80,7 +80,7 @@ def test_it_is_one_statement_and_one_line_of_audit(label: Label, browser: ByWsgi
 
 def verbs(queries: CaptureQueriesContext) -> list[str]:
     """Those of the short cut; the client of the test reads its session before it."""
-    said = [text.split()[0] for text in texts(queries) if '"accounts_session"' not in text]
+    said = [text.split()[0] for text in sql_of(queries) if '"accounts_session"' not in text]
     return [verb for verb in said if verb not in {"BEGIN", "SAVEPOINT", "RELEASE", "COMMIT"}]
 
 

@@ -5,6 +5,6 @@ from django.test.utils import CaptureQueriesContext
 PLANNED = "PLANNED"
 
 
-def texts(queries: CaptureQueriesContext) -> list[str]:
+def sql_of(queries: CaptureQueriesContext) -> list[str]:
     """Return each statement's text; PLANNED for a planned one, of which PostgreSQL's driver keeps none."""
     return [query["sql"] or PLANNED for query in queries.captured_queries]
