@@ -16,7 +16,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.campaign.servers import dev
-from tests.processes.portal import ROOT, Portal, until
+from tests.processes.portal import ROOT, Portal, until_ready
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
 
@@ -98,7 +98,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
             portal.start("web", *command, "--threads=8", "--no-control-socket")
             made = Stack(f"http://127.0.0.1:{web}", carrier, portal, {}, folder / "mail")
             made.people = json.loads(made.manage("demo", "--json").splitlines()[-1])
-            until(lambda: dev.listens(web), seconds=20, what="the web server answers")
+            until_ready(web)
             yield made
             assert improper(carrier.requests()) == []
 

@@ -13,7 +13,7 @@ from django.conf import settings
 
 from tests.campaign.servers import dev
 from tests.catalogue.pushing import URL, basic
-from tests.processes.portal import Portal, until
+from tests.processes.portal import Portal, until_ready
 
 SERVER = ("-m", "gunicorn", "shipping_portal.wsgi", "--worker-class=gthread", "--workers=2", "--threads=8")
 HEAD = f"POST {URL} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {basic(settings.WEBHOOK_SECRETS[0])}\r\n"
@@ -63,7 +63,7 @@ def serving(folder: Path) -> Iterator[Listener]:
     port = dev.free_port()
     portal.start("web", *SERVER, f"--bind=127.0.0.1:{port}", "--no-control-socket")
     try:
-        until(lambda: dev.listens(port), seconds=60, what="the web server listens")
+        until_ready(port)
         yield Listener(port, portal.env["DATABASE_URL"])
     finally:
         portal.kill("web")

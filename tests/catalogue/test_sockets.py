@@ -8,7 +8,7 @@ import pytest
 from tests.campaign.servers import dev
 from tests.catalogue.browsing import FORM
 from tests.catalogue.rows import rows
-from tests.processes.portal import Portal, until
+from tests.processes.portal import Portal, until_ready
 
 pytestmark = pytest.mark.processes
 
@@ -35,7 +35,7 @@ def say(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Say]:
         return int(answer.split()[1]), answer
 
     try:
-        until(lambda: dev.listens(port), seconds=60, what="the web server listens")
+        until_ready(port)
         yield send
     finally:
         portal.kill("web")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.processes.portal import Portal, until
+from tests.processes.portal import Portal, until, until_ready
 from tests.processes.servers import Servers, dev
 from tests.processes.visitor import Visitor
 from tests.recording import improper
@@ -42,6 +42,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
         portal.env["REDIS_URL"] = servers.valkey()
         with portal:
             portal.start_web(port)
-            until(lambda: dev.listens(port), seconds=30, what="the web server answers")
+            until_ready(port)
             yield Shop(portal, servers, carrier, Visitor(portal, f"http://127.0.0.1:{port}"))
             assert improper(carrier.requests()) == []

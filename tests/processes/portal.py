@@ -218,6 +218,11 @@ def _broker() -> str:
     return re.sub(r"/\d+$", f"/{number}", os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:9/0"))
 
 
+def until_ready(port: int) -> None:
+    """Wait until a web answers. Its port is open long before: gunicorn opens it, and loads the portal afterwards."""
+    until(lambda: dev.healthy(f"http://127.0.0.1:{port}/readyz"), seconds=60, what="the web server answers")
+
+
 def until(true: Callable[[], Any], *, seconds: float, what: str) -> None:
     ends_at = time.monotonic() + seconds
     while not true():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes.conftest import QUICK
-from tests.processes.portal import Portal, until
+from tests.processes.portal import Portal, until, until_ready
 from tests.processes.servers import Servers, dev
 from tests.processes.visitor import Answer, Visitor
 from tests.sandbox_carrier import SandboxCarrier
@@ -33,7 +33,7 @@ def test_while_the_database_is_away_nothing_but_503_and_afterwards_everything_is
         portal = Portal(tmp_path / "portal", carrier.url, contract=QUICK, database=servers.postgres())
         with portal:
             portal.start_web(port)
-            until(lambda: dev.listens(port), seconds=30, what="the web server answers")
+            until_ready(port)
             alice, quotes = Visitor(portal, f"http://127.0.0.1:{port}"), portal.quotes(HANDS * 10)
             with ThreadPoolExecutor(HANDS) as hands:
                 presses = [hands.submit(_until_taken, alice, quote) for quote in quotes]
@@ -51,9 +51,9 @@ def test_while_the_database_is_away_nothing_but_503_and_afterwards_everything_is
 
 
 def _until_taken(alice: Visitor, quote: str) -> list[Answer]:
-    """A person who comes back as told, with the form as it was."""
-    token, answers = uuid.uuid4(), [alice.look()]
-    while answers[-1].status != 302:
+    """A person who comes back as told, with the form as it was, for a minute."""
+    token, answers, gives_up_at = uuid.uuid4(), [alice.look()], time.monotonic() + 60
+    while answers[-1].status != 302 and time.monotonic() < gives_up_at:
         if answers[-1].status not in {200, 503}:
             return answers
         time.sleep(0.2)

@@ -14,7 +14,7 @@ from django.utils import timezone
 from shipping_portal.starting import REFUSED
 from tests.campaign.servers import dev
 from tests.processes.conftest import QUICK
-from tests.processes.portal import ROOT, Portal, until
+from tests.processes.portal import ROOT, Portal, until, until_ready
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = [
@@ -103,7 +103,7 @@ def test_what_a_backup_owed_is_booked_once_and_what_it_does_not_know_is_a_case(
     portal.run_as_owner("manage.py", "after_restore", f"--backup-at={backup_at.isoformat()}")
     portal.start_workers()
     portal.start_web(port)
-    until(lambda: dev.listens(port), seconds=30, what="the web server answers")
+    until_ready(port)
 
     carrier.listen_at(f"http://{settings.WEBHOOK_SECRETS[0]}@127.0.0.1:{port}/webhooks/tracking/")
     for reference in booked:
