@@ -10,6 +10,7 @@ from django.db.models.functions import Upper
 from orders import limits
 from orders.models import CarrierAccount, Order, OrderChange
 from orders.models.order import DAY, NO_DAY
+from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import kinds, notifications, posting, reconciling, week_sums
 from shipping_portal.billing.models import REFUNDS, Charge, ChargeKind, ChargeQuerySet
@@ -26,10 +27,14 @@ class AlreadyAssigned(Exception):
 
 
 def orders_of(account: int, references: Collection[str]) -> dict[str, Order]:
-    """Return the orders of one carrier account with these references, which are in capitals in the answer."""
+    """Return the orders of one carrier account with these references, which are in capitals in the answer.
+
+    Of their changes only the kind that `kinds.may_be_cancelled` looks for is read: most orders have none.
+    """
     wanted = {reference.upper() for reference in references}
     found = Order.objects.filter(account=account, carrier_reference__upper__in=wanted).only(*NEEDED)
-    found = found.prefetch_related(Prefetch("changes", OrderChange.objects.only("order_id", "new")))
+    unclear = OrderChange.objects.filter(new=Status.CANCEL_UNCONFIRMED).only("order_id", "new")
+    found = found.prefetch_related(Prefetch("changes", unclear))
     return {str(order.carrier_reference).upper(): order for order in found}
 
 

@@ -78,6 +78,7 @@ def today(request: MemberRequest) -> HttpResponse:
         "handled": [line for slug in HANDLED for line in lines[slug]],
         "things": len(needs) + bool(to_fix) + bool(size_charges) + bool(drafts),
         "counts": {slug.replace("-", "_"): count for slug, count in counts.items()},
+        "unprinted": counts[printing.TO_PRINT],
         "lanes": [(slug, VIEWS[slug].words, icon, counts[slug]) for slug, icon in LANES.items()],
         "pickups": _pickups(scope),
         "due": _due(request, scope),

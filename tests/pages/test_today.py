@@ -223,7 +223,7 @@ def test_it_costs_the_same_on_a_full_day(page: Client, order: Callable[..., Orde
             page.get("/today/")
         found.append(len(queries))
     assert Order.objects.count() > 300
-    assert found[0] == found[1] == found[2] <= 16, [query["sql"][:90] for query in queries]
+    assert found[0] == found[1] == found[2] <= 15, [query["sql"][:90] for query in queries]
 
 
 def test_it_tells_whether_anything_is_different_and_nothing_else(page: Client, order: Callable[..., Order]) -> None:
