@@ -1,6 +1,6 @@
 """Checking a report: every line read, matched and given its kind. Nothing of it counts before it is posted.
 
-work   (worker)  500 lines at a time, each batch with how far it came → checked, or damaged
+work   (worker)  1,000 lines at a time, each batch with how far it came → checked, or damaged
 again  (desk)    the same from the first line on, after a word or the profile was decided
 """
 
@@ -23,7 +23,7 @@ from shipping_portal.billing.reading import NotAReport, Problem, ReportRow, Repo
 from shipping_portal.jobs.registry import enqueue, job
 
 State = BillingReport.State
-BATCH = 500
+BATCH = 1000
 MOST_PROBLEMS = 100
 OVERWRITTEN = [field.name for field in Charge._meta.concrete_fields if not field.primary_key]
 UNPOSTED = (State.READING, State.CHECKED, State.DAMAGED)

@@ -178,7 +178,8 @@ def _first_rows(scope: SenderScope) -> list[tuple[Order, str, int, int]]:
 
 def _due(request: MemberRequest, scope: SenderScope) -> list[dict[str, Any]]:
     """Return the parcels due today or late, longest late first, with the days late and their step of the journey."""
-    due = scope.orders.filter(VIEWS["late"].where(scope) | VIEWS["due-today"].where(scope))
+    # The day once more, as the index of days finds no "before or on".
+    due = scope.orders.filter(VIEWS["late"].where(scope) | VIEWS["due-today"].where(scope), eta_to__lte=scope.today)
     rows = [_row(request, order, scope.now) for order in due.order_by("eta_to", "pk")[:MOST]]
     for row in rows:
         row["late"] = (scope.today - row["order"].eta_to).days
