@@ -6,7 +6,9 @@ from html import unescape
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders.contract import contract
@@ -14,6 +16,7 @@ from orders.models import CancelAttempt, CarrierAccount, CarrierCall, DailySpend
 from orders.transitions import move_to
 from shipping_portal.accounts.adminkit.queues import urgency
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing import queues as billing_queues
 from shipping_portal.billing.models import ChargeWord, Dispute, week_of
 from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.staff import queues
@@ -119,6 +122,13 @@ def test_what_was_given_up_after_a_day_is_among_the_last_days_refusals(quill: Se
 def test_each_count_opens_the_list_of_exactly_that(desk: Client, everything: None) -> None:
     for queue in queues.waiting(timezone.now()):
         assert desk.get(queue.url).context["cl"].result_count == queue.count, queue.title
+
+
+@table("name", billing_queues.ORDERS)
+def test_the_orders_of_a_billing_queue_are_looked_for_once(desk: Client, everything: None, name: str) -> None:
+    with CaptureQueriesContext(connection) as seen:
+        assert desk.get(f"/admin/orders/order/?needs={name}").context["cl"].result_count == 1
+    assert len([query for query in seen if "billing_charge" in query["sql"]]) == 1
 
 
 def test_each_queues_list_says_its_term_and_the_ages_that_the_first_page_does(desk: Client, everything: None) -> None:

@@ -96,7 +96,7 @@ def _if_seen(by: Any, model: str, rows: Any) -> Any:
 
 def _waits(order: Order, now: dt.datetime) -> list[Queue]:
     """Return the queues that the order stands in, with the next step of each."""
-    rules = {**queues.ORDERS, **billing_queues.ORDERS}
+    rules = {**queues.ORDERS, **billing_queues.OF_ONE}
     rules = {name: wait for name, wait in rules.items() if name not in ELSEWHERE}
     rows = Order.objects.filter(pk=order.pk).annotate(since=queues.since())
     found = [it for it in counted(rows, rules, now) if it.count]
