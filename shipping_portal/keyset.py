@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet
 
 PAGE = 50
 MOST_COUNTED = 1000  # rows; of more, a page says "1,000+"
+MOST_LISTED = MOST_COUNTED + 1  # keys of a queue: the last one tells that there are more
 
 
 @dataclass(frozen=True)

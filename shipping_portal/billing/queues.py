@@ -11,7 +11,7 @@ from shipping_portal.accounts.adminkit.queues import WEEK, Queue, Rule, Wait, co
 from shipping_portal.billing import reconciling
 from shipping_portal.billing.balancing import balances, tallies
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
-from shipping_portal.keyset import MOST_COUNTED
+from shipping_portal.keyset import MOST_LISTED
 
 State = BillingReport.State
 
@@ -33,12 +33,12 @@ def _of_one(rule: OrderRule) -> Rule:
 
 
 def _orders_of(rule: OrderRule) -> Rule:
-    """Return the rule as the keys of its orders, the longest waiting first: a thousand, and one that says "1,000+".
+    """Return the rule as the keys of its orders, the longest waiting first, as many as a queue lists.
 
     Found before anything else asks. As a condition of the list, PostgreSQL took nearly every order for one of them and
     compared each with each: of 200,000 orders two seconds for the count and eight for the list.
     """
-    return lambda now: Q(pk__in=list(rule(now).order_by("pk").values_list("pk", flat=True)[: MOST_COUNTED + 1]))
+    return lambda now: Q(pk__in=list(rule(now).order_by("pk").values_list("pk", flat=True)[:MOST_LISTED]))
 
 
 REPORTS = {

@@ -17,6 +17,7 @@ from shipping_portal.accounts.adminkit.queues import AT_ONCE, WEEK, Queue, Wait,
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import queues as of_billing
 from shipping_portal.jobs.models import DeadLetter
+from shipping_portal.keyset import MOST_LISTED
 from shipping_portal.staff import carrier_accounts
 from tracking import polling
 from tracking import queues as of_tracking
@@ -24,7 +25,6 @@ from tracking.models import EventWord, Parcel, WebhookDelivery
 
 EASTERNMOST = dt.timedelta(hours=14)  # of UTC: where a day begins and ends first
 STUCK_AFTER = dt.timedelta(minutes=10)
-MOST_LISTED = 1000
 UNCLEAR_TERM = dt.timedelta(hours=2)
 FAULT_COUNTS = dt.timedelta(days=1)
 CASES = (Status.UNCONFIRMED, Status.CONFLICT)  # statuses, and the names of their queues
