@@ -70,6 +70,7 @@ class Portal:
             stderr=(Path(crew.logs) / "owing.log").open("wb"), text=True,
         )  # fmt: skip
         self.ask("owe", 4 * case.processes)  # until each of them has loaded all of it
+        self.ask("settle", 0)
 
     def ask(self, what: str, count: int) -> Any:
         self.process.stdin.write(json.dumps([what, count]) + "\n")
