@@ -33,12 +33,13 @@ def _of_one(rule: OrderRule) -> Rule:
 
 
 def _orders_of(rule: OrderRule) -> Rule:
-    """Return the rule as the keys of its orders, the longest waiting first, as many as a queue lists.
+    """Return the rule as the keys of its orders, of very many a thousand, found before anything else asks.
 
-    Found before anything else asks. As a condition of the list, PostgreSQL took nearly every order for one of them and
-    compared each with each: of 200,000 orders two seconds for the count and eight for the list.
+    As a condition of the list, PostgreSQL took nearly every order for one of them and compared each with each: of
+    200,000 orders two seconds for the count and eight for the list.
     """
-    return lambda now: Q(pk__in=list(rule(now).order_by("pk").values_list("pk", flat=True)[:MOST_LISTED]))
+    # In no order: to begin with the oldest of a million took seven times as long.
+    return lambda now: Q(pk__in=list(rule(now).order_by().values_list("pk", flat=True)[:MOST_LISTED]))
 
 
 REPORTS = {
