@@ -33,7 +33,7 @@ def _of_one(rule: OrderRule) -> Rule:
 
 
 def _orders_of(rule: OrderRule) -> Rule:
-    """Return the rule as the keys of its orders, of very many a thousand, found before anything else asks.
+    """Return the rule as the keys of its orders, of very many a thousand: found before the list and its count ask.
 
     As a condition of the list, PostgreSQL took nearly every order for one of them and compared each with each: of
     200,000 orders two seconds for the count and eight for the list.
@@ -111,6 +111,7 @@ ORDERS = {
         term=WEEK,
     ),
 }
+# As one order's page asks.
 OF_ONE = {name: replace(wait, rule=_of_one(RULES[name])) for name, wait in ORDERS.items()}
 DISPUTES = {
     "open": Wait(

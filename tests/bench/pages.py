@@ -48,6 +48,6 @@ PAGES = (
     Page("imports on the desk", "/admin/importing/import/", 500, OPERATOR),
     Page("the audit", "/admin/accounts/audit/", 500, OPERATOR),
     Page("a sender on the desk", "/admin/accounts/sender/{sender}/change/", 500, OPERATOR),
-    Page("what was not refunded, on the desk", "/admin/orders/order/?needs=not-refunded", 500, OPERATOR, 4.0),  # all full
+    Page("what was not refunded, on the desk", "/admin/orders/order/?needs=not-refunded", 500, OPERATOR, 4.0),  # a full list
     Page("the desk's first page", "/admin/", 500, OPERATOR, 3.0),  # 5,000 of each kind that waits, and 23,000 refunds
 )
