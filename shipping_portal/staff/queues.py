@@ -73,7 +73,7 @@ def futile(now: dt.datetime) -> Q:
 
 
 def left_behind(now: dt.datetime) -> Q:
-    """Return orders still open on accounts that no settings hold a key of any more; of very many a thousand."""
+    """Return orders still open on accounts that no settings hold a key of any more, MOST_LISTED at most."""
     found = carrier_accounts.still_open(carrier_accounts.asked_by_nobody(), now)
     return Q(pk__in=list(found.values_list("pk", flat=True)[:MOST_LISTED]))
 

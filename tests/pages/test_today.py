@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -224,6 +225,21 @@ def test_it_costs_the_same_on_a_full_day(page: Client, order: Callable[..., Orde
         found.append(len(queries))
     assert Order.objects.count() > 300
     assert found[0] == found[1] == found[2] <= 15, [query["sql"][:90] for query in queries]
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif(
+    "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="its plans know no partial index by value"
+)
+def test_what_is_due_is_looked_up_by_its_day(page: Client) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        page.get("/today/")
+    (due,) = [query["sql"] for query in queries if 'ORDER BY "orders_order"."eta_to"' in query["sql"]]
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")  # the table is empty
+        cursor.execute(f"EXPLAIN {due}")
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+    assert re.search(r"orders_due.*\n *Index Cond: .*eta_to <= ", plan), plan
 
 
 def test_it_tells_whether_anything_is_different_and_nothing_else(page: Client, order: Callable[..., Order]) -> None:

@@ -13,7 +13,7 @@ from tests.campaign.browser import Browser, Noticed
 from tests.campaign.people import Person
 from tests.campaign.servers import dev
 from tests.processes.conftest import QUICK
-from tests.processes.portal import ROOT, Portal, until
+from tests.processes.portal import ROOT, Portal, until_ready
 from tests.processes.proxy import Proxy
 from tests.processes.servers import Servers
 from tests.sandbox_carrier import SandboxCarrier
@@ -60,7 +60,7 @@ class Site:
         """Start one web of that version, as an installation does, and wait until it is ready."""
         bind, config = f"--bind=127.0.0.1:{self.ports[web]}", "python:shipping_portal.gunicorn_settings"
         self.portal.start(web, "-m", "gunicorn", "shipping_portal.wsgi", bind, "-c", config, version=version)
-        until(lambda: self.is_ready(web), seconds=60, what=f"{web} is ready")
+        until_ready(self.ports[web])
 
     def is_ready(self, web: str) -> bool:
         return bool(dev.healthy(f"http://127.0.0.1:{self.ports[web]}/readyz"))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes.conftest import QUICK
-from tests.processes.portal import ROOT, Portal, until
+from tests.processes.portal import ROOT, Portal, until, until_ready
 from tests.processes.servers import Servers, dev
 from tests.processes.visitor import Visitor
 from tests.sandbox_carrier import SandboxCarrier
@@ -67,7 +67,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         with portal:
             web = dev.free_port()
             portal.start_web(web, "-c", "python:shipping_portal.gunicorn_settings", "--workers=2")
-            until(lambda: get(web, "/readyz")[0] == 200, seconds=60, what="web answers")
+            until_ready(web)
             for name, port in ports.items():
                 until(partial(is_alive, port), seconds=60, what=f"{name} is alive")
             yield Scene(portal, servers, f"http://127.0.0.1:{web}", ports)

@@ -14,6 +14,7 @@ from django.utils import timezone
 from orders.contract import contract
 from orders.models import CancelAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order
 from orders.transitions import move_to
+from shipping_portal.accounts.adminkit.filters import now_of
 from shipping_portal.accounts.adminkit.queues import urgency
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import queues as billing_queues
@@ -129,6 +130,22 @@ def test_the_orders_of_a_billing_queue_are_looked_for_once(desk: Client, everyth
     with CaptureQueriesContext(connection) as seen:
         assert desk.get(f"/admin/orders/order/?needs={name}").context["cl"].result_count == 1
     assert len([query for query in seen if "billing_charge" in query["sql"]]) == 1
+
+
+def test_an_order_says_which_queue_it_is_in_however_few_of_them_are_listed(
+    desk: Client, everything: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (key,) = Order.objects.filter(now_of(billing_queues.ORDERS["not-refunded"].rule, NOW)).values_list("pk", flat=True)
+    monkeypatch.setattr(billing_queues, "MOST_LISTED", 0)
+    assert "Cancelled, not refunded after two reports" in [
+        queue.title for queue in desk.get(f"/admin/orders/order/{key}/change/").context["waits"]
+    ]
+
+
+def test_a_queue_of_more_than_a_thousand_says_so(desk: Client, quill: Sender, alice: User) -> None:
+    one = factories.order(quill, alice, status="booked", account=older.unnamed())
+    Order.objects.bulk_create(factories.copy_of(one, number) for number in range(1000))
+    assert "1,000+" in desk.get("/admin/").content.decode()
 
 
 def test_each_queues_list_says_its_term_and_the_ages_that_the_first_page_does(desk: Client, everything: None) -> None:
