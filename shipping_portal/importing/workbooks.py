@@ -2,7 +2,6 @@
 
 import datetime as dt
 import io
-import re
 import zipfile
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +14,7 @@ MOST_TAGS = 2_000_000  # 2,000 rows of 70 columns have 600,000
 WIDEST = 16_384  # cells of one row, the most that Excel has
 LONGEST = 20_000  # lines, blank ones too
 CHUNK = 1024 * 1024
-CODE = re.compile(r"[0 ()-]*0[0 ()-]*")  # a number format of digits alone, such as 00000 or 0000 000 000
+OF_A_CODE = set("0 ()-")  # a number format of digits alone, such as 00000 or 0000 000 000
 TOO_MUCH = "This workbook unpacks to more than one import takes. Copy the rows to a new workbook, or save it as CSV."
 TOO_LONG = f"This sheet goes on below row {LONGEST:,}. Copy the rows to a new workbook and upload that."
 DAMAGED = "This Excel workbook can't be read. In your spreadsheet choose Save as, then CSV, and upload that."
@@ -109,7 +108,7 @@ def _number(value: float, form: str) -> str:
     if whole is None:
         return f"{value:.15g}"
     text, zeros = str(whole), form.count("0")
-    if whole < 0 or not CODE.fullmatch(form) or len(text) > zeros:
+    if whole < 0 or not zeros or not OF_A_CODE.issuperset(form) or len(text) > zeros:
         return text
     digits = iter(text.zfill(zeros))
     return "".join(next(digits) if sign == "0" else sign for sign in form)
