@@ -3,20 +3,25 @@
 What no field used is returned as it stood, so that the sender decides where it goes.
 """
 
+import functools
 import re
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 
 from orders.contract import contract
 from orders.receiver_form import ReceiverForm
 from shipping_portal.accounts.countries import STATES, state_code
-from shipping_portal.accounts.models import Locality
+from shipping_portal.accounts.models import Locality, LocalityAlias
 from shipping_portal.accounts.phones import clean_phone
-from shipping_portal.accounts.places import active, normalise, postal_code, spellings
+from shipping_portal.accounts.places import active, aliases, normalise, postal_code, spellings
 
 LONGEST = 2000
+LONGEST_LINE = 255  # a field's; what is longer is no part of an address
+MOST_CODES = 5
 MOST_WORDS_OF_A_SUBURB = 5
 CODES = {
     "AU": re.compile(r"\b\d{4}\b", re.ASCII),
@@ -25,7 +30,8 @@ CODES = {
 }
 COUNTRIES = {"australia": "AU", "canada": "CA", "united states": "US", "united states of america": "US",
              "usa": "US", "us": "US"}  # fmt: skip
-EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
+# Possessive quantifiers (++) keep the time in proportion to the text: there is one way to match, so none is tried twice
+EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++", re.ASCII)
 PHONE = re.compile(r"\+?\(?\d[\d ().-]{6,}\d", re.ASCII)
 WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 LABEL = re.compile(
@@ -34,10 +40,12 @@ LABEL = re.compile(
     re.IGNORECASE,
 )
 NOISE = re.compile(r"^(?:order|invoice|qty|quantity|total|subtotal|sku|paid|placed)\b|^[-–=_*•\W]+$", re.I)
-STREET = re.compile(r"^(?:\w+[ /,]+)?\d+\w?(?:[/-]\d+\w?)*[ ,]+\D|\b(?:p\.? ?o\.? box|locked bag)\b", re.I)
-UNIT = re.compile(r"^(?:unit|suite|ste|apt|apartment|level|floor|fl|shop|building|bldg|lot|#)\.? *#? *[\w-]+$", re.I)
+STREET = re.compile(r"^(?:\w++[ /,]++)?\d++\w?+(?:[/-]\d++\w?+)*+[ ,]\D|\b(?:p\.? ?o\.? box|locked bag)\b", re.I)
+UNIT = re.compile(
+    r"^(?:unit|suite|ste|apt|apartment|level|floor|fl|shop|building|bldg|lot|#)\.? *+#?+ *+[\w-]++$", re.I
+)
 COMPANY = re.compile(r"\b(?:pty|ltd|limited|inc|llc|corp|company|gmbh|studio|store|shop|co)\b\.?", re.I)
-GLUED = re.compile(r"^(\D+?),? +((?:(?:unit|suite|apt) +)?\d.*)$", re.IGNORECASE)
+GLUED = re.compile(r"^(\D*?[^\d ,]),? +((?:(?:unit|suite|apt) +)?\d.*)$", re.IGNORECASE)
 
 
 @dataclass
@@ -61,7 +69,7 @@ def fill_in(form: ReceiverForm, text: str, home: str) -> dict[str, Any]:
 def read(text: str, home: str) -> Pasted:
     """Take a pasted text apart; `home` is the country the parcel starts in."""
     pasted = Pasted()
-    text = text[:LONGEST].replace("\r", "")
+    text, beyond = text[:LONGEST].replace("\r", ""), text[LONGEST:].strip()
     text = _take_email(text, pasted)
     text = _take_place(text, home, pasted)
     text = _take_phone(text, pasted.parts.get("country", home), pasted)
@@ -70,6 +78,7 @@ def read(text: str, home: str) -> Pasted:
         _take_lines(pieces, pasted)
     else:
         pasted.left += pieces
+    pasted.left += [beyond] if beyond else []
     return pasted
 
 
@@ -97,10 +106,13 @@ def _take_place(text: str, home: str, pasted: Pasted) -> str:
     named = [code for name, code in COUNTRIES.items() if name != "us" and f" {name} " in normalised]
     abroad = [code for code in CODES if code != home] if home in contract().export_origins else []
     reach = [home, *abroad]
-    for country in sorted(reach, key=lambda code: code not in named):
-        for code in reversed(list(CODES[country].finditer(text))):
-            found = _place_before(text, code, country)
-            if found:
+    codes = {country: _last_codes(text, country) for country in sorted(reach, key=lambda code: code not in named)}
+    listed = _listed(codes)
+    known = aliases(set(normalised.split())) if listed else []
+    for country, written in codes.items():
+        for code in written:
+            here = listed.get((country, _postcode(country, code)), [])
+            if found := _place_before(text, code, here, known):
                 place, start, end = found
                 pasted.parts |= {"suburb": place.suburb, "state": place.state,
                                  "postcode": place.postcode, "country": country}  # fmt: skip
@@ -108,9 +120,31 @@ def _take_place(text: str, home: str, pasted: Pasted) -> str:
     return _take_unlisted(text, next((code for code in reach if code in named), home), pasted)
 
 
+def _last_codes(text: str, country: str) -> list[re.Match[str]]:
+    """Return the last few postcodes, the last one first: an address ends with its own."""
+    return list(deque(CODES[country].finditer(text), MOST_CODES))[::-1]
+
+
+def _listed(codes: dict[str, list[re.Match[str]]]) -> dict[tuple[str, str], list[Locality]]:
+    """Return the places on the carrier's lists by country and postcode, of all these codes at once."""
+    wanted = (
+        active(country).filter(postcode__in=[_postcode(country, code) for code in written])
+        for country, written in codes.items()
+        if written
+    )
+    listed: dict[tuple[str, str], list[Locality]] = {}
+    for place in functools.reduce(QuerySet.union, wanted, Locality.objects.none()):
+        listed.setdefault((place.country, place.postcode), []).append(place)
+    return listed
+
+
+def _postcode(country: str, code: re.Match[str]) -> str:
+    return postal_code(country, code[0].replace("-", "") if country == "CA" else code[0])
+
+
 def _take_unlisted(text: str, country: str, pasted: Pasted) -> str:
     """Take a place the list lacks, where its state stands beside its postcode. The form says what is near it."""
-    for code in reversed(list(CODES[country].finditer(text))):
+    for code in _last_codes(text, country):
         words = list(WORD.finditer(text, text.rfind("\n", 0, code.start()) + 1, code.start()))
         skip, before = _state_at_end(words, country)
         end, after = _state_after(text, code.end(), country)
@@ -135,16 +169,22 @@ def _suburb_start(text: str, words: list[re.Match[str]]) -> int | None:
     return words[-1 if has_digits else at].start()
 
 
-def _place_before(text: str, code: re.Match[str], country: str) -> tuple[Locality, int, int] | None:
-    """Return the listed place whose name stands right before its postcode, with or without a state between or after."""
-    written = code[0].replace("-", "") if country == "CA" else code[0]
-    listed = list(active(country).filter(postcode=postal_code(country, written)))
+def _place_before(
+    text: str, code: re.Match[str], here: list[Locality], known: list[LocalityAlias]
+) -> tuple[Locality, int, int] | None:
+    """Return which of the places `here` is named right before its postcode, with or without a state between or after.
+
+    `known` are the aliases of all words.
+    """
+    if not here:
+        return None
+    country = here[0].country
     words = list(WORD.finditer(text[: code.start()]))
     skip, state = _state_at_end(words, country)
     near = words[: len(words) - skip] if skip else words
-    for count in range(min(MOST_WORDS_OF_A_SUBURB, len(near)) if listed else 0, 0, -1):
-        ways = spellings(" ".join(word[0] for word in near[-count:]))
-        fits = [place for place in listed if place.normalised in ways]
+    for count in range(min(MOST_WORDS_OF_A_SUBURB, len(near)), 0, -1):
+        ways = spellings(" ".join(word[0] for word in near[-count:]), known)
+        fits = [place for place in here if place.normalised in ways]
         if fits:
             end, after = _state_after(text, code.end(), country)
             wanted = state or after
@@ -186,7 +226,7 @@ def _plain(lines: list[str]) -> list[str]:
 
 def _take_lines(pieces: list[str], pasted: Pasted) -> None:
     """Take the names above the street; what is below it, and no unit, stays unused."""
-    useful = [piece for piece in pieces if not NOISE.search(piece)]
+    useful = [piece for piece in pieces if len(piece) <= LONGEST_LINE and not NOISE.search(piece)]
     pasted.left += [piece for piece in pieces if piece not in useful]
     if useful and not any(STREET.search(piece) for piece in useful):
         useful = _unglued(useful)

@@ -91,12 +91,20 @@ def suggest(country: str, text: str, limit: int = 8) -> list[Locality]:
     return list(active(country).filter(wanted).order_by("normalised", "postcode")[:limit])
 
 
-def spellings(text: str) -> set[str]:
-    """Return the normalised text, and the ways the aliases let it be written: `mt eliza` is also `mount eliza`."""
+def aliases(words: Collection[str]) -> list[LocalityAlias]:
+    """Return the aliases of these words."""
+    capitals = [word.upper() for word in words]
+    return list(LocalityAlias.objects.filter(Q(word__in=capitals) | Q(stands_for__in=capitals)))
+
+
+def spellings(text: str, known: Collection[LocalityAlias] | None = None) -> set[str]:
+    """Return the normalised text, and the ways the aliases let it be written: `mt eliza` is also `mount eliza`.
+
+    `known` are the aliases of its words, for who asks for many.
+    """
     words = normalise(text[:LONGEST_SEARCH]).split()
     ways = {word: {word} for word in words}
-    known = Q(word__in=[w.upper() for w in words]) | Q(stands_for__in=[w.upper() for w in words])
-    for alias in LocalityAlias.objects.filter(known):
+    for alias in aliases(words) if known is None else known:
         one, other = alias.word.lower(), alias.stands_for.lower()
         ways.get(one, set()).add(other)
         ways.get(other, set()).add(one)

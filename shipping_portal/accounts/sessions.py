@@ -105,7 +105,7 @@ def end_others(user: Any, *, this_key: str | None) -> int:
 
 def device(user_agent: str) -> str:
     """Return the kind of machine a browser says it runs on: enough to tell one's own telephone from a stranger's."""
-    if re.search(r"iPad|Tablet|Android(?!.*Mobile)", user_agent):
+    if re.search("iPad|Tablet", user_agent) or ("Android" in user_agent and "Mobile" not in user_agent):
         return "Tablet"
     if re.search(r"Mobi|iPhone", user_agent):
         return "Phone"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from shipping_portal.carrier.connection import TOO_LATE, Reply
 from shipping_portal.carrier.contract import MEASURES, PARTS, Contract
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
-from shipping_portal.carrier.scrubbing import CUT, SIGNED, scrub
+from shipping_portal.carrier.scrubbing import scrub, without_signed
 from shipping_portal.carrier.values import at, load_json, text
 from shipping_portal.carrier.writing import QUERIED
 
@@ -206,4 +206,4 @@ def _steps(*names: str) -> Where:
 
 
 def _words(value: object) -> str:
-    return SIGNED.sub(CUT, text(value))
+    return without_signed(text(value))

@@ -12,8 +12,10 @@ from shipping_portal.carrier.values import load_json
 CUT = "[cut]"
 KEEP = 64 * 1024
 # A signed link is known by its token: in a query value, or a JWT anywhere. JSON may write / as \/.
-SIGNED = re.compile(r"https?:\\?/\\?/[^\s\"'<>]*(?:token|signature|sig)=[^\s\"'<>]*|eyJ[\w-]+\.[\w-]+\.[\w-]*", re.I)
-ADDRESS = re.compile(r"https?:\\?/\\?/[^\s\"'<>]+|eyJ[\w-]+\.[\w-]+\.[\w-]*", re.I)
+# One pattern for all of it would look for the token from each address to the end of the text, so they are two steps.
+ADDRESS = re.compile(r"https?:\\?/\\?/[^\s\"'<>]++", re.I)
+TOKEN = re.compile(r"(?:token|signature|sig)=", re.I)
+JWT = re.compile(r"eyJ[\w.-]*+", re.I)
 
 
 def scrub(body: bytes, contract: Contract) -> bytes:
@@ -21,7 +23,7 @@ def scrub(body: bytes, contract: Contract) -> bytes:
     try:
         read = load_json(body, strict=False)
     except ValueError:
-        return ADDRESS.sub(CUT, body.decode("utf-8", "replace")).encode()[:KEEP]
+        return _without_jwt(ADDRESS.sub(CUT, body.decode("utf-8", "replace"))).encode()[:KEEP]
     return json.dumps(scrubbed(read, contract), ensure_ascii=False, separators=(",", ":")).encode()[:KEEP]
 
 
@@ -33,12 +35,21 @@ def scrubbed(value: Any, contract: Contract) -> Any:
 
 def without_links(text: str, contract: Contract) -> str:
     """Replace every signed address in free text by "[cut]"; its other words stay."""
-    return ADDRESS.sub(lambda found: CUT if signed(found[0], contract) else found[0], text)
+    return _without_jwt(ADDRESS.sub(lambda found: CUT if signed(found[0], contract) else found[0], text))
+
+
+def without_signed(text: str) -> str:
+    """Replace every address that states its token, and every JWT, by "[cut]"."""
+    return _without_jwt(ADDRESS.sub(lambda found: CUT if TOKEN.search(found[0]) else found[0], text))
+
+
+def _without_jwt(text: str) -> str:
+    return JWT.sub(lambda found: CUT if found[0].count(".") > 1 else found[0], text)
 
 
 def signed(text: str, contract: Contract) -> bool:
     """Return whether this text holds a signed link."""
-    return bool(SIGNED.search(text)) or f"{contract.link_token_query}=" in text
+    return f"{contract.link_token_query}=" in text or without_signed(text) != text
 
 
 def _without(value: Any, secret: set[str], token: str) -> Any:
@@ -49,5 +60,5 @@ def _without(value: Any, secret: set[str], token: str) -> Any:
     if isinstance(value, list):
         return [_without(member, secret, token) for member in value]
     if isinstance(value, str):
-        return CUT if "://" in value and token in value else SIGNED.sub(CUT, value)
+        return CUT if "://" in value and token in value else without_signed(value)
     return value

@@ -133,6 +133,19 @@ class ImportRow(Job):
         mine.update(state=self.State.BOOKED, order=order, problems={}, due_at=None, **self.AFRESH)
 
 
+class ImportTry(models.Model):
+    """A press of Upload, counted before anything is read: what can't be read takes time as well."""
+
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["made_by", "at"], name="import_tries_of_a_person")]
+
+    def __str__(self) -> str:
+        return f"{self.made_by_id} at {self.at}"
+
+
 class ColumnMapping(models.Model):
     """How a sender matched the columns of files with this header; the next such file skips the question."""
 

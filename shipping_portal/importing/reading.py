@@ -13,6 +13,7 @@ from shipping_portal.importing import workbooks
 from shipping_portal.sheets import STARTS_A_FORMULA
 
 MOST_ROWS = 2000
+MOST_COUNTED = 20_000  # more rows: how many there are is no news
 MOST_COLUMNS = 200
 MOST_BYTES = 2 * 1024 * 1024  # of a workbook too, packed
 LONGEST_CELL = 2000
@@ -76,9 +77,9 @@ def read(data: bytes) -> Sheet:
         raise UnreadableFile("This file is empty.")
     if len(names) > MOST_COLUMNS:
         raise UnreadableFile(f"This file has {len(names):,} columns. One import takes at most {MOST_COLUMNS}.")
-    header = [name.strip() or f"Column {place}" for place, name in enumerate(names, start=1)]
+    header = [_plain(name).strip() or f"Column {place}" for place, name in enumerate(names, start=1)]
     dropped: list[str] = []
-    rows = _rows(_without_what_is_below(lines, dropped))
+    rows = _rows(_without_what_is_below(lines, dropped), len(header))
     return Sheet(header, rows, encoding, delimiter, hashlib.sha256(data).hexdigest(), tuple(dropped))
 
 
@@ -93,8 +94,7 @@ def _table(data: bytes) -> tuple[Iterator[tuple[int, list[str]]], str, str]:
 
 def _of_workbook(data: bytes) -> Iterator[tuple[int, list[str]]]:
     try:
-        for number, cells in workbooks.lines(data, MOST_COLUMNS):
-            yield number, [_plain(cell) for cell in cells]
+        yield from workbooks.lines(data, MOST_COLUMNS)
     except workbooks.BadWorkbook as error:
         raise UnreadableFile(str(error)) from error
 
@@ -137,7 +137,7 @@ def _lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     try:
         for number, line in enumerate(reader, start=1):
             if any(map(str.strip, line)):
-                yield number, [_plain(cell) for cell in line]
+                yield number, line
     except csv.Error as error:
         if "field limit" in str(error):
             raise UnreadableFile(
@@ -161,25 +161,37 @@ def _without_what_is_below(
             yield number, line
 
 
-def _rows(lines: Iterator[tuple[int, list[str]]]) -> dict[int, list[str]]:
-    """Return as many rows as one import takes; any more are only counted."""
+def _rows(lines: Iterator[tuple[int, list[str]]], width: int) -> dict[int, list[str]]:
+    """Return as many rows as one import takes; some more are only counted."""
     rows: dict[int, list[str]] = {}
     beyond = 0
     for number, line in lines:
         if len(rows) == MOST_ROWS:
             beyond += 1
-        elif any(len(cell) > LONGEST_CELL for cell in line):
-            raise UnreadableFile(f"A cell on row {number} has more than {LONGEST_CELL:,} characters. Shorten it.")
         else:
-            rows[number] = line
+            rows[number] = _row(number, line, width)
+        if beyond == MOST_COUNTED:
+            break
     if beyond:
+        many = "more than " if beyond == MOST_COUNTED else ""
         raise UnreadableFile(
-            f"This file has {len(rows) + beyond:,} rows. One import takes at most {MOST_ROWS:,}: split the file and "
-            "import the parts one after the other."
+            f"This file has {many}{len(rows) + beyond:,} rows. One import takes at most {MOST_ROWS:,}: split the file "
+            "and import the parts one after the other."
         )
     if not rows:
         raise UnreadableFile("This has a first line but no rows below it. The first line names the columns.")
     return rows
+
+
+def _row(number: int, line: list[str], width: int) -> list[str]:
+    """Return the cells of a row, without blank ones beyond the header's; what no column can be is one more cell."""
+    while len(line) > width and not line[-1].strip():
+        line.pop()
+    if further := line[MOST_COLUMNS:]:
+        line = [*line[:MOST_COLUMNS], " ".join(further)[:LONGEST_CELL]]
+    if any(len(cell) > LONGEST_CELL for cell in line):
+        raise UnreadableFile(f"A cell on row {number} has more than {LONGEST_CELL:,} characters. Shorten it.")
+    return [_plain(cell) for cell in line]
 
 
 def _plain(cell: str) -> str:

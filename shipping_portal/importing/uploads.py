@@ -6,27 +6,40 @@ from django.conf import settings
 from django.db import transaction
 
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.templatetags.words import local_time
 from shipping_portal.importing import checking, columns, forms, progress, shops
-from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.importing.models import Import, ImportRow, ImportTry
 from shipping_portal.importing.reading import Sheet
 
 AT_ONCE = 500
+
+
+HOUR = dt.timedelta(hours=1)
 
 
 class TooMany(Exception):
     """This person gave as many files as they may within an hour; the text is for them."""
 
 
-def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime) -> Import:
-    """Keep the whole file or nothing of it. A header that is known goes straight to its check.
-
-    Raises TooMany.
-    """
+def count_try(sender: Sender, by: User, now: dt.datetime) -> None:
+    """Count one more file of this person's, before any of it is read. Raises TooMany."""
+    tries, most = ImportTry.objects.filter(made_by=by), settings.IMPORTS_AN_HOUR
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)  # two at once count one after the other
-        since, most = now - dt.timedelta(hours=1), settings.IMPORTS_AN_HOUR
-        if Import.objects.filter(made_by=by, created_at__gt=since).count() >= most:
-            raise TooMany(f"You gave us {most} files within an hour, the most there is. Give us this one in an hour.")
+        tries.filter(at__lte=now - HOUR).delete()
+        if tries.count() < most:
+            ImportTry.objects.create(made_by=by, at=now)
+            return
+        free = min(tries.values_list("at", flat=True)) + HOUR
+    raise TooMany(
+        f"You gave us {most} files within an hour, the most there is. Files that couldn't be read count as well. "
+        f"Nothing of this one was read: upload it again after {local_time(free, sender)}."
+    )
+
+
+def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime) -> Import:
+    """Keep the whole file or nothing of it. A header that is known goes straight to its check."""
+    with transaction.atomic():
         file = Import.objects.create(
             sender=sender, made_by=by, created_at=now, file_name=name, sha256=sheet.sha256,
             encoding=sheet.encoding, delimiter=sheet.delimiter, header=sheet.header, fingerprint=sheet.fingerprint,

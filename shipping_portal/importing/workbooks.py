@@ -1,23 +1,36 @@
-"""Excel workbooks: the first sheet with anything in it, each cell as the text a person sees in it."""
+"""Excel workbooks: the first sheet with anything in it, each cell as the text a person sees in it.
+
+Each part is read once, by the handlers that expat calls: a library that makes objects of all cells takes several times
+as long, and says nothing of a row that isn't shown. What is counted is counted before it is read, over all sheets.
+"""
 
 import datetime as dt
 import io
+import posixpath
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
-
-from defusedxml.ElementTree import iterparse
+from xml.parsers import expat
 
 SIGNATURE = b"PK\x03\x04"
+ENTRY = b"PK\x01\x02"  # begins the line of each file in a ZIP's directory
+MOST_FILES = 1_000
 MOST_UNPACKED = 20 * 1024 * 1024
-MOST_TAGS = 2_000_000  # 2,000 rows of 70 columns have 600,000
-WIDEST = 16_384  # cells of one row, the most that Excel has
-LONGEST = 20_000  # lines, blank ones too
-CHUNK = 1024 * 1024
-CODE = re.compile(r"[0 ()-]*0[0 ()-]*")  # a number format of digits alone, such as 00000 or 0000 000 000
+MOST_ELEMENTS = 600_000  # 2,000 rows of 70 columns, each with a text of its own, have 564,000
+MOST_ATTRIBUTES = 1_000_000  # these have 430,000
+MOST_SHEETS = 5  # that are read to find the first with anything in it
+LAST_ROW = 1_048_576  # of Excel's sheets
+DAY = "day"
+LONGEST_FORMAT = 255  # that Excel takes
+OF_A_CODE = set("0 ()-")  # a number format of digits alone, such as 00000 or 0000 000 000
+YES = {"1", "true"}
+PREFIX = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?:<\?[^>]*+>\s*+)?<(\w{1,20}:)")
+EPOCHS = {False: dt.datetime(1899, 12, 30), True: dt.datetime(1904, 1, 1)}  # noqa: DTZ001  (a spreadsheet has no zones)
 TOO_MUCH = "This workbook unpacks to more than one import takes. Copy the rows to a new workbook, or save it as CSV."
-TOO_LONG = f"This sheet goes on below row {LONGEST:,}. Copy the rows to a new workbook and upload that."
+TOO_MANY_SHEETS = (
+    f"The first {MOST_SHEETS} sheets of this workbook are empty. Move the one with your orders to the front."
+)
 DAMAGED = "This Excel workbook can't be read. In your spreadsheet choose Save as, then CSV, and upload that."
 
 
@@ -31,77 +44,225 @@ def lines(data: bytes, widest: int) -> Iterator[tuple[int, list[str]]]:
     Formulas are read as the values they had when the workbook was saved. Raises BadWorkbook.
     """
     try:
+        if data.count(ENTRY) > MOST_FILES:
+            raise BadWorkbook(TOO_MUCH)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            _refuse_bombs(archive)
-        yield from _lines(data, widest)
+            found = _first_filled(_Parts(archive), widest)
     except BadWorkbook:
         raise
-    except Exception as error:  # a damaged workbook breaks openpyxl in a dozen ways
+    except Exception as error:  # a damaged workbook breaks in a dozen ways
         raise BadWorkbook(DAMAGED) from error
-
-
-def _refuse_bombs(archive: zipfile.ZipFile) -> None:
-    """Refuse what unpacks to too much before any of it is read as a table.
-
-    The directory's sizes are what zipfile reads of a member at most, whatever is packed behind them.
-    """
-    if sum(member.file_size for member in archive.infolist()) > MOST_UNPACKED:
-        raise BadWorkbook(TOO_MUCH)
-    tags = 0
-    for member in archive.infolist():
-        with archive.open(member) as source:
-            while chunk := source.read(CHUNK):
-                tags += chunk.count(b"<")
-                if tags > MOST_TAGS:
-                    raise BadWorkbook(TOO_MUCH)
-        if member.filename.startswith("xl/") and member.filename.endswith(".xml"):
-            with archive.open(member) as source:
-                _refuse_wide_rows(source)
-
-
-def _refuse_wide_rows(source: Any) -> None:
-    """openpyxl keeps a whole row: one of a million cells would take a gigabyte."""
-    cells = 0
-    for event, element in iterparse(source, ("start", "end")):
-        name = element.tag.rpartition("}")[2]
-        if event == "end":
-            element.clear()
-        elif name == "row":
-            cells = 0
-        elif name == "c":
-            cells += 1
-            if cells > WIDEST:
-                raise BadWorkbook(TOO_MUCH)
-
-
-def _lines(data: bytes, widest: int) -> Iterator[tuple[int, list[str]]]:
-    from openpyxl import load_workbook  # noqa: PLC0415  (5 MB of every process, for who sends a workbook)
-
-    book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
     width = 0  # of the header: other lines are as long as it, as they are in a CSV file
-    for sheet in book.worksheets:
-        if width or sheet.sheet_state != "visible":
-            continue
-        sheet.reset_dimensions()  # they may say anything
-        for number, row in enumerate(sheet.iter_rows(max_col=widest + 1), start=1):
-            if number > LONGEST:
-                raise BadWorkbook(TOO_LONG)
-            cells = [_shown(cell) for cell in row]
-            if filled := [at for at, cell in enumerate(cells, start=1) if cell.strip()]:
-                width = width or filled[-1]
-                yield number, (cells + [""] * width)[: max(width, filled[-1])]
+    for number, cells in found:
+        last = max(cells)
+        width = width or last
+        yield number, [cells.get(at, "") for at in range(1, max(width, last) + 1)]
 
 
-def _shown(cell: Any) -> str:
-    """Return the text of a cell. No number is rounded: what a format hides of a weight is still paid for."""
-    value = cell.value
-    if value is None or isinstance(value, bool):
-        return "" if value is None else str(value).upper()
-    if isinstance(value, dt.datetime):
-        return f"{value:%Y-%m-%d %H:%M}".removesuffix(" 00:00")
-    if isinstance(value, int | float):
-        return _number(value, str(cell.number_format))
-    return str(value)
+class _Parts:
+    """The files inside of a workbook, and how much of what one import takes is left for the next."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self.archive, self.names = archive, set(archive.namelist())
+        self.elements, self.attributes = MOST_ELEMENTS, MOST_ATTRIBUTES
+        # The directory's sizes are what zipfile reads of a file at most, whatever is packed behind them.
+        if sum(member.file_size for member in archive.infolist()) > MOST_UNPACKED:
+            raise BadWorkbook(TOO_MUCH)
+
+    def walk(self, name: str, start: Callable[[str, dict[str, str]], Any], end: Any = None, text: Any = None) -> None:
+        """Read one file; `start`, `end` and `text` are expat's handlers."""
+        xml = self.archive.read(name)
+        self.elements -= xml.count(b"<") - xml.count(b"</")
+        self.attributes -= xml.count(b"=")
+        if self.elements < 0 or self.attributes < 0:
+            raise BadWorkbook(TOO_MUCH)
+        parser = expat.ParserCreate()  # without namespaces: it would copy a long one for each element
+        parser.buffer_text = True
+        parser.StartDoctypeDeclHandler = _refuse  # so there are no entities
+        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+        parser.Parse(_unprefixed(xml), True)
+
+    def related(self, name: str) -> dict[str, tuple[str, str]]:
+        """Return the kind and the name of each part that a part leads to, by its id."""
+        folder, file = posixpath.split(name)
+        found: dict[str, tuple[str, str]] = {}
+
+        def start(tag: str, given: dict[str, str]) -> None:
+            if tag == "Relationship" and given.get("TargetMode") != "External":
+                target = posixpath.normpath(posixpath.join("/", folder, given["Target"])).lstrip("/")
+                found[given["Id"]] = given["Type"].rpartition("/")[2], target
+
+        relations = posixpath.join(folder, "_rels", f"{file}.rels")
+        if relations in self.names:
+            self.walk(relations, start)
+        return {key: (kind, target) for key, (kind, target) in found.items() if target in self.names}
+
+
+def _unprefixed(xml: bytes) -> bytes:
+    """Return the file without the prefix that some programs give the names of all elements."""
+    found = PREFIX.match(xml)
+    return xml.replace(b"<" + found[1], b"<").replace(b"</" + found[1], b"</") if found else xml
+
+
+def _refuse(*_: Any) -> None:
+    raise BadWorkbook(DAMAGED)
+
+
+def _first_filled(parts: _Parts, widest: int) -> list[tuple[int, dict[int, str]]]:
+    """Return the lines of the first visible sheet that has any: each with its number and cells by column."""
+    main = next(name for kind, name in parts.related("").values() if kind == "officeDocument")
+    related, sheets, is_1904 = parts.related(main), [], False
+
+    def start(tag: str, given: dict[str, str]) -> None:
+        nonlocal is_1904
+        if tag == "workbookPr":
+            is_1904 = given.get("date1904") in YES
+        elif tag == "sheet" and given.get("state", "visible") == "visible":
+            key = next((value for name, value in given.items() if name.endswith(":id")), "")
+            kind, name = related.get(key, ("", ""))
+            if kind == "worksheet":
+                sheets.append(name)
+
+    parts.walk(main, start)
+    names = {kind: name for kind, name in related.values() if kind in ("sharedStrings", "styles")}
+    strings = _strings(parts, names["sharedStrings"]) if "sharedStrings" in names else []
+    formats = _formats(parts, names["styles"]) if "styles" in names else []
+    for name in sheets[:MOST_SHEETS]:
+        sheet = _Sheet(strings, formats, is_1904, widest)
+        parts.walk(name, sheet.start, sheet.end, sheet.text)
+        if sheet.lines:
+            return sheet.lines
+    if len(sheets) > MOST_SHEETS:
+        raise BadWorkbook(TOO_MANY_SHEETS)
+    return []
+
+
+def _strings(parts: _Parts, name: str) -> list[str]:
+    """Return the texts that cells name by their place; what says how a text is spoken is left out."""
+    found: list[str] = []
+    pieces: list[str] = []
+    spoken = 0
+
+    def start(tag: str, _: dict[str, str]) -> None:
+        nonlocal spoken
+        if tag == "si":
+            pieces.clear()
+        spoken += tag == "rPh"
+
+    def end(tag: str) -> None:
+        nonlocal spoken
+        if tag == "si":
+            found.append("".join(pieces))
+        spoken -= tag == "rPh"
+
+    def text(piece: str) -> None:
+        if not spoken:
+            pieces.append(piece)
+
+    parts.walk(name, start, end, text)
+    return found
+
+
+def _formats(parts: _Parts, name: str) -> list[str]:
+    """Return the number format of each style of a cell: a code's, DAY, or "" for all others."""
+    from openpyxl.styles import numbers  # noqa: PLC0415  (5 MB of every process, for who sends one)
+
+    codes, found, is_of_cells = dict(numbers.BUILTIN_FORMATS), [], False
+
+    def start(tag: str, given: dict[str, str]) -> None:
+        nonlocal is_of_cells
+        if tag == "numFmt":
+            codes[int(given["numFmtId"])] = given["formatCode"]
+        elif tag == "xf" and is_of_cells:
+            found.append(int(given.get("numFmtId", 0)))
+        elif tag in ("cellXfs", "cellStyleXfs", "cellStyles", "dxfs"):
+            is_of_cells = tag == "cellXfs"
+
+    parts.walk(name, start)
+    plain = {number: _plain(code[:LONGEST_FORMAT], numbers.is_date_format) for number, code in codes.items()}
+    return [plain.get(number, "") for number in found]
+
+
+def _plain(code: str, is_day: Callable[[str], bool]) -> str:
+    return code if OF_A_CODE.issuperset(code) else DAY if is_day(code) else ""
+
+
+class _Sheet:
+    """What expat finds in one sheet: `lines` are those with anything in them, whatever lies between them."""
+
+    def __init__(self, strings: list[str], formats: list[str], is_1904: bool, widest: int) -> None:
+        self.strings, self.formats, self.is_1904, self.widest = strings, formats, is_1904, widest
+        self.lines: list[tuple[int, dict[int, str]]] = []
+        self.number = self.column = 0
+        self.kind = self.style = ""
+        self.cells: dict[int, str] = {}
+        self.pieces: list[str] = []
+        self.reads, self.spoken = False, 0
+
+    def start(self, tag: str, given: dict[str, str]) -> None:
+        if tag == "c":
+            place = given.get("r", "")
+            self.column = _column(place) if place else self.column + 1
+            self.kind, self.style, self.pieces = given.get("t", "n"), given.get("s", ""), []
+        elif tag == "row":
+            self.number = max(int(given.get("r", 0)), self.number + 1)  # two of one number are two
+            self.column, self.cells = 0, {}
+            if self.number > LAST_ROW:
+                raise BadWorkbook(DAMAGED)
+        elif tag == "rPh":  # how the text is spoken
+            self.spoken += 1
+        self.reads = tag in ("v", "t") and not self.spoken
+
+    def text(self, piece: str) -> None:
+        if self.reads:
+            self.pieces.append(piece)
+
+    def end(self, tag: str) -> None:
+        self.reads = False
+        if tag == "c" and self.pieces:
+            if (shown := self.shown("".join(self.pieces))).strip():
+                self.cells[min(self.column, self.widest + 1)] = shown
+        elif tag == "rPh":
+            self.spoken -= 1
+        elif tag == "row" and self.cells:
+            self.lines.append((self.number, self.cells))
+
+    def shown(self, text: str) -> str:
+        """Return what a person sees. No number is rounded: what a format hides of a weight is still paid for."""
+        if self.kind == "s":
+            return self.strings[int(text)]
+        if self.kind == "b":
+            return "TRUE" if int(text) else "FALSE"
+        if self.kind == "d":
+            return _of_moment(dt.datetime.fromisoformat(text))
+        if self.kind != "n":
+            return text
+        form = self.formats[int(self.style)] if self.style else ""
+        return _of_day(float(text), self.is_1904) if form == DAY else _number(float(text), form)
+
+
+def _column(place: str) -> int:
+    """Return 28 for AB12."""
+    column = 0
+    for letter in place[:4]:
+        if not letter.isalpha():
+            break
+        column = column * 26 + ord(letter) - 64
+    return column
+
+
+def _of_day(value: float, is_1904: bool) -> str:
+    """Return the day, and the time if there is one, that a number is."""
+    try:
+        moment = EPOCHS[is_1904] + dt.timedelta(days=value + (0 < value < 60 and not is_1904))  # 1900 was no leap year
+    except OverflowError:
+        return "#VALUE!"
+    moment += dt.timedelta(microseconds=500)
+    return str(moment.time().replace(microsecond=0)) if 0 <= value < 1 else _of_moment(moment)
+
+
+def _of_moment(moment: dt.datetime) -> str:
+    return moment.isoformat(" ", "minutes")[:16].removesuffix(" 00:00")
 
 
 def _number(value: float, form: str) -> str:
@@ -109,7 +270,7 @@ def _number(value: float, form: str) -> str:
     if whole is None:
         return f"{value:.15g}"
     text, zeros = str(whole), form.count("0")
-    if whole < 0 or not CODE.fullmatch(form) or len(text) > zeros:
+    if whole < 0 or len(text) > zeros:
         return text
     digits = iter(text.zfill(zeros))
     return "".join(next(digits) if sign == "0" else sign for sign in form)

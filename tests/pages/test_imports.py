@@ -18,7 +18,7 @@ from shipping_portal import keyset
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.accounts.templatetags import words
 from shipping_portal.importing import progress, reading, uploads
-from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.importing.models import Import, ImportRow, ImportTry
 from tests import factories
 from tests.orders.test_import_outliers import ready as outlier
 from tests.orders.test_importing import GOOD, HEADER, work_off
@@ -611,5 +611,18 @@ def test_the_file_too_many_within_an_hour_is_refused_and_the_next_hour_takes_it(
     answer = upload(listed, "name,weight\nNoor,2\n")
     assert answer.status_code == 429
     assert "You gave us 2 files within an hour" in text(answer)
-    Import.objects.update(created_at=timezone.now() - dt.timedelta(minutes=61))
+    ImportTry.objects.update(at=timezone.now() - dt.timedelta(minutes=61))
     assert upload(listed, "name,weight\nNoor,2\n").status_code == 302
+
+
+def test_files_that_cannot_be_read_count_and_beyond_the_limit_nothing_is_read(
+    listed: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.IMPORTS_AN_HOUR = 2
+    for _ in range(2):
+        assert upload(listed, "\x00").status_code == 422
+    monkeypatch.setattr(reading, "read", None)
+    answer = listed.post(reverse("new_import"), {"pasted": "name\nNoor"})
+    assert answer.status_code == 429
+    assert "couldn't be read count as well" in text(answer)
+    assert "Noor" in text(answer)  # what was pasted is still there

@@ -5,7 +5,7 @@ import importlib
 import os
 import re
 import runpy
-import time
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,11 @@ from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.test import Client
 from django.utils.module_loading import import_string
 
-from orders import pasting
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import reading
 from tests import factories
+from tests.security import patterns
 from tests.security.documents import ROOMS, ROOT
 from tests.table import table
 
@@ -52,35 +52,8 @@ def test_no_sql_is_put_together_from_values() -> None:
             assert not built, f"{file}:{call.lineno}"
 
 
-FILLERS = (
-    "a",
-    "1",
-    " ",
-    ".",
-    "-",
-    "_",
-    ",",
-    "/",
-    "<",
-    "=",
-    "\t",
-    "\n",
-    '"',
-    "@",
-    "+",
-    "0.",
-    "a ",
-    "a.",
-    "a-",
-    "1 ",
-    "<a",
-    "a@",
-    "://",
-)
-SHORT, LONG = 1_000, 8_000
 METHODS = {"fullmatch", "match", "search", "sub", "split", "findall", "finditer"}
-# What is read there is cut to pasting.LONGEST first, or our own files.
-READ_CAPPED = {"orders/pasting.py", "shipping_portal/staff/management/commands/texts.py"}
+OURS = {"shipping_portal/staff/management/commands/texts.py"}  # it reads our own files
 
 
 def uses() -> set[tuple[str, re.Pattern[str], str]]:
@@ -102,36 +75,60 @@ def uses() -> set[tuple[str, re.Pattern[str], str]]:
     return found
 
 
-def seconds(pattern: re.Pattern[str], method: str, text: str) -> float:
-    """The quickest of three: others may use the machine."""
-    took = []
-    more = ["", text] if method == "sub" else [text]
-    for _ in range(3):
-        began = time.perf_counter()
-        found = getattr(pattern, method)(*more)
-        if method == "finditer":
-            assert sum(1 for _ in found) >= 0
-        took.append(time.perf_counter() - began)
-    return min(took)
+def kept() -> Iterator[tuple[str, re.Pattern[str], str]]:
+    """Each expression that a module keeps under a name, alone or among others, whoever uses it."""
+    for file, _ in sources():
+        path = str(file.relative_to(ROOT))
+        module = sys.modules.get(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+        for value in vars(module).values() if module else ():
+            among = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else [value]
+            for one in among:
+                if isinstance(one, re.Pattern) and isinstance(one.pattern, str):
+                    yield path, one, "search"
+
+
+def expressions() -> list[tuple[str, re.Pattern[str], str]]:
+    named = uses()
+    known = {pattern for _, pattern, _ in named}
+    every = named | {one for one in kept() if one[1] not in known}
+    return sorted((one for one in every if one[0] not in OURS), key=lambda one: (one[0], one[1].pattern, one[2]))
+
+
+OLD_STREET = r"^(?:\w+[ /,]+)?\d+\w?(?:[/-]\d+\w?)*[ ,]+\D|\b(?:p\.? ?o\.? box|locked bag)\b"
+
+
+@table(
+    ("pattern", "method"),
+    [
+        (OLD_STREET, "search"),
+        (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "search"),  # an address without its look behind
+        (r"#(?: *#? *)[\w-]+$", "match"),  # blanks that are one or the other's
+        (r"eyJ[\w-]+\.[\w-]+\.[\w-]*", "sub"),  # a token inside of a token
+        (r"x=(?:[a-f]+[0-9]?)*;", "search"),  # only behind its beginning
+    ],
+)
+def test_an_expression_that_takes_longer_than_in_proportion_is_found(pattern: str, method: str) -> None:
+    expression = re.compile(pattern)
+    assert any(patterns.is_slow(expression, method, attack) for attack in patterns.attacks(expression))
+
+
+def slow(expression: re.Pattern[str], method: str, pieces: int) -> str:
+    attacks = patterns.attacks(expression, pieces)
+    return next((f"{attack}: {why}" for attack in attacks if (why := patterns.is_slow(expression, method, attack))), "")
+
+
+def test_no_regular_expression_takes_longer_than_in_proportion_to_a_few_texts() -> None:
+    every = expressions()
+    assert len(every) > 100
+    found = {one: slow(one[1], one[2], 3) for one in every}
+    assert {one: why for one, why in found.items() if why} == {}
 
 
 @pytest.mark.full
 def test_no_regular_expression_takes_longer_than_in_proportion_to_what_is_typed() -> None:
-    """Eight times the characters take at most a few times eight times as long: what grows by the square takes 64."""
-    every = {use for use in uses() if use[0] not in READ_CAPPED}
-    assert len(every) > 50
-    slow = set()
-    for file, pattern, method in every:
-        for filler in FILLERS:
-            short, long = (filler * (size // len(filler)) + "\x01" for size in (SHORT, LONG))
-            before = seconds(pattern, method, short)
-            if before > 0.0002 and seconds(pattern, method, long) > 24 * before:
-                slow.add((file, pattern.pattern, method))
-    assert slow == set()
-    for filler in FILLERS:
-        began = time.perf_counter()
-        pasting.read(filler * 50_000, "AU")
-        assert time.perf_counter() - began < 2, filler
+    """Four times the characters take about four times as long, whatever two pieces of its own a text repeats."""
+    found = {one: slow(one[1], one[2], patterns.MOST_PIECES) for one in expressions()}
+    assert {one: why for one, why in found.items() if why} == {}
 
 
 # -- 3 and 13: what is served --------------------------------------------------------------------

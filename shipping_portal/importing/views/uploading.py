@@ -41,15 +41,18 @@ def new_import(request: MemberRequest) -> HttpResponse:
     if request.sender.pickup_address() is None:
         messages.info(request, "First tell us where your parcels are picked up.")
         return redirect("start")
+    if request.method == "POST":
+        try:
+            uploads.count_try(request.sender, request.user, timezone.now())
+        except uploads.TooMany as error:
+            messages.error(request, str(error))
+            form = ImportUploadForm(initial={"pasted": request.POST.get("pasted", "")})
+            return render(request, "importing/import_new.html", {"form": form}, status=429)
     form = ImportUploadForm(request.POST or None, request.FILES or None)
     if request.method == "GET" or not form.is_valid():
         return render(request, "importing/import_new.html", {"form": form}, status=422 if form.errors else 200)
     before = uploads.taken_before(form.sheet, request.sender)
-    try:
-        file = uploads.take(form.sheet, name=form.file_name, sender=request.sender, by=request.user, now=timezone.now())
-    except uploads.TooMany as error:
-        form.add_error(None, str(error))
-        return render(request, "importing/import_new.html", {"form": form}, status=429)
+    file = uploads.take(form.sheet, name=form.file_name, sender=request.sender, by=request.user, now=timezone.now())
     if before:
         messages.warning(request, _known_file(before))
     if form.sheet.dropped:
