@@ -21,6 +21,7 @@ from orders.models.statuses import MAY_COST, Status
 from shipping_portal.accounts import limits
 from shipping_portal.accounts.limits import LimitReached
 from shipping_portal.accounts.models import Sender
+from shipping_portal.starting import end_if_restored
 
 NOT_COUNTED: dict[str, Any] = {"reserved_on": None, "reserved": Decimal(0), "unbilled": Decimal(0)}
 EVERYBODY = (
@@ -43,6 +44,7 @@ def owing(now: dt.datetime) -> Iterator[None]:
     """Hold the transaction that owes a booking; notify the operators when the limit of all senders refuses it."""
     try:
         with transaction.atomic():
+            end_if_restored()
             yield
     except DailyLimitReached as refusal:
         _note_refusal(refusal, now)
