@@ -27,6 +27,7 @@ from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError
 from shipping_portal.jobs.models import lease
 from shipping_portal.jobs.registry import enqueue, job
+from shipping_portal.starting import end_if_restored
 
 GIVE_UP_AFTER = dt.timedelta(hours=24)
 
@@ -219,6 +220,7 @@ def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
     until = now + lease()
     try:
         with transaction.atomic(durable=True):
+            end_if_restored()
             if order.status != Status.BOOKING or not order.renew(until, failures=1):
                 return None
             return BookingAttempt.objects.create(

@@ -27,6 +27,7 @@ from shipping_portal.carrier.errors import (
 from shipping_portal.carrier.messages import Booked, Cancelled
 from shipping_portal.jobs.models import MOST_TRIES, lease
 from shipping_portal.jobs.registry import enqueue, job
+from shipping_portal.starting import end_if_restored
 
 State = CancelAttempt.State
 ASK_AN_OPERATOR_AFTER = 8
@@ -117,10 +118,12 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
             return refused(order, attempt, Rejected(0, "", words))
         now = timezone.now()
         until = now + lease()  # a new one: the look may have taken long
-        if not order.renew(until, failures=1) or not _swap(
-            attempt, state=State.IN_FLIGHT, sent_at=now, tries=min(attempt.tries + 1, MOST_TRIES)
-        ):
-            return
+        with transaction.atomic(durable=True):
+            end_if_restored()
+            if not order.renew(until, failures=1) or not _swap(
+                attempt, state=State.IN_FLIGHT, sent_at=now, tries=min(attempt.tries + 1, MOST_TRIES)
+            ):
+                return
         answer = client.cancel(order.carrier_order_id, not_after=settling.send_until(until))
     except OperationOff:
         refused(order, attempt, Rejected(0, "", NO_WAY))

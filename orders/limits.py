@@ -12,8 +12,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, QuerySet, Value
-from django.db.models.functions import Round
+from django.db.models import Case, F, QuerySet, Value, When
+from django.db.models.functions import Coalesce, Least, Round
 
 from orders.models import Order
 from orders.models.account import DailySpend
@@ -21,6 +21,7 @@ from orders.models.statuses import MAY_COST, Status
 from shipping_portal.accounts import limits
 from shipping_portal.accounts.limits import LimitReached
 from shipping_portal.accounts.models import Sender
+from shipping_portal.starting import end_if_restored
 
 NOT_COUNTED: dict[str, Any] = {"reserved_on": None, "reserved": Decimal(0), "unbilled": Decimal(0)}
 EVERYBODY = (
@@ -31,11 +32,11 @@ EVERYBODY = (
 
 
 class DailyLimitReached(LimitReached):
-    """DAILY_MONEY_LIMIT, of all senders together, leaves no room on `day`."""
+    """DAILY_MONEY_LIMIT, of all senders together, leaves no room for `price` on `day`."""
 
-    def __init__(self, words: str, day: dt.date) -> None:
+    def __init__(self, words: str, day: dt.date, price: Decimal) -> None:
         super().__init__(words)
-        self.day = day
+        self.day, self.price = day, price
 
 
 @contextmanager
@@ -43,10 +44,19 @@ def owing(now: dt.datetime) -> Iterator[None]:
     """Hold the transaction that owes a booking; notify the operators when the limit of all senders refuses it."""
     try:
         with transaction.atomic():
+            end_if_restored()
             yield
     except DailyLimitReached as refusal:
-        DailySpend.objects.update_or_create(day=refusal.day, defaults={"refused_at": now})
+        _note_refusal(refusal, now)
         raise
+
+
+def _note_refusal(refusal: DailyLimitReached, now: dt.datetime) -> None:
+    """Keep since when bookings are refused, however many are, as the operators' alert counts from that."""
+    since = Coalesce("refused_at", Value(now))
+    lowest = Least(Coalesce("refused_price", refusal.price), Value(refusal.price, output_field=limits.MONEY))
+    row, _ = DailySpend.objects.get_or_create(day=refusal.day)
+    DailySpend.objects.filter(pk=row.pk).update(refused_at=since, refused_price=lowest)
 
 
 def counted(order: Order, new: str, changes: dict[str, Any], at: dt.datetime) -> dict[str, Any]:
@@ -68,7 +78,7 @@ def _reserve(sender: Sender, price: Decimal, at: dt.datetime, *, is_binding: boo
     day = limits.reserve(sender, price, at, is_binding=is_binding)
     if not _spend(day, price, most=settings.DAILY_MONEY_LIMIT if is_binding else None):
         words = EVERYBODY.format(tomorrow=limits.tomorrow(sender, at), number=sender.number)
-        raise DailyLimitReached(words, day)
+        raise DailyLimitReached(words, day, price)
     return {"reserved_on": day, "reserved": price, "unbilled": price}
 
 
@@ -118,11 +128,16 @@ def _locked_counts(order: Order) -> tuple[dt.date, Decimal, Decimal] | None:
 
 
 def _spend(day: dt.date, amount: Decimal, *, most: Decimal | None = None) -> bool:
-    """Count it for all senders together, by one conditional UPDATE of the day's row; False when it does not fit."""
+    """Count it for all senders together, by one conditional UPDATE of the day's row; False when it does not fit.
+
+    A refusal is over once another as dear fits: cheaper ones that still do are no sign of that.
+    """
     rows = DailySpend.objects.filter(day=day)
     fitting = rows if most is None else rows.filter(spent__lte=most - amount)
     added = Round(F("spent") + Value(amount, output_field=limits.MONEY), 2)
-    if fitting.update(spent=added, refused_at=None):
+    still = When(refused_price__gt=settings.DAILY_MONEY_LIMIT - added, then=F("refused_at"))
+    counted = {"spent": added, "refused_at": Case(still, default=None)}
+    if fitting.update(**counted):
         return True
     DailySpend.objects.bulk_create([DailySpend(day=day)], ignore_conflicts=True)  # the first booking of a day
-    return bool(fitting.update(spent=added, refused_at=None))
+    return bool(fitting.update(**counted))

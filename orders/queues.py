@@ -6,12 +6,12 @@ from django.db.models import Exists, OuterRef, Q
 
 from orders.models import Label
 from orders.models.statuses import STILL_AT_SENDER, Status
-from shipping_portal.accounts.adminkit.queues import AT_ONCE, WEEK, Wait
+from shipping_portal.accounts.adminkit.queues import AT_ONCE, DAY, WEEK, Wait
 
 
 def not_read_in_full(now: dt.datetime) -> Q:
-    """Return calls of the last day whose reply had rows we could not read: services that senders aren't offered."""
-    return Q(unreadable__gt=0, at__gte=now - dt.timedelta(days=1))
+    """Return calls of the last days whose reply had rows we could not read: services that senders aren't offered."""
+    return Q(unreadable__gt=0, at__gte=now - 2 * DAY)  # longer than its term, or it could never be overdue
 
 
 def label_missing(now: dt.datetime) -> Q:
@@ -55,7 +55,7 @@ SPENDING = {
     ),
     "recount": Wait(
         "Limit counters corrected",
-        lambda now: Q(mended_at__gte=now - dt.timedelta(days=7)),
+        lambda now: Q(mended_at__gte=now - 2 * WEEK),
         "A counter didn't match its orders, or a week its charges. Find “recounted” in the audit log and report it.",
         "mended_at",
         term=WEEK,

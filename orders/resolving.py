@@ -15,6 +15,7 @@ from shipping_portal.carrier.errors import CarrierError, Crowded, Rejected
 from shipping_portal.carrier.messages import Booked
 from shipping_portal.jobs.models import lease
 from shipping_portal.jobs.registry import job
+from shipping_portal.starting import end_if_restored
 
 REPLAY_WAITS = (5, 15, 60, 300, 900, 3600, 14400)  # seconds between replays; the last one repeats
 State = BookingAttempt.State
@@ -51,6 +52,7 @@ def _replay(order: Order, attempt: BookingAttempt) -> None:
     client = gateway.carrier_of(order, first="book")
     until = timezone.now() + lease()
     with transaction.atomic(durable=True):
+        end_if_restored()
         if not order.renew(until) or not _change(attempt, replays=attempt.replays + 1, lease_until=until):
             return
     outcome: Booked | Rejected

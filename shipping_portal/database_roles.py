@@ -19,8 +19,9 @@ GRANTS = (
     "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE ON SEQUENCES TO {app}",
     *(f"REVOKE {rights} ON {table} FROM {{app}}" for table, rights in KEPT.items()),
 )
-# A pooler's connections have them from the role; the portal's own bring them along.
-LIMITS = [
+# Before a restore, the run-book keeps the role out. A pooler's connections have limits from the role; the portal's own
+# bring them along.
+OF_THE_ROLE = ["ALTER ROLE {app} LOGIN"] + [
     f"ALTER ROLE {{app}} SET {name} = '{value}'"
     for name, value in (limit.split("=") for limit in settings.DATABASE_LIMITS.split())
 ]
@@ -59,9 +60,9 @@ def grant(app: str, password: str) -> list[str]:
             cursor.execute(statement.format(app=quoted))
         try:
             with transaction.atomic():
-                cursor.execute("; ".join(LIMITS).format(app=quoted))
+                cursor.execute("; ".join(OF_THE_ROLE).format(app=quoted))
         except ProgrammingError:
-            return [statement.format(app=quoted) for statement in LIMITS]
+            return [statement.format(app=quoted) for statement in OF_THE_ROLE]
     return []
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 
+from shipping_portal.starting import end_if_restored
+
 # One byte that gunicorn's master shares with the workers it forks: it is being told to stop (gunicorn_settings.py).
 draining = mmap.mmap(-1, 1)
 
@@ -33,6 +35,7 @@ def _is_ready() -> bool:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
+        end_if_restored()
     except Error:
         return False
     return True

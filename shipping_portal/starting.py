@@ -1,10 +1,13 @@
 """What web, worker and sweeper do first: refuse to work on a restored database, and set aside what is loaded.
 
+A restore may also come while they run: then they end before anything is paid for (docs/decisions/0014).
+
 `manage.py` itself is not refused: after_restore is one of its commands.
 """
 
 import gc
 import logging
+import os
 import sys
 import time
 from typing import Any
@@ -17,6 +20,8 @@ from shipping_portal import database_roles
 from shipping_portal.database_outage import database_answers
 
 logger = logging.getLogger(__name__)
+_begun = False
+_exit = os._exit  # SystemExit would end one thread
 REFUSED = 3  # with this exit code, gunicorn starts no other worker in the place of the one that refused
 AFTER_RESTORE = "python manage.py after_restore --backup-at TIME"
 REFUSAL = (
@@ -45,15 +50,36 @@ def refuse_a_restored_database() -> None:
         time.sleep(1)
 
 
+def end_if_restored() -> None:
+    """End this process if its database was restored since it began. Called where money is about to be spent.
+
+    At once, in whatever thread: what others have in hand belongs to the database that is gone. A transaction under
+    way is rolled back. Only for what has begun: `manage.py` works always.
+    """
+    from orders.restoring import marks  # noqa: PLC0415  (models load after this module)
+
+    if not _begun:
+        return
+    try:
+        marks.require_in_use()
+    except marks.Restored as why:
+        _say(REFUSAL.format(why=why, command=AFTER_RESTORE))
+        _exit(REFUSED)
+
+
 def _tell_of_too_many_rights() -> None:
     if rights := database_roles.too_many():
         logger.warning("database_role_has_too_many_rights", extra={"rights": rights})
 
 
 def _end(sentence: str) -> None:
+    _say(sentence)
+    raise SystemExit(REFUSED)
+
+
+def _say(sentence: str) -> None:
     sys.stderr.write(sentence)
     sys.stderr.flush()
-    raise SystemExit(REFUSED)
 
 
 def begin() -> None:
@@ -61,7 +87,9 @@ def begin() -> None:
 
     What is loaded by now stays. A tenth of a worker's time went into collections that found nothing in it.
     """
+    global _begun
     refuse_a_restored_database()
+    _begun = True
     gc.collect()
     gc.freeze()
 

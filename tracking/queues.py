@@ -19,8 +19,8 @@ def unmatched(now: dt.datetime | None = None) -> Q:
 
 
 def unread(now: dt.datetime) -> Q:
-    """Return webhook bodies of the last week that gave no scan, or wait unread for over a minute."""
-    odd = Q(state__in=[State.QUARANTINED, State.DIFFERS], received_at__gte=now - dt.timedelta(days=7))
+    """Return webhook bodies of the last two weeks that gave no scan, or wait unread for over a minute."""
+    odd = Q(state__in=[State.QUARANTINED, State.DIFFERS], received_at__gte=now - 2 * WEEK)
     return odd | Q(state=State.NEW, received_at__lte=now - UNREAD_AFTER)
 
 

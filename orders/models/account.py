@@ -9,7 +9,8 @@ from typing import Final
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Case, F, Q, Value, When
+from django.db.models.functions import Coalesce
 
 BOOKINGS: Final = "bookings"
 QUOTES: Final = "quotes"
@@ -40,6 +41,7 @@ class Pause:
         return min(now + AT_MOST, self.ends_at or now + AT_MOST)
 
 
+FAULT_COUNTS = dt.timedelta(days=1)  # after the last one; then a row of faults is over
 BREAK_AFTER_FAILURES = 5
 BREAK_SECONDS = 30 * settings.TIME_SCALE
 PROBE_SECONDS = 300 * settings.TIME_SCALE
@@ -54,7 +56,8 @@ class CarrierAccount(models.Model):
     """One row per account and base address. Holds the breaker and the operator's pauses.
 
     `stopped_at`: the carrier refused the account itself (401, 402, 403, 412): every booking waits, none is lost.
-    `fault_at`: the carrier refused how we asked, which is the operator's to mend; `fault` is in its own words.
+    `fault_at`: when the carrier last refused how we asked, which is the operator's to correct; `fault` is in its own
+    words. `fault_since`: when the first of a row of these was, each within a day of the one before.
     `pause_ends_at`: when bookings are on again by themselves; once they are, when the last pause ended.
     `resting_until`: too many unclear answers in a row: nothing new is sent for half a minute.
     """
@@ -65,6 +68,7 @@ class CarrierAccount(models.Model):
     stopped_reason = models.CharField(max_length=300, blank=True)
     probe_due_at = models.DateTimeField(null=True, blank=True)
     fault_at = models.DateTimeField(null=True, blank=True)
+    fault_since = models.DateTimeField(null=True, blank=True)
     fault = models.CharField(max_length=300, blank=True)
     failures = models.PositiveSmallIntegerField(default=0)
     resting_until = models.DateTimeField(null=True, blank=True)
@@ -116,12 +120,17 @@ class CarrierAccount(models.Model):
         CarrierAccount.objects.filter(pk=self.pk, stopped_at__isnull=False).update(probe_due_at=at)
 
     def stop(self, reason: str, at: dt.datetime) -> None:
+        """Make every booking wait. A probe that is refused again leaves alone since when, as alerts count from that."""
         CarrierAccount.objects.filter(pk=self.pk).update(
-            stopped_at=at, stopped_reason=reason[:300], probe_due_at=at + dt.timedelta(seconds=PROBE_SECONDS)
+            stopped_at=Coalesce("stopped_at", Value(at)),
+            stopped_reason=reason[:300],
+            probe_due_at=at + dt.timedelta(seconds=PROBE_SECONDS),
         )
 
     def note_fault(self, words: str, at: dt.datetime) -> None:
-        CarrierAccount.objects.filter(pk=self.pk).update(fault_at=at, fault=words[:300])
+        """Keep the last fault, and when its row began. An accepted booking doesn't end it: only some may be refused."""
+        began = Case(When(fault_at__gte=at - FAULT_COUNTS, then=Coalesce("fault_since", "fault_at")), default=Value(at))
+        CarrierAccount.objects.filter(pk=self.pk).update(fault_since=began, fault_at=at, fault=words[:300])
 
     def note_answer(self) -> None:
         """End whatever stopped or rested the account, as it was just read: the carrier answered a booking clearly."""
@@ -181,13 +190,15 @@ class CarrierCall(models.Model):
 class DailySpend(models.Model):
     """One day of the calendar: the orders that count for it, each on its own sender's day, in whatever currency.
 
-    `refused_at`: DAILY_MONEY_LIMIT refused a booking, and nothing was counted since. `mended` counters of senders or
-    of this table were found wrong on this day, and put right: see orders/limits.py.
+    `refused_at`: DAILY_MONEY_LIMIT refused a booking of `refused_price`, and another as dear still wouldn't fit.
+    `mended` counters of senders or of this table were found wrong on this day, and put right: see
+    orders/limits.py.
     """
 
     day = models.DateField(unique=True)
     spent = models.DecimalField(max_digits=16, decimal_places=2, default=Decimal(0))
     refused_at = models.DateTimeField(null=True, blank=True)
+    refused_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)  # the lowest of a row
     mended = models.PositiveIntegerField("counters corrected", default=0)
     mended_at = models.DateTimeField(null=True, blank=True)
 

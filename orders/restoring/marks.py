@@ -8,11 +8,14 @@ SQLite files) brings an old stamp back, while RESTORE_MARK_FILE, outside the dat
 import datetime as dt
 import os
 import secrets
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.db import NotSupportedError, ProgrammingError, connection, transaction
+from django.db.models.expressions import RawSQL
+from django.utils import timezone
 
 from orders.models.restores import DatabaseMark
 
@@ -60,6 +63,30 @@ def require_unrestored(*, now: dt.datetime) -> None:
         why = why or _file_differs(mark)
     if why:
         raise Restored(why)
+
+
+def require_in_use() -> None:
+    """Return if this is still the database that was in use last: one statement and one small file. Raises Restored.
+
+    For the transaction that writes down what costs money, as a restore may come while a process runs.
+    """
+    asked = {f"now_{name}": RawSQL(ASKED[name], ()) for name in _told()}  # noqa: S611  (our own words)
+    try:
+        mark = DatabaseMark.objects.annotate(**asked).first()
+    except ProgrammingError as error:  # no such table: it is being restored at this moment
+        raise Restored(MEANT["table_oid"]) from error
+    is_same = mark is not None and all(
+        getattr(mark, name) in (None, "", getattr(mark, f"now_{name}")) for name in _told()
+    )
+    if mark is None or not is_same or (settings.RESTORE_MARK_FILE and mark.stamp != _outside()):
+        # Looked at again, as at a start: whoever stamps a backup at this moment is waited for.
+        require_unrestored(now=timezone.now())
+
+
+@cache
+def _told() -> tuple[str, ...]:
+    """Return the signs that this server tells this role; asked once, as a refused one spoils its transaction."""
+    return tuple(signs())
 
 
 @transaction.atomic

@@ -18,6 +18,7 @@ from orders.parcel_details import measures_from
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import checking, chosen_service, duplicates, outliers
 from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.starting import end_if_restored
 
 State = ImportRow.State
 AT_ONCE = 500
@@ -54,6 +55,7 @@ def begin(file: Import, press: Press) -> int:
     Raises MoreIsReady; nothing is owed then.
     """
     with transaction.atomic():
+        end_if_restored()
         Sender.objects.select_for_update(no_key=True).get(pk=file.sender_id)
         last = press.last or choosing.last_product(file.sender)
         found = choosing.choices(ready(file, press.seen), press.rule, last)

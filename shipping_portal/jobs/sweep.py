@@ -23,6 +23,7 @@ from shipping_portal.celery import publish
 from shipping_portal.database_outage import database_answers
 from shipping_portal.jobs.models import lease
 from shipping_portal.jobs.registry import JobKind, chores, kinds
+from shipping_portal.starting import end_if_restored
 
 logger = logging.getLogger(__name__)
 BATCH = 50
@@ -70,6 +71,7 @@ class Sweep:
         self.looked_at = time.monotonic()
         try:
             close_old_connections()
+            end_if_restored()
             done = self.once()
             self._do_chores()
         except Error as error:

@@ -17,6 +17,7 @@ from tracking import webhook_health
 
 WAKES_WITHIN = dt.timedelta(hours=4)  # a queue with a longer term can wait until the morning
 WORK_IS_LATE = dt.timedelta(minutes=5)
+STILL_SILENT = dt.timedelta(hours=1)  # after the last rest, where no booking has tried since
 GIGABYTE = 10**9
 
 
@@ -54,7 +55,8 @@ def _work(now: dt.datetime) -> Iterator[Condition]:
 
 def _accounts(now: dt.datetime) -> Iterator[Condition]:
     accounts, url = gateway.accounts(), reverse("admin:orders_carrieraccount_changelist")
-    resting = [one.resting_until for one in accounts if one.resting_until and one.resting_until > now]
+    # A rest of half a minute falls between two looks, so it counts until the carrier answers a booking.
+    resting = [one.resting_until for one in accounts if one.resting_until and one.resting_until > now - STILL_SILENT]
     if resting:
         title = "The carrier isn't answering bookings"
         step = "Five in a row got no clear answer. Check the carrier's status. Waiting bookings are sent automatically."

@@ -36,12 +36,18 @@ class Fenced:
     oldest: dt.datetime | None = None
 
 
+class HalfRestored(Exception):
+    """Something wrote into the database while it was restored; the text says how that shows."""
+
+
 @transaction.atomic(durable=True)
 def fence(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] | None:
     """Fence a database that is as old as `backup_at` and mark it as the one in use.
 
-    Raises marks.NoMarkFile or erased_keys.NoErasedFile. None when this was done before, and nothing was restored since.
+    Raises HalfRestored, marks.NoMarkFile or erased_keys.NoErasedFile. None when this was done before, and nothing was
+    restored since.
     """
+    _refuse_half_a_restore()
     if _is_done(backup_at, now):
         return None
     restore, _ = Restore.objects.update_or_create(
@@ -61,6 +67,16 @@ def fence(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] | None:
     Audit.write("database restored", restore, by=None, reason=f"{restore}. {summary}", at=now)
     marks.renew(now=now)
     return fenced
+
+
+def _refuse_half_a_restore() -> None:
+    """Refuse tables without their key: pg_restore adds it last, and can't where a process added a row of its own."""
+    models_of_ours = [model for name in APPS for model in apps.get_app_config(name).get_models()]
+    with connection.cursor() as cursor:
+        key_of = connection.introspection.get_primary_key_columns
+        keyless = [model._meta.db_table for model in models_of_ours if not key_of(cursor, model._meta.db_table)]
+    if keyless:
+        raise HalfRestored(f"{len(keyless)} tables have no primary key, such as {keyless[0]}.")
 
 
 def _is_done(backup_at: dt.datetime, now: dt.datetime) -> bool:

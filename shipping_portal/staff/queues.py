@@ -11,9 +11,9 @@ from django.db.models.functions import Coalesce
 from orders import carrier_settings
 from orders import queues as of_orders
 from orders.models import BookingAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order, OrderChange
-from orders.models.account import PAUSABLE
+from orders.models.account import FAULT_COUNTS, PAUSABLE
 from orders.models.statuses import Progress, Status
-from shipping_portal.accounts.adminkit.queues import AT_ONCE, WEEK, Queue, Wait, counted, queue
+from shipping_portal.accounts.adminkit.queues import AT_ONCE, NOW, WEEK, Queue, Wait, counted, queue
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import queues as of_billing
 from shipping_portal.jobs.models import DeadLetter
@@ -26,7 +26,6 @@ from tracking.models import EventWord, Parcel, WebhookDelivery
 EASTERNMOST = dt.timedelta(hours=14)  # of UTC: where a day begins and ends first
 STUCK_AFTER = dt.timedelta(minutes=10)
 UNCLEAR_TERM = dt.timedelta(hours=2)
-FAULT_COUNTS = dt.timedelta(days=1)
 CASES = (Status.UNCONFIRMED, Status.CONFLICT)  # statuses, and the names of their queues
 
 
@@ -103,7 +102,7 @@ ORDERS = {
         Q(status=Status.CONFLICT),
         "Open it, press Resolve and compare the answers. Ask the carrier which one is right.",
         "since",
-        term=UNCLEAR_TERM,
+        term=AT_ONCE,
     ),
     "second-order": Wait(
         "Second carrier order",
@@ -167,17 +166,25 @@ DEAD_LETTERS = {
         term=dt.timedelta(hours=1),
     )
 }
+STOPPED = Wait(
+    "Carrier account stopped",
+    Q(stopped_at__isnull=False),
+    "The carrier refuses the account, so bookings wait. Its page says why. Sort it out with the carrier, then press "
+    "Ask the carrier again now.",
+    "stopped_at",
+    term=NOW,
+)
 HELD = Wait(
-    "Carrier account stopped or paused",
+    "Carrier account paused",
     Q(),
-    "Its page shows what is held up and why. After a pause, press Resume; after a stop, Ask the carrier again now.",
+    "Its page shows what is held up and why. Press Resume once that is over.",
     term=AT_ONCE,
 )
 AT_FAULT = Wait(
     "Refused: our setup",
     Q(),
     "Read the carrier's reason on the account's page, then fix the settings or the contract file.",
-    "fault_at",
+    "fault_since",
     term=AT_ONCE,
 )
 
@@ -187,7 +194,7 @@ def waiting(now: dt.datetime) -> list[Queue]:
     return [
         *counted(Order.objects.annotate(since=since()), ORDERS, now),
         *_accounts(now),
-        *counted(DailySpend.objects.filter(day__gte=_a_week_ago(now)), of_orders.SPENDING, now),
+        *counted(DailySpend.objects.filter(day__gte=_weeks_ago(now)), of_orders.SPENDING, now),
         *counted(Sender.objects.all(), SENDERS, now, query="?bookings={}"),
         *counted(DeadLetter.objects.all(), DEAD_LETTERS, now, query=""),
         *counted(CarrierCall.objects.all(), of_orders.CALLS, now),
@@ -199,9 +206,9 @@ def waiting(now: dt.datetime) -> list[Queue]:
     ]
 
 
-def _a_week_ago(now: dt.datetime) -> dt.date:
+def _weeks_ago(now: dt.datetime) -> dt.date:
     """Return the day from which days of the limit are looked at; those over somewhere on earth count, too."""
-    return (now - dt.timedelta(days=8)).date()
+    return (now - dt.timedelta(days=15)).date()
 
 
 def since() -> Coalesce:
@@ -212,13 +219,13 @@ def since() -> Coalesce:
 
 
 def held_accounts(now: dt.datetime) -> list[CarrierAccount]:
-    """Return accounts that the carrier stopped or an operator paused. There is one account, or a few over the years."""
+    """Return accounts that an operator paused, or whose replays are off. There is one, or a few over the years."""
     return [account for account in CarrierAccount.objects.order_by("pk") if _held_since(account, now)]
 
 
 def _held_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
     pauses = (account.pause_of(what, now) for what in PAUSABLE)
-    since = [account.stopped_at, account.replays_off_at, *(pause.since for pause in pauses if pause)]
+    since = [account.replays_off_at, *(pause.since for pause in pauses if pause)]
     return min((at for at in since if at), default=None)
 
 
@@ -226,8 +233,11 @@ def _accounts(now: dt.datetime) -> list[Queue]:
     """Return the queues of the carrier accounts, in one query: there are few."""
     accounts = CarrierAccount.objects.all()
     held = [at for account in accounts if (at := _held_since(account, now))]
-    faults = [at for account in accounts if (at := account.fault_at) and at >= now - FAULT_COUNTS]
+    faulty = [account for account in accounts if account.fault_at and account.fault_at >= now - FAULT_COUNTS]
+    faults = [account.fault_since or account.fault_at for account in faulty]
+    stops = [account.stopped_at for account in accounts if account.stopped_at]
     return [
+        queue(accounts, "stopped", STOPPED, len(stops), min(stops, default=None), now, "?held=stopped"),
         queue(accounts, "held", HELD, len(held), min(held, default=None), now, "?held=yes"),
         queue(accounts, "fault", AT_FAULT, len(faults), min(faults, default=None), now, "?held=fault"),
     ]

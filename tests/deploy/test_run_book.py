@@ -1,11 +1,13 @@
 """The run-book names only what there is: commands, settings, services, and each queue by its name and in its order."""
 
+import datetime as dt
 import re
 
 import pytest
 from django.core.management import get_commands
 from django.utils import timezone
 
+from shipping_portal.accounts.adminkit.queues import AT_ONCE, DAY, NOW, WEEK
 from shipping_portal.staff import queues
 from tests.deploy.test_compose import FILE, ROOT
 
@@ -13,10 +15,23 @@ RUN_BOOK = (ROOT / "deploy/README.md").read_text()
 DAILY = RUN_BOOK.partition("## Every day")[2].partition("\n## ")[0]
 
 
+TERMS = {
+    "now": NOW,
+    "at once": AT_ONCE,
+    "1 hour": dt.timedelta(hours=1),
+    "2 hours": dt.timedelta(hours=2),
+    "4 hours": dt.timedelta(hours=4),
+    "today": DAY,
+    "this week": WEEK,
+}
+
+
 @pytest.mark.django_db
 def test_it_has_each_queue_by_its_name_in_the_order_of_the_desk_and_says_how_soon() -> None:
-    told = re.findall(r"^\| ([^|]+) \| [^|]+ \| [^|]+ \| [^|]+ \|$", DAILY, re.MULTILINE)[2:]
-    assert told == [queue.title for queue in queues.waiting(timezone.now())]
+    """How soon is the very term after which the queue is overdue and alerts."""
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| [^|]+ \| ([^|]+) \|$", DAILY, re.MULTILINE)[2:]
+    told = [(title, TERMS[re.split("[:,]", soon)[0]]) for title, soon in rows]
+    assert told == [(queue.title, queue.term) for queue in queues.waiting(timezone.now())]
 
 
 def test_every_command_it_gives_is_there() -> None:

@@ -27,6 +27,7 @@ from orders import booking  # noqa: E402
 from orders.models import CarrierCall, Label, LabelBytes, Order, OrderChange, Restore  # noqa: E402
 from shipping_portal import sheets  # noqa: E402
 from shipping_portal.accounts.models import Locality, Membership, Sender, User  # noqa: E402
+from shipping_portal.celery import publish  # noqa: E402
 from shipping_portal.exporting import packing  # noqa: E402
 from shipping_portal.exporting.models import Export  # noqa: E402
 from shipping_portal.importing import progress, submitting  # noqa: E402
@@ -92,6 +93,12 @@ def log_in() -> dict[str, str]:
 def settle_people() -> list[tuple[str, str]]:
     """Several businesses with an owner each; their e-mails and passwords."""
     return [(person.email, person.password) for person in people.settle()]
+
+
+def hand_over() -> int:
+    """A message about each order that is due, as the broker may still hold; how many."""
+    due = list(Order.objects.filter(status="booking", due_at__lte=timezone.now()).values_list("pk", flat=True))
+    return sum(publish(named("book").task, pk) for pk in due)
 
 
 def booked_as() -> dict[str, str]:
@@ -210,6 +217,7 @@ COMMANDS: dict[str, Any] = {
     "log in": log_in,
     "settle people": settle_people,
     "booked as": booked_as,
+    "hand over": hand_over,
     "orders": states,
     "ever unclear": ever_unclear,
     "take import": take_import,

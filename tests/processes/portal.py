@@ -131,6 +131,10 @@ class Portal:
         made: list[tuple[str, str]] = self._act("settle people")
         return made
 
+    def hand_over(self) -> int:
+        """Sends the workers a message about each order that is due; how many."""
+        return int(self._act("hand over"))
+
     def booked_as(self) -> dict[str, str]:
         """Key → the carrier's reference, for every order."""
         found: dict[str, str] = self._act("booked as")

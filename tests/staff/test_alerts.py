@@ -81,13 +81,13 @@ def test_an_incident_is_sent_once_repeated_after_the_term_and_cleared_once(stopp
     stop(stopped, None)
     look(241, 244, 245, 246, 500)
     assert sent() == [
-        "[page] Carrier account stopped or paused: 1, oldest 1 hour",
-        "[page] Carrier account stopped or paused: 1, oldest 5 hours (again)",
-        "[all clear] Carrier account stopped or paused",
+        "[page] Carrier account stopped: 1, oldest 1 hour",
+        "[page] Carrier account stopped: 1, oldest 5 hours (again)",
+        "[all clear] Carrier account stopped",
     ]
     assert mail.outbox[0].to == ["one@ops.example", "two@ops.example"]
-    assert "Its page shows what is held up" in mail.outbox[0].body
-    assert "http://127.0.0.1:8000/admin/orders/carrieraccount/?held=yes" in mail.outbox[0].body
+    assert "press Ask the carrier again now" in mail.outbox[0].body
+    assert "http://127.0.0.1:8000/admin/orders/carrieraccount/?held=stopped" in mail.outbox[0].body
     assert (Alert.objects.get().closed_at - Alert.objects.get().opened_at) // MINUTE == 245
 
 
@@ -129,9 +129,9 @@ def test_the_webhook_is_signed_and_holds_what_the_mail_says(stopped: CarrierAcco
     content = json.loads(request.body)
     assert content["text"] == subject
     alert = Alert.objects.get()
-    facts = {"alert": alert.pk, "name": "carrieraccount-held", "state": "opened", "severity": "page", "count": 1}
+    facts = {"alert": alert.pk, "name": "carrieraccount-stopped", "state": "opened", "severity": "page", "count": 1}
     assert facts.items() <= content.items()
-    assert content["url"] == "http://127.0.0.1:8000/admin/orders/carrieraccount/?held=yes"
+    assert content["url"] == "http://127.0.0.1:8000/admin/orders/carrieraccount/?held=stopped"
 
 
 @table("status", [301, 302, 307, 400, 500])
@@ -281,7 +281,11 @@ def test_a_carrier_that_answers_no_booking_calls(db: None) -> None:
     account = factories.account()
     CarrierAccount.objects.filter(pk=account.pk).update(resting_until=now + MINUTE)
     assert named(now) == {"carrier-silent": "page"}
-    assert named(now + MINUTE) == {}
+    assert named(now + 60 * MINUTE) == {"carrier-silent": "page"}
+    assert named(now + 61 * MINUTE) == {}
+    account.refresh_from_db()
+    account.note_answer()
+    assert named(now) == {}
 
 
 def test_webhooks_that_get_lost_call(quill: Sender, alice: User) -> None:

@@ -13,6 +13,7 @@ from orders.models import CarrierAccount, CarrierCall, Label, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.staff import health, queues
 from tests import factories
+from tests.table import table
 
 MINUTE, HOUR = dt.timedelta(minutes=1), dt.timedelta(hours=1)
 
@@ -76,11 +77,15 @@ def test_a_dead_letter_is_not_due(now: dt.datetime, quill: Sender, alice: User) 
     assert health.backlog(now) == health.Backlog(rows=0, oldest=None)
 
 
-@pytest.mark.parametrize(
-    ("age", "late"), [(14 * MINUTE, "new"), (15 * MINUTE, "late"), (119 * MINUTE, "late"), (120 * MINUTE, "overdue")]
+@table(
+    ("status", "age", "late"),
+    [
+        *(("unconfirmed", minutes * MINUTE, "late") for minutes in (15, 119)),
+        *(("unconfirmed", minutes * MINUTE, word) for minutes, word in ((14, "new"), (120, "overdue"))),
+        *(("conflict", minutes * MINUTE, word) for minutes, word in ((1, "new"), (14, "late"), (15, "overdue"))),
+    ],
 )
-@pytest.mark.parametrize("status", ["unconfirmed", "conflict"])
-def test_an_undecided_booking_is_late_from_15_minutes_and_overdue_from_2_hours(
+def test_an_unclear_booking_is_overdue_from_2_hours_and_a_conflict_from_15_minutes(
     quill: Sender, alice: User, now: dt.datetime, status: str, age: dt.timedelta, late: str
 ) -> None:
     factories.order(quill, alice, status=status, created_at=now - age)

@@ -181,7 +181,7 @@ def test_the_stop_of_an_account_that_takes_no_orders_is_taken_away_as_no_booking
     assert (old.stopped_at, old.stopped_reason) == (None, "")
     assert gateway.account().stopped_at
     assert Audit.objects.get().action == "account's stop taken away"
-    [queue] = [queue for queue in queues.waiting(timezone.now()) if "paused" in queue.title]
+    [queue] = [queue for queue in queues.waiting(timezone.now()) if queue.name.endswith("stopped")]
     assert queue.count == 1
 
 

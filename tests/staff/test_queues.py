@@ -57,7 +57,9 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     factories.sender(approved_at=None)
     declined = {"suspended_at": now, "suspension": "terms"}
     factories.sender(approved_at=None, **declined)
-    CarrierAccount.objects.update(stopped_at=now, fault_at=now, fault="metadata.partner_id: can't be blank")
+    CarrierAccount.objects.update(
+        stopped_at=now, paused_at=now, fault_at=now, fault_since=now, fault="metadata.partner_id: can't be blank"
+    )
     factories.order(quill, alice, status="booked", account=older.unnamed())
     DeadLetter.objects.create(job="fold", row=7, failures=5, parked_at=now)
     factories.parcel(reference="SNOBODY001", last_scan_at=now)
@@ -70,7 +72,7 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
         call = {"operation": "quote", "method": "GET", "path": "/x", "milliseconds": 9, "outcome": "ok"}
         CarrierCall.objects.create(at=now, unreadable=rows, **call)
     DailySpend.objects.create(day=now.date(), spent=50_000, refused_at=now, mended=2, mended_at=now)
-    long_over = now - dt.timedelta(days=8)
+    long_over = now - dt.timedelta(days=16)
     DailySpend.objects.create(day=long_over.date(), refused_at=long_over, mended=1, mended_at=long_over)
     EventWord.objects.create(word="with sorter", first_seen_at=now)
     EventWord.objects.create(word="at depot", progress="in_transit", is_known=True, first_seen_at=now)
@@ -108,7 +110,20 @@ def money_matters(quill: Sender, alice: User, now: dt.datetime) -> None:
 def test_each_thing_that_waits_is_counted_once(everything: None) -> None:
     counts = {queue.title: queue.count for queue in queues.waiting(timezone.now())}
     assert {title: count for title, count in counts.items() if count != 1} == {}
-    assert len(counts) == 30
+    assert len(counts) == 31
+
+
+@pytest.mark.postgres
+def test_each_thing_that_waits_becomes_overdue_by_its_term(everything: None) -> None:
+    """What leaves its queue before its term is over alerts nobody. A refusal is its sender's to deal with."""
+    first = {queue.name: queue for queue in queues.waiting(NOW) if queue.name != "order-refused"}
+    late = {
+        name: next(later.urgency for later in queues.waiting(queue.oldest + queue.term) if later.name == name)
+        for name, queue in first.items()
+        if queue.oldest
+    }
+    assert len(late) == 30
+    assert {name for name, urgency in late.items() if urgency != "overdue"} == set()
 
 
 def test_what_was_given_up_after_a_day_is_among_the_last_days_refusals(quill: Sender, alice: User, db: None) -> None:
@@ -220,7 +235,7 @@ def test_an_old_order_that_became_unclear_just_now_is_not_late(unclear: Callable
     ]:
         order.changes.create(old=old, new=new, at=now - dt.timedelta(minutes=minutes), reason="-")
     conflict = next(queue for queue in queues.waiting(now) if queue.url.endswith("needs=conflict"))
-    assert (conflict.oldest, conflict.urgency) == (now - dt.timedelta(minutes=9), "new")
+    assert (conflict.oldest, conflict.urgency) == (now - dt.timedelta(minutes=9), "late")
 
 
 @pytest.mark.parametrize(("age", "found"), [(dt.timedelta(minutes=9), 0), (dt.timedelta(minutes=11), 1)])
@@ -235,7 +250,7 @@ def test_unclear_for_over_ten_minutes_is_a_list_of_its_own(
 def test_an_empty_desk_says_that_nothing_needs_anybody_and_folds_its_queues(desk: Client) -> None:
     text = desk.get("/admin/").content.decode()
     assert "Nothing needs you" in text
-    assert "30 empty queues" in text
+    assert "31 empty queues" in text
     assert "None yet" in text
 
 
@@ -249,7 +264,7 @@ def test_the_page_of_one_app_lists_it_and_says_nothing_of_queues(desk: Client, e
 def test_the_first_page_shows_the_queues_with_work_only_the_most_pressing_first(
     desk: Client, unclear: Callable[..., Order], quill: Sender
 ) -> None:
-    for minutes, status in ((5, "conflict"), (90, "unconfirmed")):
+    for minutes, status in ((1, "conflict"), (90, "unconfirmed")):
         order = unclear(status=status)
         Order.objects.filter(pk=order.pk).update(created_at=timezone.now() - minutes * MINUTE)
     shown = [(line.queue.title, line.tone) for line in desk.get("/admin/").context["lines"]]
@@ -269,7 +284,7 @@ MINUTE, DAY = dt.timedelta(minutes=1), dt.timedelta(days=1)
         ("duplicate", 2 * MINUTE, 0),
         ("quarantined", MINUTE / 2, 1),
         ("differs", 6 * DAY, 1),
-        ("quarantined", 8 * DAY, 0),
+        ("quarantined", 15 * DAY, 0),
     ],
 )
 def test_a_webhook_waits_that_gave_no_scan_or_is_unread_for_a_minute(
@@ -310,8 +325,8 @@ def test_an_order_waits_as_its_state_and_age_say(
         ({"day": NOW.date()}, 0, 0),
         ({"day": (NOW - 2 * DAY).date(), "refused_at": NOW - 2 * DAY}, 0, 0),
         ({"day": (NOW - 6 * DAY).date(), "mended": 1, "mended_at": NOW - 6 * DAY}, 0, 1),
-        ({"day": (NOW - 7 * DAY).date(), "mended": 1, "mended_at": NOW - 7 * DAY + MINUTE}, 0, 1),
-        ({"day": (NOW - 8 * DAY).date(), "mended": 1, "mended_at": NOW - 8 * DAY}, 0, 0),
+        ({"day": (NOW - 14 * DAY).date(), "mended": 1, "mended_at": NOW - 14 * DAY + MINUTE}, 0, 1),
+        ({"day": (NOW - 15 * DAY).date(), "mended": 1, "mended_at": NOW - 15 * DAY}, 0, 0),
     ],
 )
 def test_a_days_money_waits_while_it_is_news(db: None, fields: dict[str, Any], room: int, recount: int) -> None:
@@ -330,15 +345,18 @@ def test_an_undecided_booking_is_late_after_a_quarter_of_an_hour_and_overdue_aft
     assert urgency(NOW - waited, queues.UNCLEAR_TERM, NOW) == word
 
 
-@pytest.mark.parametrize(("age", "count"), [(23, 1), (25, 0)])
-def test_prices_nobody_can_read_and_faults_of_ours_wait_for_a_day(db: None, age: int, count: int) -> None:
-    then = NOW - dt.timedelta(hours=age)
-    factories.account()
-    CarrierAccount.objects.update(fault_at=then, fault="metadata.partner_id: can't be blank")
+@pytest.mark.parametrize(("age", "count"), [(47, 1), (49, 0)])
+def test_prices_nobody_can_read_wait_for_two_days(db: None, age: int, count: int) -> None:
     call = {"operation": "quote", "method": "GET", "path": "/x", "milliseconds": 9, "outcome": "ok"}
-    CarrierCall.objects.create(at=then, unreadable=3, **call)
-    counts = {queue.title: queue.count for queue in queues.waiting(NOW)}
-    assert (counts["Unreadable prices"], counts["Refused: our setup"]) == (count, count)
+    CarrierCall.objects.create(at=NOW - dt.timedelta(hours=age), unreadable=3, **call)
+    assert {queue.title: queue.count for queue in queues.waiting(NOW)}["Unreadable prices"] == count
+
+
+@pytest.mark.parametrize(("age", "count"), [(24, 1), (25, 0)])
+def test_faults_of_ours_wait_for_a_day(db: None, age: int, count: int) -> None:
+    factories.account()
+    CarrierAccount.objects.update(fault_at=NOW - dt.timedelta(hours=age), fault="metadata.partner_id: can't be blank")
+    assert {queue.title: queue.count for queue in queues.waiting(NOW)}["Refused: our setup"] == count
     assert CarrierAccount.objects.filter(queues.at_fault(NOW)).count() == count
 
 
@@ -347,8 +365,9 @@ def test_an_account_is_held_since_the_first_of_what_holds_it(db: None) -> None:
     CarrierAccount.objects.update(
         stopped_at=NOW - 3 * MINUTE, replays_off_at=NOW - 9 * MINUTE, paused_at=NOW - 5 * MINUTE
     )
-    held = next(queue for queue in queues.waiting(NOW) if queue.url.endswith("held=yes"))
-    assert (held.count, held.oldest) == (1, NOW - 9 * MINUTE)
+    found = {queue.name: (queue.count, queue.oldest) for queue in queues.waiting(NOW)}
+    assert found["carrieraccount-held"] == (1, NOW - 9 * MINUTE)
+    assert found["carrieraccount-stopped"] == (1, NOW - 3 * MINUTE)
 
 
 def test_of_many_second_orders_the_longest_waiting_are_listed(

@@ -22,7 +22,8 @@ from django.utils.timesince import timesince
 from shipping_portal.accounts.adminkit.filters import Rule, choices, now_of
 from shipping_portal.keyset import MOST_COUNTED
 
-AT_ONCE, DAY, WEEK = dt.timedelta(minutes=15), dt.timedelta(days=1), dt.timedelta(days=7)
+NOW, AT_ONCE = dt.timedelta(0), dt.timedelta(minutes=15)  # NOW alerts with its first row
+DAY, WEEK = dt.timedelta(days=1), dt.timedelta(days=7)
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,11 @@ class Queue:
 
 
 def within(term: dt.timedelta) -> str:
-    """Return a term in words: "within 15 min", "within 2 h", "within a week"."""
+    """Return a term in words: "now", "within 15 min", "within 2 h", "within a day", "within 2 days"."""
     if term >= DAY:
-        return "within a day" if term == DAY else "within a week"
+        return {DAY: "within a day", WEEK: "within a week"}.get(term, f"within {term.days} days")
+    if term == NOW:
+        return "now"
     minutes = int(term.total_seconds() // 60)
     return f"within {minutes} min" if minutes < 60 else f"within {minutes // 60} h"
 

@@ -179,10 +179,16 @@ class CarrierAccountAdmin(ActionsAdmin):
         ),
     )
     list_display = [*("name", "role", "bookings", "quotes", "stopped_at", "stopped_reason", "fault", "resting_until")]
-    waits = ("held", {"fault": queues.AT_FAULT})
+    waits = ("held", {"stopped": queues.STOPPED, "fault": queues.AT_FAULT})
     list_filter = [
         choices(
-            "held up", "held", {"yes": ("Stopped or paused", _held), "fault": ("Refused: our setup", queues.at_fault)}
+            "held up",
+            "held",
+            {
+                "stopped": ("Stopped by the carrier", queues.STOPPED.rule),
+                "yes": ("Paused", _held),
+                "fault": ("Refused: our setup", queues.at_fault),
+            },
         )
     ]
     fields = ["name", *DESCRIBED, *STATE, "waiting"]

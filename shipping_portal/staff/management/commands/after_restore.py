@@ -4,8 +4,9 @@ import datetime as dt
 from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
+from django.core.exceptions import MultipleObjectsReturned
 from django.core.management.base import BaseCommand, CommandError
-from django.db import ProgrammingError
+from django.db import IntegrityError, ProgrammingError
 from django.utils import timezone
 from django.utils.timesince import timesince
 
@@ -16,6 +17,10 @@ from shipping_portal.staff import fencing
 NEXT = (
     "Bookings are paused. Start web, worker and sweeper. Then settle what the desk lists under Restores, and close "
     "the gap there."
+)
+AGAIN = (
+    "The restore isn't complete, as something wrote into the database meanwhile. Stop every process, also on other "
+    "machines, close the database to them and restore again."
 )
 
 
@@ -36,6 +41,8 @@ class Command(BaseCommand):
             raise CommandError("--backup-at is in the future.")
         try:
             fenced = fencing.fence(backup_at, now=now)
+        except (fencing.HalfRestored, MultipleObjectsReturned, IntegrityError) as why:
+            raise CommandError(f"Nothing was changed. {AGAIN} {why}") from why
         except (marks.NoMarkFile, NoErasedFile) as why:
             raise CommandError(f"Nothing was changed. {why}") from why
         except ProgrammingError as why:  # the numbers of rows are the owner's to move

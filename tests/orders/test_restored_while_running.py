@@ -1,0 +1,197 @@
+"""A restore that comes while web, worker and sweeper run: each ends before it spends anything."""
+
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from orders import booking, cancelling, quoting, resolving
+from orders.models import BookingAttempt, CancelAttempt, DatabaseMark, Order
+from orders.restoring import marks
+from shipping_portal import starting
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.importing import submitting
+from shipping_portal.jobs import sweep
+from shipping_portal.jobs.sweep import Sweep
+from tests import factories
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("as_the_owner")]
+
+
+class Ended(BaseException):
+    """In place of the end of this very process."""
+
+
+@pytest.fixture(autouse=True)
+def begun(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any) -> None:
+    """This process has begun to work, on a database whose last backup is stamped."""
+
+    def end(code: int) -> None:
+        raise Ended(code)
+
+    settings.RESTORE_MARK_FILE = str(tmp_path / "mark")
+    monkeypatch.setattr(starting, "_exit", end)
+    monkeypatch.setattr(starting, "_begun", True)
+    marks.renew(now=timezone.now())
+
+
+def restore_an_old_snapshot() -> None:
+    """What all signs of the server agree with, but the file doesn't."""
+    call_command("backup_taken")
+    DatabaseMark.objects.update(stamp="2026-11-01T03:00:00Z before")
+
+
+def recreate_the_tables() -> None:
+    DatabaseMark.objects.update(table_oid=1)
+
+
+def lose_the_mark() -> None:
+    DatabaseMark.objects.all().delete()
+
+
+RESTORES = {"snapshot": restore_an_old_snapshot, "no mark": lose_the_mark}
+
+
+@pytest.fixture(params=RESTORES)
+def restore(request: pytest.FixtureRequest) -> Callable[[], None]:
+    return RESTORES[request.param]
+
+
+def again(thing: Any) -> Any:
+    thing.refresh_from_db()
+    return thing
+
+
+def test_a_booking_is_not_written_down_and_not_sent(
+    restore: Callable[[], None],
+    submitted: Callable[[], Order],
+    carrier: SandboxCarrier,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    order = submitted()
+    restore()
+    with pytest.raises(Ended, match=str(starting.REFUSED)):
+        booking.work(order.pk)
+    assert (BookingAttempt.objects.count(), carrier.ledger("booked")) == (0, [])
+    said = capsys.readouterr().err
+    assert "This database was restored from a backup: " in said
+    assert "python manage.py after_restore --backup-at TIME" in said
+
+
+def test_an_unclear_booking_is_not_sent_again(
+    restore: Callable[[], None],
+    submitted: Callable[[], Order],
+    carrier: SandboxCarrier,
+    contract: Callable[[str], None],
+) -> None:
+    contract("replays = true")
+    order = submitted()
+    carrier.trouble("book", "commit-close")
+    booking.work(order.pk)
+    Order.objects.update(due_at=timezone.now())
+    sent = len(carrier.requests())
+    restore()
+    with pytest.raises(Ended):
+        resolving.work(order.pk)
+    assert (order.attempts.get().replays, len(carrier.requests())) == (0, sent)
+
+
+def test_a_cancellation_is_not_sent(
+    restore: Callable[[], None], booked: Callable[[], Order], alice: User, carrier: SandboxCarrier
+) -> None:
+    order = booked()
+    cancelling.ask(order, by=alice, why="-", now=timezone.now())
+    restore()
+    with pytest.raises(Ended):
+        cancelling.work(order.pk)
+    assert (CancelAttempt.objects.get().state, carrier.ledger("cancelled")) == ("wanted", [])
+
+
+def test_a_web_takes_no_order(restore: Callable[[], None], quill: Sender, alice: User, carrier: SandboxCarrier) -> None:
+    now = timezone.now()
+    quote = quoting.ask(quill, factories.details(quill), by=alice, now=now)
+    press = {"by": alice, "form_token": uuid.uuid4(), "pickup_date": None, "now": now}
+    restore()
+    with pytest.raises(Ended):
+        booking.submit(quote=quote, code="STANDARD-PICKUP", **press)
+    assert not Order.objects.exists()
+
+
+def test_a_web_begins_no_import(restore: Callable[[], None], quill: Sender, alice: User) -> None:
+    file = factories.import_file(quill, alice, state="ready")
+    restore()
+    with pytest.raises(Ended):
+        submitting.begin(file, submitting.Press("cheapest", alice, timezone.now()))
+
+
+def test_a_web_that_is_asked_whether_it_is_ready_ends(restore: Callable[[], None]) -> None:
+    assert Client().get("/readyz").status_code == 200
+    restore()
+    with pytest.raises(Ended):
+        Client().get("/readyz")
+
+
+def test_a_sweeper_ends_before_its_next_round(
+    restore: Callable[[], None],
+    submitted: Callable[[], Order],
+    carrier: SandboxCarrier,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sweep, "close_old_connections", lambda: None)
+    order = submitted()
+    restore()
+    with pytest.raises(Ended):
+        Sweep().once_or_log()
+    assert again(order).due_at <= timezone.now()
+
+
+@pytest.mark.postgres
+def test_tables_that_were_made_anew_are_noticed_too(submitted: Callable[[], Order], carrier: SandboxCarrier) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has no oid")
+    order = submitted()
+    recreate_the_tables()
+    with pytest.raises(Ended):
+        booking.work(order.pk)
+    assert carrier.ledger("booked") == []
+
+
+def test_a_backup_that_is_stamped_while_it_runs_is_no_restore(
+    submitted: Callable[[], Order], carrier: SandboxCarrier
+) -> None:
+    order = submitted()
+    call_command("backup_taken")
+    booking.work(order.pk)
+    assert again(order).status == "booked"
+
+
+def test_once_the_restore_is_fenced_who_went_on_running_works_again(
+    restore: Callable[[], None], submitted: Callable[[], Order], carrier: SandboxCarrier
+) -> None:
+    order = submitted()
+    restore()
+    marks.renew(now=timezone.now())
+    booking.work(order.pk)
+    assert again(order).status == "booked"
+
+
+def test_manage_py_is_not_ended(restore: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting, "_begun", False)
+    restore()
+    starting.end_if_restored()
+
+
+@pytest.mark.postgres
+def test_to_look_is_one_statement(submitted: Callable[[], Order]) -> None:
+    starting.end_if_restored()
+    with CaptureQueriesContext(connection) as seen:
+        starting.end_if_restored()
+    assert len(seen) == 1

@@ -1,0 +1,196 @@
+"""Each cause at the rate at which production repeats it: one page within its term, and one all-clear.
+
+Whatever writes its time anew at each repetition is never old, and never overdue.
+"""
+
+import datetime as dt
+import re
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.utils import timezone
+from time_machine import TimeMachineFixture
+
+from orders import booking, gateway
+from orders.limits import DailyLimitReached
+from orders.models import CarrierAccount, DailySpend, Order
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier import outgoing
+from shipping_portal.staff import alerting, conditions
+from shipping_portal.staff.models import AlertMessage
+from tests import factories
+from tests.receiver import Receiver
+from tests.sandbox_carrier import SandboxCarrier
+from tests.table import table
+
+pytestmark = pytest.mark.django_db
+
+MINUTE, HOUR = dt.timedelta(minutes=1), dt.timedelta(hours=1)
+
+
+@pytest.fixture(autouse=True)
+def receiver(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    """One address for mail and one for webhooks."""
+    settings.ALERT_EMAILS, settings.ALERT_REPEAT_HOURS = ["one@ops.example"], 99
+    with Receiver(tmp_path) as it:
+        monkeypatch.setattr(outgoing, "CA_BUNDLE", it.bundle)
+        settings.ALERT_WEBHOOK_URL = it.url
+        yield it
+
+
+class Night:
+    """Minutes that pass one by one. In each, `happens` is done and the sweeper looks for what is wrong."""
+
+    def __init__(self, clock: TimeMachineFixture) -> None:
+        self.clock, self.now, self.minute = clock, timezone.now(), 0
+        self.said: dict[str, int] = {}
+
+    def last(self, minutes: int, happens: Callable[[], Any] = lambda: None) -> dict[str, int]:
+        """What was sent by mail, and in which minute of the night."""
+        for _ in range(minutes):
+            self.clock.move_to(self.now)
+            happens()
+            alerting.check(timezone.now())
+            for message in AlertMessage.objects.filter(due_at__isnull=False).order_by("pk"):
+                alerting.work(message.pk)
+            for sent in mail.outbox:
+                self.said.setdefault(re.sub(r": \d.*", "", sent.subject), self.minute)
+            assert len(self.said) == len(mail.outbox), "each of them once"
+            self.minute += 1
+            self.now += MINUTE
+        return self.said
+
+
+@pytest.fixture
+def night(time_machine: TimeMachineFixture) -> Night:
+    return Night(time_machine)
+
+
+def sent_by_webhook(receiver: Receiver) -> int:
+    return len(receiver.requests)
+
+
+def test_an_account_the_carrier_refuses_pages_once_at_once_and_clears_once(
+    night: Night,
+    receiver: Receiver,
+    carrier: SandboxCarrier,
+    submitted: Callable[..., Order],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(conditions, "WORK_IS_LATE", HOUR)  # nobody fetches labels here
+    orders = [submitted() for _ in range(3)]
+    carrier.trouble("book", "401", count=99)
+
+    def book() -> None:
+        Order.objects.filter(status="booking").update(due_at=timezone.now())
+        for order in orders:
+            booking.work(order.pk)
+
+    assert night.last(20, book) == {"[page] Carrier account stopped": 0}
+    probes = [call for call in carrier.requests() if call["path"].endswith("/orders")]
+    assert 4 <= len(probes) <= 5, "one in five minutes"
+    carrier.clear()
+    assert list(night.last(10, book)) == ["[page] Carrier account stopped", "[all clear] Carrier account stopped"]
+    assert set(Order.objects.values_list("status", flat=True)) == {"booked"}
+    assert sent_by_webhook(receiver) == 2
+
+
+def test_a_stop_counts_from_the_first_refusal_and_says_the_last_reason(db: None) -> None:
+    account, first = factories.account(), timezone.now()
+    account.stop("no such key", first)
+    account.stop("payment is due", first + HOUR)
+    account.refresh_from_db()
+    assert (account.stopped_at, account.stopped_reason) == (first, "payment is due")
+    assert account.probe_due_at == first + HOUR + 5 * MINUTE
+    account.note_answer()
+    account.stop("no such key", first + 2 * HOUR)
+    account.refresh_from_db()
+    assert account.stopped_at == first + 2 * HOUR
+
+
+def test_a_fault_of_ours_once_a_minute_pages_once_after_its_term_and_clears_a_day_after_the_last(night: Night) -> None:
+    account = factories.account()
+
+    def refuse() -> None:
+        account.note_fault("metadata.partner_id: can't be blank", timezone.now())
+        account.note_answer()  # other bookings are accepted meanwhile
+
+    assert night.last(40, refuse) == {"[page] Refused: our setup": 15}
+    account.refresh_from_db()
+    assert account.fault_at == night.now - MINUTE
+    night.now += dt.timedelta(hours=23)
+    assert len(night.last(30)) == 1
+    night.now += HOUR
+    assert list(night.last(12)) == ["[page] Refused: our setup", "[all clear] Refused: our setup"]
+
+
+@table(("after", "is_same_row"), [(dt.timedelta(days=1), True), (dt.timedelta(days=1, seconds=1), False)])
+def test_a_row_of_faults_is_over_when_none_came_for_a_day(after: dt.timedelta, is_same_row: bool) -> None:
+    account, first = factories.account(), timezone.now()
+    CarrierAccount.objects.update(fault_since=None, fault_at=None)
+    account.note_fault("one", first)
+    account.note_fault("two", first + after)
+    account.refresh_from_db()
+    assert (account.fault_since == first, account.fault_at, account.fault) == (is_same_row, first + after, "two")
+
+
+def test_a_daily_limit_that_refuses_the_dear_pages_though_the_cheap_still_fit(
+    night: Night, quill: Sender, alice: User, settings: Any
+) -> None:
+    settings.DAILY_MONEY_LIMIT = Decimal(100)
+    Sender.objects.update(bookings_a_day=1000, money_a_day=None)
+
+    def press(amount: str) -> None:
+        quote = factories.quote(quill, alice, amount=amount)
+        choice = {"by": alice, "form_token": uuid.uuid4(), "pickup_date": None, "now": timezone.now()}
+        with suppress(DailyLimitReached):
+            booking.submit(quote=quote, code="STANDARD-PICKUP", **choice)
+        Order.objects.update(due_at=None)
+
+    press("60.00")
+
+    def both() -> None:
+        press("45.00")
+        press("0.50")
+
+    assert night.last(20, both) == {"[page] Daily money limit reached": 15}
+    settings.DAILY_MONEY_LIMIT = Decimal(1000)
+    press("0.50")
+    assert DailySpend.objects.get().refused_at is None
+    assert list(night.last(8)) == ["[page] Daily money limit reached", "[all clear] Daily money limit reached"]
+
+
+@table(("limit", "is_over"), [("105.01", True), ("105.00", True), ("104.99", False)])
+def test_a_refusal_is_over_once_another_as_dear_fits(
+    quill: Sender, alice: User, settings: Any, limit: str, is_over: bool
+) -> None:
+    now = timezone.now()
+    DailySpend.objects.create(day=now.date(), spent=Decimal(59), refused_at=now, refused_price=Decimal(45))
+    settings.DAILY_MONEY_LIMIT = Decimal(limit)
+    quote = factories.quote(quill, alice, amount="1.00")
+    quill.zone = "UTC"
+    quill.save()
+    choice = {"by": alice, "form_token": uuid.uuid4(), "pickup_date": None, "now": now}
+    booking.submit(quote=quote, code="STANDARD-PICKUP", **choice)
+    row = DailySpend.objects.get()
+    assert (row.spent, row.refused_at is None) == (Decimal(60), is_over)
+
+
+def test_a_carrier_that_is_silent_for_half_a_minute_in_ten_pages_once(night: Night) -> None:
+    """A rest that begins and ends between two looks is seen all the same."""
+    account = factories.account()
+
+    def five_unclear() -> None:
+        if night.minute % 10 == 0:
+            for _ in range(5):
+                account.note_failure(night.now - 45 * dt.timedelta(seconds=1))
+
+    assert night.last(40, five_unclear) == {"[page] The carrier isn't answering bookings": 0}
+    gateway.account().note_answer()
+    assert list(night.last(8))[1:] == ["[all clear] The carrier isn't answering bookings"]
