@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.ports import free_port
+
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin") or ""
 needs_pgbouncer = pytest.mark.skipif(
@@ -19,7 +21,7 @@ needs_pgbouncer = pytest.mark.skipif(
 
 def start_pgbouncer(crew: Any, dev: Any, database: str) -> str:
     """Start it as "pgbouncer"; the address of the same database, for the same role, through it."""
-    to, port = urlsplit(database), dev.free_port()
+    to, port = urlsplit(database), free_port()
     folder = Path(tempfile.mkdtemp(prefix="portal-pgbouncer-"))
     crew.tell_guard(str(folder))
     text = (ROOT / "deploy/pgbouncer.ini").read_text()

@@ -1,5 +1,6 @@
 """./dev itself: what its locks hold, and that nothing it starts outlives it."""
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import urlsplit
 
 import pytest
 from _pytest.mark.expression import Expression
@@ -37,6 +39,7 @@ with dev.Crew(Path(sys.argv[2])) as crew:
     print(*[process.pid for process in crew.members.values()], flush=True)
     crew.wait_for("first", lambda: False)
 """
+DEMO = {"CARRIER_BASE_URL": "http://127.0.0.1:8100"}
 FAMILY = "sleep 61 & exec sleep 62"  # the supervisor's child and a grandchild
 STUBBORN = "trap '' TERM; while :; do sleep 0.2; done"
 SHORT_LIVED = "sleep 0.5; echo out of paper"
@@ -162,7 +165,7 @@ def test_a_child_that_stops_stops_the_rest_and_its_last_words_are_shown(supervis
     supervisor, groups = supervise(FAMILY, SHORT_LIVED)
     _, said = supervisor.communicate(timeout=10)
     assert supervisor.returncode == 1
-    assert "out of paper\n\nThe process called second has stopped." in said
+    assert said.endswith("out of paper\n\nThe process called second has stopped: out of paper\n")
     assert not any(map(is_there, groups))
 
 
@@ -183,8 +186,10 @@ def test_a_demo_keeps_its_secrets_and_renews_its_addresses(
     monkeypatch.setattr(dev, "STATE", tmp_path)
     for name in [name for name in os.environ if name.startswith(("CARRIER_", "OLDER_", "WEBHOOK_"))]:
         monkeypatch.delenv(name)
-    first = dev.settle_demo(web=8000, carrier=8100, redis_url="redis://one")
-    second = dev.settle_demo(web=8001, carrier=8100, redis_url="redis://two")
+    first = dev.demo_settings(web=8000, carrier=8100, redis_url="redis://one")
+    assert not (tmp_path / "demo.env").exists()  # it is written once the demo is ready
+    dev.write_demo(first)
+    second = dev.demo_settings(web=8001, carrier=8100, redis_url="redis://two")
     assert {name for name in first if first[name] != second[name]} == {"SITE_URL", "REDIS_URL"}
     assert (tmp_path / "demo.env").stat().st_mode & 0o777 == 0o600
 
@@ -197,9 +202,11 @@ def test_another_carrier_may_be_given_and_is_not_written_down(
     monkeypatch.setenv("DATABASE_URL", "postgres://production")
     monkeypatch.setenv("MIGRATE_DATABASE_URL", "postgres://production")
     monkeypatch.delenv("OLDER_CARRIERS", raising=False)
-    assert dev.settle_demo(web=8000, carrier=8100, redis_url="redis://one")["OLDER_CARRIERS"] == ""
+    settings = dev.demo_settings(web=8000, carrier=8100, redis_url="redis://one")
+    assert dev.with_given(settings)["OLDER_CARRIERS"] == ""
     monkeypatch.setenv("OLDER_CARRIERS", "OLD")
-    demo = dev.settle_demo(web=8000, carrier=8100, redis_url="redis://one")
+    dev.write_demo(settings)
+    demo = dev.with_given(dev.read_demo())
     assert demo["OLDER_CARRIERS"] == "OLD"
     assert demo["CARRIER_KEY"] == "canary-of-another-carrier"
     assert demo["DATABASE_URL"].startswith("sqlite:")  # a stray DATABASE_URL never becomes the demo's
@@ -215,7 +222,7 @@ def test_a_command_beside_a_run_asks_the_carrier_of_that_run_or_the_one_given(
     monkeypatch.setattr(dev, "prepare", lambda what: None)
     monkeypatch.setenv("DEMO", "1")
     monkeypatch.delenv("CARRIER_BASE_URL", raising=False)
-    dev.settle_demo(web=8003, carrier=8104, redis_url="redis://one")
+    dev.write_demo(dev.demo_settings(web=8003, carrier=8104, redis_url="redis://one"))
     if given:
         monkeypatch.setenv("CARRIER_BASE_URL", given)
     started: list[dict[str, str]] = []
@@ -267,11 +274,10 @@ def test_a_demo_of_other_migrations_is_set_aside_with_its_carrier(
         (lambda root, state: (root / "orders" / "booking.py").write_text("another"), False),
         (lambda root, state: (root / "orders" / "new.py").write_text("new"), False),
         (lambda root, state: (root / ".venv" / "installed.txt").write_text("other packages"), False),
-        (lambda root, state: os.environ.update(CARRIER_BASE_URL="https://carrier.example"), False),
         (lambda root, state: (state / "portal.sqlite3").unlink(), False),
         (lambda root, state: (state / "settled.json").unlink(), False),
     ],
-    ids=["nothing", "code", "a new file", "packages", "another carrier", "no database", "never settled"],
+    ids=["nothing", "code", "a new file", "packages", "no database", "never settled"],
 )
 def test_a_demo_is_settled_once_by_the_same_code(
     dev: ModuleType,
@@ -280,7 +286,6 @@ def test_a_demo_is_settled_once_by_the_same_code(
     change: Callable[[Path, Path], object],
     is_settled: bool,
 ) -> None:
-    monkeypatch.setenv("CARRIER_BASE_URL", "")
     state, people = tmp_path / ".run", {"sender": {"email": "mia@demo.example"}}
     for folder in ("orders", ".venv", ".run"):
         (tmp_path / folder).mkdir()
@@ -289,9 +294,62 @@ def test_a_demo_is_settled_once_by_the_same_code(
     for name, value in {"ROOT": tmp_path, "STATE": state, "VENV": tmp_path / ".venv"}.items():
         monkeypatch.setattr(dev, name, value)
     (state / "portal.sqlite3").write_bytes(b"settled")
-    (state / "settled.json").write_text(json.dumps({"by": dev.this_code(), "people": people}))
+    (state / "settled.json").write_text(json.dumps({"by": dev.this_code(DEMO), "people": people}))
     change(tmp_path, state)
-    assert dev.settled() == (people if is_settled else None)
+    assert dev.settled(DEMO) == (people if is_settled else None)
+    assert dev.settled({"CARRIER_BASE_URL": "http://127.0.0.1:8101"}) is None  # its account has yet to follow
+
+
+# -- Ports ----------------------------------------------------------------------------------------
+
+
+def test_a_port_is_held_from_the_moment_it_is_chosen(dev: ModuleType) -> None:
+    first = dev.any_port()
+    ports = range(first, first + 50)
+    with dev.hold_port(*ports) as one, dev.hold_port(*ports) as another:
+        assert dev.port_of(one) < dev.port_of(another)
+        with pytest.raises(SystemExit, match=rf"^Port {dev.port_of(one)} is in use by another program\."):
+            dev.hold_port(dev.port_of(one))
+        with pytest.raises(SystemExit, match=rf"^No port is free from {dev.port_of(one)} on\."):
+            dev.hold_port(dev.port_of(one), dev.port_of(one))
+
+
+def test_a_server_that_takes_no_socket_finds_a_port_for_itself(dev: ModuleType, tmp_path: Path) -> None:
+    """Each of them looks for itself from the same port on, at which somebody else listens already."""
+    first = dev.any_port()
+    held = dev.hold_port(*range(first, first + 50))
+    with held, dev.Crew(tmp_path / "one") as one, dev.Crew(tmp_path / "two") as two:
+        found = [urlsplit(dev.start_valkey(crew, dev.port_of(held))).port for crew in (one, two)]
+        assert dev.port_of(held) < found[0] < found[1]
+
+
+def test_a_server_that_fails_for_another_reason_is_not_tried_again(dev: ModuleType, tmp_path: Path) -> None:
+    with dev.Crew(tmp_path) as crew, pytest.raises(SystemExit, match=r"called it has stopped: port 5: out of paper$"):
+        crew.start_at_a_free_port("it", lambda port: ["sh", "-c", f"echo port {port}: out of paper"], 5)
+
+
+def test_a_taken_port_ends_a_run_before_anything_is_made(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(dev, "STATE", tmp_path / ".run")
+    monkeypatch.setattr(dev, "prepare", lambda what: pytest.fail("something was installed"))
+    first = dev.any_port()
+    with dev.hold_port(*range(first, first + 50)) as held, pytest.raises(SystemExit, match="is in use by another"):
+        dev.run([f"--port={dev.port_of(held)}"])
+    assert not (tmp_path / ".run").exists()
+
+
+@pytest.mark.parametrize("command", ["run", "test", "screenshots", "campaign", "simulate", "bench", "manage", "bill",
+                                     "lint", "lock"])  # fmt: skip
+def test_asking_for_help_needs_nothing(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    for name in ("prepare", "become", "manage", "bill", "read_demo"):
+        monkeypatch.setattr(dev, name, lambda *_: pytest.fail("more than help was asked for"))
+    monkeypatch.setattr(sys, "argv", ["./dev", command, "--help"])
+    with contextlib.suppress(SystemExit):
+        dev.main()
+    assert f"./dev {command}" in capsys.readouterr().out
 
 
 def test_every_migration_of_ours_is_in_the_stamp(dev: ModuleType) -> None:

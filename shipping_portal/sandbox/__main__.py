@@ -47,6 +47,7 @@ def _options() -> argparse.ArgumentParser:
     )
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8801, help="0 picks a free port")
+    parser.add_argument("--fd", type=int, help="the number of a socket that listens already, instead of a port")
     parser.add_argument("--state", type=Path, required=True, help="directory of the ledger, labels and reports")
     parser.add_argument("--contract", type=Path, help="a contract file (TOML)")
     parser.add_argument("--account", default="demo-account")
@@ -81,8 +82,8 @@ def _config(options: argparse.Namespace) -> Config:
     if options.link:
         contract = Contract({**contract, "link": options.link})
     return Config(
-        state=options.state, host=options.host, port=options.port, contract=contract, account=options.account,
-        key=options.key, listener=options.listener, speed=options.speed, seed=options.seed,
+        state=options.state, host=options.host, port=options.port, fd=options.fd, contract=contract,
+        account=options.account, key=options.key, listener=options.listener, speed=options.speed, seed=options.seed,
         replays=None if options.replays is None else options.replays == "on", trouble=options.trouble,
         link_key=options.link_key, strict=options.strict, error_shape=options.error_shape,
         size_charge_share=options.size_charges, driver_after=options.driver_after,

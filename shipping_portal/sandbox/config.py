@@ -18,6 +18,7 @@ def _utc_now() -> datetime:
 class Config:
     """Start-up choices. ``speed`` 0 leaves parcels where they are; 1 walks one home in about two minutes.
 
+    ``fd`` is a socket that listens already, instead of host and port.
     ``driver_after``: drivers take so many seconds at least, each time.
     ``number_ids`` tells order ids, and references of digits only, as JSON numbers.
     With ``certificate`` and ``key_file`` (PEM) it speaks TLS. A certificate nobody vouches for is a trouble of its own.
@@ -26,6 +27,7 @@ class Config:
     state: Path
     host: str = "127.0.0.1"
     port: int = 0
+    fd: int | None = None
     contract: Contract = field(default_factory=Contract)
     account: str = "demo-account"
     key: str = "demo-key"

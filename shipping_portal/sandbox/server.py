@@ -81,15 +81,20 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
     block_on_close = False
     request_queue_size = 256
 
-    def __init__(self, app: Sandbox, host: str, port: int) -> None:
+    def __init__(self, app: Sandbox, config: Config) -> None:
         self.stopping = threading.Event()
-        self.sandbox = app
-        super().__init__((host, port), _RequestHandler)
+        self.sandbox, self.fd = app, config.fd
+        super().__init__((config.host, config.port), _RequestHandler)
         self.set_app(app)
 
     def server_bind(self) -> None:
-        """Bind without looking the host's name up."""
-        socketserver.TCPServer.server_bind(self)
+        """Bind without looking the host's name up; a socket that was handed over is bound already."""
+        if self.fd is None:
+            socketserver.TCPServer.server_bind(self)
+        else:
+            self.socket.close()
+            self.socket = socket.socket(fileno=self.fd)
+            self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
         self.setup_environ()
 
@@ -146,7 +151,7 @@ class Running:
 def start(config: Config) -> Running:
     """Serve in a thread; port 0 picks a free one."""
     app = make_app(config)
-    server = Server(app, config.host, config.port)
+    server = Server(app, config)
     if config.certificate:
         server.speak_tls(config.certificate, config.key_file)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), name="sandbox-server", daemon=True)

@@ -10,6 +10,7 @@ import json
 import lzma
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,14 @@ from django.apps import apps
 from django.core.management.color import no_style
 from django.db import connection, models, transaction
 
-from orders import gateway
+from orders import carrier_settings, gateway
 from orders.models import BookingAttempt, CarrierAccount, Label, LabelBytes, Order
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.models import Membership, Sender, User
 from shipping_portal.billing import week_sums
 from shipping_portal.billing.models import BillingReport, Charge, ReportFile
 from shipping_portal.reports import counting
+from shipping_portal.staff.management.commands import carrier_moved
 from tracking import scans
 from tracking.models import Poll, TrackingEvent
 
@@ -63,6 +65,20 @@ def load(now: dt.datetime, carrier_state: Path | None = None, file: Path = FILE)
     counting.owe_days(_business(), now)
     counting.work(_business().pk)
     return True
+
+
+def follow_the_carrier() -> None:
+    """Let the pretend carrier's parcels keep their account and their links where it listens at another port now."""
+    current = carrier_settings.current()
+    a_port = re.compile(rf"{re.escape(current.account)} at (http://127\.0\.0\.1:\d+)")
+    for former in filter(None, map(a_port.fullmatch, CarrierAccount.objects.values_list("name", flat=True))):
+        if former[1] != current.base_url:
+            carrier_moved.move(replace(current, base_url=former[1]), current)
+    linked = Order.objects.filter(account__fingerprint=current.fingerprint, public_tracking_url__startswith="http:")
+    moved = list(linked.exclude(public_tracking_url__startswith=f"{current.base_url}/"))
+    for order in moved:
+        order.public_tracking_url = re.sub(r"^http://[^/]+", current.base_url, order.public_tracking_url)
+    Order.objects.bulk_update(moved, ["public_tracking_url"], batch_size=200)
 
 
 def _tell_the_carrier(state: Path, ledger: list[dict[str, Any]]) -> None:

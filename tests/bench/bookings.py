@@ -19,6 +19,7 @@ from typing import Any
 import requests
 
 from tests.campaign.servers import dev
+from tests.ports import free_port
 
 ROUNDS = 5
 POSTS = 8  # threads of the plain loop
@@ -54,7 +55,7 @@ class Portal:
 
     def __init__(self, crew: dev.Crew, case: Case, database: str, redis: str) -> None:
         self.crew, self.names = crew, [f"worker-{number}" for number in range(case.processes)]
-        self.port = dev.free_port()
+        self.port = free_port()
         crew.start("carrier", [sys.executable, "-m", "tests.bench.carrier", str(self.port), str(case.wait)])
         crew.wait_for("carrier", lambda: dev.listens(self.port))
         contract = Path(crew.logs) / "bench-contract.toml"
@@ -91,7 +92,7 @@ class Portal:
 
 def measure(crew: dev.Crew, database: str) -> bool:
     """Measure and print it; `database` is the address of the full portal."""
-    redis = dev.start_valkey(crew, dev.free_port())
+    redis = dev.start_valkey(crew)
     good = [_throughput(crew, case, database, redis) for case in CASES]
     good.append(_soon(crew, Case("", 0.1, 1, 8, 40, 0.0), database, redis))
     return all(good)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from tests.bench.load import SECRET
 from tests.campaign.servers import dev
+from tests.ports import free_port
 
 ROUNDS = 5
 SECONDS = 3.0
@@ -49,7 +50,7 @@ def rates_of(crew: dev.Crew, databases: dict[str, str], file: str = "") -> dict[
 
 
 def start(crew: dev.Crew, name: str, url: str) -> Server:
-    server = Server(name, dev.free_port())
+    server = Server(name, free_port())
     env = {**os.environ, **bench_settings(url)}
     bare = "tests.bench.bare --worker-class=gthread --workers=2 --threads=16"
     program = bare if name == "bare" else f"shipping_portal.wsgi {dev.GUNICORN}"

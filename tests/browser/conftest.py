@@ -15,7 +15,7 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.campaign.servers import dev
+from tests.ports import free_port
 from tests.processes.portal import ROOT, Portal, until_ready
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
@@ -70,7 +70,7 @@ class Stack:
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     folder = tmp_path_factory.mktemp("stack")
-    web, carrier_port = dev.free_port(), dev.free_port()
+    web, carrier_port = free_port(), free_port()
     contract = f'replays = true\nlink = "signed"\nlink_page = "http://127.0.0.1:{carrier_port}/t/"\n'
     contract += "requests_per_second = 50.0\ntracking_per_second = 50.0\n"
     choices: dict[str, Any] = {

@@ -19,6 +19,7 @@ from typing import Any
 import redis
 
 from tests.pooler import start_pgbouncer
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 TIME_SCALE = 0.15
@@ -53,7 +54,7 @@ class Servers:
         self._stopped: list[threading.Timer] = []
         self._canaries = {name: f"canary-{name}-{secrets.token_urlsafe(18)}" for name in ("key", "link", "hook", "app")}
         self.contract = folder / "contract.toml"
-        self.web, self.carrier = dev.free_port(), dev.free_port()
+        self.web, self.carrier = free_port(), free_port()
         self.url, self.carrier_url = f"http://127.0.0.1:{self.web}", f"http://127.0.0.1:{self.carrier}"
         self.contract.write_text(
             f"replays = {str(replays).lower()}\n"
@@ -68,7 +69,7 @@ class Servers:
 
     def __enter__(self) -> "Servers":
         self.crew.__enter__()
-        redis_url = dev.start_valkey(self.crew, dev.free_port())
+        redis_url = dev.start_valkey(self.crew)
         owner = dev.start_postgres(self.crew, durable=True)
         for name in ("valkey", "postgres"):
             self.recipes[name] = self.crew.recipes[name]
@@ -84,7 +85,7 @@ class Servers:
         self.crew.do("demo", dev.manage_py("demo"))
         for name, command in self._commands().items():
             self.start(name, command)
-        self.wait_for("sandbox", lambda: dev.listens(self.carrier))
+        self.wait_for("sandbox", lambda: "sandbox ready" in self.tail("sandbox"))
         self.wait_for("web", lambda: dev.healthy(f"{self.url}/readyz"))
         return self
 

@@ -11,8 +11,8 @@ from typing import Any
 import psycopg
 from django.conf import settings
 
-from tests.campaign.servers import dev
 from tests.catalogue.pushing import URL, basic
+from tests.ports import free_port
 from tests.processes.portal import Portal, until_ready
 
 SERVER = ("-m", "gunicorn", "shipping_portal.wsgi", "--worker-class=gthread", "--workers=2", "--threads=8")
@@ -60,7 +60,7 @@ def serving(folder: Path) -> Iterator[Listener]:
     if not portal.is_a_copy:
         portal.run_as_owner("manage.py", "migrate", "-v0")
         portal.run_as_owner("manage.py", "database_roles")
-    port = dev.free_port()
+    port = free_port()
     portal.start("web", *SERVER, f"--bind=127.0.0.1:{port}", "--no-control-socket")
     try:
         until_ready(port)

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.campaign.servers import dev
 from tests.catalogue.browsing import FORM
 from tests.catalogue.rows import rows
+from tests.ports import free_port
 from tests.processes.portal import Portal, until_ready
 
 pytestmark = pytest.mark.processes
@@ -24,7 +24,7 @@ def say(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Say]:
     """`say(head)` sends these very bytes; the status and the words of the answer. Its database is empty."""
     portal = Portal(tmp_path_factory.mktemp("web"), "http://127.0.0.1:9")
     portal.run("manage.py", "migrate", "-v0")
-    port = dev.free_port()
+    port = free_port()
     portal.start("web", "-m", "gunicorn", "shipping_portal.wsgi", f"--bind=127.0.0.1:{port}", "--no-control-socket")
 
     def send(head: str) -> tuple[int, str]:

@@ -12,6 +12,7 @@ from django.conf import settings
 from tests.campaign.browser import Browser, Noticed
 from tests.campaign.people import Person
 from tests.campaign.servers import dev
+from tests.ports import free_port
 from tests.processes.conftest import QUICK
 from tests.processes.portal import ROOT, Portal, until_ready
 from tests.processes.proxy import Proxy
@@ -69,7 +70,7 @@ class Site:
 @contextmanager
 def a_site(folder: Path, *, threads: int = 16) -> Iterator[Site]:
     """A site on a database and a broker of its own, that runs until the block ends."""
-    ports = {web: dev.free_port() for web in WEBS}
+    ports = {web: free_port() for web in WEBS}
     proxy = Proxy(folder / "nginx", list(ports.values()))
     with Servers(folder) as servers, SandboxCarrier(folder / "carrier", key="canary-carrier-key", speed=10) as carrier:
         portal = Portal(folder / "portal", carrier.url, contract=QUICK)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.ports import free_port
 from tests.processes.portal import Portal, until, until_ready
-from tests.processes.servers import Servers, dev
+from tests.processes.servers import Servers
 from tests.processes.visitor import Visitor
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
@@ -36,7 +37,7 @@ class Shop:
 
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    folder, port = tmp_path_factory.mktemp("shop"), dev.free_port()
+    folder, port = tmp_path_factory.mktemp("shop"), free_port()
     with Servers(folder) as servers, SandboxCarrier(folder / "carrier", key="canary-carrier-key") as carrier:
         portal = Portal(folder / "portal", carrier.url, contract=QUICK)
         portal.env["REDIS_URL"] = servers.valkey()

@@ -12,6 +12,7 @@ import pytest
 
 from tests.campaign.servers import dev
 from tests.certificates import own_certificate
+from tests.ports import free_port
 from tests.processes.portal import ROOT, until
 
 TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -22,7 +23,7 @@ class Proxy:
 
     def __init__(self, folder: Path, webs: list[int]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder, self.port, self.plain_port = folder, dev.free_port(), dev.free_port()
+        self.folder, self.port, self.plain_port = folder, free_port(), free_port()
         self.url, self.plain_url = f"https://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.plain_port}"
         self.certificate = own_certificate(folder)
         self.log, self.error_log = folder / "access.log", folder / "error.log"

@@ -27,7 +27,7 @@ class Servers:
 
     def valkey(self) -> str:
         """Starts it; its address."""
-        url: str = dev.start_valkey(self.crew, dev.free_port())
+        url: str = dev.start_valkey(self.crew)
         return url
 
     def postgres(self) -> str:

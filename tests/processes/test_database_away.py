@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.ports import free_port
 from tests.processes.conftest import QUICK
 from tests.processes.portal import Portal, until, until_ready
-from tests.processes.servers import Servers, dev
+from tests.processes.servers import Servers
 from tests.processes.visitor import Answer, Visitor
 from tests.sandbox_carrier import SandboxCarrier
 
@@ -28,7 +29,7 @@ def servers(tmp_path: Path) -> Iterator[Servers]:
 def test_while_the_database_is_away_nothing_but_503_and_afterwards_everything_is_booked(
     tmp_path: Path, servers: Servers
 ) -> None:
-    port = dev.free_port()
+    port = free_port()
     with SandboxCarrier(tmp_path / "carrier", key="canary-carrier-key") as carrier:
         portal = Portal(tmp_path / "portal", carrier.url, contract=QUICK, database=servers.postgres())
         with portal:

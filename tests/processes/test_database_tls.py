@@ -13,6 +13,7 @@ from django.conf import settings
 
 from tests.campaign.servers import ROOT, dev
 from tests.certificates import own_certificate
+from tests.ports import free_port
 from tests.table import table
 
 FOUND = sorted(Path("/usr/lib/postgresql").glob("*/bin"))  # Debian's: the one we bring along is built without TLS
@@ -30,7 +31,7 @@ def start(crew: Any, name: str, *, tls: bool) -> tuple[str, str]:
     """A server of Debian's with a certificate of its own for 127.0.0.1, or without; its address, its certificate."""
     folder = Path(tempfile.mkdtemp(prefix="portal-tls-"))  # not pytest's: that one is closed to the server's user
     crew.tell_guard(str(folder))
-    programs, data, port = FOUND[-1], folder / "data", dev.free_port()
+    programs, data, port = FOUND[-1], folder / "data", free_port()
     certificate, how = own_certificate(folder), {"cwd": folder}
     secret = dev.write_private(folder / "password", ["a-password"])
     certificate.key.chmod(0o600)

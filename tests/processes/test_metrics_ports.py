@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.ports import free_port
 from tests.processes.conftest import QUICK
 from tests.processes.portal import ROOT, Portal, until, until_ready
-from tests.processes.servers import Servers, dev
+from tests.processes.servers import Servers
 from tests.processes.visitor import Visitor
 from tests.sandbox_carrier import SandboxCarrier
 from tests.test_readme import TYPED
@@ -57,7 +58,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     with Servers(tmp_path) as servers, SandboxCarrier(tmp_path / "carrier", key="canary-carrier-key") as carrier:
         portal = Portal(tmp_path / "portal", carrier.url, contract=QUICK)
         portal.env["REDIS_URL"] = servers.valkey()
-        ports, start = {name: dev.free_port() for name in ("worker", "sweep", "web")}, portal.start
+        ports, start = {name: free_port() for name in ("worker", "sweep", "web")}, portal.start
 
         def start_with_a_port(name: str, *arguments: str, version: Path = ROOT) -> None:
             portal.env["METRICS_PORT"] = str(ports[name])
@@ -65,7 +66,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 
         portal.start = start_with_a_port  # type: ignore[method-assign]
         with portal:
-            web = dev.free_port()
+            web = free_port()
             portal.start_web(web, "-c", "python:shipping_portal.gunicorn_settings", "--workers=2")
             until_ready(web)
             for name, port in ports.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.campaign.servers import dev
+from tests.ports import free_port
 from tests.processes.portal import until
 from tests.processes.proxy import Proxy
 
@@ -74,7 +74,7 @@ class Front:
 
 @pytest.fixture
 def front(tmp_path: Path) -> Iterator[Front]:
-    ports = [dev.free_port(), dev.free_port()]
+    ports = [free_port(), free_port()]
     with ExitStack() as stack:
         made = Front(stack.enter_context(Proxy(tmp_path / "nginx", ports)), ports)
         yield made

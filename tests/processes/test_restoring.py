@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from shipping_portal.starting import REFUSED
 from tests.campaign.servers import dev
+from tests.ports import free_port
 from tests.processes.conftest import QUICK
 from tests.processes.portal import ROOT, Portal, until, until_ready
 from tests.sandbox_carrier import SandboxCarrier
@@ -96,7 +97,7 @@ def test_what_a_backup_owed_is_booked_once_and_what_it_does_not_know_is_a_case(
     booked = [line["reference"] for line in carrier.ledger("booked")]
     restore(portal, tmp_path / "portal.dump")
 
-    port = dev.free_port()
+    port = free_port()
     portal.start_workers()
     portal.start_web(port)
     assert [refused(portal, name) for name in ("web", "worker", "sweep")] == [True] * 3

@@ -30,7 +30,7 @@ from shipping_portal.jobs.registry import kinds
 from shipping_portal.jobs.sweep import HANGS_AFTER, Sweep
 from shipping_portal.staff import alerting, metrics
 from tests import factories
-from tests.campaign.servers import dev
+from tests.ports import free_port
 from tests.sandbox_carrier import SandboxCarrier
 from tests.table import table
 from tracking import webhook_health
@@ -204,7 +204,7 @@ def test_no_label_holds_a_person_a_parcel_or_a_secret(quill: Sender, alice: User
 
 @pytest.fixture
 def port(settings: Any) -> int:
-    settings.METRICS_PORT = dev.free_port()
+    settings.METRICS_PORT = free_port()
     return int(settings.METRICS_PORT)
 
 

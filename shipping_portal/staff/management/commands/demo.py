@@ -44,6 +44,7 @@ class Command(BaseCommand):
         call_command("operator_groups", verbosity=0)
         if options["carrier_state"]:
             demo_history.load(now, options["carrier_state"])
+            demo_history.follow_the_carrier()
         if options["json"]:
             self.stdout.write(json.dumps(PEOPLE))
             return
