@@ -9,7 +9,8 @@ from django.db.models import Count, Q, Sum
 
 from shipping_portal.billing.models import STALE, BillingReport, Charge, cents
 
-HELD = Q(is_repeat=False) & ~Q(held="")
+HELD = Q(is_repeat=False, decision="") & ~Q(held="")
+LEFT_OUT = Q(is_repeat=False, decision=Charge.Decision.LEAVE)
 MATCHED = Q(sender__isnull=False, is_repeat=False, held="")
 UNMATCHED = Q(sender=None, is_repeat=False, held="")
 
@@ -22,6 +23,7 @@ class Tally:
     unmatched: int = 0
     repeats: int = 0
     held: int = 0
+    left_out: int = 0
     found: dict[str, Decimal] = field(default_factory=dict)
 
 
@@ -42,12 +44,12 @@ class Balance:
 def tallies(reports: Collection[BillingReport]) -> dict[int, Tally]:
     """Return what the lines of each of these reports come to: as it was posted, or counted now, in two queries."""
     posted = {report.pk: report.tally for report in reports if report.tally}
-    unmatched, held = (_count(rule, posted) for rule in (UNMATCHED, HELD))
+    unmatched, held, left_out = (_count(rule, posted) for rule in (UNMATCHED, HELD, LEFT_OUT))
     made = _counted({report.pk for report in reports} - posted.keys())
     for key, kept in posted.items():
         found = {currency: Decimal(amount) for currency, amount in kept["found"].items()}
-        nobody, waiting = unmatched.get(key, 0), held.get(key, 0)
-        made[key] = Tally(kept["lines"] - nobody - waiting, nobody, kept["repeats"], waiting, found)
+        nobody, waiting, left = unmatched.get(key, 0), held.get(key, 0), left_out.get(key, 0)
+        made[key] = Tally(kept["lines"] - nobody - waiting - left, nobody, kept["repeats"], waiting, left, found)
     return made
 
 
@@ -60,7 +62,8 @@ def keep_tally(report: BillingReport) -> None:
     """Write down what its lines come to, as it is posted: from then on nothing of them changes but their owners."""
     tally = _counted({report.pk})[report.pk]
     found = {currency: str(amount) for currency, amount in tally.found.items()}
-    report.tally = {"lines": tally.matched + tally.unmatched + tally.held, "repeats": tally.repeats, "found": found}
+    lines = tally.matched + tally.unmatched + tally.held + tally.left_out
+    report.tally = {"lines": lines, "repeats": tally.repeats, "found": found}
     report.save(update_fields=["tally"])
 
 
@@ -72,6 +75,7 @@ def _counted(reports: Collection[int]) -> dict[int, Tally]:
         unmatched=Count("pk", filter=UNMATCHED),
         repeats=Count("pk", filter=Q(is_repeat=True)),
         held=Count("pk", filter=HELD),
+        left_out=Count("pk", filter=LEFT_OUT),
         amount=Sum("amount"),
     ):
         tally = made[row["report"]]
@@ -79,6 +83,7 @@ def _counted(reports: Collection[int]) -> dict[int, Tally]:
         tally.unmatched += row["unmatched"]
         tally.repeats += row["repeats"]
         tally.held += row["held"]
+        tally.left_out += row["left_out"]
         tally.found[row["currency"]] = cents(row["amount"])
     return made
 

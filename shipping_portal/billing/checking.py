@@ -49,7 +49,9 @@ def again(report: BillingReport, *, now: dt.datetime) -> bool:
             state=State.READING, due_at=now, read=0, rows=0, problems=[], profile=profile, **BillingReport.AFRESH
         ):
             return False
-        report.lines.update(key=STALE, is_repeat=True, held="", decision="")  # kept: a line read again keeps its number at the desk
+        report.lines.update(
+            key=STALE, is_repeat=True, held="", decision=""
+        )  # kept: a line read again keeps its number at the desk
         enqueue("report", report.pk)
     return True
 

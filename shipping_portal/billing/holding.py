@@ -36,8 +36,8 @@ from shipping_portal.billing.models import (
 )
 
 BATCH = 1000  # references compared, and lines marked, by one statement
-READ = ("report", "line", "part", "key", "is_repeat", "held", "decision", "reference", "order", "kind", "word", "amount",
-        "currency", "day", "week")  # fmt: skip
+READ = ("report", "line", "part", "key", "is_repeat", "held", "decision", "reference", "order", "kind", "word",
+        "amount", "currency", "day", "week")  # fmt: skip
 
 
 @dataclass(eq=False)

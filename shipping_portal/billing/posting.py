@@ -15,7 +15,7 @@ from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import holding, notifications, reconciling, week_sums
 from shipping_portal.billing.balancing import balances, keep_tally
-from shipping_portal.billing.models import REFUNDS, BillingReport, Charge, ChargeKind, cents
+from shipping_portal.billing.models import REFUNDS, BillingReport, Charge, ChargeKind, Hold, cents
 
 State = BillingReport.State
 BATCH = 10_000  # lines of the file
@@ -31,9 +31,16 @@ class NotReady(Exception):
 
 def totals(report: BillingReport) -> list[Any]:
     """Return `lines` and `amount` by currency and kind, and whether they were posted before or are on hold."""
-    columns = ("currency", "is_repeat", "held", "kind")
+    columns = ("currency", "is_repeat", "held", "decision", "kind")
     sums = report.lines.order_by(*columns).values(*columns).annotate(lines=Count("pk"), amount=Sum("amount"))
-    return [{**row, "amount": cents(row["amount"])} for row in sums]
+    return [{**row, "amount": cents(row["amount"]), "words": _words(**row)} for row in sums]
+
+
+def _words(kind: str, *, is_repeat: bool, held: str, decision: str, **sums: Any) -> str:
+    """Return what lines are, and why they don't count where they don't."""
+    left = "left out" if decision == Charge.Decision.LEAVE else f"on hold: {Hold(held).label}" if held else ""
+    why = "already posted" if is_repeat else left
+    return ", ".join(filter(None, (ChargeKind(kind).label, why)))
 
 
 def obstacles(report: BillingReport) -> list[str]:
