@@ -9,8 +9,10 @@ from django.db.models import Count, Q, Sum
 
 from shipping_portal.billing.models import STALE, BillingReport, Charge, cents
 
-MATCHED = Q(sender__isnull=False, is_repeat=False)
-UNMATCHED = Q(sender=None, is_repeat=False)
+HELD = Q(is_repeat=False, decision="") & ~Q(held="")
+LEFT_OUT = Q(is_repeat=False, decision=Charge.Decision.LEAVE)
+MATCHED = Q(sender__isnull=False, is_repeat=False, held="")
+UNMATCHED = Q(sender=None, is_repeat=False, held="")
 
 
 @dataclass
@@ -20,6 +22,8 @@ class Tally:
     matched: int = 0
     unmatched: int = 0
     repeats: int = 0
+    held: int = 0
+    left_out: int = 0
     found: dict[str, Decimal] = field(default_factory=dict)
 
 
@@ -40,21 +44,26 @@ class Balance:
 def tallies(reports: Collection[BillingReport]) -> dict[int, Tally]:
     """Return what the lines of each of these reports come to: as it was posted, or counted now, in two queries."""
     posted = {report.pk: report.tally for report in reports if report.tally}
-    nobodys = Charge.objects.filter(UNMATCHED, report__in=posted).order_by().values_list("report")
-    unmatched = dict(nobodys.annotate(Count("pk")))
+    unmatched, held, left_out = (_count(rule, posted) for rule in (UNMATCHED, HELD, LEFT_OUT))
     made = _counted({report.pk for report in reports} - posted.keys())
     for key, kept in posted.items():
         found = {currency: Decimal(amount) for currency, amount in kept["found"].items()}
-        nobody = unmatched.get(key, 0)
-        made[key] = Tally(kept["lines"] - nobody, nobody, kept["repeats"], found)
+        nobody, waiting, left = unmatched.get(key, 0), held.get(key, 0), left_out.get(key, 0)
+        made[key] = Tally(kept["lines"] - nobody - waiting - left, nobody, kept["repeats"], waiting, left, found)
     return made
+
+
+def _count(rule: Q, reports: Collection[int]) -> dict[int, int]:
+    lines = Charge.objects.filter(rule, report__in=reports).order_by().values_list("report")
+    return dict(lines.annotate(Count("pk")))
 
 
 def keep_tally(report: BillingReport) -> None:
     """Write down what its lines come to, as it is posted: from then on nothing of them changes but their owners."""
     tally = _counted({report.pk})[report.pk]
     found = {currency: str(amount) for currency, amount in tally.found.items()}
-    report.tally = {"lines": tally.matched + tally.unmatched, "repeats": tally.repeats, "found": found}
+    lines = tally.matched + tally.unmatched + tally.held + tally.left_out
+    report.tally = {"lines": lines, "repeats": tally.repeats, "found": found}
     report.save(update_fields=["tally"])
 
 
@@ -65,12 +74,16 @@ def _counted(reports: Collection[int]) -> dict[int, Tally]:
         matched=Count("pk", filter=MATCHED),
         unmatched=Count("pk", filter=UNMATCHED),
         repeats=Count("pk", filter=Q(is_repeat=True)),
+        held=Count("pk", filter=HELD),
+        left_out=Count("pk", filter=LEFT_OUT),
         amount=Sum("amount"),
     ):
         tally = made[row["report"]]
         tally.matched += row["matched"]
         tally.unmatched += row["unmatched"]
         tally.repeats += row["repeats"]
+        tally.held += row["held"]
+        tally.left_out += row["left_out"]
         tally.found[row["currency"]] = cents(row["amount"])
     return made
 

@@ -16,9 +16,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.billing import kinds, matching
+from shipping_portal.billing import holding, kinds, matching
 from shipping_portal.billing.fields import Profile, profile_of
-from shipping_portal.billing.models import STALE, BillingReport, Charge, ChargeKind, ChargeWord
+from shipping_portal.billing.models import COSTS, STALE, BillingReport, Charge, ChargeKind, ChargeWord
 from shipping_portal.billing.reading import NotAReport, Problem, ReportRow, ReportTotal, read
 from shipping_portal.jobs.registry import enqueue, job
 
@@ -49,7 +49,9 @@ def again(report: BillingReport, *, now: dt.datetime) -> bool:
             state=State.READING, due_at=now, read=0, rows=0, problems=[], profile=profile, **BillingReport.AFRESH
         ):
             return False
-        report.lines.update(key=STALE, is_repeat=True)  # kept: a line read again keeps its number at the desk
+        report.lines.update(
+            key=STALE, is_repeat=True, held="", decision=""
+        )  # kept: a line read again keeps its number at the desk
         enqueue("report", report.pk)
     return True
 
@@ -128,7 +130,7 @@ class Reader:
         kind = self.history.kind(term.meaning, order, self.report.week)
         whole = row.price if self.profile.cover_inside else row.price + row.cover
         key = self._key(row, kind, order)
-        if kind not in kinds.COSTS_AN_ORDER or not row.cover:
+        if kind not in COSTS or not row.cover:
             made = [self._line(row, term, kind, whole, key)]
         else:
             made = [
@@ -179,6 +181,8 @@ def _settle(report: BillingReport, totals: dict[str, Decimal], problems: list[Pr
         report.lines.filter(key=STALE).delete()
         if problems:
             report.lines.all().delete()  # nothing of a damaged file stays but what is wrong with it
+        else:
+            holding.compare(report)
 
 
 def decide(term: ChargeWord, meaning: str, *, now: dt.datetime) -> list[BillingReport]:

@@ -4,12 +4,14 @@ import datetime as dt
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 
+from django.db.models import Prefetch, QuerySet
 from django.db.models.functions import Upper
 
-from orders.models import Order
+from orders.models import Order, OrderChange
 from orders.models.statuses import STILL_AT_SENDER, Status
 from shipping_portal.billing.models import (
     CANCEL_REFUNDS,
+    COSTS,
     REFUNDS,
     BillingReport,
     Charge,
@@ -38,7 +40,6 @@ KNOWN = {
     "package type adjustment refunded / refunded": ChargeKind.OTHER_REFUND,
 }
 MEANS_REFUND = {*REFUNDS, ChargeWord.ORDER_REFUND}
-COSTS_AN_ORDER = {ChargeKind.ORDER, ChargeKind.UN_CANCELLATION}
 
 
 def terms(words: Iterable[str], *, now: dt.datetime) -> dict[str, ChargeWord]:
@@ -72,7 +73,7 @@ class History:
         self.given_back: dict[int, Counter[dt.date]] = defaultdict(Counter)
         named = Upper("order__carrier_reference")
         own = Charge.objects.filter(order__in=orders, reference__upper=named)  # none by hand
-        reported = own.filter(report__isnull=False, is_repeat=False)
+        reported = own.filter(report__isnull=False, is_repeat=False, held="")
         for charge in reported.only("order_id", "kind", "week", "posted_at", "report_id"):
             self.add(charge, counts=charge.posted_at is not None or charge.report_id == self.report_id)
 
@@ -80,7 +81,7 @@ class History:
         """Add a line. One of another report that isn't posted yet says that something was given back, and no more."""
         if charge.order_id and counts:
             self.weeks[charge.order_id, charge.kind][charge.week] += 1
-            if charge.kind in COSTS_AN_ORDER and charge.report_id != self.report_id:
+            if charge.kind in COSTS and charge.report_id != self.report_id:
                 self.invoiced[charge.order_id][charge.week] += 1
         if charge.order_id and charge.kind in CANCEL_REFUNDS:
             self.given_back[charge.order_id][charge.week] += 1
@@ -88,14 +89,15 @@ class History:
     def kind(self, meaning: str, order: Order | None, week: dt.date) -> str:
         """Return a line's kind in this week.
 
-        A plain order line is an un-cancellation once the order was charged before,
-        or when its label was used after it was cancelled: the family's report has no word of its own for it."""
+        A plain order line of a cancelled order is an un-cancellation once the order was charged before, or when its
+        label was used: the family's report has no word of its own for it. Without a cancellation it is never one."""
         if not meaning:
             return ChargeKind.UNKNOWN
         if meaning == ChargeWord.ORDER_REFUND:
             return self._refund(order, week)
-        if meaning == ChargeKind.ORDER and order and (_upto(week, self._costs(order)) or was_used(order, week)):
-            return ChargeKind.UN_CANCELLATION
+        if meaning == ChargeKind.ORDER and order and may_be_cancelled(order):
+            is_second = was_used(order, week) or _upto(week, self._costs(order)) > 0
+            return ChargeKind.UN_CANCELLATION if is_second else meaning
         return meaning
 
     def is_given_back(self, order: Order, week: dt.date) -> bool:
@@ -116,6 +118,12 @@ class History:
 
 def _upto(week: dt.date, counted: Counter[dt.date]) -> int:
     return sum(times for at, times in counted.items() if at <= week)
+
+
+def with_cancellations(orders: QuerySet[Order]) -> QuerySet[Order]:
+    """Read of their changes only the kind that `may_be_cancelled` looks for: most orders have none."""
+    unclear = OrderChange.objects.filter(new=Status.CANCEL_UNCONFIRMED).only("order_id", "new")
+    return orders.prefetch_related(Prefetch("changes", unclear))
 
 
 def may_be_cancelled(order: Order) -> bool:

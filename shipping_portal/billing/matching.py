@@ -4,13 +4,12 @@ import datetime as dt
 from collections.abc import Collection
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Prefetch, Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Upper
 
 from orders import limits
-from orders.models import CarrierAccount, Order, OrderChange
+from orders.models import CarrierAccount, Order
 from orders.models.order import DAY, NO_DAY
-from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import kinds, notifications, posting, reconciling, week_sums
 from shipping_portal.billing.models import REFUNDS, Charge, ChargeKind, ChargeQuerySet
@@ -27,15 +26,10 @@ class AlreadyAssigned(Exception):
 
 
 def orders_of(account: int, references: Collection[str]) -> dict[str, Order]:
-    """Return the orders of one carrier account with these references, which are in capitals in the answer.
-
-    Of their changes only the kind that `kinds.may_be_cancelled` looks for is read: most orders have none.
-    """
+    """Return the orders of one carrier account with these references, which are in capitals in the answer."""
     wanted = {reference.upper() for reference in references}
     found = Order.objects.filter(account=account, carrier_reference__upper__in=wanted).only(*NEEDED)
-    unclear = OrderChange.objects.filter(new=Status.CANCEL_UNCONFIRMED).only("order_id", "new")
-    found = found.prefetch_related(Prefetch("changes", unclear))
-    return {str(order.carrier_reference).upper(): order for order in found}
+    return {str(order.carrier_reference).upper(): order for order in kinds.with_cancellations(found)}
 
 
 def orders_named(charges: Collection[Charge], sender: Sender) -> dict[int, Order]:

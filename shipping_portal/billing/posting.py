@@ -1,6 +1,7 @@
 """Posting: the one moment a report begins to count, whole or not at all. Before it a report can be made void."""
 
 import datetime as dt
+from collections.abc import Collection
 from decimal import Decimal
 from typing import Any
 
@@ -12,9 +13,9 @@ from orders import limits as order_limits
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import notifications, reconciling, week_sums
+from shipping_portal.billing import holding, notifications, reconciling, week_sums
 from shipping_portal.billing.balancing import balances, keep_tally
-from shipping_portal.billing.models import REFUNDS, BillingReport, Charge, ChargeKind, cents
+from shipping_portal.billing.models import REFUNDS, BillingReport, Charge, ChargeKind, Hold, cents
 
 State = BillingReport.State
 BATCH = 10_000  # lines of the file
@@ -29,10 +30,17 @@ class NotReady(Exception):
 
 
 def totals(report: BillingReport) -> list[Any]:
-    """Return `lines` and `amount` by currency and kind, and whether they repeat lines posted before."""
-    lines = report.lines.order_by("currency", "is_repeat", "kind")
-    sums = lines.values("currency", "is_repeat", "kind").annotate(lines=Count("pk"), amount=Sum("amount"))
-    return [{**row, "amount": cents(row["amount"])} for row in sums]
+    """Return `lines` and `amount` by currency and kind, and whether they were posted before or are on hold."""
+    columns = ("currency", "is_repeat", "held", "decision", "kind")
+    sums = report.lines.order_by(*columns).values(*columns).annotate(lines=Count("pk"), amount=Sum("amount"))
+    return [{**row, "amount": cents(row["amount"]), "words": _words(**row)} for row in sums]
+
+
+def _words(kind: str, *, is_repeat: bool, held: str, decision: str, **sums: Any) -> str:
+    """Return what lines are, and why they don't count where they don't."""
+    left = "left out" if decision == Charge.Decision.LEAVE else f"on hold: {Hold(held).label}" if held else ""
+    why = "already posted" if is_repeat else left
+    return ", ".join(filter(None, (ChargeKind(kind).label, why)))
 
 
 def obstacles(report: BillingReport) -> list[str]:
@@ -69,8 +77,7 @@ def post(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
     report.refresh_from_db()
     if found := obstacles(report):
         raise NotReady(found)
-    before = Charge.objects.posted().filter(account=OuterRef("account"), key=OuterRef("key"))
-    report.lines.filter(Exists(before)).update(is_repeat=True)
+    holding.compare(report)
     _end(report, State.POSTED, [State.CHECKED], by=by, now=now)
     _let_count(report, now)
     keep_tally(report)
@@ -84,7 +91,7 @@ def _let_count(report: BillingReport, now: dt.datetime) -> None:
     """Post some thousand lines by each statement: a hundred thousand would come near the statement timeout."""
     last = report.lines.aggregate(last=Max("line"))["last"] or 0
     for first in range(0, last + 1, BATCH):
-        lines = report.lines.filter(is_repeat=False, line__gte=first, line__lt=first + BATCH)
+        lines = report.lines.filter(is_repeat=False, held="", line__gte=first, line__lt=first + BATCH)
         lines.update(posted_at=now)
 
 
@@ -107,7 +114,43 @@ def count_repeats(report: BillingReport) -> int:
         renamed = list(report.lines.filter(is_repeat=True))
         for line in renamed:
             line.key, line.is_repeat = f"{line.key[:40]}-{report.pk}-{line.line}", False
-        return Charge.objects.bulk_update(renamed, ["key", "is_repeat"], batch_size=500)
+            line.decision = Charge.Decision.POST
+        return Charge.objects.bulk_update(renamed, ["key", "is_repeat", "decision"], batch_size=500)
+
+
+def decide(lines: Collection[Charge], *, post: bool, now: dt.datetime) -> list[Charge]:
+    """Let lines that were on hold count as what they are, or leave them out for good; returns those it was said of.
+
+    Of a posted report they count at once, in the week of the report; of any other with it, if it is posted. Not one
+    that another report has posted meanwhile.
+    """
+    found = []
+    for account in sorted({line.account_id for line in lines}):
+        with transaction.atomic():
+            CarrierAccount.objects.select_for_update(no_key=True).get(pk=account)
+            held = Charge.objects.exclude(held="").filter(account=account, is_repeat=False, posted_at=None)
+            same = Charge.objects.posted().filter(account=OuterRef("account"), key=OuterRef("key"))
+            chosen = held.filter(~Exists(same), pk__in=[line.pk for line in lines], report__state__in=DECIDABLE)
+            found += _decide(list(chosen.select_related("report")), post=post, now=now)
+    return found
+
+
+DECIDABLE = (State.CHECKED, State.POSTED)
+
+
+def _decide(chosen: list[Charge], *, post: bool, now: dt.datetime) -> list[Charge]:
+    these = Charge.objects.filter(pk__in=[line.pk for line in chosen])
+    if not post:
+        these.update(decision=Charge.Decision.LEAVE)
+        return chosen
+    counting = [line.pk for line in chosen if line.report and line.report.state == State.POSTED]
+    these.update(decision=Charge.Decision.POST, held="")
+    counted = these.filter(pk__in=counting)
+    counted.update(posted_at=now)
+    week_sums.add_up(week_sums.weeks_of(counted))
+    end_exposure(counted)
+    reconciling.note_unexpected(counted)
+    return chosen
 
 
 def _end(report: BillingReport, state: str, from_states: list[str], *, by: User | None, now: dt.datetime) -> None:

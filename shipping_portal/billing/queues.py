@@ -79,6 +79,16 @@ CHARGES = {
         term=WEEK,
     )
 }
+ON_HOLD = {
+    "on-hold": Wait(
+        "Charges on hold",
+        lambda now: Q(pk__in=Charge.objects.on_hold().values("pk")),
+        "The order was billed already, or wasn't charged what is refunded. Ask the carrier, then count it or leave it "
+        "out.",
+        "report__ended_at",
+        term=WEEK,
+    )
+}
 RULES = {
     "charged-after-cancelling": reconciling.charged_after_cancelling,
     "not-refunded": reconciling.not_refunded,
@@ -134,6 +144,7 @@ def waiting(now: dt.datetime) -> list[Queue]:
         *counted(BillingReport.objects.all(), reports, now),
         *counted(ChargeWord.objects.all(), WORDS, now, query="?decided={}"),
         *counted(Charge.objects.all(), CHARGES, now, query="?owner={}"),
+        *counted(Charge.objects.all(), ON_HOLD, now, query="?hold={}"),
         *(line for name in ORDERS for line in counted(Order.objects.all(), {name: ORDERS[name]}, now)),
         *counted(Dispute.objects.all(), DISPUTES, now, query="?state__exact={}"),
     ]

@@ -21,7 +21,6 @@ CURRENCY = re.compile(r"[A-Z]{3}")
 # Decimal would read "1e2", "1_0" and other scripts' digits, too.
 NUMBER = re.compile(r"[+-]?([0-9]++\.?[0-9]*+|\.[0-9]+)")
 LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 100, "customer_reference": 10_000}
-NAMES_NO_LINE = {"line_id", "customer_reference"}  # beside what names a line, mapped or not
 
 
 class NotAReport(Exception):
@@ -209,13 +208,13 @@ def _read(
 def _row(number: int, of: Cells, alike: Counter[bytes]) -> ReportRow:
     if not of.text("type") or not of.text("price"):
         raise UnreadableCell("It has no type or no amount.")
-    parts = [of.text(name) for name in ("type", "paid", "reason")]
-    identity = _identity(of)
+    word = " / ".join(part for name in ("type", "paid", "reason") if (part := of.text(name)))
+    identity = _identity(of, word)
     alike[digest := hashlib.sha256(identity.encode()).digest()] += 1  # two lines alike in one file are two lines
     return ReportRow(
         number=number,
         key=hashlib.sha256(f"{identity}#{alike[digest]}".encode()).hexdigest(),
-        word=" / ".join(part for part in parts if part),
+        word=word,
         reference=of.text("reference"),  # in the carrier's case, as everywhere
         customer_reference=of.text("customer_reference")[:255],  # ours is never longer
         price=of.money("price"),
@@ -226,8 +225,14 @@ def _row(number: int, of: Cells, alike: Counter[bytes]) -> ReportRow:
     )
 
 
-def _identity(of: Cells) -> str:
-    """Return the carrier's own number of the line if there is one, else all of it that is mapped."""
+def _identity(of: Cells, word: str) -> str:
+    """Return the carrier's own number of the line if there is one, else what it says, as read.
+
+    Never what is measured later, and no cell as it is written: a file saved by a spreadsheet has the same lines.
+    """
     if own := of.text("line_id"):
         return f"id {own}"
-    return "\x1f".join(of.text(name) for name in sorted(of.places) if name not in NAMES_NO_LINE)
+    whole = of.money("price") if of.profile.cover_inside else of.money("price") + of.money("cover")
+    days = of.day("order_date"), of.day("refund_date")
+    said = (word.casefold(), of.text("reference").upper(), f"{whole:.2f}", of.currency(), *map(str, days))
+    return "\x1f".join(said)

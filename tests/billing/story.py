@@ -147,6 +147,7 @@ class Story(Scene):
                     posting.post(report, by=self.sam, now=timezone.now())
                 continue
             posting.post(report, by=self.sam, now=timezone.now())
+            posting.decide(report.lines.exclude(held=""), post=True, now=timezone.now())
             for row in file.rows:
                 row.is_posted = True
 

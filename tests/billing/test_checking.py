@@ -245,6 +245,8 @@ def test_an_order_line_is_the_second_only_after_one_of_its_own_that_counts(
     values = {"kind": "order", "week": date(2026, 11, 9), **fields}
     factories.charge(order, **values)
     history = kinds_of.History([order.pk], factories.billing_report(state="checked"))
+    assert history.kind("order", order, date(2026, 11, 16)) == "order"  # it was never cancelled
+    order.cancelled_at = timezone.now()
     assert history.kind("order", order, date(2026, 11, 16)) == kind
 
 
@@ -254,6 +256,7 @@ def test_a_line_of_the_same_report_counts_before_it_is_posted_unless_it_is_a_rep
 ) -> None:
     report = factories.billing_report(state="checked", week=date(2026, 11, 16))
     factories.charge(order, report=report, is_repeat=is_repeat)
+    order.cancelled_at = timezone.now()
     assert kinds_of.History([order.pk], report).kind("order", order, report.week) == kind
 
 
@@ -442,6 +445,7 @@ def test_a_line_that_is_read_again_keeps_its_number_at_the_desk(take: Take) -> N
 
 
 def test_lines_read_again_tell_nothing_of_their_order_meanwhile(take: Take, order: Order) -> None:
+    Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now())
     report = take(summed(line("SQ7K2M"), line("SQ7K2M", "9.00")))
     assert kinds(report) == [("order", "12.08"), ("un-cancellation", "9.00")]
     checking.again(report, now=timezone.now())

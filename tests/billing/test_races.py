@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.postgres,
     pytest.mark.skipif("sqlite" in settings.DATABASES["default"]["ENGINE"], reason="SQLite lets one writer in"),
 ]
-ROWS = [line("SQ7K2M", f"{cents / 100:.2f}") for cents in range(100, 160)]
+ROWS = [line(f"SQ7K{cents}", f"{cents / 100:.2f}") for cents in range(100, 160)]
 
 
 def taken(content: bytes) -> BillingReport:

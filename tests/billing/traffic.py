@@ -151,7 +151,9 @@ class Month:
     def _charge(self, order: Order, kind: str) -> None:
         more = MEASURED if kind in ("under-declared", "oversize") else {}
         words = {"words": NOVELTY} if kind == "novelty" else {}
-        amount = order.total if kind == "refund-loss" else Decimal(self.dice.randint(150, 2500)) / 100
+        amount = Decimal(self.dice.randint(150, 2500)) / 100
+        if "refund" in kind:  # more than was charged would be on hold
+            amount = order.total if kind == "refund-loss" else min(amount, order.total)
         self.carrier.charge(order.carrier_reference or "", kind, f"{amount:.2f}", **more, **words)
 
 

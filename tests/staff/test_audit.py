@@ -168,6 +168,10 @@ def repeating() -> BillingReport:
     return report
 
 
+def held() -> Charge:
+    return charge(held="twice", posted_at=None)
+
+
 def dispute() -> Dispute:
     line = charge(factories.sender())
     return Dispute.objects.create(
@@ -199,6 +203,10 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
         {"total": "12.08", "currency": "AUD"},
     ),
     ("billing.billingreport", "count-repeats"): (repeating, {}),
+    ("billing.billingreport", "count-held"): (lambda: held().report, {}),
+    ("billing.billingreport", "leave-held"): (lambda: held().report, {}),
+    ("billing.charge", "count"): (held, {}),
+    ("billing.charge", "leave-out"): (held, {}),
     ("billing.charge", "assign"): (assignable, {"owner": "A-1001"}),
     ("billing.charge", "accept"): (lambda: charge(factories.sender(), is_unexpected=True), {}),
     ("billing.charge", "reverse"): (lambda: charge(factories.sender()), {}),

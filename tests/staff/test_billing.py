@@ -152,10 +152,10 @@ def test_a_report_that_was_read_asks_no_more(desk: Client, order: Order) -> None
 
 @pytest.mark.postgres
 def test_its_page_adds_up_what_it_holds_by_kind_against_the_files_total(desk: Client, order: Order) -> None:
-    rows = [line(order.carrier_reference, Warranty_Price="2.00"), refund("SNOBODY01", "3.00")]
+    rows = [line(order.carrier_reference, Warranty_Price="2.00"), refund("SNOBODY01", "3.00", Refund_Reason="Loss")]
     context = desk.get(page_of(uploaded(desk, summed(*rows)))).context
-    found = [(row["kind"], row["lines"], str(row["amount"])) for row in context["kinds"]]
-    assert found == [("Extra Cover", 1, "2.00"), ("Order cost", 1, "10.08"), ("Other refund", 1, "-3.00")]
+    found = [(row["words"], row["lines"], str(row["amount"])) for row in context["kinds"]]
+    assert found == [("Extra Cover", 1, "2.00"), ("Refund for loss", 1, "-3.00"), ("Order cost", 1, "10.08")]
     assert [(row.currency, row.found, row.stated) for row in context["balances"]] == [
         ("AUD", Decimal("9.08"), Decimal("9.08"))
     ]

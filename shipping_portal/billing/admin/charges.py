@@ -1,6 +1,9 @@
 """Every line of money, of the carrier's reports and of the operator's own: read here, never edited."""
 
 import datetime as dt
+from collections import defaultdict
+from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -14,8 +17,10 @@ from orders.references import with_reference
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm, Refused
 from shipping_portal.accounts.adminkit.facts import ReadOnlyInline, link_to
 from shipping_portal.accounts.adminkit.filters import SenderFilter, choices
+from shipping_portal.accounts.adminkit.queues import Wait
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import correcting, matching, queues, reconciling
+from shipping_portal.billing import correcting, matching, posting, queues, reconciling
+from shipping_portal.billing.balancing import HELD, LEFT_OUT
 from shipping_portal.billing.models import BillingReport, Charge, Dispute
 
 WEEKS = 26
@@ -86,6 +91,35 @@ def _accept(charge: Charge, **written: Any) -> str:
     return str(charge)
 
 
+def decided(*, post: bool) -> Callable[..., str]:
+    """Return what decides about the lines on hold of a report, or about one line with the Extra Cover in its price."""
+
+    def do(thing: BillingReport | Charge, *, now: dt.datetime, **written: Any) -> str:
+        if isinstance(thing, BillingReport):
+            lines = Charge.objects.filter(HELD, report=thing)
+        else:  # one that was left out may be counted after all
+            lines = Charge.objects.exclude(held="").filter(report=thing.report_id, line=thing.line)
+        found = posting.decide(list(lines), post=post, now=now)
+        if not found:
+            raise Refused("These charges are no longer on hold. Nothing was changed.")
+        sums = ", ".join(f"{amount} {currency}" for currency, amount in _sums(found).items())
+        return f"{len(found)} line{'s' if len(found) > 1 else ''}, {sums}"
+
+    return do
+
+
+def _sums(lines: list[Charge]) -> dict[str, Decimal]:
+    found: dict[str, Decimal] = defaultdict(Decimal)
+    for line in lines:
+        found[line.currency] += line.amount
+    return found
+
+
+def _is_held(charge: Charge) -> bool:
+    is_waiting = bool(charge.held) and not charge.is_repeat
+    return is_waiting and charge.report is not None and charge.report.state in posting.DECIDABLE
+
+
 def _is_nobodys(charge: Charge) -> bool:
     """Return whether the line is posted and nobody's: what is read again before that is matched anew."""
     return charge.sender_id is None and charge.posted_at is not None
@@ -148,6 +182,25 @@ class ChargeAdmin(ActionsAdmin):
             applies=lambda charge: charge.is_unexpected,
         ),
         AdminAction(
+            "count",
+            "Count this charge",
+            "The carrier confirms it is a charge of its own. It goes on the sender's statement for the week of its "
+            "report.",
+            decided(post=True),
+            needs="billing",
+            audit="held charge counted",
+            applies=_is_held,
+        ),
+        AdminAction(
+            "leave-out",
+            "Leave it out",
+            "The carrier billed it by mistake and will correct it. It stays in the report and is never counted.",
+            decided(post=False),
+            needs="billing",
+            audit="held charge left out",
+            applies=lambda charge: _is_held(charge) and not charge.decision,
+        ),
+        AdminAction(
             "reverse",
             "Reverse",
             "Adds a line for the opposite amount to this week's statement. Both lines stay visible.",
@@ -158,7 +211,7 @@ class ChargeAdmin(ActionsAdmin):
             form=ToSenderForm,
         ),
     )
-    list_display = ["week", "parcel", "sender", "kind", "money", "posted", "repeats"]
+    list_display = ["week", "parcel", "sender", "kind", "money", "posted", "repeats", "on_hold"]
     waits = ("owner", queues.CHARGES)
     list_filter = [
         WeekFilter,
@@ -177,6 +230,15 @@ class ChargeAdmin(ActionsAdmin):
             "repeat",
             {"yes": ("Yes, not counted", Q(is_repeat=True)), "no": ("No", Q(is_repeat=False))},
         ),
+        choices(
+            "on hold",
+            "hold",
+            {
+                "on-hold": ("Posted report, undecided", queues.ON_HOLD["on-hold"].rule),
+                "undecided": ("Undecided", HELD),
+                "left-out": ("Left out", LEFT_OUT),
+            },
+        ),
         "kind",
     ]
     list_select_related = ["order", "sender"]
@@ -185,11 +247,14 @@ class ChargeAdmin(ActionsAdmin):
     inlines = [DisputeInline]
     fieldsets = [
         (None, {"fields": ["kind", "money", "from_report", "parcel", "owner", "posted_at"]}),
-        ("From the carrier", {"fields": ["word", "stated", "reference", "day", "repeats"]}),
+        ("From the carrier", {"fields": ["word", "stated", "reference", "day", "repeats", "on_hold"]}),
         ("Size", {"fields": [("declared_kg", "measured_kg"), ("declared_m3", "measured_m3")]}),
         ("From operators", {"fields": ["reason", "by", "takes_back", "taken_back_by"]}),
     ]
-    readonly_fields = ["money", "repeats", "from_report", "parcel", "owner", "takes_back", "taken_back_by"]
+    readonly_fields = ["money", "repeats", "on_hold", "from_report", "parcel", "owner", "takes_back", "taken_back_by"]
+
+    def wait_of(self, request: HttpRequest) -> Wait | None:
+        return super().wait_of(request) or queues.ON_HOLD.get(request.GET.get("hold", ""))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Charge]:
         near = ("order", "sender", "report", "by", "reverses", "reversed_by")
@@ -215,6 +280,11 @@ class ChargeAdmin(ActionsAdmin):
     def repeats(self, charge: Charge) -> bool:
         """Return whether an earlier report had the same line."""
         return charge.is_repeat
+
+    @admin.display(description="on hold")
+    def on_hold(self, charge: Charge) -> str:
+        """Show why the line isn't counted before an operator decides, or what was decided."""
+        return charge.get_decision_display() or charge.get_held_display() or "–"
 
     @admin.display(description="amount")
     def money(self, charge: Charge) -> str:

@@ -18,7 +18,8 @@ from shipping_portal.accounts.adminkit.queues import needs
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import checking, posting, queues
 from shipping_portal.billing.admin import uploading
-from shipping_portal.billing.balancing import tallies
+from shipping_portal.billing.admin.charges import decided
+from shipping_portal.billing.balancing import HELD, tallies
 from shipping_portal.billing.models import BillingReport
 
 State = BillingReport.State
@@ -62,6 +63,10 @@ def _state_total(report: BillingReport, *, total: Decimal, currency: str, **writ
 
 def _count_repeats(report: BillingReport, **written: Any) -> str:
     return f"{report.name}, {posting.count_repeats(report)} lines"
+
+
+def _has_held(report: BillingReport) -> bool:
+    return report.state in posting.DECIDABLE and report.lines.filter(HELD).exists()
 
 
 act = partial(AdminAction, needs="billing", refusals=(posting.NotReady, Refused))
@@ -118,11 +123,28 @@ class BillingReportAdmin(ActionsAdmin):
             audit="repeated lines counted",
             applies=lambda report: report.state == State.CHECKED and report.lines.filter(is_repeat=True).exists(),
         ),
+        act(
+            "count-held",
+            "Count all on hold",
+            "Counts every line of this report that is on hold. Do it only if the carrier confirms that they are "
+            "charges of their own.",
+            decided(post=True),
+            audit="held charges counted",
+            applies=_has_held,
+        ),
+        act(
+            "leave-held",
+            "Leave out all on hold",
+            "Leaves out every line of this report that is on hold, because the carrier billed them by mistake.",
+            decided(post=False),
+            audit="held charges left out",
+            applies=_has_held,
+        ),
     )
     change_list_template = "admin/list_with_acts.html"
     change_form_template = "admin/billing_report.html"
     list_display = [
-        "week", "name", "state", "rows", "matched", "unmatched", "repeats", "comes_to", "says", "account",
+        "week", "name", "state", "rows", "matched", "unmatched", "repeats", "held", "comes_to", "says", "account",
     ]  # fmt: skip
     list_display_links = ["week", "name"]
     waits = ("needs", queues.REPORTS)
@@ -186,6 +208,11 @@ class BillingReportAdmin(ActionsAdmin):
     def repeats(self, report: Any) -> int:
         """Return how many lines an earlier report had already."""
         return int(report.tally.repeats)
+
+    @admin.display(description="on hold")
+    def held(self, report: Any) -> int:
+        """Return how many lines wait for a decision."""
+        return int(report.tally.held)
 
     @admin.display(description="sum of lines")
     def comes_to(self, report: Any) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db import transaction
+from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -16,11 +17,9 @@ from orders.models import CarrierAccount
 from shipping_portal.accounts.models import Audit
 from shipping_portal.billing import posting, reading, uploads
 from shipping_portal.billing.admin.words import undecided
-from shipping_portal.billing.balancing import balances, tallies
+from shipping_portal.billing.balancing import HELD, balances, tallies
 from shipping_portal.billing.fields import profile_of
-from shipping_portal.billing.models import BillingReport, ChargeKind
-
-KINDS = dict(ChargeKind.choices)
+from shipping_portal.billing.models import BillingReport, Charge
 
 
 class ReportUploadForm(forms.Form):
@@ -105,8 +104,12 @@ def report_state(report: BillingReport) -> dict[str, Any]:
     return {
         "is_reading": report.state == BillingReport.State.READING,
         "tally": tally,
-        "kinds": [{**row, "kind": KINDS[row["kind"]]} for row in posting.totals(report)],
+        "kinds": posting.totals(report),
         "balances": balances(report, tally),
+        "held": Charge.objects.filter(HELD, report=report)
+        .order_by("currency")
+        .values("currency")
+        .annotate(amount=Sum("amount")),
         "undecided": undecided(report),
         "obstacles": posting.obstacles(report) if is_checked else [],
         "can_post": is_checked,

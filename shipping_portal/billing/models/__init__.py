@@ -4,11 +4,13 @@ from shipping_portal.billing.models.charges import PLACE, Charge, ChargeQuerySet
 from shipping_portal.billing.models.disputes import Dispute, DisputePhoto, DisputeQuerySet
 from shipping_portal.billing.models.kinds import (
     CANCEL_REFUNDS,
+    COSTS,
     GIVEN_BACK,
     REFUNDS,
     SIZE_CHARGES,
     STALE,
     ChargeKind,
+    Hold,
     cents,
     week_of,
 )
@@ -16,6 +18,7 @@ from shipping_portal.billing.models.reports import BillingProfile, BillingReport
 
 __all__ = [
     "CANCEL_REFUNDS",
+    "COSTS",
     "GIVEN_BACK",
     "PLACE",
     "REFUNDS",
@@ -30,6 +33,7 @@ __all__ = [
     "Dispute",
     "DisputePhoto",
     "DisputeQuerySet",
+    "Hold",
     "ReportFile",
     "WeekSum",
     "cents",

@@ -11,7 +11,7 @@ from django.db.models.functions import Upper
 from orders.models.account import CarrierAccount
 from orders.models.order import Order
 from shipping_portal.accounts.models import OwnedQuerySet
-from shipping_portal.billing.models.kinds import GIVEN_BACK, SIZE_CHARGES, ChargeKind, cents
+from shipping_portal.billing.models.kinds import GIVEN_BACK, SIZE_CHARGES, ChargeKind, Hold, cents
 from shipping_portal.billing.models.reports import BillingReport, ChargeWord
 
 # Where a line stands in a statement: after all of the kinds before its own, as the interface names them.
@@ -29,6 +29,11 @@ class ChargeQuerySet(OwnedQuerySet["Charge"]):
 
     def posted(self) -> Self:
         return self.filter(posted_at__isnull=False)
+
+    def on_hold(self) -> Self:
+        """Return lines of posted reports that an operator has yet to decide."""
+        waiting = self.exclude(held="").filter(decision="", posted_at=None)
+        return waiting.filter(report__state=BillingReport.State.POSTED)
 
     def unmatched(self) -> Self:
         """Return lines of posted or checked reports that belong to nobody yet."""
@@ -50,12 +55,21 @@ class Charge(models.Model):
     Lines without a report are the operator's own, with their `reason`.
     """
 
+    class Decision(models.TextChoices):
+        """What an operator said of a line that was on hold, or that was posted before."""
+
+        POST = "post", "Counts"
+        LEAVE = "leave", "Left out"
+
     account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="charges")
     report = models.ForeignKey(BillingReport, on_delete=models.PROTECT, null=True, blank=True, related_name="lines")
     line = models.PositiveIntegerField(default=0)  # of the file; its header is line 1
     part = models.PositiveSmallIntegerField(default=0)  # 1: the Extra Cover inside the line's price
     key = models.CharField(max_length=64)
     is_repeat = models.BooleanField(default=False)  # posted before: shown, and left out
+    # Posted by nobody before an operator decides it; see holding.py.
+    held = models.CharField("on hold", max_length=8, choices=Hold.choices, blank=True, default="", db_default="")
+    decision = models.CharField(max_length=5, choices=Decision.choices, blank=True, default="", db_default="")
     is_unexpected = models.BooleanField(default=False)  # not what was booked: told when it was posted or matched
     week = models.DateField()  # Monday of the billing week whose statement has it
     posted_at = models.DateTimeField(null=True, blank=True)
@@ -106,7 +120,9 @@ class Charge(models.Model):
                 condition=Q(posted_at__isnull=False),
             ),
             models.Index(Upper("reference"), "account", name="charges_unmatched", condition=Q(sender=None)),
+            models.Index(Upper("reference"), "account", name="charges_of_a_reference"),
             models.Index(fields=["report", "kind"], name="charges_of_a_report"),
+            models.Index(fields=["report"], name="charges_on_hold", condition=~Q(held="") & Q(decision="")),
             models.Index(fields=["order"], name="charges_unexpected", condition=Q(is_unexpected=True)),
             models.Index(
                 fields=["sender", "order"],

@@ -23,6 +23,14 @@ class ChargeKind(models.TextChoices):
     UNKNOWN = "unknown", "Not known yet"
 
 
+class Hold(models.TextChoices):
+    """Why a line waits for an operator before it counts."""
+
+    BILLED_TWICE = "twice", "Billed twice?"
+    OVER_REFUNDED = "refund", "Refunded more than charged?"
+
+
+COSTS = (ChargeKind.ORDER, ChargeKind.UN_CANCELLATION)  # of an order: one of them, unless it was cancelled and used
 SIZE_CHARGES = (ChargeKind.UNDER_DECLARED, ChargeKind.OVERSIZE)
 CANCEL_REFUNDS = (ChargeKind.CANCEL_REFUND, ChargeKind.CANCEL_REFUND_LATER)
 STALE = ""  # the key of a line that is being read again: as a repeat it tells nothing of its order meanwhile

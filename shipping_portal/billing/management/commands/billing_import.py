@@ -14,7 +14,7 @@ from orders import carrier_settings, gateway
 from orders.carrier_settings import UnknownAccount
 from shipping_portal.billing import checking, posting, uploads
 from shipping_portal.billing.balancing import balances
-from shipping_portal.billing.models import BillingReport, ChargeKind
+from shipping_portal.billing.models import BillingReport
 from shipping_portal.billing.reading import NotAReport
 
 State = BillingReport.State
@@ -64,9 +64,7 @@ class Command(BaseCommand):
         for number, message in report.problems:
             self.stdout.write(f"  line {number}: {message}")
         for row in posting.totals(report):
-            left_out = ", posted before" if row["is_repeat"] else ""
-            name = f"{ChargeKind(row['kind']).label}{left_out}"
-            self.stdout.write(f"  {name:<46} {row['lines']:>6} {row['amount']:>12} {row['currency']}")
+            self.stdout.write(f"  {row['words']:<46} {row['lines']:>6} {row['amount']:>12} {row['currency']}")
         for row in balances(report):
             self.stdout.write(f"  {'in all':<53} {row.found:>12} {row.currency}, stated {row.stated}")
 
@@ -75,7 +73,8 @@ class Command(BaseCommand):
             posting.post(report, by=None, now=timezone.now())
         except posting.NotReady as error:
             raise CommandError(f"Not posted. {error}") from error
-        self.stdout.write("Posted.")
+        on_hold = report.lines.on_hold().count()
+        self.stdout.write(f"Posted. {on_hold} lines are on hold: see the report's page." if on_hold else "Posted.")
 
 
 def _week(text: str | None) -> dt.date | None:

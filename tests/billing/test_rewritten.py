@@ -1,0 +1,142 @@
+"""A posted report that comes again, written in another way: none of its lines is new, and nothing is owed twice."""
+
+import csv
+import io
+import random
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from orders import gateway
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing import posting
+from shipping_portal.billing.fields import DEFAULT_COLUMNS, profile_of
+from shipping_portal.billing.models import BillingReport, Charge, WeekSum
+from tests import factories
+from tests.billing.conftest import HEADER, line, refund, summed
+
+Take = Callable[..., BillingReport]
+pytestmark = pytest.mark.django_db
+NUMBERS = ("Price", "Warranty Price", "Declared Max Weight", "Declared Max Volume")
+DECLARED = {"Declared_Max_Weight": "2.400", "Declared_Max_Volume": "0.0108"}
+SIZE = {"Type": "Adjustment: Incorrect size declared"}
+ROWS = [
+    line("SA000001", "10.60", Warranty_Price="2.30", Customer_Reference="#1", **DECLARED),
+    line("SA000002", "21.00", Warranty_Price="0.00", **DECLARED),
+    line("SA000003", "1021.36", **DECLARED),
+    refund("SA000002", "4.00", Refund_Reason="Delay"),
+    line("SA000001", "3.30", **SIZE, **DECLARED),
+    line("SA000001", "3.30", **SIZE, **DECLARED),  # charged for two parcels of one order
+    line("SCANCEL1", "9.90", **DECLARED),
+    refund("SCANCEL1", "9.90", **DECLARED),
+    line("SNOBODY1", "31.40"),
+    line("", "5.00", Type="Adjustment: Oversize penalty"),  # of no parcel at all
+]
+POSTED = {"AUD": sum((Decimal(row["Price"]) * (-1 if row["Paid"] == "Refunded" else 1) for row in ROWS), Decimal(0))}
+
+
+@pytest.fixture
+def orders(quill: Sender, alice: User) -> None:
+    """All that the report names are known here, but one."""
+    for reference in ("SA000001", "SA000002", "SA000003"):
+        factories.order(quill, alice, status="booked", carrier_reference=reference)
+    factories.order(quill, alice, status="cancelled", carrier_reference="SCANCEL1")
+
+
+def shortest(cell: str) -> str:
+    """As a spreadsheet saves 10.60 and 0.00."""
+    return format(Decimal(cell).normalize(), "f") if cell.strip() else ""
+
+
+def measured(row: dict[str, str]) -> None:
+    row["Measured Weight"], row["Measured Volume"] = "2.55", "0.0119"
+
+
+CELLS: dict[str, Callable[[dict[str, str]], None]] = {
+    "zeros": lambda row: row.update({name: shortest(row.get(name, "")) for name in NUMBERS}),
+    "more zeros": lambda row: row.update({"Price": f"{row['Price']}00"}),
+    "capitals": lambda row: row.update({"Type": row["Type"].upper(), "Reference": row.get("Reference", "").lower()}),
+    "spaces": lambda row: row.update({name: f" {cell}\N{NO-BREAK SPACE} " for name, cell in row.items()}),
+    "measures": measured,
+    "other references": lambda row: row.update({"Customer Reference": "another"}),
+}
+OPTIONAL = sorted(set(DEFAULT_COLUMNS) - {"type", "reference", "price", "currency", "paid", "cover"})
+
+
+def written(
+    cells: set[str], seed: int, *, bom: bool, delimiter: str, end: str, quoting: int, empty: bool, dates: str
+) -> bytes:
+    """The same lines and totals; the rows and columns in the order that the seed says."""
+    dice = random.Random(seed)  # noqa: S311  (nothing is kept secret by it)
+    rows, totals = _read(summed(*ROWS))
+    for row in rows:
+        for name in sorted(cells):
+            CELLS[name](row)
+        for name in ("Order Date", "Refund Date"):
+            row[name] = dates.format(*row[name].strip().split("-")) if row[name].strip() else ""
+    dice.shuffle(rows)
+    header = dice.sample(HEADER, len(HEADER))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, header, restval="", delimiter=delimiter, lineterminator=end, quoting=quoting)
+    writer.writeheader()
+    writer.writerows([*rows, *totals])
+    return (b"\xef\xbb\xbf" if bom else b"") + text.getvalue().encode() + (b"\r\n" if empty else b"")
+
+
+def _read(content: bytes) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    found = list(csv.DictReader(io.StringIO(content.decode())))
+    return [row for row in found if row["Type"] != "Total"], [row for row in found if row["Type"] == "Total"]
+
+
+FORMS = {"%Y-%m-%d": "{0}-{1}-{2}", "%d/%m/%Y": "{2}/{1}/{0}", "%m/%d/%Y": "{1}/{2}/{0}", "%d.%m.%Y": "{2}.{1}.{0}"}
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    cells=st.sets(st.sampled_from(sorted(CELLS))),
+    seed=st.integers(0, 1000),
+    unmapped=st.sampled_from(["", *OPTIONAL]),
+    was_unmapped=st.sampled_from(["", *OPTIONAL]),
+    form=st.sampled_from(sorted(FORMS)),
+    layout=st.fixed_dictionaries({
+        "bom": st.booleans(), "empty": st.booleans(), "delimiter": st.sampled_from(",;\t|"),
+        "end": st.sampled_from(["\r\n", "\n"]), "quoting": st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    }),
+)  # fmt: skip
+def test_a_posted_report_written_in_another_way_has_no_new_line_and_owes_nothing_more(
+    orders: None, take: Take, cells: set[str], seed: int, unmapped: str, was_unmapped: str, form: str,
+    layout: dict[str, Any],
+) -> None:  # fmt: skip
+    with transaction.atomic():
+        posted = by_profile(take, summed(*ROWS), was_unmapped)
+        posting.post(posted, by=None, now=timezone.now())
+        assert not posted.lines.exclude(held="", is_repeat=False).exists()
+        again = by_profile(
+            take, written(cells, seed, dates=FORMS[form], **layout), unmapped, form=form, delimiter=layout["delimiter"]
+        )
+        assert list(again.lines.filter(is_repeat=False).values_list("reference", "word", "amount", "day")) == []
+        posting.post(again, by=None, now=timezone.now())
+        assert Charge.objects.posted().net() == POSTED
+        assert WeekSum.objects.get(kind="").amount == POSTED["AUD"] - Decimal("36.40")  # of nobody's lines
+        transaction.set_rollback(True)
+
+
+def by_profile(
+    take: Take, content: bytes, unmapped: str, *, form: str = "%Y-%m-%d", delimiter: str = ","
+) -> BillingReport:
+    profile = profile_of(gateway.account())
+    profile.columns = {**DEFAULT_COLUMNS, unmapped: ""}
+    profile.date_form, profile.delimiter = form, delimiter
+    profile.save()
+    return take(content + b"\n")  # never the very bytes
