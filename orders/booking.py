@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Subquery
 from django.utils import timezone
 
-from orders import booking_rules, gateway, limits, progress, requoting, settling
+from orders import booking_rules, gateway, limits, requoting, settling
 from orders.limits import LimitReached
 from orders.models import BookingAttempt, CarrierAccount, Order, OrderChange, Quote
 from orders.models.account import BOOKINGS
@@ -64,17 +64,21 @@ def submit(
     return order
 
 
-def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
+def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False) -> None:
     """Book at the sender's yes: to a higher price, or again what was settled as not booked.
 
-    An order stays with the carrier account it was made for, as do its attempts: elsewhere it is chosen and made anew.
+    With `next_day` a pickup day that has come gives way to the next business day. An order stays with the carrier
+    account it was made for, as do its attempts: elsewhere it is chosen and made anew.
 
     Raises Suspended, Paused, LimitReached, CarrierChanged, PickupDayPassed or Order.WrongStatus; nothing is owed then.
     """
     if order.account != booking_rules.refuse_unless_booking_is_on(order.sender, now):
         raise booking_rules.CarrierChanged
-    if order.pickup_date:
-        first, pickup = order.quoted_pickup_date, order.details().pickup
+    pickup, changes = order.details().pickup, dict[str, Any](problem={}, tries=0)
+    if next_day and booking_rules.has_come(order.pickup_date, pickup, now):
+        changes["pickup_date"] = None
+    elif order.pickup_date:
+        first = order.quoted_pickup_date
         booking_rules.refuse_past_pickup(
             order.pickup_date, booking_rules.pickup_days(order.sender, pickup, now, first=first)
         )
@@ -82,7 +86,6 @@ def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
         # Locked, as one that is settled as not booked moves twice, and as its receiver may be being erased.
         if Order.objects.locked(order.pk).erased_at:
             raise Order.WrongStatus("Its receiver was erased. Book a new parcel.")
-        changes: dict[str, Any] = {"problem": {}, "tries": 0}
         if order.status == Status.NOT_BOOKED:
             move_to(order, Status.DRAFT, by=by, reason="to be booked again", at=now)
             changes["generation"] = order.generation + 1
@@ -144,6 +147,10 @@ def _is_ready(order: Any, now: dt.datetime) -> bool:
         return False
     if _is_paused(order):  # a pause ends in somebody's decision, not in a refusal by the clock
         return False
+    if booking_rules.has_come(order.pickup_date, order.details().pickup, now):
+        text = "Its pickup day came before the booking could be sent."
+        settling.back_to_draft(order, {"kind": "pickup_passed", "text": text}, at=now)
+        return False
     why = _hopeless(order, now)
     if why:
         settling.step_aside(order, Status.REJECTED, why, {"text": why}, at=now)
@@ -203,8 +210,6 @@ def _is_paused(order: Order) -> bool:
 
 def _hopeless(order: Order, now: dt.datetime) -> str:
     """Return why it is no use to go on trying, or ""."""
-    if order.pickup_date and order.pickup_date < progress.day_at(order.details().pickup, now):
-        return "The pickup day passed before the booking could be sent."
     # When it was pressed, or when the last pause of all bookings since then ended: nobody tried it before that.
     if now - max(order.submitted_at, order.account.pause_ends_at or order.submitted_at) > GIVE_UP_AFTER:
         return "The booking could not be sent for 24 hours."

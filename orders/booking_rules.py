@@ -80,13 +80,19 @@ def refuse_unless_booking_is_on(
 def pickup_days(sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.date | None = None) -> list[dt.date]:
     """Return the pickup days on offer: `first`, the carrier's own, and the next business days where it starts (§8).
 
-    Our calendar knows holidays on which this carrier drives, and may miss one on which it doesn't.
+    Our calendar knows holidays on which this carrier drives, and may miss one on which it doesn't. `first` may come
+    from a price of the day before: today is no pickup day, whoever named it.
     """
     today = progress.day_at(pickup, now)
     days = places.business_days(pickup.country, pickup.state, after=today, count=sender.pickup_days_ahead)
-    if first is None or first < today:
+    if first is None or first <= today:
         return days
     return [first, *(day for day in days if day > first)]
+
+
+def has_come(day: dt.date | None, pickup: Party, now: dt.datetime) -> bool:
+    """Return whether a pickup day is today or earlier where the parcel starts: the carrier takes none of these."""
+    return day is not None and day <= progress.day_at(pickup, now)
 
 
 def refuse_past_pickup(day: dt.date, on_offer: list[dt.date]) -> None:

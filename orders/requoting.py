@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from orders import answers, quoting, settling
+from orders import answers, booking_rules, quoting, settling
 from orders.models import Order
 from orders.models.account import QUOTES
 from orders.models.quotes import bookable
@@ -48,8 +48,9 @@ def still_agreed(order: Order, client: Carrier, now: dt.datetime) -> bool:
 
 
 def is_old(order: Order, now: dt.datetime) -> bool:
-    """Return whether the accepted price has outlived its quote."""
-    return now - order.quoted_at > dt.timedelta(seconds=settings.QUOTE_SECONDS)
+    """Return whether the accepted price has outlived its quote, or names a first pickup day that has come."""
+    is_outlived = now - order.quoted_at > dt.timedelta(seconds=settings.QUOTE_SECONDS)
+    return is_outlived or booking_rules.has_come(order.quoted_pickup_date, order.details().pickup, now)
 
 
 def _accept(order: Order, offer: dict[str, Any] | None, now: dt.datetime) -> bool:

@@ -156,7 +156,8 @@ def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if request.GET.get("seen") == state:
         return HttpResponse(status=204)
     template = "orders/_booking.html" if "seen" in request.GET else "orders/booking.html"
-    context = {"order": found, "state": state, "pace": pace, "pause": pause}
+    has_come = booking_rules.has_come(found.pickup_date, found.details().pickup, timezone.now())
+    context = {"order": found, "state": state, "pace": pace, "pause": pause, "pickup_has_come": has_come}
     return render(request, template, context | {"milliseconds": POLL_MILLISECONDS.get(pace)})
 
 
@@ -189,7 +190,7 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         messages.warning(request, "The price changed again. Nothing was booked; this is the newest one.")
         return redirect("booking_progress", found.uuid)
     try:
-        booking.confirm(found, by=request.user, now=timezone.now())
+        booking.confirm(found, by=request.user, now=timezone.now(), next_day="next_day" in request.POST)
     except booking_rules.Suspended:
         return suspended(request, status=403)
     except (booking_rules.Paused, booking.LimitReached) as error:

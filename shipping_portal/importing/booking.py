@@ -15,14 +15,14 @@ from orders import booking, booking_rules
 from orders.models import Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
-from shipping_portal.importing import checking, duplicates, finishing
+from shipping_portal.importing import checking, duplicates, finishing, progress
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.jobs.registry import job
 
 State = ImportRow.State
 NO_BOOKING: dict[type[Exception], str] = {
     booking_rules.Suspended: "Booking is off for this account.",
-    booking_rules.PickupDayPassed: "The carrier has no pickup on the chosen day. Try again with another.",
+    booking_rules.PickupDayPassed: "The carrier has no pickup on the chosen day any more.",
     booking_rules.CarrierChanged: "We send with another carrier now: “Try again” asks for its prices.",
     booking_rules.ServiceNotOffered: "No service is offered for this parcel any more.",
 }
@@ -79,7 +79,8 @@ def work(row: ImportRow) -> None:
     except booking.LimitReached as error:  # kept with the file: Try again books it once there is room
         row.finish(state=State.FAILED, problems={"": [str(error)]})
     except tuple(NO_BOOKING) as error:
-        row.finish(state=State.FAILED, problems={"": [f"{NO_BOOKING[type(error)]} Nothing was booked."]})
+        where = progress.PICKUP_DAY if isinstance(error, booking_rules.PickupDayPassed) else ""
+        row.finish(state=State.FAILED, problems={where: [f"{NO_BOOKING[type(error)]} Nothing was booked."]})
     if order:
         row.hand_over(order)
 
@@ -100,6 +101,35 @@ def _submit(row: ImportRow, now: dt.datetime) -> Order:
         pickup_date=row.pickup_date,
         now=now,
     )
+
+
+def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
+    """Book the rows whose pickup day came too early for the next business day, at their sender's yes; how many.
+
+    Raises LimitReached, Paused, CarrierChanged or Suspended, each only where nothing was booked.
+    """
+    stopped = progress.day_passed(file)
+    booked = 0
+    for order in [row.order for row in stopped if row.order]:
+        try:
+            booking.confirm(order, by=by, now=now, next_day=True)
+            booked += 1
+        except Order.WrongStatus:
+            continue  # agreed to in another tab
+        except (*ALL_STOPPED, booking_rules.CarrierChanged):
+            if not booked:
+                raise
+            return booked
+    failed = stopped.filter(order=None, quote__isnull=False).order_by()
+    with transaction.atomic():
+        rows = ImportRow.objects.filter(pk__in=failed.values("pk"))
+        owed = rows.update(
+            state=State.OWED, due_at=now, pickup_date=None, booked_by=by, problems={}, **ImportRow.AFRESH
+        )
+        if owed:
+            Import.objects.filter(pk=file.pk).update(begun_at=now, begun_by=by, looked_at=now, finished_at=None)
+        checking.enqueue_first(file, "book-row", State.OWED)
+    return booked + owed
 
 
 def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime) -> int:

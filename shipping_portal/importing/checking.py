@@ -7,7 +7,9 @@ work   (worker)  sent already? → the form's rules → bought before? → price
 import datetime as dt
 import re
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import Min
 from django.utils import timezone
 
 from orders import answers, choosing, gateway, offers, quoting
@@ -93,6 +95,27 @@ def work(row: ImportRow) -> None:
         row.finish(state=State.SKIPPED, problems={"": [words]})
     else:
         _price(row, form)
+
+
+def priced_before(file: Import, now: dt.datetime) -> dt.date | None:
+    """Return the day of the oldest price of a ready row, where it is a former day and its life is over; else None."""
+    made_at = file.rows.filter(state__in=ImportRow.READY).aggregate(oldest=Min("quote__made_at"))["oldest"]
+    if made_at is None or now - made_at <= dt.timedelta(seconds=settings.QUOTE_SECONDS):
+        return None
+    day = made_at.astimezone(file.sender.tzinfo).date()
+    return day if day < now.astimezone(file.sender.tzinfo).date() else None
+
+
+def price_again(file: Import, now: dt.datetime) -> int:
+    """Owe every ready row whose price has outlived its quote a check; how many."""
+    before = now - dt.timedelta(seconds=settings.QUOTE_SECONDS)
+    old = file.rows.filter(state__in=ImportRow.READY, quote__made_at__lt=before)
+    with transaction.atomic():
+        owed = ImportRow.objects.filter(pk__in=old.order_by().values("pk"), state__in=ImportRow.READY).update(
+            state=State.NEW, due_at=now, problems={}, near=[], quote=None, reference="", **ImportRow.AFRESH
+        )
+        enqueue_first(file, "check-row", State.NEW)
+    return owed
 
 
 def form_of(row: ImportRow, size: ParcelSize | None = None) -> ParcelForm | None:

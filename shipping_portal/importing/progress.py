@@ -44,6 +44,7 @@ def joined(file: Import) -> list[dict[str, Any]]:
 
 State = ImportRow.State
 QUANTITY = "item_1_quantity"
+PICKUP_DAY = "pickup_date"  # among a row's problems
 REFUSED = (Status.REJECTED, Status.NOT_BOOKED)
 NOTHING = Q(state__in=(State.FIX, State.FAILED)) | Q(state=State.BOOKED, order__status__in=REFUSED)
 
@@ -148,6 +149,13 @@ def price_increased(file: Import) -> QuerySet[ImportRow]:
     """Return rows that stopped because the carrier's price went up."""
     stopped = file.rows.filter(order__status=Status.DRAFT, order__problem__kind="price_rose")
     return stopped.select_related("order")
+
+
+def day_passed(file: Import) -> QuerySet[ImportRow]:
+    """Return rows that stopped because the pickup day chosen for them came before they were sent."""
+    stopped = Q(state=State.FAILED, order=None, problems__has_key=PICKUP_DAY)
+    stopped |= Q(order__status=Status.DRAFT, order__problem__kind="pickup_passed")
+    return file.rows.filter(stopped).select_related("order__sender", "order__account")
 
 
 def watched(file: Import, now: dt.datetime) -> None:

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from shipping_portal.importing.views.booking import book_import, failed_rows, import_progress, shipped_rows
-from shipping_portal.importing.views.checking import check_import, import_row, take_left_out
+from shipping_portal.importing.views.checking import check_import, import_row, price_import_again, take_left_out
 from shipping_portal.importing.views.deciding import choose_services, decide_import, remove_import
 from shipping_portal.importing.views.uploading import import_template, imports, match_columns, new_import
 
@@ -16,6 +16,7 @@ urlpatterns = [
     path("imports/<uuid:file>/check/", check_import, name="check_import"),
     path("imports/<uuid:file>/book/", book_import, name="book_import"),
     path("imports/<uuid:file>/take/", take_left_out, name="take_left_out"),
+    path("imports/<uuid:file>/price/", price_import_again, name="price_import_again"),
     path("imports/<uuid:file>/rows/<int:row>/", import_row, name="import_row"),
     path("imports/<uuid:file>/services/", choose_services, name="choose_services"),
     path("imports/<uuid:file>/decide/", decide_import, name="decide_import"),

@@ -207,25 +207,42 @@ def test_429_waits_as_long_as_the_carrier_says(submitted: Submit, carrier: Sandb
     assert dt.timedelta(seconds=100) < order.due_at - timezone.now() <= dt.timedelta(seconds=120)
 
 
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        ({"submitted_at": timezone.now() - dt.timedelta(hours=25)}, "could not be sent for 24 hours"),
-        ({"pickup_date": dt.date(2026, 1, 5)}, "The pickup day passed"),
-    ],
-)
-def test_a_booking_that_could_not_be_sent_in_time_is_refused_in_our_words(
-    submitted: Submit, changes: dict[str, Any], why: str
-) -> None:
+def test_a_booking_that_could_not_be_sent_for_a_day_is_refused_in_our_words(submitted: Submit) -> None:
     order = submitted()
-    Order.objects.filter(pk=order.pk).update(**changes)
+    Order.objects.filter(pk=order.pk).update(submitted_at=timezone.now() - dt.timedelta(hours=25))
     work(order)
     assert order.status == "rejected"
-    assert why in order.problem["text"]
+    assert "could not be sent for 24 hours" in order.problem["text"]
 
 
-@pytest.mark.parametrize(("day", "calls"), [("2026-11-23", 0), ("2026-11-24", 1)], ids=["yesterday", "today"])
-def test_a_pickup_day_has_passed_when_it_is_over_where_the_sender_is(
+def test_a_pickup_day_that_came_is_asked_about_and_gives_way_to_the_next_business_day(
+    submitted: Submit, alice: User, carrier: SandboxCarrier
+) -> None:
+    order = submitted()
+    Order.objects.filter(pk=order.pk).update(pickup_date=dt.date(2026, 1, 5))
+    order = work(order)
+    assert (order.status, order.problem["kind"]) == ("draft", "pickup_passed")
+    with pytest.raises(booking_rules.PickupDayPassed):
+        booking.confirm(order, by=alice, now=timezone.now())
+    booking.confirm(order, by=alice, now=timezone.now(), next_day=True)
+    order = work(order)
+    assert (order.status, order.pickup_date) == ("booked", None)
+    assert order.carrier_pickup_date > timezone.now().astimezone(order.sender.tzinfo).date()
+
+
+def test_a_day_still_to_come_stays_at_a_yes_that_would_take_the_next(
+    submitted: Submit, alice: User, carrier: SandboxCarrier
+) -> None:
+    order = submitted()
+    day = booking_rules.pickup_days(order.sender, order.details().pickup, timezone.now())[1]
+    Order.objects.filter(pk=order.pk).update(status="draft", due_at=None, pickup_date=day, **NOT_COUNTED)
+    order.refresh_from_db()
+    booking.confirm(order, by=alice, now=timezone.now(), next_day=True)
+    assert order.pickup_date == day
+
+
+@pytest.mark.parametrize(("day", "calls"), [("2026-11-24", 0), ("2026-11-25", 1)], ids=["today", "tomorrow"])
+def test_the_carrier_is_asked_for_no_pickup_day_that_has_come_where_the_sender_is(
     submitted: Submit, carrier: SandboxCarrier, time_machine: TimeMachineFixture, day: str, calls: int
 ) -> None:
     time_machine.move_to("2026-11-23T20:00Z")  # 07:00 on the 24th in Melbourne

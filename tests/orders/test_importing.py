@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from time_machine import TimeMachineFixture
 
 from orders import booking, booking_rules
 from orders.models import Order, Quote
@@ -222,6 +223,52 @@ def test_one_correction_is_applied_to_all_rows_like_it(shop: SandboxCarrier, qui
     assert states(file) == ["ready", "ready", "fix"]
     names = [row.quote.details["receiver"]["name"] for row in file.rows.filter(state="ready").order_by("pk")]
     assert names[0] == "Wren Sato" != names[1]  # what else was changed in a row is that row's alone, and kept
+
+
+THURSDAY_NIGHT = dt.datetime(2026, 11, 26, 12, 52, tzinfo=dt.UTC)  # 23:52 in Melbourne
+FRIDAY_MORNING = dt.datetime(2026, 11, 26, 13, 16, tzinfo=dt.UTC)
+MONDAY = dt.date(2026, 11, 30)
+
+
+def test_rows_whose_pickup_day_came_are_booked_for_the_next_at_one_press(
+    shop: SandboxCarrier, quill: Sender, alice: User, time_machine: TimeMachineFixture
+) -> None:
+    time_machine.move_to(THURSDAY_NIGHT)
+    file = checked(quill, alice, GOOD, GOOD.replace("1001", "1002"), GOOD.replace("1001", "1003"))
+    friday = dt.date(2026, 11, 27)
+    submitting.begin(file, submitting.Press("cheapest_pickup", alice, timezone.now(), friday))
+    rows = list(file.rows.all())
+    importing.work(rows[0].pk)  # handed over, and sent only after midnight
+    time_machine.move_to(FRIDAY_MORNING)
+    work_off(file)
+    assert states(file) == ["booked", "failed", "failed"]
+    assert rows[0].file.sender.orders.get().problem["kind"] == "pickup_passed"
+    assert shop.ledger("booked") == []
+    assert progress.day_passed(file).count() == 3
+    assert importing.book_next_day(file, by=alice, now=timezone.now()) == 3
+    work_off(file)
+    assert progress.counts(file).booked == 3
+    assert set(Order.objects.values_list("pickup_date", "carrier_pickup_date")) == {(None, MONDAY)}
+    assert importing.book_next_day(file, by=alice, now=timezone.now()) == 0
+
+
+def test_prices_of_a_former_day_are_named_and_asked_for_again_at_one_press(
+    shop: SandboxCarrier, quill: Sender, alice: User, time_machine: TimeMachineFixture
+) -> None:
+    time_machine.move_to(THURSDAY_NIGHT)
+    file = checked(quill, alice, GOOD)
+    assert checking.priced_before(file, timezone.now() + dt.timedelta(minutes=7)) is None  # the same day
+    assert checking.priced_before(file, timezone.now() + dt.timedelta(minutes=2)) is None
+    time_machine.move_to(FRIDAY_MORNING)
+    assert checking.priced_before(file, timezone.now()) == dt.date(2026, 11, 26)
+    assert checking.price_again(file, timezone.now()) == 1
+    work_off(file)
+    row = file.rows.get()
+    assert row.state == "ready"
+    assert row.quote is not None
+    assert row.quote.made_at >= FRIDAY_MORNING
+    assert checking.priced_before(file, timezone.now()) is None
+    assert checking.price_again(file, timezone.now()) == 0
 
 
 def test_a_price_that_rose_waits_for_a_yes(shop: SandboxCarrier, quill: Sender, alice: User) -> None:

@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, booking_rules, offers, quoting
+from orders import booking, booking_rules, offers, quoting, requoting
 from orders.limits import NOT_COUNTED
 from orders.models import Order, Quote
 from orders.models.statuses import Progress
@@ -208,13 +208,31 @@ def test_the_first_day_on_offer_is_after_today_where_the_parcel_starts(
 
 
 @pytest.mark.parametrize(("zone", "place", "today", "first"), PAIRS)
-def test_a_chosen_day_has_passed_when_it_is_over_where_the_parcel_starts(
+def test_a_chosen_day_has_come_by_the_date_where_the_parcel_starts(
     away: Callable[..., Order], zone: str, place: dict[str, str], today: dt.date, first: dt.date
 ) -> None:
-    fields = {"status": "booking", "submitted_at": LATE, "booked_at": None}
-    before = away(zone, place, pickup_date=today - dt.timedelta(days=1), **fields)
-    assert "pickup day passed" in booking._hopeless(before, LATE)
-    assert booking._hopeless(away(zone, place, pickup_date=today, **fields), LATE) == ""
+    pickup = away(zone, place).details().pickup
+    assert booking_rules.has_come(today, pickup, LATE)
+    assert not booking_rules.has_come(first, pickup, LATE)
+    assert not booking_rules.has_come(None, pickup, LATE)
+
+
+@pytest.mark.parametrize(("zone", "place", "today", "first"), PAIRS)
+def test_the_first_day_of_an_older_price_is_none_once_it_is_today(
+    away: Callable[..., Order], zone: str, place: dict[str, str], today: dt.date, first: dt.date
+) -> None:
+    order = away(zone, place)
+    ours = booking_rules.pickup_days(order.sender, order.details().pickup, LATE)
+    assert booking_rules.pickup_days(order.sender, order.details().pickup, LATE, first=today) == ours
+    assert booking_rules.pickup_days(order.sender, order.details().pickup, LATE, first=first)[0] == first
+
+
+@pytest.mark.parametrize(("zone", "place", "today", "first"), PAIRS)
+def test_a_price_that_names_a_day_that_has_come_is_asked_for_again(
+    away: Callable[..., Order], zone: str, place: dict[str, str], today: dt.date, first: dt.date
+) -> None:
+    assert requoting.is_old(away(zone, place, quoted_at=LATE, quoted_pickup_date=today), LATE)
+    assert not requoting.is_old(away(zone, place, quoted_at=LATE, quoted_pickup_date=first), LATE)
 
 
 @pytest.mark.parametrize(("zone", "place", "today", "first"), PAIRS)

@@ -114,6 +114,24 @@ def test_a_yes_after_the_pickup_day_leads_to_another_day(page: Client, order: Ca
     assert Order.objects.get().status == "draft"
 
 
+PICKUP_PASSED = {"kind": "pickup_passed", "text": "Its pickup day came before the booking could be sent."}
+
+
+@pytest.mark.parametrize(
+    ("status", "problem", "agreed"),
+    [("draft", PICKUP_PASSED, "12.08 AUD"), ("draft", ROSE, "9.40 AUD"), ("not_booked", {}, "12.08 AUD")],
+)
+def test_a_day_that_has_come_gives_way_at_one_press(
+    page: Client, order: Callable[..., Order], status: str, problem: dict[str, str], agreed: str
+) -> None:
+    made = order(status=status, problem=problem, pickup_date=dt.date(2026, 1, 5))
+    shown = page.get(f"/parcels/{made.uuid}/booking/").content.decode()
+    assert 'name="next_day" value="yes"' in shown
+    page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": agreed, "next_day": "yes"})
+    made.refresh_from_db()
+    assert (made.status, made.pickup_date) == ("booking", None)
+
+
 def test_what_was_not_booked_can_be_booked_now(page: Client, order: Callable[..., Order]) -> None:
     made = order(status="not_booked")
     page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "12.08 AUD"})

@@ -12,6 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
+from time_machine import TimeMachineFixture
 
 from orders.models import Order
 from shipping_portal import keyset
@@ -626,3 +627,55 @@ def test_files_that_cannot_be_read_count_and_beyond_the_limit_nothing_is_read(
     assert answer.status_code == 429
     assert "couldn't be read count as well" in text(answer)
     assert "Noor" in text(answer)  # what was pasted is still there
+
+
+def test_a_day_chosen_before_midnight_is_refused_at_its_field_and_the_next_press_books(
+    listed: Client, carrier: SandboxCarrier, time_machine: TimeMachineFixture
+) -> None:
+    time_machine.move_to(dt.datetime(2026, 11, 26, 12, 52, tzinfo=dt.UTC))  # Thursday, 23:52 in Melbourne
+    upload(listed, f"{HEADER}\n{GOOD}")
+    file = Import.objects.get()
+    match(listed, file)
+    work_off(file)
+    page = listed.get(f"{check_page(file)}?rule=cheapest_pickup").content.decode()
+    assert days(page)[0] == "2026-11-27"
+    hidden = dict(re.findall(r'name="(rows|newest|last|doubts)" value="([^"]*)"', page))
+    time_machine.move_to(dt.datetime(2026, 11, 26, 13, 16, tzinfo=dt.UTC))
+    chosen = {"rule": "cheapest_pickup", "pickup_date": "2026-11-27"}
+    answer = listed.post(reverse("book_import", args=[file.uuid]), hidden | chosen)
+    assert answer.status_code == 422
+    assert "That pickup day is no longer on offer. Nothing was booked." in text(answer)
+    assert "These prices are from Thu 26 Nov." in text(answer)
+    assert "2026-11-27" not in days(answer.content.decode())
+    assert not ImportRow.objects.filter(state="owed").exists()
+    book(listed, file, "cheapest_pickup")
+    work_off(file)
+    assert str(Order.objects.get().carrier_pickup_date) == "2026-11-30"
+
+
+def test_a_former_days_prices_are_asked_for_again_by_the_button(
+    listed: Client, carrier: SandboxCarrier, time_machine: TimeMachineFixture
+) -> None:
+    time_machine.move_to(dt.datetime(2026, 11, 26, 12, 52, tzinfo=dt.UTC))
+    upload(listed, f"{HEADER}\n{GOOD}")
+    file = Import.objects.get()
+    match(listed, file)
+    work_off(file)
+    time_machine.move_to(dt.datetime(2026, 11, 26, 13, 16, tzinfo=dt.UTC))
+    listed.post(reverse("price_import_again", args=[file.uuid]))
+    work_off(file)
+    assert "These prices are from" not in text(listed.get(check_page(file)))
+
+
+def test_rows_whose_pickup_day_came_are_booked_by_one_button(
+    quill: Sender, alice: User, visit: Visit, carrier: SandboxCarrier
+) -> None:
+    file = factories.import_file(quill, alice, state="booking")
+    problem = {"kind": "pickup_passed", "text": "Its pickup day came before the booking could be sent."}
+    order = factories.order(quill, alice, problem=problem, pickup_date=dt.date(2026, 1, 5))
+    factories.import_row(quill, alice, file=file, state="booked", problems={}, order=order)
+    page = visit(alice)
+    assert "Book 1 for the next business day" in text(page.get(reverse("import", args=[file.uuid])))
+    page.post(reverse("import", args=[file.uuid]), {"act": "next_day"})
+    order.refresh_from_db()
+    assert (order.status, order.pickup_date) == ("booking", None)

@@ -19,7 +19,7 @@ from shipping_portal.importing import progress, shipped, shops, submitting
 from shipping_portal.importing.forms import BookAllForm
 from shipping_portal.importing.listing import import_of
 from shipping_portal.importing.models import Import, ImportRow
-from shipping_portal.importing.views.checking import check_page
+from shipping_portal.importing.views.checking import check_page, pickup_days
 
 SOME_LEFT = "{owed} of {rows} rows are being booked. The others have changed, or their order number is booked already."
 
@@ -32,6 +32,10 @@ def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     if request.sender.is_suspended:
         return suspended(request, status=403)
     if not form.is_valid():
+        return check_page(request, found, form, status=422)
+    day = form.cleaned_data["pickup_date"]
+    if day and day not in pickup_days(request.sender, submitting.ready(found)):
+        form.add_error("pickup_date", sentence(booking_rules.PickupDayPassed(), request.sender))
         return check_page(request, found, form, status=422)
     try:
         booking_rules.refuse_unless_booking_is_on(request.sender, timezone.now())
@@ -81,6 +85,7 @@ def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         "held_up": held_up(timezone.now()) if counts.waiting else "",
         "to_print": [] if counts.waiting else progress.to_print(found, printing.MOST),
         "price_increased": progress.price_increased(found)[:LISTED],
+        "day_passed": progress.day_passed(found).count(),
         "nothing": progress.failed_rows(found).exclude(state=ImportRow.State.FIX)[:LISTED],
         "shop": shops.of(found.header),
     }
@@ -125,9 +130,18 @@ def _act(request: MemberRequest, file: Import) -> HttpResponse:
     elif act == "retry":
         importing.retry(file, now)
         return redirect("check_import", file.uuid)
+    elif act == "next_day":
+        _book_next_day(request, file)
     elif act == "agree":
         _agree(request, file)
     return redirect("import", file.uuid)
+
+
+def _book_next_day(request: MemberRequest, file: Import) -> None:
+    try:
+        importing.book_next_day(file, by=request.user, now=timezone.now())
+    except (booking_rules.Suspended, booking_rules.Paused, booking.LimitReached, booking_rules.CarrierChanged) as error:
+        messages.error(request, sentence(error, request.sender))
 
 
 def _agree(request: MemberRequest, file: Import) -> None:

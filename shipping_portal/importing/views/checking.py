@@ -1,5 +1,6 @@
 """The check of an import: what is ready with its price, each row that is to be fixed, and the button that books."""
 
+import datetime as dt
 import re
 import uuid
 from decimal import Decimal
@@ -93,15 +94,12 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
     Rows that look wrong are in no sum.
     """
     ready, last = submitting.ready(file), choosing.last_product(request.sender)
-    address = request.sender.pickup_address()
     offered = [rule for rule in Sender.ServiceRule if rule != Sender.ServiceRule.LAST or last]
     wanted = [form["rule"].value(), request.GET.get("rule"), request.sender.service_rule]
     rule = next((rule for rule in wanted if rule in offered), offered[0].value)
     choices = choosing.choices(ready, rule, last)
     doubts = outliers.look(file, choices)
     sure = outliers.sure(choices, doubts)
-    firsts = [quoting.first_pickup(offer) for choice in sure for offer in bookable(choice.row.products)]
-    first = max(filter(None, firsts), default=None)  # a day before it isn't on offer for every row
     totals = choosing.totals([choice.row.products for choice in sure], last) if sure else []
     doubted = {choice.row.pk: doubt.reason for doubt in doubts for choice in doubt.choices}
     doubted_warnings = file.rows.filter(state=State.WARNING, pk__in=doubted).count() if doubted else 0
@@ -120,10 +118,17 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
         "rule": rule,
         "total": next((total for total in totals if total.rule == rule), None),
         "has_pickup": any(total.has_pickup for total in totals),
-        "pickup_days": booking_rules.pickup_days(request.sender, address.party(), timezone.now(), first=first)
-        if address
-        else [],
+        "pickup_days": pickup_days(request.sender, [choice.row for choice in sure]),
+        "priced_on": checking.priced_before(file, timezone.now()) if sure else None,
     }
+
+
+def pickup_days(sender: Sender, rows: list[choosing.Ready]) -> list[dt.date]:
+    """Return the pickup days on offer for all of these rows: none before the last of their first ones."""
+    address = sender.pickup_address()
+    firsts = [quoting.first_pickup(offer) for row in rows for offer in bookable(row.products)]
+    first = max(filter(None, firsts), default=None)
+    return booking_rules.pickup_days(sender, address.party(), timezone.now(), first=first) if address else []
 
 
 def _average(sure: list[choosing.Choice]) -> Money | None:
@@ -141,6 +146,15 @@ def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     found = import_of(request, file)
     taken = checking.take_all(found, request.POST.get("why", ""), timezone.now())
     messages.info(request, f"{taken} row{'' if taken == 1 else 's'} taken. Nothing is booked by this.")
+    return redirect("check_import", found.uuid)
+
+
+@audience(*BOOKERS)
+@require_POST
+def price_import_again(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
+    """Ask for the prices of a former day once more."""
+    found = import_of(request, file)
+    checking.price_again(found, timezone.now())
     return redirect("check_import", found.uuid)
 
 
