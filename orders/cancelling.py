@@ -15,6 +15,7 @@ from orders.progress import Step, fold
 from orders.transitions import move_to
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.carrier.client import Carrier
+from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import (
     AccountStopped,
     CarrierError,
@@ -24,7 +25,7 @@ from shipping_portal.carrier.errors import (
     OutcomeUnknown,
     Rejected,
 )
-from shipping_portal.carrier.messages import Booked, Cancelled
+from shipping_portal.carrier.messages import Booked, Cancelled, Scan
 from shipping_portal.jobs.models import MOST_TRIES, lease
 from shipping_portal.jobs.registry import enqueue, job
 
@@ -165,11 +166,14 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
     if not tracked.is_whole:
         raise NotSent("not all scans could be read")
     contract, now = client.contract, timezone.now()
-    steps = [Step(scan.scan_time, scan.event_id, contract.progress(scan.event_type) or "") for scan in tracked.scans]
-    words = forbidden(order, fold(steps, now=now).progress)
+    words = forbidden(order, fold(_step(scan, contract, now) for scan in tracked.scans).progress)
     if not words and tracked.leaves_out:  # pages beyond the bound: it may have been collected
         words = "Not all of its scans can be read, so it isn't cancelled from here. Contact us."
     return words
+
+
+def _step(scan: Scan, contract: Contract, now: dt.datetime) -> Step:
+    return Step(scan.scan_time, scan.event_id, contract.progress(scan.event_type) or "", now)
 
 
 def _done(order: Order, attempt: CancelAttempt, answer: Cancelled) -> None:

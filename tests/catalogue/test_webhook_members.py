@@ -96,16 +96,17 @@ def test_an_instant_in_any_form_of_rfc_3339_is_read_in_utc(told: str, at: tuple[
 
 @rows(
     "ahead",
+    ("W22", "9 hours", dt.timedelta(hours=9)),
     ("W22", "2 days", dt.timedelta(days=2)),
     ("W22", "25 hours", dt.timedelta(hours=25)),
     ("W22", "300 years", dt.timedelta(days=365 * 300)),
 )
-def test_a_scan_from_the_future_is_stored_and_moves_nothing(ahead: dt.timedelta) -> None:
+def test_a_scan_from_the_future_counts_as_of_its_receipt(ahead: dt.timedelta) -> None:
     when = (timezone.now() + ahead).isoformat()
     push(wire(event_type="Delivered", scan_time=when))
     assert last().state == "stored"
-    assert TrackingEvent.objects.get().set_aside
-    assert Parcel.objects.get().progress == ""
+    parcel = Parcel.objects.get()
+    assert (parcel.progress, parcel.progress_at) == ("delivered", last().received_at)
 
 
 @rows(
