@@ -139,5 +139,6 @@ def _description(value: object, contract: Contract) -> str:
 
 def _json_reason(problem: ValueError) -> str:
     if isinstance(problem, UnicodeDecodeError):
-        return "the body is not UTF-8"
+        is_gzip = problem.object.startswith(b"\x1f\x8b")
+        return "the body is compressed with gzip, so it can't be read" if is_gzip else "the body is not UTF-8"
     return f"the body is not sound JSON: {problem}"
