@@ -204,7 +204,7 @@ def test_a_label_that_is_being_fetched_while_it_is_undone_is_not_kept(
     order = adopted()
     label = order.labels.get(size="full")
     press(desk, order, "Undo the adoption")
-    labels.store(label, LabelFile(b"%PDF", "0" * 64, "application/pdf"), at=timezone.now())
+    labels.store(label, LabelFile(b"%PDF", "0" * 64), at=timezone.now())
     assert not LabelBytes.objects.exists()
 
 
