@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,11 +97,10 @@ class Contract(Fields):
         """Return the defaults, with the file's points laid over them. Raises ContractError with a sentence."""
         overrides = cls.overrides(file)
         defaults = {point.name: point.value for point in cls().points()}
-        for key, value in overrides.items():
-            if key not in defaults:
-                raise ContractError(f"The contract file has a key we do not know: {key}.")
-            overrides[key] = _typed(key, value, defaults[key])
-        return cls(**overrides)
+        if unknown := [_with_nearest(key, defaults) for key in overrides if key not in defaults]:
+            what = "a key" if len(unknown) == 1 else "keys"
+            raise ContractError(f"The contract file has {what} we do not know: {', '.join(unknown)}.")
+        return cls(**{key: _typed(key, value, defaults[key]) for key, value in overrides.items()})
 
     @staticmethod
     def overrides(file: Path | str | None) -> dict[str, Any]:
@@ -154,6 +155,11 @@ class Contract(Fields):
         value = getattr(self, field.name)
         basis, section = field.metadata["basis"], field.metadata["section"]
         return Point(field.name, value, default, basis, section, value != default)
+
+
+def _with_nearest(key: str, known: Iterable[str]) -> str:
+    near = get_close_matches(key, known, n=1)
+    return f"{key} (did you mean {near[0]}?)" if near else key
 
 
 def _typed(key: str, value: object, default: object) -> object:

@@ -125,7 +125,7 @@ class Fields:
     query_dimension_units: str = assumed("dimension_units", "contract 2.2", name)
     query_packaging: str = assumed("packaging_type", "contract 2.2", name)
 
-    numbers: str = assumed("string", "contract 2.4", one_of("string", "number"))
+    numbers: str = assumed("string", "§2.1 (number; its notation not shown); contract 2.4", one_of("string", "number"))
     sender_name: str = assumed("sender.contact.name", "contract 2.4")
     sender_company: str = assumed("sender.contact.company", "contract 2.4")
     sender_email: str = documented("sender.contact.email", "§2.1")
@@ -187,7 +187,7 @@ class Fields:
 
     order_id: str = assumed("order_id", "contract 2.5")
     reference: str = assumed("carrier_reference", "§2.2: the true name bears the carrier's brand")
-    reference_shape: str = documented("S[A-Za-z0-9]{5,99}", "§2.2", shape)
+    reference_shape: str = documented("S[A-Za-z0-9]{5,99}", "§2.2; upper bound assumed", shape)
     state: str = assumed("state", "contract 2.5")
     labels: str = assumed("labels", "contract 2.6")
     label_format: str = assumed("format", "contract 2.6")

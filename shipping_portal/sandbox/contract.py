@@ -121,6 +121,9 @@ class Contract(Mapping[str, Any]):
 
     def __init__(self, overrides: Mapping[str, Any] | None = None) -> None:
         self._points = dict(DEFAULTS)
+        if unknown := [name for name in overrides or {} if name not in DEFAULTS]:
+            keys = "an unknown key" if len(unknown) == 1 else "unknown keys"
+            raise ContractError(f"The contract file has {keys}: {', '.join(unknown)}.")
         for name, value in (overrides or {}).items():
             self._points[name] = _checked(name, value)
         self.operations = {name: Operation.parse(self[name]) for name in OPERATIONS if self[name]}
@@ -175,8 +178,6 @@ class Contract(Mapping[str, Any]):
 
 
 def _checked(name: str, value: Any) -> Any:
-    if name not in DEFAULTS:
-        raise ContractError(f"The contract file has an unknown key: {name}.")
     if name == "words":
         return _checked_words(value)
     default = DEFAULTS[name]
