@@ -56,7 +56,7 @@ class Contract(Fields):
             except ValueError as problem:
                 raise ContractError(f"The contract's {point.name} cannot be used: {problem}.") from None
         self._keep_paths_apart()
-        self._reach_labels()
+        self._keep_promises()
         self._mean_one_thing()
         if self.link == "signed" and not self.link_page:
             raise ContractError("The contract says link = signed, so link_page must hold the page's address.")
@@ -70,10 +70,12 @@ class Contract(Fields):
                 if name != other and f"{inside}.".startswith(f"{path}."):
                     raise ContractError(f"The contract puts {other} at, or inside, the path of {name}: {path}.")
 
-    def _reach_labels(self) -> None:
-        """Refuse a contract in which neither the reply to a booking nor `view` can name a label's address."""
-        if not self.labels or not self.label_url:
-            raise ContractError("The contract's labels and label_url are needed: no label could be fetched else.")
+    def _keep_promises(self) -> None:
+        """Refuse a contract in which what one point promises is turned off by another."""
+        if self.replays and not self.idempotency_header:
+            raise ContractError("The contract says replays = true, so idempotency_header must name the key's header.")
+        if self.cover_origins and not self.cover_amount:
+            raise ContractError("The contract turns cover_amount off, so cover_origins must be [].")
         if self.link == "response" and not self.view:
             raise ContractError("The contract says link = response, which needs view to ask for the order.")
 

@@ -153,6 +153,13 @@ class Contract(Mapping[str, Any]):
         is_number = self.number_ids and name.isdigit() and not name.startswith("0")
         return int(name) if is_number else name
 
+    def code(self, own: str) -> str:
+        """A product's code with the endings and the word for duties paid that the contract names."""
+        for suffix, key in (("-PICKUP", "pickup_suffix"), ("-DROPOFF", "dropoff_suffix")):
+            if own.endswith(suffix) and self[key]:
+                own = own.removesuffix(suffix) + self[key]
+        return own.replace("DDP", self["duties_paid_word"] or "DDP")
+
     def size_word(self, size: str) -> str:
         """What this carrier calls a label of `size` (a4, letter or cropped)."""
         words: list[str] = self["cropped_sizes" if size == "cropped" else "full_page_sizes"]
