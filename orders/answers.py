@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from orders import refused_fields
 from orders.forms import ParcelForm
-from orders.models import CarrierAccount
+from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import PickupAddress, Sender
 from shipping_portal.carrier.errors import AccountStopped, Crowded, NotSent, OutcomeUnknown, Rejected
 
@@ -23,8 +23,7 @@ SLOW_DOWN = "The carrier asks us to slow down"
 UNREADABLE = "The carrier gave an answer we can't read"
 CUT_OFF = "The carrier's answer didn't reach us"
 MOST = 3  # sentences where there is room for a few
-WRONGLY_ASKED = {405, 413, 415}  # whatever the words: the request, not what it is about
-NO_SUCH_PLACE = 404
+WRONGLY_ASKED = {404, 405, 413, 415}  # whatever the words: the request, not what it is about
 TOO_MANY = 429
 
 
@@ -36,11 +35,11 @@ class Refusal(NamedTuple):
 
 
 def sort_out(error: Rejected, *, operation: str = "book") -> Refusal:
-    """Tell the sender's part of a refusal from ours. `asked` is "cancel" where an unknown order is an answer."""
+    """Tell the sender's part of a refusal from ours."""
     by_field = error.messages or ({"": [error.text]} if error.text else {})
     fields = {name: texts for name, texts in by_field.items() if refused_fields.is_known(name)}
     faults = [f"{name}: {text}" for name, texts in by_field.items() if name not in fields for text in texts]
-    is_ours = error.status in WRONGLY_ASKED or (error.status == NO_SUCH_PLACE and operation != "cancel")
+    is_ours = error.status in WRONGLY_ASKED
     if is_ours or (error.status and not by_field):
         fields, faults = {}, [*faults, f"{operation}: {error} {error.text}".strip()]
     return Refusal(fields, faults)
@@ -60,10 +59,7 @@ def problem(error: Rejected, sender: Sender, country: str, *, to: str = "", oper
     that the sender can't mend alone.
     """
     refusal = sort_out(error, operation=operation)
-    form = ParcelForm(
-        initial={"receiver_country": to}, sender=sender, address=PickupAddress(sender=sender, country=country)
-    )
-    sentences = refused_fields.sentences(refusal.fields, form)
+    sentences = _sentences(refusal, sender, country, to)
     if not refusal.faults:
         return {"text": shortened(sentences), "said": sentences, "fields": refusal.fields}
     ours = OURS_TOO if sentences else OURS
@@ -71,12 +67,18 @@ def problem(error: Rejected, sender: Sender, country: str, *, to: str = "", oper
     return {"text": text, "said": [*sentences, ours], "fields": refusal.fields, "kind": "ours"}
 
 
-def why_not_cancelled(error: Rejected) -> str:
+def why_not_cancelled(error: Rejected, order: Order) -> str:
     """Return why an order stays booked, for its sender."""
     refusal = sort_out(error, operation="cancel")
-    sentences = [refused_fields.ended(text) for texts in refusal.fields.values() for text in texts]
+    sentences = _sentences(refusal, order.sender, order.pickup["country"], order.receiver_country)
     sentences += [OURS_CANCEL] if refusal.faults else []
     return shortened(sentences) or NO_REASON
+
+
+def _sentences(refusal: Refusal, sender: Sender, country: str, to: str) -> list[str]:
+    address = PickupAddress(sender=sender, country=country)
+    form = ParcelForm(initial={"receiver_country": to}, sender=sender, address=address)
+    return refused_fields.sentences(refusal.fields, form)
 
 
 def why_silent(error: Exception) -> str:

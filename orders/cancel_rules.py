@@ -5,6 +5,9 @@ import datetime as dt
 from orders.contract import another_day, contract_of
 from orders.models import Order
 from orders.models.statuses import BEFORE_COLLECTION, STILL_AT_SENDER, Progress, Status
+from shipping_portal.accounts.templatetags.words import local_date
+
+NO_WAY = "The carrier takes no cancellations from here. Contact us; we'll ask it."
 
 
 def refuse_cancel_unless_allowed(order: Order, now: dt.datetime) -> None:
@@ -12,9 +15,9 @@ def refuse_cancel_unless_allowed(order: Order, now: dt.datetime) -> None:
     if order.status != Status.BOOKED:
         raise Order.WrongStatus(f"{order} is {order.get_status_display().lower()}")
     if contract_of(order.account).operation("cancel") is None:
-        raise Order.WrongStatus("The carrier takes no cancellations from here.")
+        raise Order.WrongStatus(NO_WAY)
     if not order.carrier_order_id:
-        raise Order.WrongStatus(f"the carrier's number of {order} is not known, so it is cancelled by the operator")
+        raise Order.WrongStatus("The carrier's number of it isn't known here. Contact us; we'll ask the carrier.")
     progress = order.shown_progress(now)
     if progress in {Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE}:
         raise Order.PickupProblem(progress)
@@ -33,10 +36,15 @@ def can_cancel(order: Order, now: dt.datetime) -> bool:
     return True
 
 
-def forbidden(order: Order, progress: str) -> str:
-    """Return why a parcel that is this far isn't cancelled, as its sender reads it, or ""."""
-    if progress in {Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE}:
-        return f"The driver's visit is on record. Don't cancel: {another_day(account=order.account)}."
+def forbidden(order: Order, progress: str, at: dt.datetime | None, *, now: dt.datetime) -> str:
+    """Return why a parcel that is this far since `at` isn't cancelled, as its sender reads it, or ""."""
+    if progress == Progress.PICKUP_MISSED:
+        day = order.next_pickup(at, now)
+        when = local_date(day, order.sender) if day else "the next business day"
+        return f"The driver didn't come. Another driver is booked for {when}. Leave the label on and don't cancel."
+    if progress == Progress.PICKUP_FUTILE:
+        return f"The driver came but couldn't collect it. Don't cancel: {another_day(account=order.account)}."
     if progress not in STILL_AT_SENDER:
-        return "It's already been picked up, so it can't be cancelled."
+        where = "with the carrier" if order.first_mile == "drop-off" else "been picked up"
+        return f"It's already {where}, so it can't be cancelled."
     return ""

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from orders import answers, gateway, settling
-from orders.cancel_rules import forbidden, refuse_cancel_unless_allowed
+from orders.cancel_rules import NO_WAY, forbidden, refuse_cancel_unless_allowed
 from orders.contract import contract_of
 from orders.models import CancelAttempt, Order, Replacement, Restore
 from orders.models.statuses import BEING_CANCELLED, STILL_AT_SENDER, Status
@@ -15,6 +15,7 @@ from orders.progress import Step, fold
 from orders.transitions import move_to
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.carrier.client import Carrier
+from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import (
     AccountStopped,
     CarrierError,
@@ -24,7 +25,7 @@ from shipping_portal.carrier.errors import (
     OutcomeUnknown,
     Rejected,
 )
-from shipping_portal.carrier.messages import Booked, Cancelled
+from shipping_portal.carrier.messages import Booked, Cancelled, Scan
 from shipping_portal.jobs.models import MOST_TRIES, lease
 from shipping_portal.jobs.registry import enqueue, job
 from shipping_portal.starting import end_if_restored
@@ -32,7 +33,7 @@ from shipping_portal.starting import end_if_restored
 State = CancelAttempt.State
 ASK_AN_OPERATOR_AFTER = 8
 NOT_THERE = 404
-NO_WAY = "The carrier takes no cancellations from here. Contact us; we'll ask it."
+NOT_KNOWN = "The carrier says that it doesn't know this parcel"
 ELSEWHERE = "It was booked on another carrier account, so it can't be cancelled from here. Contact us; we'll ask there."
 FOUND_BOOKED = "We asked the carrier: it is still booked there."
 ANSWERED: dict[str, Any] = {"problem": {}, "cancel_refused_at": None}
@@ -127,8 +128,8 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
         answer = client.cancel(order.carrier_order_id, not_after=settling.send_until(until))
     except OperationOff:
         refused(order, attempt, Rejected(0, "", NO_WAY))
-    except Rejected as error:
-        refused(order, attempt, error)
+    except Rejected as error:  # one who doesn't know the parcel says nothing about whether it is booked
+        (_look if error.status == NOT_THERE else refused)(order, attempt, error)
     except (NotSent, AccountStopped) as error:
         if isinstance(error, AccountStopped):
             answers.report(error, order.account, timezone.now(), operation="cancel")
@@ -151,8 +152,8 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
     """Return why the newest scans forbid cancelling, or "". What we know ourselves counts like what the carrier says
     right before, as scans may be under way.
     """
-    known = Order.objects.select_related("sender").get(pk=order.pk)
-    words = forbidden(order, known.progress_before_cancelling(timezone.now()))
+    known, now = Order.objects.select_related("sender").get(pk=order.pk), timezone.now()
+    words = forbidden(order, known.progress_before_cancelling(now), known.progress_at, now=now)
     if words:
         return words
     try:
@@ -168,11 +169,17 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
     if not tracked.is_whole:
         raise NotSent("not all scans could be read")
     contract, now = client.contract, timezone.now()
-    steps = [Step(scan.scan_time, scan.event_id, contract.progress(scan.event_type) or "") for scan in tracked.scans]
-    words = forbidden(order, fold(steps, now=now).progress)
+    found = fold(_step(scan, contract, now) for scan in tracked.scans)
+    if tracked.pickup_date:  # after a missed pickup, the day of the next one
+        order.note_pickup_date(tracked.pickup_date)
+    words = forbidden(order, found.progress, found.progress_at, now=now)
     if not words and tracked.leaves_out:  # pages beyond the bound: it may have been collected
         words = "Not all of its scans can be read, so it isn't cancelled from here. Contact us."
     return words
+
+
+def _step(scan: Scan, contract: Contract, now: dt.datetime) -> Step:
+    return Step(scan.scan_time, scan.event_id, contract.progress(scan.event_type) or "", now)
 
 
 def _done(order: Order, attempt: CancelAttempt, answer: Cancelled) -> None:
@@ -224,7 +231,7 @@ def found_cancelled(order: Order, viewed: Booked, *, why: str) -> None:
 
 
 def _back_to_booked(order: Order, attempt: CancelAttempt, error: Rejected) -> None:
-    now, why = timezone.now(), answers.why_not_cancelled(error)
+    now, why = timezone.now(), answers.why_not_cancelled(error, order)
     fields: dict[str, Any] = {"answer": why[:500], "http_status": error.status or None, "response": error.body}
     with transaction.atomic(durable=True):
         known = Order.objects.locked(order.pk)
@@ -268,6 +275,8 @@ def _look(order: Order, attempt: CancelAttempt, refusal: Rejected | None = None)
     try:
         viewed = gateway.carrier_of(order).view(order.carrier_order_id)
     except CarrierError as error:
+        if isinstance(error, Rejected) and error.status == NOT_THERE:
+            return _not_known(order, attempt, error)
         is_first = order.status == Status.CANCELLING  # and unclear only now
         return _unclear(order, attempt, str(error)) if is_first else _still_unclear(order, attempt, error)
     if viewed.state.casefold() == contract_of(order.account).cancelled_word.casefold():
@@ -276,6 +285,20 @@ def _look(order: Order, attempt: CancelAttempt, refusal: Rejected | None = None)
         _back_to_booked(order, attempt, refusal)
     else:
         _still_unclear(order, attempt)
+
+
+def _not_known(order: Order, attempt: CancelAttempt, error: Rejected) -> None:
+    """Leave what the carrier doesn't know to an operator: asking again would say the same."""
+    problem = {"kind": "unclear", "text": NOT_KNOWN}
+    with transaction.atomic(durable=True):
+        Order.objects.locked(order.pk)
+        if not _swap(attempt, state=State.UNKNOWN, answer=NOT_KNOWN, http_status=error.status, response=error.body):
+            return
+        if order.status == Status.CANCELLING:
+            now = timezone.now()
+            move_to(order, Status.CANCEL_UNCONFIRMED, reason=NOT_KNOWN, at=now, problem=problem, due_at=None)
+        else:
+            order.finish(problem=problem)
 
 
 def _still_unclear(order: Order, attempt: CancelAttempt, error: CarrierError | None = None) -> None:

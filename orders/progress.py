@@ -1,5 +1,8 @@
 """Where a parcel is: a pure fold over its scans, so that order of arrival, duplicates and lateness cannot matter.
 
+Nothing is scanned after it is received. A scan whose time is more than a quarter of an hour ahead of its receipt comes
+from a clock that is ahead (local time written as UTC, mostly), and counts as of its receipt (docs/decisions/0035).
+
 A pickup that nobody came to is found by the calendar, whatever words the carrier has for it (`missed_pickups`).
 """
 
@@ -14,7 +17,7 @@ from shipping_portal.carrier.messages import Party
 
 # After these the parcel's story is over, unless a later scan says otherwise.
 TERMINAL = frozenset({Progress.DELIVERED, Progress.CANNOT_DELIVER, Progress.LOST, Progress.EXPIRED})
-FUTURE_ALLOWED = dt.timedelta(hours=24)
+CLOCK_TOLERANCE = dt.timedelta(minutes=15)
 # Scans of the very same instant are read in the order a parcel travels (docs/decisions/0004).
 SCAN_ORDER = (
     Progress.NONE,
@@ -36,13 +39,31 @@ SCAN_ORDER = (
 RANK = {str(progress): place for place, progress in enumerate(SCAN_ORDER)}
 
 
+def clock_ahead(scan_time: dt.datetime, received_at: dt.datetime) -> dt.timedelta:
+    """Return by how much the carrier's clock was ahead, or zero for a scan whose time can be right."""
+    ahead = scan_time - received_at
+    return ahead if ahead > CLOCK_TOLERANCE else dt.timedelta()
+
+
 @dataclass(frozen=True)
 class Step:
-    """One scan as the fold reads it. `tie` (event id or fingerprint) orders what time and progress leave equal."""
+    """One scan as the fold reads it. `tie` (event id or fingerprint) orders what time and progress leave equal.
+
+    `received_at` is the earliest receipt that is known of it, whichever way it came.
+    """
 
     scan_time: dt.datetime
     tie: str
     progress: str
+    received_at: dt.datetime
+
+    @property
+    def is_ahead(self) -> bool:
+        return bool(clock_ahead(self.scan_time, self.received_at))
+
+    @property
+    def happened_at(self) -> dt.datetime:
+        return self.received_at if self.is_ahead else self.scan_time
 
 
 @dataclass(frozen=True)
@@ -52,22 +73,35 @@ class Projection:
     last_scan_at: dt.datetime | None = None
 
 
-def fold(steps: Iterable[Step], *, now: dt.datetime) -> Projection:
-    """Return the latest scan that says where the parcel is; scans from more than a day ahead are left out.
+def fold(steps: Iterable[Step]) -> Projection:
+    """Return the latest scan that says where the parcel is.
 
     A scan without progress (Info, an unknown word) moves only `last_scan_at`. A futile or missed pickup is over
     as soon as any later scan shows the parcel moving.
     """
-    usable = sorted({step for step in steps if step.scan_time <= now + FUTURE_ALLOWED}, key=_by_time)
-    telling = [step for step in usable if step.progress]
-    last = usable[-1].scan_time if usable else None
-    if not telling:
-        return Projection(last_scan_at=last)
-    return Projection(telling[-1].progress, telling[-1].scan_time, last)
+    known, latest = set(steps), None
+    for step in _in_order(known):
+        if step.progress and (latest is None or _may_follow(step, latest)):
+            latest = step
+    last = max((step.happened_at for step in known), default=None)
+    return Projection(latest.progress, latest.happened_at, last) if latest else Projection(last_scan_at=last)
 
 
-def _by_time(step: Step) -> tuple[dt.datetime, int, str]:
-    return step.scan_time, RANK[step.progress], step.tie
+def _in_order(steps: Iterable[Step]) -> list[Step]:
+    """Sort by time. Scans of a clock that is ahead stay in its own order among themselves, however they arrived."""
+    placed, ahead_until = [], None
+    first_received = sorted(steps, key=lambda step: step.received_at)
+    for step in sorted(first_received, key=lambda step: step.scan_time, reverse=True):
+        at = step.scan_time
+        if step.is_ahead:  # it was made before whatever that clock says was made later, so before that was received
+            at = ahead_until = min(step.received_at, ahead_until or step.received_at)
+        placed.append(((at, step.scan_time, RANK[step.progress], step.tie), step))
+    return [step for _, step in sorted(placed, key=lambda pair: pair[0])]
+
+
+def _may_follow(step: Step, latest: Step) -> bool:
+    """Let a scan of a clock that is ahead take no parcel back: it may be older than one whose time is right."""
+    return not step.is_ahead or latest.is_ahead or RANK[step.progress] >= RANK[latest.progress]
 
 
 MOST = 2  # from the second on a refund may apply; further ones change nothing

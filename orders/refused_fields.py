@@ -22,6 +22,12 @@ LABELS = {
     "item_description": "Item",
     "item_value": "Value of one",
 }
+# A sentence without its subject begins with one of these.
+VERB = re.compile(
+    r"(?:(?:are|could|does|did|had|has|have|is|must|should|was|were|would)(?:n['’]t)?|can(?:not|['’]t)?|won['’]t|will"
+    r"|may (?:be|not|only)|exceeds|lacks|needs|requires) \S",
+    re.IGNORECASE,
+)
 FORM = {
     *("", "description", "customer_reference", "contents_type", *LABELS),
     *(f"{side}_{part}" for side in ("sender", "receiver") for part in PARTS),
@@ -59,7 +65,16 @@ def ended(text: str) -> str:
 
 
 def _labelled(label: str, text: str) -> str:
-    return ended(f"{label}: {text}" if label else text)
+    return ended(f"{label}: {text}") if label else _about_the_parcel(text)
+
+
+def _about_the_parcel(text: str) -> str:
+    """Return what the carrier says of no field as a sentence: it often leaves out the subject, or writes one word."""
+    if VERB.match(text):
+        return ended(f"The parcel {text[0].lower()}{text[1:]}")
+    if " " in text and not text[0].islower():
+        return ended(text)
+    return f"The carrier says “{text.rstrip('.')}”."
 
 
 def _label(name: str, form: ParcelForm) -> str:

@@ -74,7 +74,7 @@ def work(replacement: Replacement) -> None:
     now = timezone.now()
     if replacement.order.status != Status.CANCELLED:
         why = replacement.order.problem.get("text", "")
-        return _end(replacement, f"The carrier didn't cancel {replacement.order}. {why}", now)
+        return _end(replacement, f"{replacement.order} wasn't cancelled. {why}", now)
     if replacement.order.cancels.filter(asked_at__gt=replacement.asked_at).exists():
         return _end(replacement, "It was cancelled for another reason since.", now)
     if replacement.quote is None:

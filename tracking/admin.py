@@ -17,7 +17,7 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin, ReadOnlyInline, details, link_to
 from shipping_portal.accounts.adminkit.filters import Rule, by_day, choices, on_day
 from tracking import queues, replaying, webhook_health, word_admin
-from tracking.models import Parcel, TrackingEvent, Watch, WebhookDelivery, WebhookTally
+from tracking.models import IS_AHEAD, Parcel, TrackingEvent, Watch, WebhookDelivery, WebhookTally, happened_at
 from tracking.replaying import MOST
 
 __all__ = ["word_admin"]
@@ -25,8 +25,12 @@ __all__ = ["word_admin"]
 
 class EventInline(ReadOnlyInline):
     model = TrackingEvent
-    fields = [*("scan_time", "event_type", "description", "suburb", "postcode", "country", "source", "set_aside")]
-    ordering = ["-scan_time", "-pk"]
+    fields = [
+        *("scan_time", "clock_ahead_by", "event_type", "description", "suburb", "postcode", "country", "source"),
+        "set_aside",
+    ]
+    readonly_fields = ["clock_ahead_by"]
+    ordering = [happened_at().desc(), "-scan_time", "-pk"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TrackingEvent]:
         return super().get_queryset(request).defer("raw")
@@ -87,7 +91,9 @@ def _found_by_polling(within: dt.timedelta) -> Rule:
 
 @admin.register(TrackingEvent)
 class TrackingEventAdmin(ReadOnlyAdmin):
-    list_display = ["scan_time", "parcel", "event_type", "description", "source", "received_at", "set_aside"]
+    list_display = [
+        *("scan_time", "clock_ahead_by", "parcel", "event_type", "description", "source", "received_at", "set_aside")
+    ]
     list_filter = [
         choices(
             "found",
@@ -97,13 +103,14 @@ class TrackingEventAdmin(ReadOnlyAdmin):
                 "polling-day": ("First by polling, last 24 hours", _found_by_polling(dt.timedelta(days=1))),
             },
         ),
+        choices("carrier's clock", "clock", {"ahead": ("Ahead of the receipt", IS_AHEAD)}),
         "source",
         ("set_aside", admin.EmptyFieldListFilter),
     ]
     search_fields = ["parcel__reference"]
     search_help_text = "Full reference or event ID"
     exclude = ["raw"]
-    readonly_fields = ["as_it_came"]
+    readonly_fields = ["clock_ahead_by", "as_it_came"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TrackingEvent]:
         return super().get_queryset(request).select_related("parcel", "account").defer("raw")

@@ -44,7 +44,7 @@ def fold_held(held: Held) -> None:
         # Its words mean nothing in another's contract.
         if parcel.account_id in words:
             usable = (event for event in held.events[pk] if not event.set_aside)
-            result = fold((_step(event, words[parcel.account_id]) for event in usable), now=now)
+            result = fold(_step(event, words[parcel.account_id]) for event in usable)
             for name in PROGRESS:
                 setattr(parcel, name, getattr(result, name))
         # Its order came while we waited for it, and may have been folded before these scans were stored.
@@ -84,7 +84,7 @@ def _met(held: Held, account: CarrierAccount) -> set[str]:
 
 
 def _set_aside_what_came_long_before(held: Held) -> None:
-    """Set scans from long before the booking aside: clocks that lost their date (F30)."""
+    """Set scans from long before the booking aside: clocks that lost their date."""
     absurd = [
         event
         for pk, order in held.orders.items()
@@ -98,6 +98,5 @@ def _set_aside_what_came_long_before(held: Held) -> None:
 
 
 def _step(event: TrackingEvent, words: dict[str, str]) -> Step:
-    return Step(
-        event.scan_time, str(event.event_id or event.fingerprint), words[vocabulary.normalise(event.event_type)]
-    )
+    progress = words[vocabulary.normalise(event.event_type)]
+    return Step(event.scan_time, str(event.event_id or event.fingerprint), progress, event.received_at)

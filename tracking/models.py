@@ -6,13 +6,14 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Case, F, Q, When
 from django.db.models.functions import Upper
 
 from orders.models import CarrierAccount, Order
 from orders.models.statuses import Progress
+from orders.progress import CLOCK_TOLERANCE, clock_ahead
 from shipping_portal.accounts.models import theirs
-from shipping_portal.formats import desk_time
+from shipping_portal.formats import desk_time, hours_and_minutes
 from shipping_portal.jobs.models import Job
 
 
@@ -153,8 +154,21 @@ class WebhookTally(models.Model):
         return f"{self.reason} on {self.day}: {self.count}"
 
 
+IS_AHEAD = Q(scan_time__gt=F("received_at") + CLOCK_TOLERANCE)
+
+
+def happened_at(events: str = "") -> Case:
+    """Return `TrackingEvent.happened_at` as the database computes it; `events` leads from the row to its scans."""
+    scanned, received = f"{events}scan_time", f"{events}received_at"
+    is_ahead = When(**{f"{scanned}__gt": F(received) + CLOCK_TOLERANCE}, then=F(received))
+    return Case(is_ahead, default=F(scanned), output_field=models.DateTimeField())
+
+
 class TrackingEvent(models.Model):
-    """One scan. Pushed scans have an `event_id`; polled ones may not, and are known by their fingerprint."""
+    """One scan. Pushed scans have an `event_id`; polled ones may not, and are known by their fingerprint.
+
+    `scan_time` is what the carrier's clock said; what counts and is shown is `happened_at`.
+    """
 
     class Source(models.TextChoices):
         PUSH = "push", "Webhook"
@@ -174,7 +188,7 @@ class TrackingEvent(models.Model):
     country = models.CharField(max_length=120, blank=True)
     raw = models.BinaryField()
     source = models.CharField(max_length=4, choices=Source.choices)
-    received_at = models.DateTimeField(db_index=True)
+    received_at = models.DateTimeField(db_index=True)  # first, whichever way it came
     pushed_at = models.DateTimeField(null=True, blank=True)
     polled_at = models.DateTimeField(null=True, blank=True)
     set_aside = models.CharField(max_length=100, blank=True)  # why the fold leaves it out
@@ -195,7 +209,21 @@ class TrackingEvent(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.event_type} {desk_time(self.scan_time)}"
+        return f"{self.event_type} {desk_time(self.happened_at)}"
+
+    @property
+    def clock_ahead(self) -> dt.timedelta:
+        """Return by how much the carrier's clock was ahead of the receipt; zero where it may be right."""
+        return clock_ahead(self.scan_time, self.received_at)
+
+    @property
+    def clock_ahead_by(self) -> str:
+        return hours_and_minutes(self.clock_ahead) if self.clock_ahead else "–"
+
+    @property
+    def happened_at(self) -> dt.datetime:
+        """Return when it was scanned, as far as can be known: never after it was received."""
+        return self.received_at if self.clock_ahead else self.scan_time
 
 
 class EventWord(models.Model):

@@ -12,15 +12,13 @@ from django.db.models import Q
 
 from orders.contract import contract_of
 from orders.models import CarrierAccount, Order
-from orders.progress import FUTURE_ALLOWED
 from shipping_portal.carrier.messages import Scan
 from tracking import statements, vocabulary
 from tracking.models import Parcel, TrackingEvent
 
 Source = TrackingEvent.Source
 ParcelKey = tuple[int, str]  # a parcel's account, and its reference in capitals
-AHEAD = "scan time is more than a day ahead"
-SEEN = ("event_id", "pushed_at", "polled_at")
+SEEN = ("event_id", "received_at", "pushed_at", "polled_at")
 KNOWN_BY = ("parcel", "account", "fingerprint", "event_type", "scan_time", "description", "set_aside", *SEEN)
 
 
@@ -194,19 +192,21 @@ def _made(arrival: Arrival, parcel: Parcel, event_id: uuid.UUID | None, digest: 
         received_at=at,
         pushed_at=at if arrival.source == Source.PUSH else None,
         polled_at=at if arrival.source == Source.POLL else None,
-        set_aside=AHEAD if scan.scan_time > at + FUTURE_ALLOWED else "",
     )
 
 
 def _note_seen(event: TrackingEvent, event_id: uuid.UUID | None, arrival: Arrival, known: _Known) -> None:
-    """Give a polled scan the event id of its pushed copy; keep each channel's first sight for webhook health."""
-    before = (event.event_id, event.pushed_at, event.polled_at)
+    """Give a polled scan the event id of its pushed copy; keep when it came first, and when first by each way.
+
+    A delivery may be read after a poll that overtook it, so the earliest isn't always the one we met first.
+    """
+    before = [getattr(event, name) for name in SEEN]
     if event_id and event.event_id is None:
         event.event_id = event_id
         known.add_id(event)
-    seen = "pushed_at" if arrival.source == Source.PUSH else "polled_at"
-    setattr(event, seen, getattr(event, seen) or arrival.at)
-    if event.pk and before != (event.event_id, event.pushed_at, event.polled_at):
+    for seen in ("received_at", "pushed_at" if arrival.source == Source.PUSH else "polled_at"):
+        setattr(event, seen, min(getattr(event, seen) or arrival.at, arrival.at))
+    if event.pk and before != [getattr(event, name) for name in SEEN]:
         known.seen_again[event.pk] = event
 
 

@@ -17,7 +17,7 @@ from shipping_portal.short_cuts import Application, answer_server
 from tracking import views
 
 START = "/webhooks/tracking"
-ADDRESS = re.compile(rf"{START}(?:/([^/]*))?/?")
+ADDRESS = re.compile(rf"{START}(?:/([^/]+))?/?")  # as tracking/urls.py has it
 
 
 def webhooks_first(portal: Application) -> Application:

@@ -8,7 +8,7 @@ from orders.contract import contract_of
 from orders.models.statuses import Progress
 from shipping_portal.carrier.scrubbing import scrub, without_links
 from tracking import vocabulary
-from tracking.models import Parcel
+from tracking.models import Parcel, happened_at
 
 COUNTRIES = {"AU": "Australia", "CA": "Canada", "US": "United States", "NZ": "New Zealand", "GB": "United Kingdom"}
 _SHORT = {name.casefold(): name for name in COUNTRIES.values()}
@@ -22,6 +22,7 @@ class TimelineEntry:
     description: str
     progress: str
     is_unknown: bool
+    is_clock_ahead: bool
     raw: str
 
 
@@ -29,17 +30,18 @@ def for_parcel(parcel: Parcel | None, zone: ZoneInfo) -> list[TimelineEntry]:
     """Return a parcel's scans as entries, in two queries and one for the account if it is not there yet."""
     if parcel is None:
         return []
-    events = list(parcel.events.order_by("-scan_time", "-pk")[:500])
+    events = list(parcel.events.order_by(happened_at().desc(), "-scan_time", "-pk")[:500])
     contract = contract_of(parcel.account)
     words = vocabulary.meanings((event.event_type for event in events), contract)
     return [
         TimelineEntry(
-            at=event.scan_time.astimezone(zone),
+            at=event.happened_at.astimezone(zone),
             words=_words(event.event_type, words),
             place=place(event.suburb, event.state, event.postcode, event.country),
             description=without_links(event.description, contract),
             progress=words[vocabulary.normalise(event.event_type)],
             is_unknown=not vocabulary.is_known(event.event_type, contract),
+            is_clock_ahead=bool(event.clock_ahead),
             raw=scrub(bytes(event.raw), contract).decode(errors="replace"),
         )
         for event in events

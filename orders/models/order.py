@@ -202,6 +202,12 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         """Return the day the carrier booked, else the one asked for, else the one quoted; None: the calendar's."""
         return self.carrier_pickup_date or self.pickup_date or self.quoted_pickup_date
 
+    def next_pickup(self, missed_at: dt.datetime | None, now: dt.datetime) -> dt.date | None:
+        """Return the day on which another driver comes after one who missed it, where the carrier has named that."""
+        pickup, known = Party(**self.pickup), self.expected_pickup()
+        is_over = known is None or known < day_at(pickup, now) or (missed_at and known <= day_at(pickup, missed_at))
+        return None if is_over else known
+
     def shown_progress(self, now: dt.datetime) -> str:
         """Return the stored progress; or a missed pickup, told by the calendar. See orders/progress.py."""
         return Progress.PICKUP_MISSED if self._misses(now) else self.progress

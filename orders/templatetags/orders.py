@@ -8,12 +8,11 @@ from django import template
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import gateway, notifications, printing, progress
+from orders import gateway, notifications, printing
 from orders.contract import another_day, has_parcel_tools
 from orders.models import Order
 from orders.models.account import PAUSABLE, Pause
 from orders.offers import PriceLine, is_tax
-from shipping_portal.carrier.messages import Party
 
 register = template.Library()
 MOST_COUNTED = 99
@@ -82,9 +81,7 @@ def with_query(context: template.Context, **changes: Any) -> str:
 @register.simple_tag
 def next_pickup(order: Order) -> dt.date | None:
     """Return the pickup day the carrier has named, if it is still ahead."""
-    known = order.expected_pickup()
-    today = progress.day_at(Party(**order.pickup), timezone.now())
-    return known if known and known >= today else None
+    return order.next_pickup(order.progress_at, timezone.now())
 
 
 @register.filter

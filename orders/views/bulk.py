@@ -9,15 +9,13 @@ from django.http import HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.text import capfirst
 from django.views.decorators.http import require_http_methods, require_POST
 
 from orders import cancelling
-from orders.cancel_rules import refuse_cancel_unless_allowed
-from orders.contract import another_day
+from orders.cancel_rules import forbidden, refuse_cancel_unless_allowed
 from orders.export import columns, read
 from orders.models import Order
-from orders.models.statuses import Progress, Status
+from orders.models.statuses import Status
 from orders.printing import MOST
 from orders.receivers import shown
 from orders.views.parcels import ListQuery
@@ -33,9 +31,7 @@ WHY_NOT = {
     Status.UNCONFIRMED: "We're still checking with the carrier whether it is booked.",
     Status.CONFLICT: "The carrier's answers don't agree; a person is looking at it.",
 }
-MISSED = "The driver didn't come; another one is booked. Leave the label on and don't cancel."
-FUTILE = "The driver came but couldn't collect it. {another_day}. Don't cancel."
-COLLECTED = "It's already been picked up, so it can't be cancelled."
+EXPIRED = "Its label is too old to use. Throw it away."
 
 
 def chosen(request: MemberRequest) -> QuerySet[Order]:
@@ -91,17 +87,10 @@ def _judged(request: MemberRequest, order: Order) -> dict[str, Any]:
 
 def why_not(order: Order, error: Exception) -> str:
     """Return why this parcel isn't cancelled, in a sentence."""
-    if isinstance(error, Order.AlreadyCollected):
-        return COLLECTED
-    if isinstance(error, Order.PickupProblem):
-        # Why a parcel with a pickup problem isn't cancelled; a scan may have come since it was refused.
-        progress = order.shown_progress(timezone.now())
-        if progress == Progress.PICKUP_FUTILE:
-            return FUTILE.format(another_day=capfirst(another_day(account=order.account)))
-        return MISSED if progress == Progress.PICKUP_MISSED else COLLECTED
-    if order.status == Status.BOOKED:
-        return "The carrier's number of it isn't known here. Contact us; we'll ask the carrier."
-    return WHY_NOT.get(Status(order.status), NOT_BOOKED)
+    if isinstance(error, Order.AlreadyCollected | Order.PickupProblem):
+        now = timezone.now()
+        return forbidden(order, order.shown_progress(now), order.progress_at, now=now) or EXPIRED
+    return str(error) if order.status == Status.BOOKED else WHY_NOT.get(Status(order.status), NOT_BOOKED)
 
 
 def _cancelled(request: MemberRequest, found: list[Order]) -> HttpResponse:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,7 +56,7 @@ class Contract(Fields):
             except ValueError as problem:
                 raise ContractError(f"The contract's {point.name} cannot be used: {problem}.") from None
         self._keep_paths_apart()
-        self._reach_labels()
+        self._keep_promises()
         self._mean_one_thing()
         if self.link == "signed" and not self.link_page:
             raise ContractError("The contract says link = signed, so link_page must hold the page's address.")
@@ -68,10 +70,12 @@ class Contract(Fields):
                 if name != other and f"{inside}.".startswith(f"{path}."):
                     raise ContractError(f"The contract puts {other} at, or inside, the path of {name}: {path}.")
 
-    def _reach_labels(self) -> None:
-        """Refuse a contract in which neither the reply to a booking nor `view` can name a label's address."""
-        if not self.labels or not self.label_url:
-            raise ContractError("The contract's labels and label_url are needed: no label could be fetched else.")
+    def _keep_promises(self) -> None:
+        """Refuse a contract in which what one point promises is turned off by another."""
+        if self.replays and not self.idempotency_header:
+            raise ContractError("The contract says replays = true, so idempotency_header must name the key's header.")
+        if self.cover_origins and not self.cover_amount:
+            raise ContractError("The contract turns cover_amount off, so cover_origins must be [].")
         if self.link == "response" and not self.view:
             raise ContractError("The contract says link = response, which needs view to ask for the order.")
 
@@ -95,11 +99,10 @@ class Contract(Fields):
         """Return the defaults, with the file's points laid over them. Raises ContractError with a sentence."""
         overrides = cls.overrides(file)
         defaults = {point.name: point.value for point in cls().points()}
-        for key, value in overrides.items():
-            if key not in defaults:
-                raise ContractError(f"The contract file has a key we do not know: {key}.")
-            overrides[key] = _typed(key, value, defaults[key])
-        return cls(**overrides)
+        if unknown := [_with_nearest(key, defaults) for key in overrides if key not in defaults]:
+            what = "a key" if len(unknown) == 1 else "keys"
+            raise ContractError(f"The contract file has {what} we do not know: {', '.join(unknown)}.")
+        return cls(**{key: _typed(key, value, defaults[key]) for key, value in overrides.items()})
 
     @staticmethod
     def overrides(file: Path | str | None) -> dict[str, Any]:
@@ -154,6 +157,11 @@ class Contract(Fields):
         value = getattr(self, field.name)
         basis, section = field.metadata["basis"], field.metadata["section"]
         return Point(field.name, value, default, basis, section, value != default)
+
+
+def _with_nearest(key: str, known: Iterable[str]) -> str:
+    near = get_close_matches(key, known, n=1)
+    return f"{key} (did you mean {near[0]}?)" if near else key
 
 
 def _typed(key: str, value: object, default: object) -> object:

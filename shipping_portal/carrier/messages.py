@@ -206,7 +206,6 @@ class LabelFile:
 
     content: bytes = field(repr=False)
     sha256: str
-    content_type: str
 
 
 @dataclass(frozen=True)

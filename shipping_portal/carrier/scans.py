@@ -54,7 +54,10 @@ def named_in(body: bytes, contract: Contract) -> Named:
 
 
 def read_event(body: bytes, contract: Contract) -> Scan:
-    """Return the scan in a webhook's body, where only the location may be missing (§2.2). Raises BadScan."""
+    """Return the scan in a webhook's body. Raises BadScan.
+
+    Only the location may be missing (§2.2), and what the contract turned off.
+    """
     try:
         row = load_json(body, strict=True)
     except ValueError as problem:
@@ -62,9 +65,9 @@ def read_event(body: bytes, contract: Contract) -> Scan:
     scan = read_scan(row, contract)
     if not scan.reference:
         raise BadScan("the reference is missing")
-    if not scan.event_id:
+    if contract.event_id and not scan.event_id:
         raise BadScan("the event id is missing")
-    if at(row, contract.event_description) is None:
+    if contract.event_description and at(row, contract.event_description) is None:
         raise BadScan("the description is missing")
     return scan
 
@@ -139,5 +142,6 @@ def _description(value: object, contract: Contract) -> str:
 
 def _json_reason(problem: ValueError) -> str:
     if isinstance(problem, UnicodeDecodeError):
-        return "the body is not UTF-8"
+        is_gzip = problem.object.startswith(b"\x1f\x8b")
+        return "the body is compressed with gzip, so it can't be read" if is_gzip else "the body is not UTF-8"
     return f"the body is not sound JSON: {problem}"

@@ -59,6 +59,20 @@ def name(value: str) -> None:
         raise ValueError("a name has letters, digits, dots, dashes and underscores")
 
 
+def needed_path(value: str) -> None:
+    """A dotted path into JSON, which must be there."""
+    if not value:
+        raise ValueError("it can't be left out")
+    path(value)
+
+
+def needed_name(value: str) -> None:
+    """A query name, which must be there."""
+    if not value:
+        raise ValueError("it can't be left out")
+    name(value)
+
+
 def one_of(*words: str) -> Check:
     """One of a closed set of words."""
 

@@ -22,7 +22,9 @@ UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: Postg
 CURRENCY = re.compile(r"[A-Za-z]{3}", re.ASCII)
 DAY = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d[\d:.]{0,20}([Zz]|[+-]\d\d:?\d\d)?)?", re.ASCII)
 MOMENT = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):([0-5]\d|60)(?:\.(\d+))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)", re.ASCII
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):([0-5]\d|60)(?:\.(\d+))?"
+    r" ?([Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)",  # "+1100" and "+11" too: ISO 8601 has them
+    re.ASCII,
 )
 
 
@@ -155,12 +157,12 @@ def flag(value: object) -> bool | None:
 
 
 def instant(value: object) -> datetime:
-    """Return an RFC 3339 instant in UTC. Raises ValueError.
+    """Return an RFC 3339 instant in UTC; its offset may lack the colon or the minutes. Raises ValueError.
 
     Fractions are cut to microseconds, and second 60 becomes the last microsecond of its minute, as Python
     knows no leap second. A time without an offset is refused: nobody can say when it was.
     """
-    match = MOMENT.fullmatch(value) if isinstance(value, str) else None
+    match = MOMENT.fullmatch(value.strip()) if isinstance(value, str) else None
     if not match:
         raise ValueError("not an RFC 3339 instant")
     days, minute, second, fraction, offset = match.groups()

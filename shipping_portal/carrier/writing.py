@@ -27,7 +27,7 @@ def needs_contents_quote(shipment: Shipment, contract: Contract) -> bool:
 
 def quote_query(shipment: Shipment, contract: Contract, partner_id: str) -> dict[str, str]:
     """Return the query of GET quote, blank values left out."""
-    measures = _measured(shipment.measures, contract)
+    measures = _measured(shipment.measures, contract, "query_")
     values = {
         f"query_{side}_{part}": str(getattr(party, part))
         for side, party in (("sender", shipment.sender), ("receiver", shipment.receiver))
@@ -70,7 +70,7 @@ def _put_party(body: dict[str, Any], contract: Contract, side: str, party: Party
 
 
 def _put_parcel(body: dict[str, Any], contract: Contract, shipment: Shipment) -> None:
-    for name, value in _measured(shipment.measures, contract).items():
+    for name, value in _measured(shipment.measures, contract, "").items():
         _put(body, getattr(contract, name), _number(value, contract))
     _put(body, contract.packaging, contract.packaging_word)
     if shipment.cover is not None:
@@ -100,13 +100,18 @@ def _put(body: dict[str, Any], path: str, value: Any) -> None:
     body[leaf] = value
 
 
-def _measured(measures: Measures, contract: Contract) -> dict[str, Decimal | str]:
-    """Return weight and sizes with their units; made metric, rounded up, where the contract wants that."""
+def _measured(measures: Measures, contract: Contract, prefix: str) -> dict[str, Decimal | str]:
+    """Return weight and sizes with their units; made metric, rounded up, where the contract wants that.
+
+    So they are where no unit goes with them: a carrier that is sent none takes kilograms and centimetres for granted.
+    """
     weight, units, sizes = measures.weight, measures.weight_units, measures.dimension_units
-    scale = Decimal(1)
-    if contract.units == "metric":
+    scale, is_metric = Decimal(1), contract.units == "metric"
+    if is_metric or not getattr(contract, f"{prefix}weight_units"):
         weight = _up(weight * KILOGRAMS[units], "0.001") if units != "kg" else weight
-        scale, units, sizes = CENTIMETRES[sizes], "kg", "cm"
+        units = "kg"
+    if is_metric or not getattr(contract, f"{prefix}dimension_units"):
+        scale, sizes = CENTIMETRES[sizes], "cm"
     length, width, height = (
         _up(side * scale, "0.1") if scale != 1 else side for side in (measures.length, measures.width, measures.height)
     )

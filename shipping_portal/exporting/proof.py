@@ -199,7 +199,7 @@ def _labels(labels: list[Label]) -> Iterator[str]:
 def _scans(scans: list[Row]) -> Iterator[str]:
     for scan in scans:
         yield f"{scan['Time']}  ({scan['Time, UTC']})  {scan['What']}"
-        yield "    " + ". ".join(str(scan[head]) for head in ("Place", "Description") if scan[head])
+        yield "    " + ". ".join(str(scan[head]) for head in ("Place", "Description", "Carrier's clock") if scan[head])
     if not scans:
         yield "The carrier has sent no scan."
 

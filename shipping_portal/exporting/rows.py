@@ -12,11 +12,13 @@ from shipping_portal.billing.models import Charge
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.scrubbing import without_links
 from tracking import timeline, vocabulary
-from tracking.models import TrackingEvent
+from tracking.models import TrackingEvent, happened_at
 
 Row = dict[str, object]
 
-SCAN_HEADS = ("Reference", "Time, UTC", "Time", "Time zone", "What", "Place", "Carrier's word", "Description")
+SCAN_HEADS = (
+    "Reference", "Time, UTC", "Time", "Time zone", "What", "Place", "Carrier's word", "Description", "Carrier's clock",
+)  # fmt: skip
 CHARGE_HEADS = (
     "Reference", "Week", "What", "Amount", "Currency", "Date", "Declared, kg", "Measured, kg", "Declared, m³",
     "Measured, m³", "Carrier's words", "Reason", "Posted",
@@ -26,7 +28,7 @@ CHARGE_HEADS = (
 def scans(orders: Collection[int], zone: ZoneInfo) -> Iterator[Row]:
     """Yield every scan of these orders by account, oldest first within each, in two or three queries an account."""
     events = TrackingEvent.objects.filter(parcel__order__in=orders).select_related("parcel", "account")
-    found = events.defer("raw").order_by("account", "parcel", "scan_time", "pk")
+    found = events.defer("raw").order_by("account", "parcel", happened_at(), "scan_time", "pk")
     for account, of_account in groupby(found, attrgetter("account")):
         yield from _scans(list(of_account), contract_of(account), zone)
 
@@ -37,10 +39,11 @@ def _scans(found: list[TrackingEvent], contract: Contract, zone: ZoneInfo) -> It
         progress = words[vocabulary.normalise(event.event_type)]
         word = plain(without_links(event.event_type, contract))
         yield dict(zip(SCAN_HEADS, (
-            event.parcel.reference, utc(event.scan_time), local(event.scan_time, zone), str(zone),
+            event.parcel.reference, utc(event.happened_at), local(event.happened_at, zone), str(zone),
             Progress(progress).label if progress else word,
             plain(timeline.place(event.suburb, event.state, event.postcode, event.country)),
             word, plain(without_links(event.description, contract)),
+            f"Ahead: it said {utc(event.scan_time)}, so the time is when it reached us" if event.clock_ahead else "",
         ), strict=True))  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from shipping_portal.billing.models import GIVEN_BACK, Charge
 from shipping_portal.keyset import PAGE, Page
 from shipping_portal.reports import day_figures
 from tracking import polling, vocabulary
-from tracking.models import TrackingEvent
+from tracking.models import TrackingEvent, happened_at
 
 WEEKS = 26  # as far back as the list looks
 SILENT_DAYS = 10  # business days without a scan, after which a parcel may be lost
@@ -135,7 +135,7 @@ class Claims:
             parcel__order__in=self.scope.orders.filter(booked_at__gte=self.since).order_by().values("pk"), set_aside=""
         )
         missed = vocabulary.says({Progress.PICKUP_MISSED}, vocabulary.meanings_everywhere())
-        day = TruncDate("scan_time", tzinfo=self.scope.sender.tzinfo)
+        day = TruncDate(happened_at(), tzinfo=self.scope.sender.tzinfo)
         found = scans.filter(missed).order_by().values_list("parcel__order")
         return dict(found.annotate(days=Count(day, distinct=True)).filter(days__gte=2))
 

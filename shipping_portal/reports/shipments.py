@@ -14,7 +14,7 @@ from shipping_portal.accounts import places
 from shipping_portal.accounts.models import Sender
 from shipping_portal.reports.spans import Days
 from tracking import vocabulary
-from tracking.models import Parcel, TrackingEvent
+from tracking.models import Parcel, TrackingEvent, happened_at
 
 MOVED = {*Progress} - {*STILL_AT_SENDER}
 LONGEST_TO_A_PICKUP = dt.timedelta(days=10)  # from a booking without a day to the next business day, and more
@@ -108,7 +108,7 @@ def _scans(orders: QuerySet[Order]) -> dict[int, Scans]:
     events = TrackingEvent.objects.filter(parcel__in=parcels.values("pk"), set_aside="").order_by()
     known = vocabulary.meanings_everywhere()
     found = events.values_list("parcel__order").annotate(
-        moved_at=Min("scan_time", filter=vocabulary.says(MOVED, known)),
+        moved_at=Min(happened_at(), filter=vocabulary.says(MOVED, known)),
         missed=Count("pk", filter=vocabulary.says({Progress.PICKUP_MISSED}, known)),
         futile=Count("pk", filter=vocabulary.says({Progress.PICKUP_FUTILE}, known)),
     )

@@ -1,7 +1,7 @@
 """Reading what a client asked for: the query of a quote or the body of an order, by the contract's names."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -12,6 +12,7 @@ from shipping_portal.sandbox.places import country_code
 
 KILOGRAMS = {"kg": Decimal(1), "g": Decimal("0.001"), "lb": Decimal("0.45359237"), "oz": Decimal("0.028349523125")}
 CENTIMETRES = {"cm": Decimal(1), "in": Decimal("2.54")}
+METRIC = {"weight_units": "kg", "dimension_units": "cm"}
 SIDES = ("sender", "receiver")
 SIZES = ("length", "width", "height")
 _DECIMAL = re.compile(r"^\d{1,9}(\.\d{1,9})?$")
@@ -96,9 +97,10 @@ def from_query(query: Mapping[str, str], contract: Contract, problems: Problems)
     }
     reader = _Reader(problems, numbers="string", name=lambda key: contract[f"query_{key}"])
     asked = Asked(parties["sender"], parties["receiver"])
-    asked.weight = reader.measure("weight", word("weight"), word("weight_units"), KILOGRAMS)
+    units = _units(contract, "query_", word)
+    asked.weight = reader.measure("weight", word("weight"), units["weight_units"], KILOGRAMS)
     if any(word(key) for key in SIZES):
-        asked.size = reader.size([word(key) for key in SIZES], word("dimension_units"))
+        asked.size = reader.size([word(key) for key in SIZES], units["dimension_units"])
     asked.partner_id = query.get(contract["partner_query"], "")
     _settle_countries(asked, problems, lambda key: contract[f"query_{key}"])
     return asked
@@ -117,10 +119,11 @@ def from_body(body: dict[str, Any], contract: Contract, problems: Problems) -> A
 
     parties = {side: Party(**{part: word(f"{side}_{part}") for part in Party.__annotations__}) for side in SIDES}
     asked = Asked(parties["sender"], parties["receiver"])
-    asked.weight = reader.measure("weight", value("weight"), word("weight_units"), KILOGRAMS)
+    units = _units(contract, "", word)
+    asked.weight = reader.measure("weight", value("weight"), units["weight_units"], KILOGRAMS)
     sizes = [value(key) for key in SIZES]
     if any(size is not None for size in sizes):
-        asked.size = reader.size(sizes, word("dimension_units"))
+        asked.size = reader.size(sizes, units["dimension_units"])
     for key in ("description", "product_code", "pickup_date", "contents_type", "customer_reference", "order_key"):
         setattr(asked, key, word(key))
     asked.partner_id = reader.text("partner_id", dig(body, contract["partner_field"]))
@@ -128,6 +131,11 @@ def from_body(body: dict[str, Any], contract: Contract, problems: Problems) -> A
     asked.items = reader.items(value("contents"), contract)
     _settle_countries(asked, problems, lambda key: key)
     return asked
+
+
+def _units(contract: Contract, prefix: str, word: Callable[[str], str]) -> dict[str, str]:
+    """The units that were sent; metric ones where the contract sends none."""
+    return {key: word(key) if contract[prefix + key] else metric for key, metric in METRIC.items()}
 
 
 def _settle_countries(asked: Asked, problems: Problems, name: Any) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from shipping_portal.sandbox.asking import CENTIMETRES, KILOGRAMS, SIZES
+from shipping_portal.sandbox.asking import CENTIMETRES, KILOGRAMS, METRIC, SIZES
 from shipping_portal.sandbox.contract import Contract
 from shipping_portal.sandbox.parcels import Parcel
 from shipping_portal.sandbox.paths import dig
@@ -144,7 +144,8 @@ def _refunded(row: dict[str, str], line: dict[str, Any]) -> dict[str, str]:
 
 
 def _declared(parcel: Parcel, contract: Contract, key: str, units_key: str, table: dict[str, Decimal]) -> Decimal:
-    return Decimal(str(dig(parcel.body, contract[key]))) * table[dig(parcel.body, contract[units_key])]
+    units = dig(parcel.body, contract[units_key], METRIC[units_key])
+    return Decimal(str(dig(parcel.body, contract[key]))) * table[units]
 
 
 def _day(seconds: float) -> str:

@@ -121,6 +121,9 @@ class Contract(Mapping[str, Any]):
 
     def __init__(self, overrides: Mapping[str, Any] | None = None) -> None:
         self._points = dict(DEFAULTS)
+        if unknown := [name for name in overrides or {} if name not in DEFAULTS]:
+            keys = "an unknown key" if len(unknown) == 1 else "unknown keys"
+            raise ContractError(f"The contract file has {keys}: {', '.join(unknown)}.")
         for name, value in (overrides or {}).items():
             self._points[name] = _checked(name, value)
         self.operations = {name: Operation.parse(self[name]) for name in OPERATIONS if self[name]}
@@ -150,6 +153,13 @@ class Contract(Mapping[str, Any]):
         is_number = self.number_ids and name.isdigit() and not name.startswith("0")
         return int(name) if is_number else name
 
+    def code(self, own: str) -> str:
+        """A product's code with the endings and the word for duties paid that the contract names."""
+        for suffix, key in (("-PICKUP", "pickup_suffix"), ("-DROPOFF", "dropoff_suffix")):
+            if own.endswith(suffix) and self[key]:
+                own = own.removesuffix(suffix) + self[key]
+        return own.replace("DDP", self["duties_paid_word"] or "DDP")
+
     def size_word(self, size: str) -> str:
         """What this carrier calls a label of `size` (a4, letter or cropped)."""
         words: list[str] = self["cropped_sizes" if size == "cropped" else "full_page_sizes"]
@@ -175,8 +185,6 @@ class Contract(Mapping[str, Any]):
 
 
 def _checked(name: str, value: Any) -> Any:
-    if name not in DEFAULTS:
-        raise ContractError(f"The contract file has an unknown key: {name}.")
     if name == "words":
         return _checked_words(value)
     default = DEFAULTS[name]

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from shipping_portal.sandbox import code128
-from shipping_portal.sandbox.asking import Party
+from shipping_portal.sandbox.asking import METRIC, Party
 from shipping_portal.sandbox.contract import PARTY, Contract
 from shipping_portal.sandbox.parcels import Parcel
 from shipping_portal.sandbox.paths import dig
@@ -89,5 +89,5 @@ def _party(parcel: Parcel, side: str, contract: Contract) -> Party:
 
 def _measures(parcel: Parcel, contract: Contract) -> str:
     value = {key: dig(parcel.body, contract[key]) for key in ("weight", "length", "width", "height")}
-    units = dig(parcel.body, contract["weight_units"]), dig(parcel.body, contract["dimension_units"])
+    units = [dig(parcel.body, contract[key], metric) for key, metric in METRIC.items()]
     return f"{value['weight']} {units[0]}   {value['length']} x {value['width']} x {value['height']} {units[1]}"

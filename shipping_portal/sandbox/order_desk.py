@@ -85,7 +85,7 @@ class OrderDesk(Desk):
     def _check(self, asked: Asked, problems: Problems) -> Product:
         """The product of an order in which nothing is wrong. Raises Refused with the messages otherwise."""
         settings, depot = self.depot.settings, self.depot
-        check_places(asked, problems, settings.checked_countries.split(","))
+        check_places(asked, problems, settings.checked_countries.split(","), self.contract)
         product = check_order(asked, problems, now=depot.now(), withdrawn=depot.withdrawn, contract=self.contract)
         if problems or product is None:
             raise unprocessable(messages_in(settings.error_shape, problems, self.contract))

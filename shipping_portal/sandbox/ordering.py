@@ -11,7 +11,7 @@ from typing import Any
 from shipping_portal.sandbox.asking import Asked, Party, Problems
 from shipping_portal.sandbox.contract import Contract
 from shipping_portal.sandbox.places import COUNTRIES, alternatives, is_pair, zone_of
-from shipping_portal.sandbox.quoting import EXPORTERS, Product, has_full_codes, max_weight, products_for
+from shipping_portal.sandbox.quoting import Product, has_full_codes, max_weight, products_for
 from shipping_portal.sandbox.workdays import add_business_days, is_business_day
 
 EMAIL = re.compile(r"^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$")
@@ -26,7 +26,9 @@ NOT_ASKED = {("postcode", country) for country in ("HK", "AE", "FJ")}  # they ha
 LONGEST = {"name": 255, "company": 255, "line1": 255, "line2": 255, "instructions": 200}
 
 
-def check_places(asked: Asked, problems: Problems, checked_countries: Collection[str]) -> None:
+def check_places(
+    asked: Asked, problems: Problems, checked_countries: Collection[str], contract: Contract, prefix: str = ""
+) -> None:
     """Both ends: in letters a label can show; suburb and postcode given, well formed and a published pair."""
     for side in ("sender", "receiver"):
         party: Party = getattr(asked, side)
@@ -34,7 +36,8 @@ def check_places(asked: Asked, problems: Problems, checked_countries: Collection
             if not all(map(is_printable, text)):
                 problems.add(f"{side}_{part}", "must be written in Latin letters")
         for part in ("suburb", "postcode"):
-            if not getattr(party, part) and (part, party.country) not in NOT_ASKED:
+            is_asked = contract[f"{prefix}{side}_{part}"] and (part, party.country) not in NOT_ASKED
+            if is_asked and not getattr(party, part):
                 problems.add(f"{side}_{part}", "can't be blank")
         pattern = POSTCODES.get(party.country)
         if not party.postcode or not party.suburb or not pattern:
@@ -60,22 +63,22 @@ def check_order(
 ) -> Product | None:
     """Everything but the places; the product when it can be sold, after the problems have been noted."""
     for side in ("sender", "receiver"):
-        _check_party(side, getattr(asked, side), problems)
+        _check_party(side, getattr(asked, side), problems, contract)
     if not asked.receiver.email:
         problems.add("receiver_email", "can't be blank")
     if asked.size is None and not {"length", "width", "height", "dimension_units"} & set(problems.messages):
         problems.add("dimensions", "can't be blank")
     for key, limit in (("description", 255), ("customer_reference", 255)):
         _check_length(key, getattr(asked, key), limit, problems)
-    if contract["description_needed"] and not asked.description:
+    if contract["description"] and contract["description_needed"] and not asked.description:
         problems.add("description", "can't be blank")
     if contract["partner_field"] and not asked.partner_id:
         problems.add("partner_id", "partner_id can't be blank")
     _check_cover(asked, problems, contract)
-    _check_lane(asked, problems)
-    product = _chosen_product(asked, problems, withdrawn)
+    _check_lane(asked, problems, contract)
+    product = _chosen_product(asked, problems, withdrawn, contract)
     if product:
-        _check_pickup(asked, product, problems, now)
+        _check_pickup(asked, product, problems, now, contract)
         if product.is_duties_paid:
             _check_duties(asked, problems, contract)
     return product
@@ -117,9 +120,9 @@ def _nest(messages: dict[str, Any], steps: list[str], texts: list[str]) -> None:
     messages[last] = texts
 
 
-def _check_party(side: str, party: Party, problems: Problems) -> None:
+def _check_party(side: str, party: Party, problems: Problems, contract: Contract) -> None:
     for part in ("name", "line1"):
-        if not getattr(party, part):
+        if contract[f"{side}_{part}"] and not getattr(party, part):
             problems.add(f"{side}_{part}", "can't be blank")
     for part, limit in LONGEST.items():
         _check_length(f"{side}_{part}", getattr(party, part), limit, problems)
@@ -158,7 +161,7 @@ def _check_cover(asked: Asked, problems: Problems, contract: Contract) -> None:
         problems.add("cover_amount", f"must be less than or equal to {limit:f}")
 
 
-def _check_lane(asked: Asked, problems: Problems) -> None:
+def _check_lane(asked: Asked, problems: Problems, contract: Contract) -> None:
     sender, receiver = asked.sender.country, asked.receiver.country
     if not sender or not receiver:
         return
@@ -166,47 +169,49 @@ def _check_lane(asked: Asked, problems: Problems) -> None:
         if sender not in POSTCODES:
             problems.add("sender_country", "is not served")
         for side in ("sender", "receiver"):
-            if not getattr(asked, side).state:
+            if contract[f"{side}_state"] and not getattr(asked, side).state:
                 problems.add(f"{side}_state", "can't be blank")
-    elif sender not in EXPORTERS:
+    elif sender not in contract["export_origins"]:
         problems.add("receiver_country", f"international orders are not available from {sender}")
     else:
-        _check_export(asked, problems)
+        _check_export(asked, problems, contract)
     limit = max_weight(asked)
     if limit and asked.weight is not None and asked.weight > limit:
         problems.add("weight", f"must be less than or equal to {limit} kg")
 
 
-def _check_export(asked: Asked, problems: Problems) -> None:
-    if asked.sender.country == "AU" and not asked.receiver.phone:
+def _check_export(asked: Asked, problems: Problems, contract: Contract) -> None:
+    if contract["receiver_phone"] and asked.sender.country == "AU" and not asked.receiver.phone:
         problems.add("receiver_phone", "can't be blank")
-    if not asked.items:
+    if contract["contents"] and not asked.items:
         problems.add("contents", "can't be blank")
     for item in asked.items:
         if not 3 <= len(item.description) <= 300:
             problems.add("item_description", "must have 3 to 300 characters")
         if not re.fullmatch(r"[A-Za-z]{2}", item.origin):
             problems.add("item_origin", "must be a two-letter country code")
-        if item.hs_code and not 6 <= len(re.sub(r"\D", "", item.hs_code)) <= 10:
-            problems.add("item_hs_code", "must have 6 to 10 digits")
+        least, most = contract["hs_code_shortest"], contract["hs_code_longest"]
+        if item.hs_code and not least <= len(re.sub(r"\D", "", item.hs_code)) <= most:
+            problems.add("item_hs_code", f"must have {least} to {most} digits")
 
 
-def _chosen_product(asked: Asked, problems: Problems, withdrawn: Collection[str]) -> Product | None:
-    offered = [product for product in products_for(asked) if product.code not in withdrawn]
-    wanted = asked.product_code or (offered[0].code if offered else "")
+def _chosen_product(asked: Asked, problems: Problems, withdrawn: Collection[str], contract: Contract) -> Product | None:
+    offered = [product for product in products_for(asked, contract) if product.code not in withdrawn]
+    wanted = asked.product_code or (contract.code(offered[0].code) if offered else "")
     for product in offered:
-        if product.code == wanted:
+        if contract.code(product.code) == wanted:
             return product
     if asked.sender.country and asked.receiver.country:
         problems.add("product_code", "is not available for this parcel")
     return None
 
 
-def _check_pickup(asked: Asked, product: Product, problems: Problems, now: datetime) -> None:
+def _check_pickup(asked: Asked, product: Product, problems: Problems, now: datetime, contract: Contract) -> None:
     if not asked.pickup_date:
         return
     if not product.is_pickup:
-        problems.add("pickup_date", "must be blank for drop off products")
+        if contract["dropoff_suffix"]:  # else nobody can tell by the code that it is dropped off
+            problems.add("pickup_date", "must be blank for drop off products")
         return
     try:
         day = date.fromisoformat(asked.pickup_date)
@@ -219,10 +224,10 @@ def _check_pickup(asked: Asked, product: Product, problems: Problems, now: datet
 
 
 def _check_duties(asked: Asked, problems: Problems, contract: Contract) -> None:
-    if asked.contents_type not in contract["contents_types"]:
+    if contract["contents_type"] and asked.contents_type not in contract["contents_types"]:
         problems.add("contents_type", "is not included in the list")
-    if not has_full_codes(asked):
-        problems.add("item_hs_code", "must have 10 digits for duties paid")
+    if not has_full_codes(asked, contract):
+        problems.add("item_hs_code", f"must have {contract['hs_code_duties_paid']} digits for duties paid")
     if any(item.value is None or item.value <= Decimal() for item in asked.items):
         problems.add("item_value", "must be greater than 0")
 

@@ -23,7 +23,7 @@ class QuoteDesk(Desk):
         problems = Problems()
         asked = from_query(request.query, self.contract, problems)
         self.check_partner(asked.partner_id, problems)
-        return self._quoted(asked, problems, name=lambda key: self.contract.get(f"query_{key}", key))
+        return self._quoted(asked, problems, prefix="query_")
 
     def quote_contents(self, request: Request) -> Reply:
         """POST /products: with contents, so that duties paid can be priced."""
@@ -31,18 +31,18 @@ class QuoteDesk(Desk):
         if "plan_name" in body or "plan_name" in request.query:
             raise unprocessable({"plan_name": ["is no longer supported"]})
         problems = Problems()
-        return self._quoted(from_body(body, self.contract, problems), problems, name=lambda key: key)
+        return self._quoted(from_body(body, self.contract, problems), problems)
 
-    def _quoted(self, asked: Asked, problems: Problems, *, name: Any) -> Reply:
+    def _quoted(self, asked: Asked, problems: Problems, *, prefix: str = "") -> Reply:
         places = Problems()
-        check_places(asked, places, self.depot.settings.checked_countries.split(","))
+        check_places(asked, places, self.depot.settings.checked_countries.split(","), self.contract, prefix)
         for key, texts in places.messages.items():
             for text in texts:
-                problems.add(name(key), text)
+                problems.add(self.contract.get(f"{prefix}{key}", key) if prefix else key, text)
         if problems:
             raise unprocessable(problems.messages)
         raised = Decimal(str(self.depot.raised_percent))
-        quotes = quotes_for(asked, now=self.depot.now(), raised=raised, withdrawn=self.depot.withdrawn)
+        quotes = quotes_for(asked, self.contract, now=self.depot.now(), raised=raised, withdrawn=self.depot.withdrawn)
         rows = [replies.product_document(replies.quote_facts(quote, asked), self.contract) for quote in quotes]
         if not self.contract["products"]:
             return json_reply(200, rows)

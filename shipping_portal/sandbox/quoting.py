@@ -5,13 +5,13 @@ from datetime import date, datetime
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
 
 from shipping_portal.sandbox.asking import Asked, Party
+from shipping_portal.sandbox.contract import Contract
 from shipping_portal.sandbox.places import COUNTRIES, at_postcode, zone_of
 from shipping_portal.sandbox.workdays import add_business_days
 
 CURRENCIES = {"AU": "AUD", "CA": "CAD", "US": "USD"}
-EXPORTERS = ("AU", "US")
 MAX_WEIGHT = {"AU": Decimal(25), "CA": Decimal(30), "US": Decimal("31.75")}
-MAX_EXPORT_WEIGHT = {"AU": Decimal(20), "US": Decimal("9.07")}
+MAX_EXPORT_WEIGHT = {"AU": Decimal(20), "CA": Decimal(20), "US": Decimal("9.07")}
 INCLUDED_COVER, COVER_STEP, COVER_STEP_PRICE = 100, 100, Decimal("1.95")
 CUBIC_WEIGHT = Decimal("0.00025")  # kilograms per cubic centimetre
 SERVICE_CHARGE = {"AU": Decimal("0.20"), "CA": Decimal("0.30"), "US": Decimal("0.25")}
@@ -98,21 +98,22 @@ EXPORT = _product("STANDARD-PICKUP", "29.50", "11.40", (6, 12))
 EXPORT_DUTIES_PAID = _product("STANDARD-DDP-PICKUP", "33.00", "11.40", (6, 12))
 
 
-def products_for(asked: Asked) -> tuple[Product, ...]:
+def products_for(asked: Asked, contract: Contract) -> tuple[Product, ...]:
     """What can be sold for this parcel; nothing when the lane is not served or the parcel is too heavy."""
     origin = asked.sender.country
     if asked.weight is not None and asked.weight > max_weight(asked):
         return ()
     if not asked.is_international:
         return DOMESTIC.get(origin, ())
-    if origin not in EXPORTERS:
+    if origin not in contract["export_origins"]:
         return ()
-    return (EXPORT, EXPORT_DUTIES_PAID) if asked.items else (EXPORT,)
+    return (EXPORT, EXPORT_DUTIES_PAID) if asked.items and contract["duties_paid_word"] else (EXPORT,)
 
 
-def has_full_codes(asked: Asked) -> bool:
-    """Has every item the ten digits that duties paid upfront are reckoned by?"""
-    return all(sum(letter.isdigit() for letter in item.hs_code) == 10 for item in asked.items)
+def has_full_codes(asked: Asked, contract: Contract) -> bool:
+    """Has every item the digits that duties paid upfront are reckoned by?"""
+    needed = contract["hs_code_duties_paid"] if contract["item_hs_code"] else 0
+    return all(sum(letter.isdigit() for letter in item.hs_code) == needed for item in asked.items)
 
 
 def max_weight(asked: Asked) -> Decimal:
@@ -121,10 +122,10 @@ def max_weight(asked: Asked) -> Decimal:
     return table.get(asked.sender.country, Decimal())
 
 
-def quotes_for(asked: Asked, *, now: datetime, raised: Decimal, withdrawn: set[str]) -> list[Quote]:
+def quotes_for(asked: Asked, contract: Contract, *, now: datetime, raised: Decimal, withdrawn: set[str]) -> list[Quote]:
     """Every product on offer with its price; ``raised`` is a percentage put on all base prices."""
-    offered = [product for product in products_for(asked) if product.code not in withdrawn]
-    offered = [product for product in offered if not product.is_duties_paid or has_full_codes(asked)]
+    offered = [product for product in products_for(asked, contract) if product.code not in withdrawn]
+    offered = [product for product in offered if not product.is_duties_paid or has_full_codes(asked, contract)]
     return [quote_for(asked, product, now=now, raised=raised) for product in offered]
 
 

@@ -198,7 +198,7 @@ def _plant_booked_price(document: dict[str, Any], facts: dict[str, Any], contrac
     plant(document, contract["booked_currency"], currency)
     plant(document, contract["booked_breakdown"], _breakdown(facts))
     _plant_taxes_and_cover(document, facts, contract)
-    document["product"] = {"code": facts["code"], "name": facts["name"], "service": facts["service"],
+    document["product"] = {"code": contract.code(facts["code"]), "name": facts["name"], "service": facts["service"],
                            "first_mile_option": facts["first_mile"], "atl_only": False}  # fmt: skip
 
 
@@ -211,7 +211,7 @@ def _plant_gross_net_tax(document: dict[str, Any], path: str, facts: dict[str, A
 
 def _plant_product(document: dict[str, Any], facts: dict[str, Any], contract: Contract) -> None:
     for key in ("code", "name", "first_mile", "service"):
-        plant(document, contract[f"quoted_{key}"], facts[key])
+        plant(document, contract[f"quoted_{key}"], contract.code(facts[key]) if key == "code" else facts[key])
 
 
 def _plant_taxes_and_cover(document: dict[str, Any], facts: dict[str, Any], contract: Contract) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, F, Min, Q, QuerySet, Value, Window
+from django.db.models import Count, DurationField, ExpressionWrapper, F, Max, Min, Q, QuerySet, Value, Window
 from django.db.models.functions import CumeDist
 from django.urls import reverse
 
@@ -14,11 +14,12 @@ from orders import gateway
 from orders.models import CarrierCall
 from orders.models.account import BOOKINGS, QUOTES, Pause
 from shipping_portal.billing.models import BillingReport
+from shipping_portal.formats import hours_and_minutes
 from shipping_portal.jobs.registry import JobKind, chore, kinds
 from shipping_portal.staff import carrier_accounts
 from shipping_portal.staff.carrier_accounts import Known
 from tracking import webhook_health
-from tracking.models import LastTime, WebhookDelivery
+from tracking.models import IS_AHEAD, LastTime, TrackingEvent, WebhookDelivery
 
 WINDOW = dt.timedelta(minutes=15)
 CLEAR = ("ok", "incomplete", "rejected")  # the carrier answered, if only with a no
@@ -158,15 +159,29 @@ class Alarm:
 
 
 @dataclass(frozen=True)
+class ClockAhead:
+    """An account whose carrier dated scans of the last 24 hours after we received them: how many, and by how much."""
+
+    account: str
+    scans: int
+    by: str
+    url: str
+
+
+@dataclass(frozen=True)
 class Meter:
-    """Scans by the way they came, and the alarm of each account."""
+    """Scans by the way they came, the alarm of each account, and the clocks that are ahead."""
 
     rows: list[HealthRow]
     alarms: list[Alarm]
+    clocks: list[ClockAhead]
 
 
 def meter(now: dt.datetime) -> Meter:
-    """Return the last hour and the last 24, and each account's alarm, in one query over the scans of a day."""
+    """Return the last hour and the last 24, and each account's alarm, in one query over the scans of a day.
+
+    One more finds the clocks that are ahead, of whatever parcels.
+    """
     since = {title: Q(received_at__gt=now - span) for title, span in SPANS.items()}
     counts = {
         f"{kind}_{place}": Count("pk", filter=rule & span)
@@ -181,7 +196,25 @@ def meter(now: dt.datetime) -> Meter:
         for place, title in enumerate(since)
     ]
     alarmed = (one for one in found if one["polled_first"] >= webhook_health.ALARM)
-    return Meter(rows, [_alarm(one) for one in alarmed])
+    return Meter(rows, [_alarm(one) for one in alarmed], clocks_ahead(now))
+
+
+def clocks_ahead(now: dt.datetime) -> list[ClockAhead]:
+    """Return the accounts whose scans of the last 24 hours were dated ahead of their receipt, in one query."""
+    ahead = TrackingEvent.objects.filter(IS_AHEAD, received_at__gt=now - SPANS["Last 24 hours"], received_at__lte=now)
+    most = Max(ExpressionWrapper(F("scan_time") - F("received_at"), DurationField()))
+    found: list[Any] = list(
+        ahead.order_by("account").values("account", "account__name").annotate(n=Count("pk"), by=most)
+    )
+    return [
+        ClockAhead(
+            one["account__name"],
+            one["n"],
+            hours_and_minutes(one["by"]),
+            _scans_url(clock="ahead", account=one["account"]),
+        )
+        for one in found
+    ]
 
 
 def alarms(now: dt.datetime) -> list[Alarm]:
@@ -192,9 +225,12 @@ def alarms(now: dt.datetime) -> list[Alarm]:
 
 
 def _alarm(found: dict[str, Any]) -> Alarm:
-    query = urlencode({"found": "polling", "account": found["account"]})
-    url = reverse("admin:tracking_trackingevent_changelist")
-    return Alarm(found["account__name"], found["polled_first"], f"{url}?{query}")
+    url = _scans_url(found="polling", account=found["account"])
+    return Alarm(found["account__name"], found["polled_first"], url)
+
+
+def _scans_url(**query: Any) -> str:
+    return f"{reverse('admin:tracking_trackingevent_changelist')}?{urlencode(query)}"
 
 
 @chore("gaps")

@@ -40,6 +40,20 @@ def test_words_are_added_to_the_ones_we_know(tmp_path):
     assert Contract().progress("Info") == ""
 
 
+def test_every_unknown_key_is_named_with_the_nearest_point(tmp_path):
+    text = 'refrence = "r"\nnumbers = "number"\nsender_subrub = "s"\nzzz = 1\n[worlds]\na = "delivered"'
+    with pytest.raises(ContractError) as told:
+        load(tmp_path, text)
+    assert str(told.value) == (
+        "The contract file has keys we do not know: refrence (did you mean reference?), "
+        "sender_subrub (did you mean sender_suburb?), zzz, worlds (did you mean words?)."
+    )
+
+
+def test_the_register_says_what_of_a_documented_point_is_assumed():
+    assert point(Contract(), "reference_shape").section == "§2.2; upper bound assumed"
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

@@ -34,7 +34,7 @@ def test_head_redirects_to_a_file_that_needs_no_credentials(client, far_side, fi
     far_side.answers(reply(302, b"", Location=signed))
     files.answers(pdf())
     got = client({"label_hosts": f"127.0.0.1:{files.port}"}).label(link(far_side))
-    assert (got.content, got.sha256, got.content_type) == (PDF, hashlib.sha256(PDF).hexdigest(), "application/pdf")
+    assert (got.content, got.sha256) == (PDF, hashlib.sha256(PDF).hexdigest())
     assert (far_side.asked[0].method, "authorization" in far_side.asked[0].headers) == ("HEAD", True)
     assert (files.asked[0].method, files.asked[0].target) == ("GET", "/api/labels/a4.pdf?token=abc")
     assert "authorization" not in files.asked[0].headers
@@ -60,7 +60,7 @@ def test_a_carrier_that_does_not_know_head_is_asked_with_get(client, far_side, s
 
 def test_get_at_once_where_the_contract_says_so(client, far_side):
     far_side.answers(pdf(Content_Type="application/octet-stream; x=1"))
-    assert client({"label_fetch": "get"}).label(link(far_side)).content_type == "application/octet-stream"
+    assert client({"label_fetch": "get"}).label(link(far_side)).content == PDF
     assert [asked.method for asked in far_side.asked] == ["GET"]
 
 
@@ -105,18 +105,77 @@ def test_our_account_is_stopped(client, far_side):
         client().label(link(far_side))
 
 
+KINDS = ["APPLICATION/PDF; charset=binary", "binary/octet-stream", "application/force-download", "image/png"]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "text/plain", "application/xml", ""])
+def test_a_whole_pdf_is_a_label_whatever_it_is_called(client, far_side, kind):
+    far_side.answers(pdf(Content_Type=kind))
+    assert client({"label_fetch": "get"}).label(link(far_side)).content == PDF
+
+
+WHOLE = {
+    "no last line end": PDF[:-1],
+    "NULs behind": PDF + b"\0" * 80_000,
+    "blanks behind": PDF + b" \r\n\t\0" * 1_000,
+    "padded to the limit": PDF + b"\0" * (10 * 1024 * 1024 - len(PDF)),
+    "line ends before": b"\n\n\n" + PDF,
+    "a printer's words before": b"\x1b%-12345X@PJL\r\n" + PDF,
+    "1,019 bytes before": b"x" * 1019 + PDF,
+    "some lines behind": PDF + b"x" * 2042,
+    "lines and NULs behind": PDF + b"x" * 2042 + b"\0" * 5_000,
+}
+
+
+@pytest.mark.parametrize("content", WHOLE.values(), ids=WHOLE)
+def test_what_stands_before_and_behind_a_pdf_is_kept_to_the_byte(client, far_side, content):
+    far_side.answers(pdf(content, Content_Type="binary/octet-stream"))
+    got = client({"label_fetch": "get"}).label(link(far_side))
+    assert got.content == content
+    assert got.sha256 == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize("kind", ["application/pdf", "binary/octet-stream", ""])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<html><pre>" + PDF + b"</pre>",
+        b"\xef\xbb\xbf\r\n <?xml version='1.0'?><label>" + PDF + b"</label>",
+        b'{"label": "' + PDF + b'"}',
+        b'["' + PDF + b'"]',
+        b'"' + PDF + b'"',
+    ],
+    ids=["HTML", "XML", "JSON", "a list", "a text"],
+)
+def test_a_page_or_an_answer_that_quotes_a_pdf_is_no_label(client, far_side, kind, content):
+    far_side.answers(pdf(content, Content_Type=kind))
+    with pytest.raises(OutcomeUnknown, match="does not begin like a PDF"):
+        client({"label_fetch": "get"}).label(link(far_side))
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/html", "Text/HTML; charset=utf-8", "application/json", "application/problem+json"]
+)
+def test_what_the_carrier_calls_a_page_or_an_answer_is_no_label(client, far_side, kind):
+    far_side.answers(pdf(Content_Type=kind))
+    with pytest.raises(OutcomeUnknown, match="not a PDF"):
+        client({"label_fetch": "get"}).label(link(far_side))
+
+
 @pytest.mark.parametrize(
     "answer",
     [
         pdf(b"<html>Sorry</html>", Content_Type="text/html"),
         pdf(b"<html>Sorry</html>"),
         pdf(b""),
-        pdf(b"12345" + PDF),
+        pdf(b"x" * 1020 + PDF),
+        pdf(PDF + b"x" * 2043),
+        pdf(PDF + b"x" * 2043 + b"\0" * 5_000),
+        pdf(b"\0" * 5_000),
         pdf(PDF[: len(PDF) // 2]),  # cut short by the carrier itself, with a length to match
         pdf()[:-3],
         pdf(Content_Length=""),
         pdf(Content_Encoding="gzip"),
-        pdf(Content_Type="image/png"),
         pdf(PDF + b"x" * (10 * 1024 * 1024)),
         pdf().replace(b"200", b"206", 1),
     ],
@@ -125,11 +184,13 @@ def test_our_account_is_stopped(client, far_side):
         "html as pdf",
         "empty",
         "late",
+        "lines behind",
+        "lines and NULs behind",
+        "NULs alone",
         "half a file",
         "cut",
         "no length",
         "gzip",
-        "png",
         "too long",
         "partial",
     ],

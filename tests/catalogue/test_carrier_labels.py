@@ -158,7 +158,7 @@ def pdf(content: bytes, **headers: str) -> bytes:
     ("R6", "0 bytes", pdf(b""), "the label does not begin like a PDF"),
     ("R6", "cut short on the line", pdf(PDF)[:-4], "the reply was cut short"),
     ("R6", "cut short by the carrier", pdf(PDF[:-7]), "the label is cut short"),
-    ("R6", "%PDF at offset 5", pdf(b"\n\n\n\n\n" + PDF), "the label does not begin like a PDF"),
+    ("R6", "%PDF at offset 1,020", pdf(b"\n" * 1020 + PDF), "the label does not begin like a PDF"),
     ("R6", "11 MiB", pdf(PDF + b" " * (11 * 1024 * 1024) + b"%%EOF"), "the reply is too long"),
     ("R6", "gzip", pdf(PDF, Content_Encoding="gzip"), "the reply is compressed"),
     ("R6", "no length", pdf(PDF, Content_Length=""), "the label's length was not told"),

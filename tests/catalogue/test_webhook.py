@@ -1,5 +1,6 @@
 """What a carrier, or somebody who poses as one, posts to the listener: who is let in, and whole bodies."""
 
+import gzip
 import io
 import json
 import logging
@@ -201,6 +202,7 @@ DEEP, RANGE, TWICE = "nested too deeply", "a number is out of range", "a key app
     ("W9", "UTF-16 without its mark", wire().decode().encode("utf-16-le"), NO_JSON),
     ("W9", "UTF-32", wire().decode().encode("utf-32"), NO_UTF8),
     ("W9", "a byte that is no UTF-8", wire().replace(b"picked", b"p\xffcked"), NO_UTF8),
+    ("W9", "gzip", gzip.compress(wire()), "compressed with gzip"),
     ("W9", "NUL in overlong UTF-8", wire().replace(b"picked", b"p\xc0\x80cked"), NO_UTF8),
     ("W9", "a surrogate in UTF-8", wire().replace(b"picked", b"p\xed\xa0\x80cked"), NO_UTF8),
 )

@@ -46,6 +46,9 @@ TYPE_REASON, TIME_REASON, WORDS_REASON = "the event type", "the scan time is", "
     ("W19", "week date", {"scan_time": "2026-W47-3T21:21:05Z"}, TIME_REASON),
     ("W19", "Arabic digits", {"scan_time": "٢٠٢٦-١١-١٨T٢١:٢١:٠٥Z"}, TIME_REASON),
     ("W19", "30 February", {"scan_time": "2026-02-30T21:21:05Z"}, TIME_REASON),
+    ("W19", "a blank within", {"scan_time": "2026-11-18T21: 21:05Z"}, TIME_REASON),
+    ("W19", "an offset of three digits", {"scan_time": "2026-11-18T21:21:05+110"}, TIME_REASON),
+    ("W19", "an offset of 24 hours", {"scan_time": "2026-11-18T21:21:05+2400"}, TIME_REASON),
     ("W19", "hour 24", {"scan_time": "2026-11-18T24:00:00Z"}, TIME_REASON),
     ("W20", "second 61", {"scan_time": "2026-12-31T23:59:61Z"}, TIME_REASON),
     ("W21", "the last minute west", {"scan_time": "9999-12-31T23:59:59-23:59"}, TIME_REASON),
@@ -85,6 +88,11 @@ def test_an_id_in_upper_case_is_the_same_event() -> None:
     ("W19", "9 digits of a second", "2026-11-18T21:21:05.123456789Z", (21, 21, 5, 123456)),
     ("W19", "200 digits of a second", f"2026-11-18T21:21:05.{'9' * 200}Z", (21, 21, 5, 999999)),
     ("W19", "an offset", "2026-11-19T08:21:05+11:00", (21, 21, 5, 0)),
+    ("W19", "an offset without a colon", "2026-11-19T08:21:05+1100", (21, 21, 5, 0)),
+    ("W19", "half an hour without a colon", "2026-11-19T06:51:05.5+0930", (21, 21, 5, 500000)),
+    ("W19", "an offset of hours alone", "2026-11-18 16:21:05-05", (21, 21, 5, 0)),
+    ("W19", "blanks around", " 2026-11-18T21:21:05Z\n", (21, 21, 5, 0)),
+    ("W19", "a blank before the offset", "2026-11-19 08:21:05 +1100", (21, 21, 5, 0)),
     ("W20", "a leap second", "2026-11-18T23:59:60Z", (23, 59, 59, 999999)),
     ("W20", "a leap second with a fraction", "2026-11-18T23:59:60.5Z", (23, 59, 59, 999999)),
 )
@@ -96,16 +104,17 @@ def test_an_instant_in_any_form_of_rfc_3339_is_read_in_utc(told: str, at: tuple[
 
 @rows(
     "ahead",
+    ("W22", "9 hours", dt.timedelta(hours=9)),
     ("W22", "2 days", dt.timedelta(days=2)),
     ("W22", "25 hours", dt.timedelta(hours=25)),
     ("W22", "300 years", dt.timedelta(days=365 * 300)),
 )
-def test_a_scan_from_the_future_is_stored_and_moves_nothing(ahead: dt.timedelta) -> None:
+def test_a_scan_from_the_future_counts_as_of_its_receipt(ahead: dt.timedelta) -> None:
     when = (timezone.now() + ahead).isoformat()
     push(wire(event_type="Delivered", scan_time=when))
     assert last().state == "stored"
-    assert TrackingEvent.objects.get().set_aside
-    assert Parcel.objects.get().progress == ""
+    parcel = Parcel.objects.get()
+    assert (parcel.progress, parcel.progress_at) == ("delivered", last().received_at)
 
 
 @rows(

@@ -220,9 +220,7 @@ def test_a_parcel_that_was_collected_stays_booked_and_nothing_new_is(
     cancelled_by_the_carrier(order)
     replacing.work(replacement.pk)
     replacement.refresh_from_db()
-    assert replacement.problem == (
-        f"The carrier didn't cancel {order}. It's already been picked up, so it can't be cancelled."
-    )
+    assert replacement.problem == (f"{order} wasn't cancelled. It's already been picked up, so it can't be cancelled.")
     assert len(carrier.ledger("booked")) == 1
     assert Order.objects.count() == 1
 

@@ -92,7 +92,7 @@ def test_without_a_link_a_futile_pickup_is_moved_by_us(order: Callable[..., Orde
     assert "then contact us and quote its reference; we'll move the day" in text(today)
     assert f"Contact us about {made}" in text(today)
     refused = client.post("/parcels/cancel/", {"order": [made.uuid]})
-    assert "Contact us and quote its reference; we'll move the day" in text(refused)
+    assert "Don't cancel: contact us and quote its reference; we'll move the day" in text(refused)
 
 
 def test_without_a_link_another_day_is_asked_of_us(order: Callable[..., Order], alice: User, visit: Visit) -> None:
@@ -100,7 +100,7 @@ def test_without_a_link_another_day_is_asked_of_us(order: Callable[..., Order], 
     answer = visit(alice).get(f"/parcels/{made.uuid}/cancel/?need=another_day")
     assert f"Contact us and quote {made}; we'll move the day with the carrier. Keep this label." in text(answer)
     assert '<a class="btn go" href="/help/contact/">Contact us' in answer.content.decode()
-    assert cancel_rules.forbidden(made, "pickup_futile").endswith("we'll move the day with the carrier.")
+    assert forbidden(made).endswith("we'll move the day with the carrier.")
 
 
 @pytest.mark.parametrize("progress", PROGRESS[1:3])
@@ -137,12 +137,17 @@ def linked(settings: Any, tmp_path: Path) -> CarrierAccount:
     return older.named(settings, CONTRACT=str(file))
 
 
+def forbidden(order: Order) -> str:
+    now = timezone.now()
+    return cancel_rules.forbidden(order, "pickup_futile", now, now=now)
+
+
 def told_everywhere(order: Order, client: Client) -> list[str]:
     """Every text about another day of a futile pickup: pages, the bulk cancel, the cancel's own look, the e-mail."""
     advance(order, "pickup_futile", at=timezone.now())
     pages = [client.get(page) for page in (f"/parcels/{order.uuid}/", f"/parcels/{order.uuid}/cancel/")]
     pages.append(client.post("/parcels/cancel/", {"order": [order.uuid]}))
-    return [*map(text, pages), cancel_rules.forbidden(order, "pickup_futile"), *mailed()]
+    return [*map(text, pages), forbidden(order), *mailed()]
 
 
 def test_an_older_accounts_parcel_keeps_the_tools_of_its_own_contract(

@@ -356,7 +356,7 @@ def test_a_label_that_comes_after_the_erasing_is_not_kept(
     fetching = made.labels.first()
     assert fetching is not None
     confirm(desk, [f"order:{made.pk}"])
-    file = LabelFile(content=b"%PDF-1.4 of somebody", sha256="0" * 64, content_type="application/pdf")
+    file = LabelFile(content=b"%PDF-1.4 of somebody", sha256="0" * 64)
     labels.store(fetching, file, at=timezone.now())
     made.labels.update(due_at=timezone.now())
     for label in made.labels.all():

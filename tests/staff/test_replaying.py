@@ -53,6 +53,14 @@ def chosen_on(page: Any) -> dict[str, str]:
     return {"chosen": found.group(1) if found else "", "reason": REASON}
 
 
+@pytest.mark.parametrize("told", ["2026-11-19T08:21:05+1100", " 2026-11-18T21:21:05Z ", "2026-11-19 08:21:05 +11"])
+def test_a_time_that_could_not_be_read_once_is_read_now(told: str, db: None, sam: User) -> None:
+    old = kept(body(scan_time=told), reason="the scan time is not an RFC 3339 instant")
+    done = replaying.replay([old.pk], by=sam, reason=REASON, now=timezone.now())
+    assert (done.read, done.changed) == (1, 1)
+    assert TrackingEvent.objects.get().scan_time == dt.datetime(2026, 11, 18, 21, 21, 5, tzinfo=dt.UTC)
+
+
 @pytest.fixture
 def waiting(quill: Sender, alice: User) -> Parcel:
     """A collected parcel; two bodies about it and one about an unknown reference wait, one is hopeless."""

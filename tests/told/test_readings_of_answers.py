@@ -32,6 +32,9 @@ REFUSED: tuple[tuple[int, str, dict[str, list[str]]], ...] = (
 )  # fmt: skip
 
 
+SENT = Order(sender=AU, pickup={"country": "AU"}, receiver_country="NZ")
+
+
 def refused(status: int, text: str, messages: dict[str, list[str]]) -> Rejected:
     return Rejected(status, "code", text, messages)
 
@@ -62,7 +65,7 @@ def test_what_is_read_of_a_refusal() -> None:
         [
             *lines(sorted_out, REFUSED),
             *lines(lambda *how: answers.problem(refused(*how), AU, "AU")["text"], REFUSED, "problem"),
-            *lines(lambda *how: answers.why_not_cancelled(refused(*how)), REFUSED),
+            *lines(lambda *how: answers.why_not_cancelled(refused(*how), SENT), REFUSED),
             *lines(lambda name: [refused_fields.is_known(name), *(problem_of(sender, to,
             {name: ["is bad"]})[0] for sender, to in ((AU, "NZ"), (US, "")))], FIELDS,
             "a field: known, abroad, in the US"),

@@ -29,7 +29,7 @@ def test_labels_and_the_way_to_them() -> None:
     told_of = {
         "whole": label(), "201": label(status=201), "unframed": label(framed=False),
         "not begun": label(b" %PDF %%EOF"), "cut": label(b"%PDF-1.4"),
-        "2048 from the end": label(PDF + b" " * 2043), "2049 from the end": label(PDF + b" " * 2044),
+        "2048 from the end": label(PDF + b"x" * 2043), "2049 from the end": label(PDF + b"x" * 2044),
         "fault": label(fault="cut"),
         "403": label(b"{}", 403), "403 signed": label(b"{}", 403, labels.read_signed), "404 signed": label(b"{}",
         404, labels.read_signed),

@@ -19,12 +19,13 @@ from tracking import polling
 
 T = dt.datetime(2026, 11, 23, 10, tzinfo=dt.UTC)
 HOUR, DAY = dt.timedelta(hours=1), dt.timedelta(days=1)
+RECEIVED = 6 * HOUR
 
 
 def folded(*scans: tuple[float, str]) -> str:
     """The same in whatever order they arrive, and however often."""
-    steps = [progress.Step(T + hours * HOUR, f"{n}", word) for n, (hours, word) in enumerate(scans)]
-    results = {told(progress.fold([*order, *order[:1]], now=T)) for order in permutations(steps)}
+    steps = [progress.Step(T + hours * HOUR, f"{n}", word, T + RECEIVED) for n, (hours, word) in enumerate(scans)]
+    results = {told(progress.fold([*order, *order[:1]])) for order in permutations(steps)}
     return " or ".join(sorted(results))
 
 

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking, gateway, settling
+from orders import booking, settling
 from orders.models import Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.carrier.scans import read_scan
 from shipping_portal.staff.resolution import deciding
 from shipping_portal.staff.resolution.case import evidence
 from tests import factories
@@ -153,7 +152,7 @@ def test_a_watch_shows_what_came_before_anybody_watched(quill: Sender, alice: Us
     assert watched.parcel.progress == "delivered"
 
 
-# -- Absurd times (F30) ----------------------------------------------------------------------------
+# -- Absurd times ----------------------------------------------------------------------------------
 
 
 def test_a_scan_from_long_before_the_booking_is_kept_and_does_not_count(quill: Sender, alice: User) -> None:
@@ -169,21 +168,6 @@ def test_a_scan_from_long_before_the_booking_is_kept_and_does_not_count(quill: S
     folding.project(parcel.pk)
     order.refresh_from_db()
     assert order.progress == "collected"
-
-
-def test_a_scan_from_the_future_does_not_count_even_once_its_time_has_come(quill: Sender, alice: User) -> None:
-    parcel = factories.parcel(factories.order(quill, alice, status="booked"))
-    now = timezone.now()
-    yesterday = (now - dt.timedelta(days=1)).isoformat()
-    row = {"carrier_reference": parcel.reference, "event_type": "Delivered", "scan_time": yesterday}
-    scan = read_scan(row, gateway.contract())
-    scans.store(
-        [scans.Arrival(parcel.pk, scan, "push", b"{}", now - dt.timedelta(days=4))], scans.lock_parcels([parcel.pk])
-    )
-    folding.project(parcel.pk)
-    parcel.refresh_from_db()
-    assert parcel.events.get().set_aside == "scan time is more than a day ahead"
-    assert parcel.progress == ""
 
 
 def test_old_scans_of_a_reference_booked_elsewhere_count(quill: Sender, alice: User) -> None:

@@ -222,12 +222,6 @@ def test_a_missing_or_odd_place_is_no_reason_to_lose_a_scan(location: Any) -> No
     assert state_of_last() == "stored"
 
 
-def test_a_scan_from_the_future_is_kept_but_does_not_count() -> None:
-    post(event(scan_time="2999-01-01T00:00:00Z", event_type="Delivered"))
-    assert TrackingEvent.objects.get().set_aside
-    assert Parcel.objects.get().progress == ""
-
-
 def test_a_body_over_64_kib_is_refused_and_counted() -> None:
     assert post(b" " * (64 * 1024 + 1)).status_code == 413
     assert not WebhookDelivery.objects.exists()

@@ -14,7 +14,7 @@ from orders.models import CarrierAccount, Order
 from shipping_portal.billing.models import Charge, ChargeKind, cents, week_of
 from shipping_portal.carrier.naming import Names, names_in
 from tracking import queues
-from tracking.models import Parcel, TrackingEvent
+from tracking.models import Parcel, TrackingEvent, happened_at
 
 MOST = 20
 
@@ -67,7 +67,7 @@ def postcodes_of(order: Order) -> tuple[set[str], set[str]]:
 
 
 def _dated(parcels: QuerySet[Parcel]) -> QuerySet[Any]:
-    return parcels.annotate(first_scan_at=Min("events__scan_time"), heard_at=Min("events__received_at"))
+    return parcels.annotate(first_scan_at=Min(happened_at("events__")), heard_at=Min("events__received_at"))
 
 
 def _heard_at(parcel: Any) -> dt.datetime:
@@ -79,7 +79,7 @@ def _heard_at(parcel: Any) -> dt.datetime:
 def _scanned(parcels: QuerySet[Any]) -> list[Scanned]:
     found: list[Any] = list(parcels.select_related("account"))
     scans: dict[int, list[TrackingEvent]] = {parcel.pk: [] for parcel in found}
-    for scan in TrackingEvent.objects.filter(parcel__in=found).order_by("scan_time"):
+    for scan in TrackingEvent.objects.filter(parcel__in=found).order_by(happened_at()):
         scans[scan.parcel_id].append(scan)
     return [_one(parcel, scans[parcel.pk]) for parcel in found]
 

@@ -82,9 +82,10 @@ def _tracking(order: Order) -> Iterator[Line]:
         return
     for event in parcel.events.all():
         yield (
-            event.scan_time,
+            event.happened_at,
             "scan",
-            f"{event.event_type}, told {event.received_at:%Y-%m-%d %H:%M:%S}Z by {event.source}",
+            f"{event.event_type}, told {event.received_at:%Y-%m-%d %H:%M:%S}Z by {event.source}"
+            + (f", the carrier's clock was ahead by {event.clock_ahead_by}" if event.clock_ahead else ""),
         )
     for delivery in WebhookDelivery.objects.filter(event__parcel=parcel):
         yield delivery.received_at, "webhook", f"delivery {delivery.pk} {delivery.state}"

@@ -1,0 +1,311 @@
+"""Every answer of the carrier's family to a booking or a cancellation, as each page and e-mail words it.
+
+Each cell is a sentence: it begins with a capital, has a subject, and says nothing that the portal doesn't know.
+"""
+
+import datetime as dt
+import json
+import re
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders import booking, cancelling, replacing
+from orders.models import Order
+from orders.refused_fields import VERB
+from orders.transitions import advance
+from shipping_portal.accounts.models import Notification, Sender, User
+from tests import factories
+from tests.catalogue.meddling import Meddler, reply
+from tests.orders.conftest import booked, submitted
+from tests.pages.typed import text
+from tests.sandbox_carrier import SandboxCarrier
+
+__all__ = ["booked", "submitted"]  # pytest finds them here
+
+pytestmark = pytest.mark.django_db
+
+Visit = Callable[[User], Client]
+OURS = "The carrier refused how we asked. We're putting that right."
+WRAPPER = "Some of the supplied data is invalid; see messages."
+STILL_BOOKED = ("still booked", "stays booked", "label is good", "labels are good")
+MISSED = "The driver didn't come. Another driver is booked for"
+FUTILE = "The driver came but couldn't collect it. Don't cancel:"
+
+
+def no(messages: Any = None, *, status: int = 422, **more: Any) -> bytes:
+    body = {"error": "unprocessable_entity", "error_description": WRAPPER, "messages": messages, **more}
+    return reply(status, {name: member for name, member in body.items() if member is not None})
+
+
+# What the carrier answers, and what the sender reads of it at every place.
+REFUSALS: dict[str, tuple[bytes, str]] = {
+    "a sentence": (no({"base": ["Nothing is carried there."]}), "Nothing is carried there."),
+    "a sentence as a bare text": (no("Nothing is carried there"), "Nothing is carried there."),
+    "a list": (no(["Nothing is carried there"]), "Nothing is carried there."),
+    "no subject": (no({"base": ["was refused"]}), "The parcel was refused."),
+    "no subject, with a capital": (no({"base": ["Can't be moved."]}), "The parcel can't be moved."),
+    "no subject, curly": (no({"base": ["isn’t allowed"]}), "The parcel isn’t allowed."),
+    "no subject and no member": (reply(422, {"error": "unprocessable_entity", "error_description": "is too late"}),
+                                 "The parcel is too late."),
+    "no verb": (no({"base": ["too late for this driver"]}), "The carrier says “too late for this driver”."),
+    "no capital": (no({"base": ["orders like this are not carried."]}),
+                   "The carrier says “orders like this are not carried”."),
+    "one word": (no({"base": ["Invalid"]}), "The carrier says “Invalid”."),
+    "one word as the whole body": (reply(422, json.dumps("refused").encode()), "The carrier says “refused”."),
+    "a month": (no({"base": ["May 5 is a holiday"]}), "May 5 is a holiday."),
+    "at a field": (no({"pickup_date": ["has passed"]}), "Pickup day: has passed."),
+    "at a field of the receiver": (no({"receiver_name": ["is odd"]}), "Name: is odd."),
+    "two": (no({"base": ["was refused", "Ask us."]}), "The parcel was refused. Ask us."),
+    "a name that we don't have": (no({"zebra": ["is odd"]}), OURS),
+    "a code and no words": (reply(422, {"error": "unprocessable_entity"}), OURS),
+    "a wrapper alone": (no(), WRAPPER),
+    "nothing at all": (reply(400, b"", Content_Type="text/html"), OURS),
+    "not by this method": (no(status=405), OURS),
+    "not in this form": (no(status=415), OURS),
+}  # fmt: skip
+UNCLEAR: dict[str, tuple[bytes, str]] = {
+    "a page": (reply(422, b"<html>No</html>", Content_Type="text/html"), "The carrier gave an answer we can't read"),
+    "out of order": (reply(500, {"error": "oops"}), "The carrier gave an answer we can't read"),
+    "a success without its words": (reply(200, b"<html>", Content_Type="text/html"),
+                                    "The carrier gave an answer we can't read"),
+}  # fmt: skip
+
+
+def sentence(said: str) -> bool:
+    """Return whether each of these sentences has a capital and more than a verb at its head."""
+    return all(not one[0].islower() and not VERB.match(one) for one in re.split(r"(?<=[.!?]) ", said))
+
+
+@pytest.mark.parametrize("said", [said for _, said in (REFUSALS | UNCLEAR).values()])
+def test_each_is_a_sentence(said: str) -> None:
+    assert sentence(said)
+
+
+def stands_alone(said: str, words: str) -> bool:
+    """Return whether these words say it as a sentence of its own: nothing but an introduction stands before."""
+    return re.search(rf"(?:^|[.!?:”] |\w ){re.escape(said)}", words) is not None
+
+
+def places(page: Client, order: Order) -> dict[str, str]:
+    found = {
+        "parcel": text(page.get(f"/parcels/{order.uuid}/")),
+        "today": text(page.get("/today/")),
+        "list": text(page.get("/parcels/")),
+        "mail": " ".join(Notification.objects.values_list("line", flat=True)),
+    }
+    if order.status == "rejected":
+        found["booking"] = text(page.get(f"/parcels/{order.uuid}/booking/"))
+    else:
+        found["cancel"] = text(page.get(f"/parcels/{order.uuid}/cancel/"))
+    if order.replacements.exists():
+        found["replacing"] = text(page.get(f"/parcels/{order.uuid}/replacing/"))
+    return found
+
+
+def cancelled(order: Order, by: User) -> Order:
+    cancelling.ask(order, by=by, why="not sending it", now=timezone.now())
+    cancelling.work(order.pk)
+    order.refresh_from_db()
+    return order
+
+
+def replaced(order: Order, by: User) -> Order:
+    replacing.ask(
+        order, quote=factories.quote(order.sender, by), code="STANDARD-PICKUP", by=by, form_token=uuid.uuid4(),
+        pickup_date=None, now=timezone.now(),
+    )  # fmt: skip
+    cancelling.work(order.pk)
+    order.refresh_from_db()
+    if order.status == "booked":
+        replacing.work(order.replacements.get().pk)
+    return order
+
+
+WAYS = {"cancel": cancelled, "replace": replaced}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("answer", REFUSALS)
+def test_a_refused_cancellation(
+    booked: Callable[..., Order], line: Meddler, alice: User, visit: Visit, answer: str, way: str
+) -> None:
+    order = booked()
+    line.says("cancel", REFUSALS[answer][0])
+    said = REFUSALS[answer][1]
+    assert WAYS[way](order, alice).status == "booked"
+    found = places(visit(alice), order)
+    assert {place: stands_alone(said, words) for place, words in found.items()} == dict.fromkeys(found, True)
+    if said != WRAPPER:
+        assert not [place for place, words in found.items() if WRAPPER in words]
+
+
+@pytest.mark.parametrize("answer", REFUSALS)
+def test_a_refused_booking(
+    submitted: Callable[..., Order], line: Meddler, alice: User, visit: Visit, answer: str
+) -> None:
+    order = submitted()
+    line.says("book", REFUSALS[answer][0])
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert order.status == "rejected"
+    found = places(visit(alice), order)
+    said = REFUSALS[answer][1].split(". ")[0]  # the page of the booking has a list of them
+    assert {place: stands_alone(said, words) for place, words in found.items()} == dict.fromkeys(found, True)
+
+
+# -- Nobody knows ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("answer", UNCLEAR)
+def test_a_cancellation_without_a_clear_answer_is_told_as_neither(
+    booked: Callable[..., Order], line: Meddler, alice: User, visit: Visit, answer: str, way: str
+) -> None:
+    order = booked()
+    line.says("cancel", UNCLEAR[answer][0])
+    assert WAYS[way](order, alice).status == "cancel_unconfirmed"
+    found = places(visit(alice), order)
+    assert stands_alone(f"{UNCLEAR[answer][1]}, so it may or may not be cancelled.", found["parcel"])
+    assert not [(place, claim) for place, words in found.items() for claim in STILL_BOOKED if claim in words]
+
+
+GONE = no(status=404, error="not_found", error_description="The requested resource does not exist.")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_carrier_that_doesnt_know_the_parcel_twice_is_an_operators_case(
+    booked: Callable[..., Order], line: Meddler, alice: User, visit: Visit, way: str
+) -> None:
+    order = booked()
+    line.says("cancel", GONE)
+    line.says("view", GONE)
+    WAYS[way](order, alice)
+    assert (order.status, order.due_at, order.cancels.get().state) == ("cancel_unconfirmed", None, "unknown")
+    found = places(visit(alice), order)
+    said = "The carrier says that it doesn't know this parcel, so it may or may not be cancelled."
+    assert stands_alone(said, found["parcel"])
+    assert not [(place, claim) for place, words in found.items() for claim in STILL_BOOKED if claim in words]
+
+
+def test_a_carrier_that_forgot_it_after_a_lost_answer_is_an_operators_case(
+    booked: Callable[..., Order], line: Meddler, carrier: SandboxCarrier, alice: User
+) -> None:
+    order = booked()
+    carrier.trouble("cancel", "commit-close")
+    assert cancelled(order, alice).status == "cancel_unconfirmed"
+    line.says("cancel", GONE)
+    line.says("view", GONE)
+    Order.objects.update(due_at=timezone.now())
+    cancelling.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.due_at) == ("cancel_unconfirmed", None)
+    assert order.problem["text"] == "The carrier says that it doesn't know this parcel"
+
+
+def test_a_404_to_a_cancellation_of_an_order_that_is_there_is_our_fault(
+    booked: Callable[..., Order], line: Meddler, alice: User, visit: Visit
+) -> None:
+    order = booked()
+    line.says("cancel", GONE)
+    line.edits("view", lambda seen: seen.update(state="Booked"))
+    line.asked.clear()
+    assert cancelled(order, alice).status == "booked"
+    assert line.asked[-2:] == ["cancel", "view"]
+    found = places(visit(alice), order)
+    assert {place: stands_alone(OURS, words) for place, words in found.items()} == dict.fromkeys(found, True)
+    order.account.refresh_from_db()
+    assert "The requested resource does not exist." in order.account.fault
+
+
+def test_a_404_where_the_order_turns_out_cancelled_is_a_yes(
+    booked: Callable[..., Order], line: Meddler, alice: User
+) -> None:
+    order = booked()
+    line.says("cancel", GONE)  # the sandbox cancels it all the same
+    assert cancelled(order, alice).status == "cancelled"
+
+
+# -- What the newest scans say ---------------------------------------------------------------------
+
+SCANS = {
+    "Missed Pickup": (MISSED, ("couldn't collect", "new day", "move the day")),
+    "Futile Pickup": (FUTILE, ("didn't come", "Another driver")),
+    "Pickup": ("It's already been picked up, so it can't be cancelled.", ("driver didn't", "couldn't collect")),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("word", SCANS)
+def test_a_scan_that_nobody_pushed_is_told_for_what_it_is(
+    booked: Callable[..., Order], carrier: SandboxCarrier, alice: User, visit: Visit, word: str, way: str
+) -> None:
+    order = booked()
+    carrier.scan(order.carrier_reference, word, push=False)
+    said, never = SCANS[word]
+    assert WAYS[way](order, alice).status == "booked"
+    found = places(visit(alice), order)
+    assert {place: stands_alone(said, words) for place, words in found.items()} == dict.fromkeys(found, True)
+    found["cancel"] = found["cancel"].split("What would you like to change?")[0]  # which offers a choice of reasons
+    assert not [(place, claim) for place, words in found.items() for claim in never if claim in words]
+    assert not [r for r in carrier.requests() if r["method"] == "DELETE"]
+
+
+@pytest.mark.parametrize("link", [True, False])
+def test_missed_and_futile_share_no_sentence(quill: Sender, alice: User, request: Any, link: bool) -> None:
+    if link:
+        request.getfixturevalue("parcel_tools")
+    order = factories.order(quill, alice, status="booked")
+    now = timezone.now()
+    missed, futile = (
+        set(re.split(r"(?<=[.:;]) ", cancelling.forbidden(order, word, now, now=now)))
+        for word in ("pickup_missed", "pickup_futile")
+    )
+    assert missed.isdisjoint(futile)
+
+
+def test_a_missed_pickup_names_the_next_day_only_where_the_carrier_did(quill: Sender, alice: User) -> None:
+    now = timezone.now()
+    order = factories.order(quill, alice, status="booked", carrier_pickup_date=now.astimezone(quill.tzinfo).date())
+
+    def told() -> str:
+        return re.search(r"booked for (.*?)\. Leave", cancelling.forbidden(order, "pickup_missed", now, now=now))[1]  # type: ignore[index]
+
+    assert told() == "the next business day"
+    order.carrier_pickup_date += dt.timedelta(days=3)
+    assert told() == f"{order.carrier_pickup_date:%a} {order.carrier_pickup_date.day} {order.carrier_pickup_date:%b}"
+
+
+@pytest.mark.parametrize(
+    ("first_mile", "said"),
+    [("pickup", "It's already been picked up, so it can't be cancelled."),
+     ("drop-off", "It's already with the carrier, so it can't be cancelled.")],
+)  # fmt: skip
+def test_a_parcel_that_was_dropped_off_was_not_picked_up(
+    quill: Sender, alice: User, first_mile: str, said: str
+) -> None:
+    order = factories.order(quill, alice, status="booked", first_mile=first_mile)
+    assert cancelling.forbidden(order, "in_transit", timezone.now(), now=timezone.now()) == said
+
+
+# -- A refusal whose time is over ------------------------------------------------------------------
+
+
+def test_a_refusal_is_dropped_once_the_parcel_has_moved_on(
+    booked: Callable[..., Order], carrier: SandboxCarrier, line: Meddler, alice: User, visit: Visit
+) -> None:
+    order = booked()
+    carrier.scan(order.carrier_reference, "Missed Pickup", push=False)
+    cancelled(order, alice)
+    found = places(visit(alice), order)
+    assert "and not cancelled:" in found["cancel"]
+    advance(order, "collected", at=timezone.now())
+    found = places(visit(alice), order)
+    found["parcel"] = found["parcel"].split("Booking history")[0]
+    assert [place for place, words in found.items() if MISSED in words] == ["mail"]
+    assert "and not cancelled" not in found["cancel"]
+    assert "It's already been picked up" in found["cancel"]
