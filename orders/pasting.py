@@ -17,7 +17,8 @@ from orders.receiver_form import ReceiverForm
 from shipping_portal.accounts.countries import STATES, state_code
 from shipping_portal.accounts.models import Locality, LocalityAlias
 from shipping_portal.accounts.phones import clean_phone
-from shipping_portal.accounts.places import active, aliases, normalise, postal_code, spellings
+from shipping_portal.accounts.places import active, aliases, postal_code, spellings
+from shipping_portal.accounts.text import as_seen, normalise
 
 LONGEST = 2000
 LONGEST_LINE = 255  # a field's; what is longer is no part of an address
@@ -69,7 +70,8 @@ def fill_in(form: ReceiverForm, text: str, home: str) -> dict[str, Any]:
 def read(text: str, home: str) -> Pasted:
     """Take a pasted text apart; `home` is the country the parcel starts in."""
     pasted = Pasted()
-    text, beyond = text[:LONGEST].replace("\r", ""), text[LONGEST:].strip()
+    text = as_seen("\n".join(text.splitlines()))
+    text, beyond = text[:LONGEST], text[LONGEST:].strip()
     text = _take_email(text, pasted)
     text = _take_place(text, home, pasted)
     text = _take_phone(text, pasted.parts.get("country", home), pasted)

@@ -13,6 +13,7 @@ from orders.receiver_form import ReceiverForm, initial_of, line
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import PickupAddress, Receiver, Sender
+from shipping_portal.accounts.text import one_line
 
 LONGEST_SEARCH = 200
 
@@ -80,7 +81,7 @@ def merge_receivers(request: MemberRequest) -> HttpResponse:
 
 
 def _clean(text: str) -> str:
-    return "".join(c for c in text if c.isprintable()).strip()[:LONGEST_SEARCH]
+    return one_line(text).strip()[:LONGEST_SEARCH]
 
 
 def _mine(request: MemberRequest, receiver: uuid.UUID) -> Receiver:

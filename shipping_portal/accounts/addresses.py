@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -9,7 +10,7 @@ from django.core.exceptions import ValidationError
 
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.countries import COUNTRY_NAMES, state_name
-from shipping_portal.accounts.places import normalise
+from shipping_portal.accounts.text import as_seen, normalise
 
 LINE_ADVISED = 40  # interface §8: at most 40 characters recommended
 LINE_LONGEST = 255
@@ -27,6 +28,7 @@ def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
 
     Raises ValidationError with a sentence for the person who typed it.
     """
+    text = as_seen(text)
     if any(unicodedata.category(c) in UNPRINTABLE for c in text.strip()):
         raise ValidationError(HIDDEN_SENTENCE, code="hidden")
     line = " ".join(unicodedata.normalize("NFC", text).split())
@@ -64,6 +66,17 @@ def repeats_place(line: str, suburb: str, postcode: str, state: str, country: st
     return " ".join(filter(None, (_repeated(words, phrases) or _inside(words, pairs) for words in parts)))
 
 
+def with_seen(data: Any, names: Iterable[str]) -> Any:
+    """Return what a form was sent, with these of its values as they are seen."""
+    seen = data.copy()
+    for name in {*names} & {*data}:
+        if hasattr(data, "setlist"):
+            seen.setlist(name, [*map(as_seen, data.getlist(name))])
+        elif isinstance(data[name], str):
+            seen[name] = as_seen(data[name])
+    return seen
+
+
 class LineField(forms.CharField):
     """A form field for one line of text that ends up on a label."""
 
@@ -72,7 +85,13 @@ class LineField(forms.CharField):
 
 
 class OnceOnly(forms.Form):
-    """Every control has one value, on one line: sent twice or with hidden characters it is refused, never guessed."""
+    """Every control has one value, on one line: sent twice or with hidden characters it is refused, never guessed.
+
+    What is read of a value is what its sender sees of it.
+    """
+
+    def __init__(self, data: Any = None, *args: Any, **options: Any) -> None:
+        super().__init__(None if data is None else with_seen(data, data), *args, **options)
 
     def _clean_fields(self) -> None:
         super()._clean_fields()  # type: ignore[misc]  # Django's own seam, absent from its stubs

@@ -4,6 +4,8 @@ import phonenumbers
 from django.core.exceptions import ValidationError
 from phonenumbers import NumberParseException, PhoneNumberFormat, PhoneNumberType
 
+from shipping_portal.accounts.text import as_seen
+
 CALL_CENTRE = {PhoneNumberType.SHARED_COST, PhoneNumberType.TOLL_FREE, PhoneNumberType.PREMIUM_RATE}
 LONGEST = 30
 
@@ -13,7 +15,7 @@ def clean_phone(text: str, country: str) -> str:
 
     Raises ValidationError. The carrier takes no Australian 13, 1300 and 1800 numbers.
     """
-    typed = text.strip()
+    typed = as_seen(text).strip()
     if not typed:
         return ""
     number = _parse(typed, country)

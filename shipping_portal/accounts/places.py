@@ -5,7 +5,6 @@ import difflib
 import functools
 import itertools
 import re
-import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from django.db.models import Q, QuerySet, Subquery
 
 from shipping_portal.accounts.countries import STATES, ZONES_OF_COUNTRIES, ZONES_OF_POSTCODES, state_code
 from shipping_portal.accounts.models import Locality, LocalityAlias, LocalityList
+from shipping_portal.accounts.text import as_seen, normalise
 
 MOST_SPELLINGS = 16
 NEAR = 4
@@ -32,12 +32,6 @@ class Pair:
     place: Locality | None = None
     near: tuple[Locality, ...] = ()
     is_unlisted: bool = False
-
-
-def normalise(text: str) -> str:
-    """Return the form in which place names are compared: no case, accents, punctuation or double spaces."""
-    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-    return " ".join(re.sub(r"[^\w\s]|_", " ", re.sub(r"['’.]", "", plain.casefold())).split())
 
 
 def postal_code(country: str, text: str) -> str:
@@ -76,7 +70,7 @@ def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pai
 
 def suggest(country: str, text: str, limit: int = 8) -> list[Locality]:
     """Return pairs that begin with what is being typed: a suburb, a postcode, or both in either order."""
-    words = text[:LONGEST_SEARCH].split()
+    words = as_seen(text[:LONGEST_SEARCH]).split()
     digits = [word for word in words if word.isascii() and any(c.isdigit() for c in word)]
     letters = " ".join(word for word in words if word not in digits)
     wanted = Q()

@@ -10,7 +10,7 @@ from orders.receiver_form import AUTHORITY, SIGNATURE
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.countries import COUNTRY_NAMES
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
-from shipping_portal.accounts.places import normalise
+from shipping_portal.accounts.text import as_seen, normalise
 from shipping_portal.importing import items, units
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from shipping_portal.importing.units import MEASURES, SIZE_UNIT, TABLES, WEIGHT, WEIGHT_UNIT
@@ -172,12 +172,12 @@ def lines(row: ImportRow, file: Import) -> list[dict[str, str]]:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(filter(None, map(str.strip, LINE_ENDS.split(text))))
+    return " ".join(filter(None, map(str.strip, LINE_ENDS.split(as_seen(text)))))
 
 
 def _typed(row: ImportRow, file: Import) -> dict[str, str]:
     typed = {name: row.cells[place] for name, place in file.columns.items() if place < len(row.cells)}
-    filled = {name: _one_line(text) for name, text in typed.items() if text.strip()}
+    filled = {name: line for name, text in typed.items() if (line := _one_line(text))}
     if WEIGHT in filled:
         filled[WEIGHT] = units.with_unit(filled[WEIGHT], units.of_cell(WEIGHT, row, file))
     return filled
