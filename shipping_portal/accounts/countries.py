@@ -94,9 +94,13 @@ STATES: dict[str, dict[str, tuple[str, str]]] = {
         "YT": ("Yukon", "America/Whitehorse"),
     },
     "US": {
+        "AA": ("Armed Forces Americas", "America/New_York"),
+        "AE": ("Armed Forces Europe", "Europe/Berlin"),
         "AK": ("Alaska", "America/Anchorage"),
         "AL": ("Alabama", "America/Chicago"),
+        "AP": ("Armed Forces Pacific", "Asia/Tokyo"),
         "AR": ("Arkansas", "America/Chicago"),
+        "AS": ("American Samoa", "Pacific/Pago_Pago"),
         "AZ": ("Arizona", "America/Phoenix"),
         "CA": ("California", "America/Los_Angeles"),
         "CO": ("Colorado", "America/Denver"),
@@ -105,6 +109,7 @@ STATES: dict[str, dict[str, tuple[str, str]]] = {
         "DE": ("Delaware", "America/New_York"),
         "FL": ("Florida", "America/New_York"),
         "GA": ("Georgia", "America/New_York"),
+        "GU": ("Guam", "Pacific/Guam"),
         "HI": ("Hawaii", "Pacific/Honolulu"),
         "IA": ("Iowa", "America/Chicago"),
         "ID": ("Idaho", "America/Boise"),
@@ -119,6 +124,7 @@ STATES: dict[str, dict[str, tuple[str, str]]] = {
         "MI": ("Michigan", "America/Detroit"),
         "MN": ("Minnesota", "America/Chicago"),
         "MO": ("Missouri", "America/Chicago"),
+        "MP": ("Northern Mariana Islands", "Pacific/Guam"),
         "MS": ("Mississippi", "America/Chicago"),
         "MT": ("Montana", "America/Denver"),
         "NC": ("North Carolina", "America/New_York"),
@@ -141,6 +147,7 @@ STATES: dict[str, dict[str, tuple[str, str]]] = {
         "TX": ("Texas", "America/Chicago"),
         "UT": ("Utah", "America/Denver"),
         "VA": ("Virginia", "America/New_York"),
+        "VI": ("US Virgin Islands", "America/Puerto_Rico"),
         "VT": ("Vermont", "America/New_York"),
         "WA": ("Washington", "America/Los_Angeles"),
         "WI": ("Wisconsin", "America/Chicago"),
@@ -149,20 +156,6 @@ STATES: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 ZONES_OF_COUNTRIES = {"AU": "Australia/Sydney", "CA": "America/Toronto", "US": "America/New_York"}
-# Postcodes, from their first characters, that keep another time than most of their state.
-ZONES_OF_POSTCODES = {
-    ("AU", "2880"): "Australia/Broken_Hill",
-    ("US", "324"): "America/Chicago",
-    ("US", "325"): "America/Chicago",
-    ("US", "373"): "America/New_York",
-    ("US", "374"): "America/New_York",
-    ("US", "376"): "America/New_York",
-    ("US", "377"): "America/New_York",
-    ("US", "378"): "America/New_York",
-    ("US", "379"): "America/New_York",
-    ("US", "799"): "America/Denver",
-    ("US", "885"): "America/Denver",
-}
 COUNTRY_NAMES = {
     "AU": ("Australia", "AU", "AUS"),
     "CA": ("Canada", "CA", "CAN"),

@@ -12,7 +12,8 @@ import holidays
 from django.conf import settings
 from django.db.models import Q, QuerySet, Subquery
 
-from shipping_portal.accounts.countries import STATES, ZONES_OF_COUNTRIES, ZONES_OF_POSTCODES, state_code
+from shipping_portal.accounts import zones
+from shipping_portal.accounts.countries import STATES, ZONES_OF_COUNTRIES, state_code
 from shipping_portal.accounts.models import Locality, LocalityAlias, LocalityList
 from shipping_portal.accounts.text import as_seen, normalise
 
@@ -108,13 +109,8 @@ def spellings(text: str, known: Collection[LocalityAlias] | None = None) -> set[
 
 def zone(country: str, state: str, postcode: str = "") -> str:
     """Return the IANA zone of a place; for a split state the zone of most of its people."""
-    code = postal_code(country, postcode)
-    for (where, start), name in ZONES_OF_POSTCODES.items():
-        if where == country and code.startswith(start):
-            return name
-    states = STATES.get(country, {})
-    _, name = states.get(state_code(country, state), ("", ZONES_OF_COUNTRIES.get(country, "UTC")))
-    return name
+    _, of_state = STATES.get(country, {}).get(state_code(country, state), ("", ZONES_OF_COUNTRIES.get(country, "UTC")))
+    return zones.of_postcode(country, postal_code(country, postcode)) or of_state
 
 
 def business_days(country: str, state: str, *, after: dt.date, count: int) -> list[dt.date]:
