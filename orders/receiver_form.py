@@ -13,6 +13,7 @@ from shipping_portal.accounts.countries import STATES, state_code
 from shipping_portal.accounts.models import Locality, PickupAddress, Sender
 from shipping_portal.accounts.phones import clean_phone
 from shipping_portal.accounts.templatetags.words import PLACE, WORDS, say
+from shipping_portal.accounts.text import normalise
 from shipping_portal.carrier.messages import Party
 
 RECEIVER_PARTS = ("name", "company", "email", "phone", "line1", "line2", "suburb", "state", "postcode", "country")
@@ -76,6 +77,7 @@ class ReceiverForm(addresses.OnceOnly):
         self.sender, self.address = sender, address
         self.near: tuple[Locality, ...] = ()
         super().__init__(*args, **options)
+        self._take_territory()
         self._speak()
         for name in ("receiver_name", "receiver_company"):
             shorten(self.fields[name], contract().longest_name)
@@ -98,7 +100,18 @@ class ReceiverForm(addresses.OnceOnly):
     def fill_in(self, values: dict[str, str]) -> None:
         """Show these values of a form not sent yet, before any of its controls is looked at."""
         self.initial.update(values)
+        self._take_territory()
         self._speak()
+
+    def _take_territory(self) -> None:
+        """Read a country that the sender's own post calls a state as that state, before any rule asks where it goes."""
+        values = self.data if self.is_bound else self.initial
+        typed = self._country, str(values.get("receiver_state") or "")
+        read = countries.at_home(self.address.country, *typed)
+        if read != typed:
+            values = values.copy()
+            values["receiver_country"], values["receiver_state"] = read
+            self.data, self.initial = (values, self.initial) if self.is_bound else (self.data, values)
 
     @property
     def words(self) -> str:
@@ -202,7 +215,10 @@ class ReceiverForm(addresses.OnceOnly):
             return
         country, suburb, postcode = (cleaned[name] for name in names)
         pair = places.check_pair(country, suburb, postcode, cleaned.get("receiver_state", ""))
-        if pair.place:
+        if pair.doubt:
+            self.near = pair.near
+            self.add_error("receiver_state", ValidationError(pair.doubt, code="state"))
+        elif pair.place:
             cleaned["receiver_suburb"], cleaned["receiver_state"] = pair.place.suburb, pair.place.state
             cleaned["receiver_postcode"] = pair.place.postcode
         elif pair.is_unlisted:
@@ -223,6 +239,11 @@ class ReceiverForm(addresses.OnceOnly):
 
     def _refuse_pair(self, suburb: str, postcode: str, near: tuple[Locality, ...]) -> None:
         self.near = near
+        state = state_code("US", self.cleaned_data.get("receiver_state", ""))
+        is_military = state in countries.MILITARY or normalise(suburb) in countries.MILITARY_CITIES
+        if self._country == "US" and is_military:
+            text = f"{suburb} {postcode} is US military mail, which isn't on the carrier's list. It can't be booked."
+            return self.add_error("receiver_suburb", ValidationError(text, code="military"))
         meant = " or ".join(f"{place.suburb.title()} {place.postcode}" for place in near[:2])
         ask = f" Did you mean {meant}?" if meant else ""
         few = places.few(self.cleaned_data["receiver_country"])

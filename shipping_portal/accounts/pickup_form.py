@@ -113,7 +113,10 @@ class PickupAddressForm(OnceOnly):
         if chosen is None and not {"suburb", "postcode"} <= data.keys():
             return
         pair = places.Pair(place=chosen) if chosen else self._typed_pair(data)
-        if pair.place:
+        if pair.doubt:
+            self.near = pair.near
+            self.add_error("state", pair.doubt)
+        elif pair.place:
             data |= {"suburb": pair.place.suburb, "state": pair.place.state, "postcode": pair.place.postcode}
             for name in ("suburb", "state", "postcode"):
                 self.errors.pop(name, None)

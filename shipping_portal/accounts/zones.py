@@ -1,7 +1,7 @@
 """Postcodes that keep another time than most of their state.
 
-Made once: the middle of each ZIP code (PyPI's zipcodes 3.0), Canadian sorting area and Australian postcode (GeoNames, as
-countrystatecity-postal-codes 2.0 has them) was looked up in the zones' outlines (timezonefinder 9.0). A range of codes
+Made once: the middle of each ZIP code (zipcodes 3.0 on PyPI), Canadian sorting area and Australian postcode (GeoNames,
+in countrystatecity-postal-codes 2.0) was looked up in the outlines of the zones (timezonefinder 9.0). A range of codes
 is listed where its clock differs from its state's in STATES at any time of the year. By hand: the middle of an area
 lies across a border for 2406, 4825, 6743, 42757, 57532, 58535, 58838, 79847 and 86502; Alabama keeps one time by law;
 Broken Hill and Eucla are towns in a larger area.

@@ -8,7 +8,6 @@ from typing import Any
 from orders.forms import UNITS, ParcelForm
 from orders.receiver_form import AUTHORITY, SIGNATURE
 from shipping_portal.accounts import countries
-from shipping_portal.accounts.countries import COUNTRY_NAMES
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
 from shipping_portal.accounts.text import as_seen, normalise
 from shipping_portal.importing import items, units
@@ -154,8 +153,9 @@ def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict
     plain = of_size | units.in_the_forms(constants, filled, row, file)
     last = plain.pop(LAST_NAME, "")
     plain["receiver_name"] = f"{plain.get('receiver_name', '')} {last}".strip()
-    plain["receiver_country"] = country_code(plain.get("receiver_country", "")) or country
-    _give_back_zero(plain)
+    where = country_code(plain.get("receiver_country", "")) or country, plain.get("receiver_state", "")
+    plain["receiver_country"], plain["receiver_state"] = countries.at_home(country, *where)
+    _give_back_zeros(plain)
     _choose_delivery(plain)
     return {form_name(name, country): text for name, text in plain.items()} | row.corrected
 
@@ -185,9 +185,7 @@ def _typed(row: ImportRow, file: Import) -> dict[str, str]:
 
 def country_code(text: str) -> str:
     """Return AU for `Australia`; a code or an unknown country stays as typed."""
-    wanted = normalise(text)
-    known = (code for code, names in COUNTRY_NAMES.items() if wanted in map(normalise, names))
-    return next(known, "") or countries.code_of(text) or text.strip()
+    return countries.code_of(text) or text.strip()
 
 
 def _of_size(size: ParcelSize | None, country: str) -> dict[str, str]:
@@ -198,11 +196,12 @@ def _of_size(size: ParcelSize | None, country: str) -> dict[str, str]:
     return measures | ({"description": size.description} if size.description else {})
 
 
-def _give_back_zero(plain: dict[str, Any]) -> None:
-    """Give back the zero that a ZIP code of four digits lost in a spreadsheet: 2155 was 02155."""
+def _give_back_zeros(plain: dict[str, Any]) -> None:
+    """Give back the zeros that a ZIP code lost in a spreadsheet: 2155 was 02155, 901 was 00901."""
     code = plain.get("receiver_postcode", "")
-    if plain["receiver_country"] == "US" and re.fullmatch("[0-9]{4}(-[0-9]{4})?", code, re.ASCII):
-        plain["receiver_postcode"] = f"0{code}"
+    if plain["receiver_country"] == "US" and re.fullmatch("[0-9]{3,4}(-[0-9]{4})?", code, re.ASCII):
+        start, dash, end = code.partition("-")
+        plain["receiver_postcode"] = f"{start.zfill(5)}{dash}{end}"
 
 
 def _choose_delivery(plain: dict[str, Any]) -> None:
