@@ -34,6 +34,9 @@ SHORT_NAME = 3  # a word as short is no country in the middle of a text, but for
 # Possessive quantifiers (++) keep the time in proportion to the text: there is one way to match, so none is tried twice
 EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++", re.ASCII)
 PHONE = re.compile(r"\+?\(?\d[\d ().-]{6,}\d", re.ASCII)
+EXTENSION = re.compile(
+    r"[ ,;(]{0,3}+(?:ext(?:ension|n)?|poste|x|#|(?<=[,;]))[.:=]?+ ?+(\d{1,7}+)\b\)?", re.ASCII | re.IGNORECASE
+)
 WORD = re.compile(r"[^\W_]+(?:['’‘`´.-][^\W_]+)*")
 # Words behind a postcode that may be the state, as many as these.
 AFTER = [re.compile(rf"[ ,(]{{0,9}}+((?:[^\W\d_]{{2,}}+ ?){{{count}}})\)?") for count in (3, 2, 1)]
@@ -98,11 +101,14 @@ def _take_email(text: str, pasted: Pasted) -> str:
 
 def _take_phone(text: str, country: str, pasted: Pasted) -> str:
     for found in PHONE.finditer(text):
+        behind = EXTENSION.match(text, found.end())
+        end = behind.end() if behind else found.end()
         try:
-            pasted.parts["phone"] = clean_phone(found[0], country)
+            phone = clean_phone(found[0], country)
         except ValidationError:
             continue
-        return f"{text[: found.start()]}\n{text[found.end() :]}"
+        pasted.parts["phone"] = f"{phone} ext. {behind[1]}" if behind else phone
+        return f"{text[: found.start()]}\n{text[end:]}"
     return text
 
 

@@ -17,6 +17,7 @@ LINE_LONGEST = 255
 LONGEST_CODE = 3  # of a state or country: a longer word is its name
 HIDDEN = re.compile(r"[\x00-\x1f\x7f]")
 HIDDEN_SENTENCE = "Use plain text on one line, without hidden characters."
+REPEATS = "Leave out “{words}” here. It's printed from the {word} field."
 UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 LETTERS_BY_USE = set("ªºʻʼ")  # no Latin letters by name, yet part of Latin addresses
 SIGNS_BY_USE = set("°№€£")

@@ -18,7 +18,7 @@ LAST_NAME = "receiver_last_name"
 SIZE = "size"  # among the constants
 EXTRA = {LAST_NAME: "Last name, where it has its own column"}
 LINE_ENDS = re.compile(r"[\r\n]+")  # an address of two lines in one cell is one line of ours
-LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$")
+LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$|receiver_line[12]_is_street$")
 
 # What others call our fields, normalised; the first of these that a file has is taken, and our own label at the latest.
 # A receiver's column may say whose it is besides: “Ship to city”, “City (Shipping)”.
