@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 
 from orders.models import Draft
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.text import one_line
 
 MOST = 50  # of one account
 DAYS = 30  # kept after the last change; it holds addresses
@@ -32,7 +33,7 @@ def find(user: User, text: str) -> Draft | None:
 def save(sender: Sender, by: User, values: Mapping[str, str], *, now: dt.datetime, draft: Draft | None = None) -> Draft:
     """Keep the form as it stands, in its draft or in a new one. Raises TooManyDrafts."""
     # As long as a control holds, on one line; the database's JSON takes no NUL.
-    kept = {name: "".join(c for c in value if c.isprintable())[:LONGEST] for name, value in values.items()}
+    kept = {name: one_line(value)[:LONGEST] for name, value in values.items()}
     if draft and Draft.objects.filter(pk=draft.pk).update(values=kept, updated_at=now):
         return draft
     if Draft.objects.filter(sender=sender).count() >= MOST:

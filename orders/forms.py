@@ -17,7 +17,7 @@ from orders.contents_form import CURRENCY, ROWS, ContentsForm
 from orders.contract import contract
 from orders.form_fields import MeasureField, PlainDecimalField, measure_fields
 from orders.parcel_details import ParcelDetails
-from orders.receiver_form import initial_of, line
+from orders.receiver_form import LINES, initial_of, line, street_of
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.addresses import OnceOnly
 from shipping_portal.accounts.models import ParcelSize, Sender
@@ -215,10 +215,16 @@ def initial_from(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
 
 
 def after_presses(typed: QueryDict) -> QueryDict:
-    """Return what was sent, after the small buttons that correct a field: clear the company, take a suggested place."""
-    if not {"clear_company", "use_place"} & set(typed):
+    """Return what was sent, after the small buttons that correct a field.
+
+    They clear the company, take a suggested place, or say of an address line that it is the street.
+    """
+    if not {"clear_company", "use_place", "is_street"} & set(typed):
         return typed
     changed = typed.copy()
+    for name, _, shown in (one.partition("|") for one in typed.getlist("is_street")):
+        if name in LINES:
+            changed[street_of(name)] = shown
     if "clear_company" in typed:
         changed["receiver_company"] = ""
     chosen = typed.get("use_place", "").split("|")

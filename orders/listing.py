@@ -20,6 +20,7 @@ from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import VIEWER
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import local_date
+from shipping_portal.accounts.text import one_line
 from shipping_portal.keyset import Keyset, Page
 
 LONGEST_SEARCH = 200
@@ -60,7 +61,7 @@ class Choices:
 
 
 def clean_search(text: str) -> str:
-    return "".join(c for c in text if c.isprintable()).strip()[:LONGEST_SEARCH]
+    return one_line(text).strip()[:LONGEST_SEARCH]
 
 
 def search(orders: QuerySet[Order], q: str, role: str) -> QuerySet[Order]:

@@ -14,10 +14,11 @@ from django.db.models import QuerySet
 
 from orders.contract import contract
 from orders.receiver_form import ReceiverForm
-from shipping_portal.accounts.countries import STATES, state_code
+from shipping_portal.accounts.countries import COUNTRY_NAMES, STATES, state_code
 from shipping_portal.accounts.models import Locality, LocalityAlias
 from shipping_portal.accounts.phones import clean_phone
-from shipping_portal.accounts.places import active, aliases, normalise, postal_code, spellings
+from shipping_portal.accounts.places import active, aliases, postal_code, spellings
+from shipping_portal.accounts.text import as_seen, normalise
 
 LONGEST = 2000
 LONGEST_LINE = 255  # a field's; what is longer is no part of an address
@@ -26,23 +27,30 @@ MOST_WORDS_OF_A_SUBURB = 5
 CODES = {
     "AU": re.compile(r"\b\d{4}\b", re.ASCII),
     "US": re.compile(r"\b\d{5}(?:-\d{4})?\b", re.ASCII),
-    "CA": re.compile(r"\b[A-Z]\d[A-Z][ -]?\d[A-Z]\d\b", re.ASCII | re.IGNORECASE),
+    "CA": re.compile(r"\b[A-Z][\dIO][A-Z][ -]?[\dIO][A-Z][\dIO]\b", re.ASCII | re.IGNORECASE),
 }
-COUNTRIES = {"australia": "AU", "canada": "CA", "united states": "US", "united states of america": "US",
-             "usa": "US", "us": "US"}  # fmt: skip
+COUNTRIES = {normalise(name): code for code in CODES for name in COUNTRY_NAMES[code]} | {"puerto rico": "US"}
+SHORT_NAME = 3  # a word as short is no country in the middle of a text, but for USA
 # Possessive quantifiers (++) keep the time in proportion to the text: there is one way to match, so none is tried twice
 EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++", re.ASCII)
 PHONE = re.compile(r"\+?\(?\d[\d ().-]{6,}\d", re.ASCII)
-WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+EXTENSION = re.compile(
+    r"[ ,;(]{0,3}+(?:ext(?:ension|n)?|poste|x|#|(?<=[,;]))[.:=]?+ ?+(\d{1,7}+)\b\)?", re.ASCII | re.IGNORECASE
+)
+WORD = re.compile(r"[^\W_]+(?:['’‘`´.-][^\W_]+)*")
+# Words behind a postcode that may be the state, as many as these.
+AFTER = [re.compile(rf"[ ,(]{{0,9}}+((?:[^\W\d_]{{2,}}+ ?){{{count}}})\)?") for count in (3, 2, 1)]
 LABEL = re.compile(
     r"^(?:(?:ship(?:ping)?|deliver(?:y|ed)?|send)(?: to| address)?|address|name|contact|attn|to|"
     r"e-?mail|phone|tel|mobile|mob|ph|m|t|p|e)\s*(?::\s*|$)",
     re.IGNORECASE,
 )
 NOISE = re.compile(r"^(?:order|invoice|qty|quantity|total|subtotal|sku|paid|placed)\b|^[-–=_*•\W]+$", re.I)
-STREET = re.compile(r"^(?:\w++[ /,]++)?\d++\w?+(?:[/-]\d++\w?+)*+[ ,]\D|\b(?:p\.? ?o\.? box|locked bag)\b", re.I)
+STREET = re.compile(r"^#?+(?:\w++[ /,]++)?\d++\w?+(?:[/-]\d++\w?+)*+[ ,]\D|\b(?:p\.? ?o\.? box|locked bag)\b", re.I)
 UNIT = re.compile(
-    r"^(?:unit|suite|ste|apt|apartment|level|floor|fl|shop|building|bldg|lot|#)\.? *+#?+ *+[\w-]++$", re.I
+    r"^(?:unit|suite|ste|apt|apartment|app|appt|apto|bureau|local|piso|level|floor|fl|shop|building|bldg|lot|#)"
+    r"\.? *+#?+ *+[\w-]++$",
+    re.IGNORECASE,
 )
 COMPANY = re.compile(r"\b(?:pty|ltd|limited|inc|llc|corp|company|gmbh|studio|store|shop|co)\b\.?", re.I)
 GLUED = re.compile(r"^(\D*?[^\d ,]),? +((?:(?:unit|suite|apt) +)?\d.*)$", re.IGNORECASE)
@@ -69,7 +77,8 @@ def fill_in(form: ReceiverForm, text: str, home: str) -> dict[str, Any]:
 def read(text: str, home: str) -> Pasted:
     """Take a pasted text apart; `home` is the country the parcel starts in."""
     pasted = Pasted()
-    text, beyond = text[:LONGEST].replace("\r", ""), text[LONGEST:].strip()
+    text = as_seen("\n".join(text.splitlines()))
+    text, beyond = text[:LONGEST], text[LONGEST:].strip()
     text = _take_email(text, pasted)
     text = _take_place(text, home, pasted)
     text = _take_phone(text, pasted.parts.get("country", home), pasted)
@@ -92,18 +101,22 @@ def _take_email(text: str, pasted: Pasted) -> str:
 
 def _take_phone(text: str, country: str, pasted: Pasted) -> str:
     for found in PHONE.finditer(text):
+        behind = EXTENSION.match(text, found.end())
+        end = behind.end() if behind else found.end()
         try:
-            pasted.parts["phone"] = clean_phone(found[0], country)
+            phone = clean_phone(found[0], country)
         except ValidationError:
             continue
-        return f"{text[: found.start()]}\n{text[found.end() :]}"
+        pasted.parts["phone"] = f"{phone} ext. {behind[1]}" if behind else phone
+        return f"{text[: found.start()]}\n{text[end:]}"
     return text
 
 
 def _take_place(text: str, home: str, pasted: Pasted) -> str:
     """Find the pair that is on the carrier's list, the last one first: it ends an address. Else take it as written."""
     normalised = f" {normalise(text)} "
-    named = [code for name, code in COUNTRIES.items() if name != "us" and f" {name} " in normalised]
+    spoken = ((name, code) for name, code in COUNTRIES.items() if len(name) > SHORT_NAME or name == "usa")
+    named = [code for name, code in spoken if f" {name} " in normalised]
     abroad = [code for code in CODES if code != home] if home in contract().export_origins else []
     reach = [home, *abroad]
     codes = {country: _last_codes(text, country) for country in sorted(reach, key=lambda code: code not in named)}
@@ -113,8 +126,8 @@ def _take_place(text: str, home: str, pasted: Pasted) -> str:
         for code in written:
             here = listed.get((country, _postcode(country, code)), [])
             if found := _place_before(text, code, here, known):
-                place, start, end = found
-                pasted.parts |= {"suburb": place.suburb, "state": place.state,
+                place, state, start, end = found
+                pasted.parts |= {"suburb": place.suburb, "state": state,
                                  "postcode": place.postcode, "country": country}  # fmt: skip
                 return f"{text[:start]}\n{text[end:]}"
     return _take_unlisted(text, next((code for code in reach if code in named), home), pasted)
@@ -171,25 +184,28 @@ def _suburb_start(text: str, words: list[re.Match[str]]) -> int | None:
 
 def _place_before(
     text: str, code: re.Match[str], here: list[Locality], known: list[LocalityAlias]
-) -> tuple[Locality, int, int] | None:
+) -> tuple[Locality, str, int, int] | None:
     """Return which of the places `here` is named right before its postcode, with or without a state between or after.
 
-    `known` are the aliases of all words.
+    The state is as written: where it isn't the place's, the form asks. `known` are the aliases of all words.
     """
     if not here:
         return None
     country = here[0].country
     words = list(WORD.finditer(text[: code.start()]))
-    skip, state = _state_at_end(words, country)
-    near = words[: len(words) - skip] if skip else words
-    for count in range(min(MOST_WORDS_OF_A_SUBURB, len(near)), 0, -1):
-        ways = spellings(" ".join(word[0] for word in near[-count:]), known)
-        fits = [place for place in here if place.normalised in ways]
-        if fits:
-            end, after = _state_after(text, code.end(), country)
-            wanted = state or after
-            place = next((one for one in fits if one.state == wanted), fits[0])
-            return place, near[-count].start(), end
+    for skip, state in (_state_at_end(words, country), (0, "")):  # New York alone is a city
+        near = words[: len(words) - skip]
+        for count in range(min(MOST_WORDS_OF_A_SUBURB, len(near)), 0, -1):
+            name = " ".join(word[0] for word in near[-count:])
+            ways = spellings(name, known)
+            fits = sorted(
+                (one for one in here if one.normalised in ways), key=lambda one: one.normalised != normalise(name)
+            )
+            if fits:
+                end, after = _state_after(text, code.end(), country)
+                wanted = state or after
+                place = next((one for one in fits if one.state == wanted), fits[0])
+                return place, wanted or place.state, near[-count].start(), end
     return None
 
 
@@ -208,9 +224,11 @@ def _state_at_end(words: list[re.Match[str]], country: str) -> tuple[int, str]:
 
 
 def _state_after(text: str, end: int, country: str) -> tuple[int, str]:
-    found = re.match(r"[ ,]*([A-Za-z]{2,3})\b", text[end:])
-    state = _is_state(found[1], country) if found else ""
-    return (end + found.end(), state) if found and state else (end, "")
+    for words in AFTER:
+        found = words.match(text, end)
+        if found and (state := _is_state(found[1], country)):
+            return found.end(), state
+    return end, ""
 
 
 def _pieces(text: str) -> list[str]:

@@ -11,12 +11,15 @@ from orders.form_fields import CountryField
 from shipping_portal.accounts import addresses, countries, places
 from shipping_portal.accounts.countries import STATES, state_code
 from shipping_portal.accounts.models import Locality, PickupAddress, Sender
-from shipping_portal.accounts.phones import clean_phone
+from shipping_portal.accounts.phones import clean_phone, extension_of
 from shipping_portal.accounts.templatetags.words import PLACE, WORDS, say
+from shipping_portal.accounts.text import normalise
 from shipping_portal.carrier.messages import Party
 
 RECEIVER_PARTS = ("name", "company", "email", "phone", "line1", "line2", "suburb", "state", "postcode", "country")
 MOST_NAMED = 5  # countries in a sentence
+LINES = ("receiver_line1", "receiver_line2")
+EXTENSION = "phone ext."  # as it stands in the delivery instructions
 AUTHORITY, SIGNATURE = "Authority To Leave", "Signature on Delivery"
 
 
@@ -42,6 +45,11 @@ def hint(country: str) -> str:
     """Return what the first line of an address there has room for."""
     apart = f"{say('suburb', country)} and {say('postcode', country)}"
     return f"{addresses.LINE_ADVISED} characters or fewer fit on the label. Leave out the {apart}."
+
+
+def street_of(name: str) -> str:
+    """Return the control that remembers of this address line that it is the street."""
+    return f"{name}_is_street"
 
 
 def shorten(field: forms.Field, longest: int) -> None:
@@ -75,13 +83,18 @@ class ReceiverForm(addresses.OnceOnly):
     def __init__(self, *args: Any, sender: Sender, address: PickupAddress, **options: Any) -> None:
         self.sender, self.address = sender, address
         self.near: tuple[Locality, ...] = ()
+        self.left_out: dict[str, str] = {}  # what was typed and isn't used, by its control, in sentences
+        self.extension = ""
         super().__init__(*args, **options)
+        self._take_territory()
         self._speak()
         for name in ("receiver_name", "receiver_company"):
             shorten(self.fields[name], contract().longest_name)
         for name, purpose in AUTOCOMPLETE.items():
             self.fields[name].widget.attrs["autocomplete"] = f"section-to shipping {purpose}"
         self.fields["receiver_phone"].widget.input_type = "tel"
+        for name in LINES:  # the line as it was when its sender said that it is the street
+            self.fields[street_of(name)] = addresses.LineField(required=False, widget=forms.HiddenInput)
         self._offer_countries()
         self._offer_instructions()
 
@@ -98,7 +111,18 @@ class ReceiverForm(addresses.OnceOnly):
     def fill_in(self, values: dict[str, str]) -> None:
         """Show these values of a form not sent yet, before any of its controls is looked at."""
         self.initial.update(values)
+        self._take_territory()
         self._speak()
+
+    def _take_territory(self) -> None:
+        """Read a country that the sender's own post calls a state as that state, before any rule asks where it goes."""
+        values = self.data if self.is_bound else self.initial
+        typed = self._country, str(values.get("receiver_state") or "")
+        read = countries.at_home(self.address.country, *typed)
+        if read != typed:
+            values = values.copy()
+            values["receiver_country"], values["receiver_state"] = read
+            self.data, self.initial = (values, self.initial) if self.is_bound else (self.data, values)
 
     @property
     def words(self) -> str:
@@ -179,22 +203,43 @@ class ReceiverForm(addresses.OnceOnly):
     def _phone(self, cleaned: dict[str, Any]) -> None:
         if "receiver_phone" not in cleaned or "receiver_country" not in cleaned:
             return
+        typed, country = cleaned["receiver_phone"], cleaned["receiver_country"]
+        is_needed = self.address.country == "AU" and self.is_abroad
         try:
-            cleaned["receiver_phone"] = clean_phone(cleaned["receiver_phone"], cleaned["receiver_country"])
+            cleaned["receiver_phone"] = clean_phone(typed, country)
+            self.extension = extension_of(typed, country)
         except ValidationError as error:
-            return self.add_error("receiver_phone", error)
-        if not cleaned["receiver_phone"] and self.address.country == "AU" and self.is_abroad:
+            if is_needed:
+                return self.add_error("receiver_phone", error)
+            cleaned["receiver_phone"] = ""
+            self.left_out["receiver_phone"] = f"The phone “{typed}” is left out. {error.message}"
+        if is_needed and not cleaned["receiver_phone"]:
             needed = "Add the receiver's phone. Parcels leaving Australia need an email and a phone number."
             self.add_error("receiver_phone", ValidationError(needed, code="abroad"))
 
     def _lines_repeat_nothing(self, cleaned: dict[str, Any]) -> None:
         place = [cleaned.get(f"receiver_{part}", "") for part in ("suburb", "postcode", "state", "country")]
-        for name in ("receiver_line1", "receiver_line2"):
+        for name in LINES:
             repeated = addresses.repeats_place(cleaned.get(name, ""), *place)
-            if repeated:
-                word = say("suburb", self._country)
-                text = f"Leave out “{repeated}” here. It's printed from the {word} field."
+            if repeated and not self._is_street(name, cleaned):
+                text = addresses.REPEATS.format(words=repeated, word=say("suburb", self._country))
                 self.add_error(name, ValidationError(text, code="repeats"))
+
+    def _is_street(self, name: str, cleaned: dict[str, Any]) -> bool:
+        """Return whether the sender said so of this very line, now or for a receiver in their address book."""
+        line, part = cleaned[name], name.removeprefix("receiver_")
+        place = {of: cleaned.get(f"receiver_{of}", "") for of in ("suburb", "postcode", "country")}
+        return line == cleaned.get(street_of(name)) or self.sender.receivers.filter(**{part: line}, **place).exists()
+
+    @property
+    def streets(self) -> list[tuple[str, str]]:
+        """The address lines that end like their place, by their controls: each may be the street all the same."""
+        wrong = self.errors.as_data() if self.is_bound else {}
+        return [
+            (name, self.cleaned_data.get(name) or self[name].value())
+            for name in LINES
+            if any(error.code == "repeats" for error in wrong.get(name, ()))
+        ]
 
     def _pair_is_published(self, cleaned: dict[str, Any]) -> None:
         names = [f"receiver_{part}" for part in ("country", "suburb", "postcode")]
@@ -202,7 +247,10 @@ class ReceiverForm(addresses.OnceOnly):
             return
         country, suburb, postcode = (cleaned[name] for name in names)
         pair = places.check_pair(country, suburb, postcode, cleaned.get("receiver_state", ""))
-        if pair.place:
+        if pair.doubt:
+            self.near = pair.near
+            self.add_error("receiver_state", ValidationError(pair.doubt, code="state"))
+        elif pair.place:
             cleaned["receiver_suburb"], cleaned["receiver_state"] = pair.place.suburb, pair.place.state
             cleaned["receiver_postcode"] = pair.place.postcode
         elif pair.is_unlisted:
@@ -223,6 +271,11 @@ class ReceiverForm(addresses.OnceOnly):
 
     def _refuse_pair(self, suburb: str, postcode: str, near: tuple[Locality, ...]) -> None:
         self.near = near
+        state = state_code("US", self.cleaned_data.get("receiver_state", ""))
+        is_military = state in countries.MILITARY or normalise(suburb) in countries.MILITARY_CITIES
+        if self._country == "US" and is_military:
+            text = f"{suburb} {postcode} is US military mail, which isn't on the carrier's list. It can't be booked."
+            return self.add_error("receiver_suburb", ValidationError(text, code="military"))
         meant = " or ".join(f"{place.suburb.title()} {place.postcode}" for place in near[:2])
         ask = f" Did you mean {meant}?" if meant else ""
         few = places.few(self.cleaned_data["receiver_country"])
@@ -232,7 +285,7 @@ class ReceiverForm(addresses.OnceOnly):
 
     def _instructions(self, cleaned: dict[str, Any]) -> str:
         if self.address.country != "AU":
-            return str(cleaned.get("receiver_instructions", ""))
+            return self._with_extension(str(cleaned.get("receiver_instructions", "")))
         term = {"authority_to_leave": AUTHORITY, "signature": SIGNATURE}.get(cleaned.get("delivery_choice", ""))
         detail = cleaned.get("delivery_place", "")
         if detail and not term and "delivery_choice" not in self.errors:
@@ -242,7 +295,25 @@ class ReceiverForm(addresses.OnceOnly):
             self.add_error(
                 "delivery_place", f"Together this is {len(text)} of {contract().longest_instructions} characters."
             )
+        return self._with_extension(text, may_take=bool(term))
+
+    def _with_extension(self, text: str, *, may_take: bool = True) -> str:
+        """Add the phone's extension to the instructions, where they take it and have room."""
+        if not self.extension:
+            return text
+        longer = ", ".join(filter(None, (text, f"{EXTENSION} {self.extension}")))
+        if may_take and len(longer) <= contract().longest_instructions:
+            return longer
+        left_out = f"Extension {self.extension} of the phone is left out: the delivery instructions don't take it."
+        self.left_out["receiver_phone"] = left_out
         return text
+
+    @property
+    def told(self) -> list[str]:
+        """What became of values that are not booked as they were typed, in sentences."""
+        is_kept = self.extension and "receiver_phone" not in self.left_out
+        kept = [f"Extension {self.extension} of the phone is in the delivery instructions."] if is_kept else []
+        return [*self.left_out.values(), *kept]
 
     def receiver(self) -> Party:
         """Return the cleaned receiver."""

@@ -124,6 +124,12 @@ function newsOf(before, after) {
     const [suburb, state_, postcode] = target.value.split("|");
     fill({ receiver_suburb: suburb, receiver_state: state_, receiver_postcode: postcode });
   });
+  // An address line that ends like its place and is the street: the form remembers the line it was said of.
+  document.addEventListener("change", ({ target }) => {
+    if (target.name !== "is_street") return;
+    const [name] = target.value.split("|", 1);
+    fill({ [`${name}_is_street`]: target.checked ? target.value.slice(name.length + 1) : "" });
+  });
   for (const name of ["receiver_suburb", "receiver_postcode"]) {
     field(name).addEventListener("input", () => {
       for (const radio of form.querySelectorAll("[name=use_place]")) radio.checked = !radio.value; // the hand decides

@@ -10,9 +10,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from orders.forms import after_presses
 from orders.receiver_form import ReceiverForm, initial_of, line
+from orders.views.prefill import tell
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import PickupAddress, Receiver, Sender
+from shipping_portal.accounts.text import one_line
 
 LONGEST_SEARCH = 200
 
@@ -80,7 +82,7 @@ def merge_receivers(request: MemberRequest) -> HttpResponse:
 
 
 def _clean(text: str) -> str:
-    return "".join(c for c in text if c.isprintable()).strip()[:LONGEST_SEARCH]
+    return one_line(text).strip()[:LONGEST_SEARCH]
 
 
 def _mine(request: MemberRequest, receiver: uuid.UUID) -> Receiver:
@@ -92,6 +94,7 @@ def _form_page(request: MemberRequest, receiver: Receiver | None) -> HttpRespons
     form = AddressForm(typed, sender=request.sender, receiver=receiver)
     if typed is not None and form.is_valid() and form.save():
         messages.success(request, f"Saved {form.known.name}.")
+        tell(request, form)
         return redirect("addresses")
     context = {"form": form, "receiver": receiver}
     return render(request, "orders/address.html", context, status=422 if form.errors else 200)

@@ -21,6 +21,7 @@ from orders.receivers import shown
 from orders.views.parcels import ListQuery
 from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
+from shipping_portal.accounts.text import as_seen
 
 LONGEST_NOTE = 500
 NOT_BOOKED = "It isn't booked, so there is nothing to cancel."
@@ -133,7 +134,7 @@ def note_many(request: MemberRequest) -> HttpResponse:
             "query": request.POST.get("query", "")[:2000],
         }
         return render(request, "orders/parcels_note.html", context)
-    text = "".join(c if c.isprintable() else " " for c in request.POST["note"]).strip()[:LONGEST_NOTE]
+    text = "".join(c if c.isprintable() else " " for c in as_seen(request.POST["note"])).strip()[:LONGEST_NOTE]
     Order.objects.for_user(request.user).filter(pk__in=list(found.values_list("pk", flat=True))).update(note=text)
     messages.success(request, f"Note {'saved on' if text else 'removed from'} {count} parcel{'s'[: count != 1]}.")
     return _back(request)

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from orders import awaiting_prices, choosing, drafting, offers, pasting, refused_fields
 from orders.forms import ParcelForm, after_presses
 from orders.models import Order, Quote
-from orders.views.prefill import Prefill, carried, empty_form, keep, prefill_from, take_prices
+from orders.views.prefill import Prefill, carried, empty_form, keep, prefill_from, take_prices, tell
 from orders.views.responses import suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.templatetags.words import icon, local_time
@@ -74,6 +74,7 @@ def _priced(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     quote = take_prices(request, form) if form.is_valid() else None
     if quote is None:
         return _form_page(request, form)
+    tell(request, form)
     return redirect(with_it.at(reverse("quotes", args=[quote.uuid])))
 
 
@@ -84,7 +85,11 @@ def live_prices(request: MemberRequest) -> HttpResponse:
     """Answer the page's script: what is wrong, by control, and the column of prices; both as the page shows them."""
     form = empty_form(request, data=after_presses(request.POST))
     quote = take_prices(request, form) if form.is_valid() else None
-    context = _offered(request, quote) if quote else {"form": form, "fixes": form.fixes, "is_beside": True}
+    context = (
+        {**_offered(request, quote), "told": form.told}
+        if quote
+        else {"form": form, "fixes": form.fixes, "is_beside": True}
+    )
     page = "orders/_live_prices.html" if quote else "orders/_no_prices_yet.html"
     errors = {name: format_html(ERROR, icon("alert", "s"), form.errors[name]) for name in form.errors}
     return JsonResponse({"errors": errors, "html": render_to_string(page, context, request)})

@@ -30,6 +30,7 @@ from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import chip, local_date, money, up_to_thousand
+from shipping_portal.accounts.text import as_seen, one_line
 from shipping_portal.keyset import count_rows
 
 KEPT = ("view", "q", "sort", *listing.FILTERS)
@@ -185,7 +186,7 @@ def _drafts(list_query: ListQuery) -> list[Draft]:
 @require_POST
 def save_view(request: MemberRequest) -> HttpResponse:
     """Keep the list as it stands under a name: one's own, or the whole team's. A name of one's own is overwritten."""
-    name = " ".join(request.POST.get("name", "").split())[:60]
+    name = " ".join(as_seen(request.POST.get("name", "")).split())[:60]
     query = _kept_query(request.POST.get("query", ""))
     if not name or not name.isprintable():
         messages.warning(request, "Give the view a name. Nothing was saved.")
@@ -218,7 +219,7 @@ def _kept_query(text: str) -> str:
     """Keep only what the list understands, as long as a row holds."""
     given, kept = QueryDict(text[:2000]), QueryDict(mutable=True)
     for name in KEPT:
-        value = "".join(c for c in given.get(name, "") if c.isprintable())
+        value = one_line(given.get(name, ""))
         if value:
             kept[name] = value
             if len(kept.urlencode()) > 500:

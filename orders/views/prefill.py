@@ -17,7 +17,7 @@ from orders.forms import ParcelForm, initial_from
 from orders.models import Draft, Order, Quote
 from orders.models.statuses import Status
 from orders.parcel_details import ParcelDetails
-from orders.receiver_form import initial_of
+from orders.receiver_form import ReceiverForm, initial_of
 from orders.sizes import offered
 from orders.views.responses import sentence
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
@@ -102,6 +102,12 @@ def take_prices(request: MemberRequest, form: ParcelForm) -> Quote | None:
         form.add_error(None, sentence(error, request.sender))
         form.may_wait = isinstance(error, awaiting_prices.WORTH_WAITING)
     return None
+
+
+def tell(request: MemberRequest, form: ReceiverForm) -> None:
+    """Say on the next page what became of values that are not used as they were typed."""
+    for text in form.told:
+        messages.info(request, text)
 
 
 def prices(request: MemberRequest, details: ParcelDetails, *, fresh: bool = False) -> Quote:

@@ -20,7 +20,7 @@ from orders.models.statuses import Status
 from orders.parcel_details import ParcelDetails
 from orders.sizes import offered
 from orders.views.parcel import orders_of
-from orders.views.prefill import NO_PRICES, take_prices
+from orders.views.prefill import NO_PRICES, take_prices, tell
 from orders.views.responses import sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.templatetags.words import PLACE, local_date, say
@@ -58,7 +58,10 @@ def replace(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         return _unpasted(request, found, ParcelForm(initial=request.POST.dict(), **known))
     form = ParcelForm(after_presses(request.POST), **known)
     quote = take_prices(request, form) if form.is_valid() else None
-    return redirect("replace_prices", found.uuid, quote.uuid) if quote else _form_page(request, found, form)
+    if quote is None:
+        return _form_page(request, found, form)
+    tell(request, form)
+    return redirect("replace_prices", found.uuid, quote.uuid)
 
 
 @audience(*BOOKERS)

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -9,16 +10,45 @@ from django.core.exceptions import ValidationError
 
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.countries import COUNTRY_NAMES, state_name
-from shipping_portal.accounts.places import normalise
+from shipping_portal.accounts.text import as_seen, normalise
 
 LINE_ADVISED = 40  # interface §8: at most 40 characters recommended
 LINE_LONGEST = 255
+LONGEST_CODE = 3  # of a state or country: a longer word is its name
 HIDDEN = re.compile(r"[\x00-\x1f\x7f]")
 HIDDEN_SENTENCE = "Use plain text on one line, without hidden characters."
+REPEATS = "Leave out “{words}” here. It's printed from the {word} field."
 UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 LETTERS_BY_USE = set("ªºʻʼ")  # no Latin letters by name, yet part of Latin addresses
 SIGNS_BY_USE = set("°№€£")
-STREET_FIRST = {"rue", "avenue", "av", "boulevard", "boul", "chemin", "ch", "place", "route", "rang", "via"}
+# Words that a street's name begins with, in French and Spanish too: `Rue Sherbrooke`, `Camino Del Mar`.
+STREET_FIRST = {
+    "rue", "ruelle", "avenue", "av", "ave", "boulevard", "boul", "bd", "blvd", "chemin", "ch", "place", "route", "rte",
+    "rang", "montee", "cote", "allee", "impasse", "quai", "cours", "promenade", "croissant", "terrasse", "via", "calle",
+    "camino", "avenida", "avda", "paseo", "plaza", "carretera", "carr", "callejon", "cerrada", "calzada", "alameda",
+    "vereda", "esplanade", "mount", "mt",
+}  # fmt: skip
+PARTICLES = {
+    "de",
+    "du",
+    "des",
+    "la",
+    "le",
+    "les",
+    "l",
+    "d",
+    "del",
+    "los",
+    "las",
+    "el",
+    "of",
+    "the",
+}  # behind such a word
+STREET_LAST = {
+    "street", "st", "road", "rd", "avenue", "ave", "av", "drive", "dr", "lane", "ln", "court", "ct", "parade", "pde",
+    "highway", "hwy", "crescent", "cres", "close", "terrace", "tce", "boulevard", "blvd", "grove", "parkway", "pkwy",
+}  # fmt: skip
+PARTS = re.compile("([,;/])")  # with the signs between them
 NUMBER_FIRST = {"apt", "bag", "box", "highway", "hwy", "level", "lot", "ph", "shop", "ste", "suite", "unit"}
 
 
@@ -27,6 +57,7 @@ def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
 
     Raises ValidationError with a sentence for the person who typed it.
     """
+    text = as_seen(text)
     if any(unicodedata.category(c) in UNPRINTABLE for c in text.strip()):
         raise ValidationError(HIDDEN_SENTENCE, code="hidden")
     line = " ".join(unicodedata.normalize("NFC", text).split())
@@ -57,11 +88,33 @@ def repeats_place(line: str, suburb: str, postcode: str, state: str, country: st
 
     Only words that end a part of the line count, so `1 Fitzroy Street` in Fitzroy and `12 Broadway` in Broadway
     pass while `1 Smith Street, Fitzroy VIC 3065` does not; or the suburb beside its state or postcode anywhere.
+    A state or country alone is a part of its own, or follows a whole street: `12 Oak Ct` in Connecticut is a court.
     """
-    phrases = _phrases(suburb, postcode, state, country)
-    pairs = {(*first, *then) for first in _phrases(suburb) for then in phrases}
-    parts = [part.split() for part in re.split(r"[,;/]", line)]
-    return " ".join(filter(None, (_repeated(words, phrases) or _inside(words, pairs) for words in parts)))
+    parts = [part.split() for part in PARTS.split(line)[::2]]
+    found = (words[_repeated(words, suburb, postcode, state, country)] for words in parts)
+    return " ".join(filter(None, map(" ".join, found)))
+
+
+def without_place(line: str, suburb: str, postcode: str, state: str, country: str) -> str:
+    """Return the line without the words that repeat its place; "" where it says nothing else."""
+    pieces = PARTS.split(line)
+    for at, part in enumerate(pieces):
+        words = part.split()
+        del words[_repeated(words, suburb, postcode, state, country)]
+        pieces[at] = part if words == part.split() else " ".join(words)
+    kept = [(sign, text) for sign, text in zip(["", *pieces[1::2]], pieces[::2], strict=True) if text.strip()]
+    return "".join(sign + text for sign, text in kept).strip(" ,;/")
+
+
+def with_seen(data: Any, names: Iterable[str]) -> Any:
+    """Return what a form was sent, with these of its values as they are seen."""
+    seen = data.copy()
+    for name in {*names} & {*data}:
+        if hasattr(data, "setlist"):
+            seen.setlist(name, [*map(as_seen, data.getlist(name))])
+        elif isinstance(data[name], str):
+            seen[name] = as_seen(data[name])
+    return seen
 
 
 class LineField(forms.CharField):
@@ -72,7 +125,13 @@ class LineField(forms.CharField):
 
 
 class OnceOnly(forms.Form):
-    """Every control has one value, on one line: sent twice or with hidden characters it is refused, never guessed."""
+    """Every control has one value, on one line: sent twice or with hidden characters it is refused, never guessed.
+
+    What is read of a value is what its sender sees of it.
+    """
+
+    def __init__(self, data: Any = None, *args: Any, **options: Any) -> None:
+        super().__init__(None if data is None else with_seen(data, data), *args, **options)
 
     def _clean_fields(self) -> None:
         super()._clean_fields()  # type: ignore[misc]  # Django's own seam, absent from its stubs
@@ -111,29 +170,38 @@ def _phrases(suburb: str, postcode: str = "", state: str = "", country: str = ""
     return {tuple(normalise(name).split()) for name in names} - {()}
 
 
-def _repeated(words: list[str], phrases: set[tuple[str, ...]]) -> str:
-    """Return the tail of one comma-separated part that only says where the place is."""
-    left = [normalise(word) for word in words]
-    while tail := next((phrase for phrase in phrases if tuple(left[-len(phrase) :]) == phrase), None):
+def _repeated(words: list[str], suburb: str, postcode: str, state: str, country: str) -> slice:
+    """Return which words of one part of a line only say where the place is: its tail, or else a pair anywhere."""
+    phrases, anchors = _phrases(suburb, postcode, state, country), _phrases(suburb, postcode)
+    plain = [normalise(word) for word in words]
+    left, is_repeat, is_name = plain, False, False
+    while not is_name and (tail := next((one for one in phrases if _ends_with(left, one)), None)):
         before = left[: -len(tail)]
-        if before and _belongs_to_street(before, tail):
+        if before and not any(_ends_with(before, one) for one in anchors) and _belongs_to_street(before, tail):
             break
-        left = before
-    return " ".join(words[len(left) :])
+        is_name = len("".join(tail)) > LONGEST_CODE and tail[0].isalpha() and bool(STREET_LAST & {*before[-1:]})
+        left, is_repeat = before, is_repeat or tail in anchors or is_name or not before
+    if is_repeat:
+        return slice(len(left), None)
+    pairs = {(*first, *then) for first in _phrases(suburb) for then in phrases}
+    spans = (slice(at, at + len(pair)) for at in range(len(plain)) for pair in pairs)
+    return next((span for span in spans if tuple(plain[span]) in pairs), slice(0, 0))
 
 
-def _inside(words: list[str], pairs: set[tuple[str, ...]]) -> str:
-    """Return the first of these phrases that stands anywhere in the part."""
-    left = [normalise(word) for word in words]
-    for at in range(len(left)):
-        for pair in pairs:
-            if tuple(left[at : at + len(pair)]) == pair:
-                return " ".join(words[at : at + len(pair)])
-    return ""
+def _ends_with(words: list[str], phrase: tuple[str, ...]) -> bool:
+    return tuple(words[-len(phrase) :]) == phrase
 
 
 def _belongs_to_street(before: list[str], tail: tuple[str, ...]) -> bool:
     if tail[0][:1].isdigit():
         return before[-1] in NUMBER_FIRST
-    is_house_number = all(re.match(r"[0-9]", word) for word in before)
-    return is_house_number or before[-1] in STREET_FIRST | NUMBER_FIRST
+    named = [*before]
+    while named and named[-1] in PARTICLES:
+        named.pop()
+    return _ends_in_house_number(before) or (bool(named) and named[-1] in STREET_FIRST | NUMBER_FIRST)
+
+
+def _ends_in_house_number(before: list[str]) -> bool:
+    """Return whether a number stands last that is no unit's: `Suite 4 100`, and not `Suite 4`."""
+    number = before[-1][:1].isdigit()
+    return number and (len(before) == 1 or before[-2] not in NUMBER_FIRST)

@@ -4,6 +4,8 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from importlib import resources
 
+from shipping_portal.accounts.text import normalise
+
 # Where the list of the time zone database abbreviates, or says what nobody writes on a parcel.
 PLAIN_NAMES = {
     "AS": "American Samoa",
@@ -60,11 +62,22 @@ def in_text(code: str) -> str:
 
 def code_of(text: str) -> str:
     """Return the code of a country given by its name or its code; "" for anything else."""
-    wanted = " ".join(text.split()).casefold()
-    for code, known in names().items():
-        if wanted in {code.casefold(), known.casefold(), *map(str.casefold, COUNTRY_NAMES.get(code, ()))}:
-            return code
-    return ""
+    return _codes().get(normalise(text), "")
+
+
+@lru_cache(maxsize=1)
+def _codes() -> dict[str, str]:
+    """Return every country's code by what it is called, normalised."""
+    called = ((code, word) for code, known in names().items() for word in (code, known, *COUNTRY_NAMES.get(code, ())))
+    return {normalise(word): code for code, word in called}
+
+
+def at_home(origin: str, country: str, state: str) -> tuple[str, str]:
+    """Return the country and state of an address as a sender there has them: from Oregon, Puerto Rico is a state."""
+    own = TERRITORIES.get(origin, {}).get(country)
+    if not own:
+        return country, state
+    return origin, state if state_code(origin, state) in STATES[origin] else own
 
 
 STATES: dict[str, dict[str, tuple[str, str]]] = {
@@ -94,9 +107,13 @@ STATES: dict[str, dict[str, tuple[str, str]]] = {
         "YT": ("Yukon", "America/Whitehorse"),
     },
     "US": {
+        "AA": ("Armed Forces Americas", "America/New_York"),
+        "AE": ("Armed Forces Europe", "Europe/Berlin"),
         "AK": ("Alaska", "America/Anchorage"),
         "AL": ("Alabama", "America/Chicago"),
+        "AP": ("Armed Forces Pacific", "Asia/Tokyo"),
         "AR": ("Arkansas", "America/Chicago"),
+        "AS": ("American Samoa", "Pacific/Pago_Pago"),
         "AZ": ("Arizona", "America/Phoenix"),
         "CA": ("California", "America/Los_Angeles"),
         "CO": ("Colorado", "America/Denver"),
@@ -105,6 +122,7 @@ STATES: dict[str, dict[str, tuple[str, str]]] = {
         "DE": ("Delaware", "America/New_York"),
         "FL": ("Florida", "America/New_York"),
         "GA": ("Georgia", "America/New_York"),
+        "GU": ("Guam", "Pacific/Guam"),
         "HI": ("Hawaii", "Pacific/Honolulu"),
         "IA": ("Iowa", "America/Chicago"),
         "ID": ("Idaho", "America/Boise"),
@@ -119,6 +137,7 @@ STATES: dict[str, dict[str, tuple[str, str]]] = {
         "MI": ("Michigan", "America/Detroit"),
         "MN": ("Minnesota", "America/Chicago"),
         "MO": ("Missouri", "America/Chicago"),
+        "MP": ("Northern Mariana Islands", "Pacific/Guam"),
         "MS": ("Mississippi", "America/Chicago"),
         "MT": ("Montana", "America/Denver"),
         "NC": ("North Carolina", "America/New_York"),
@@ -141,6 +160,7 @@ STATES: dict[str, dict[str, tuple[str, str]]] = {
         "TX": ("Texas", "America/Chicago"),
         "UT": ("Utah", "America/Denver"),
         "VA": ("Virginia", "America/New_York"),
+        "VI": ("US Virgin Islands", "America/Puerto_Rico"),
         "VT": ("Vermont", "America/New_York"),
         "WA": ("Washington", "America/Los_Angeles"),
         "WI": ("Wisconsin", "America/Chicago"),
@@ -149,35 +169,66 @@ STATES: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 ZONES_OF_COUNTRIES = {"AU": "Australia/Sydney", "CA": "America/Toronto", "US": "America/New_York"}
-# Postcodes, from their first characters, that keep another time than most of their state.
-ZONES_OF_POSTCODES = {
-    ("AU", "2880"): "Australia/Broken_Hill",
-    ("US", "324"): "America/Chicago",
-    ("US", "325"): "America/Chicago",
-    ("US", "373"): "America/New_York",
-    ("US", "374"): "America/New_York",
-    ("US", "376"): "America/New_York",
-    ("US", "377"): "America/New_York",
-    ("US", "378"): "America/New_York",
-    ("US", "379"): "America/New_York",
-    ("US", "799"): "America/Denver",
-    ("US", "885"): "America/Denver",
-}
+# What else countries are called; shops write "United States (US)".
 COUNTRY_NAMES = {
-    "AU": ("Australia", "AU", "AUS"),
+    "AS": ("ASM",),
+    "AU": ("Australia", "AU", "AUS", "Commonwealth of Australia"),
     "CA": ("Canada", "CA", "CAN"),
-    "US": ("United States", "United States of America", "US", "USA", "U.S.A."),
+    "CC": ("Cocos Islands", "Keeling Islands", "CCK"),
+    "CX": ("CXR",),
+    "GU": ("GUM", "Guam (US)", "Guam USA"),
+    "MP": ("Northern Marianas", "Commonwealth of the Northern Mariana Islands", "CNMI", "MNP", "Saipan"),
+    "NF": ("NFK",),
+    "PR": ("PRI", "Puerto Rico (US)", "Puerto Rico USA", "Porto Rico"),
+    "US": (
+        "United States", "United States of America", "US", "USA", "U.S.A.", "U.S. of A.", "United States (US)",
+        "United States of America (USA)", "The United States", "U S A", "U S", "Estados Unidos",
+        "Estados Unidos de América", "EE. UU.", "États-Unis", "États-Unis d'Amérique",
+    ),
+    "VI": (
+        "U.S. Virgin Islands", "Virgin Islands, U.S.", "Virgin Islands (US)", "Virgin Islands (U.S.)", "USVI", "VIR",
+        "United States Virgin Islands", "United States (US) Virgin Islands",
+    ),
+}  # fmt: skip
+# Countries by ISO that another country's post calls its states.
+TERRITORIES = {
+    "AU": {"CC": "WA", "CX": "WA", "NF": "NSW"},
+    "US": {"AS": "AS", "GU": "GU", "MP": "MP", "PR": "PR", "VI": "VI"},
 }
+MILITARY, MILITARY_CITIES = {"AA", "AE", "AP"}, {"apo", "dpo", "fpo"}  # of the United States' own posts abroad
+# How people shorten the names of states besides.
+SHORTENED = {
+    "AU": "TASM:TAS VICT:VIC",
+    "CA": "ALTA:AB MAN:MB NFLD:NL NF:NL LAB:NL NEWFOUNDLAND:NL LABRADOR:NL NWT:NT ONT:ON PEI:PE QUE:QC PQ:QC SASK:SK "
+    "YK:YT",
+    "US": "ALA:AL ARIZ:AZ ARK:AR CALIF:CA COLO:CO CONN:CT FLA:FL ILL:IL KANS:KS MASS:MA MICH:MI MINN:MN MONT:MT "
+    "NEBR:NE NEV:NV OKLA:OK ORE:OR PENN:PA PENNA:PA TENN:TN TEX:TX WASH:WA WISC:WI WYO:WY USVI:VI CNMI:MP",
+}
+WASHINGTON = {"washington dc": "DC", "washington d c": "DC", "d c": "DC", "virgin islands": "VI"}
+
+
+@lru_cache(maxsize=1)
+def _states() -> dict[str, dict[str, str]]:
+    """Return each country's states by what they are called, normalised."""
+    found = {}
+    for country, states in STATES.items():
+        short = dict(pair.split(":") for pair in SHORTENED[country].split())
+        full = {name: code for code, (name, _) in states.items()} | {code: code for code in states}
+        found[country] = {normalise(word): code for word, code in (short | full).items()}
+    found["US"] |= WASHINGTON
+    return found
 
 
 @lru_cache(maxsize=4096)
 def state_code(country: str, text: str) -> str:
-    """Return `VIC` for `Victoria` and `vic`; what is no state we know comes back in upper case."""
-    typed = " ".join(text.split()).upper().replace(".", "")
-    for code, (name, _) in STATES.get(country, {}).items():
-        if typed in {code, name.upper()}:
-            return code
-    return typed
+    """Return `VIC` for `Victoria`, `vic` and `AU-VIC`; what is no state we know comes back in upper case."""
+    words = normalise(text)
+    known = _states().get(country, {})
+    return (
+        known.get(words)
+        or known.get(words.removeprefix(f"{country.lower()} "))
+        or (" ".join(text.split()).upper().replace(".", ""))
+    )
 
 
 def state_name(country: str, code: str) -> str:

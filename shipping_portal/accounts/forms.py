@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from shipping_portal.accounts import signing_up
-from shipping_portal.accounts.addresses import LineField
+from shipping_portal.accounts.addresses import LineField, with_seen
 from shipping_portal.accounts.models import Sender, User
 
 NEEDED = {
@@ -39,6 +39,9 @@ class Plain(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        emails = [name for name, field in self.fields.items() if isinstance(field, forms.EmailField)]
+        if self.is_bound:  # a password is taken as it is
+            self.data = with_seen(self.data, emails)
         for name, field in self.fields.items():
             if name in NEEDED and field.error_messages["required"] == DJANGOS:
                 field.error_messages["required"] = NEEDED[name]

@@ -1,19 +1,26 @@
 """Phone numbers by country (contract 2.4: local with area code, or international with a plus)."""
 
+import re
+
 import phonenumbers
 from django.core.exceptions import ValidationError
 from phonenumbers import NumberParseException, PhoneNumberFormat, PhoneNumberType
 
+from shipping_portal.accounts.text import as_seen
+
 CALL_CENTRE = {PhoneNumberType.SHARED_COST, PhoneNumberType.TOLL_FREE, PhoneNumberType.PREMIUM_RATE}
-LONGEST = 30
+LONGEST = 60
+# What the library doesn't know for an extension: French "poste 12", and the pauses p and w of a phone's contacts.
+EXTENSION = re.compile(r"(?<=[0-9 ,(])(?:poste|p|w)\.? ?(?=[0-9]{1,7}\)?$)", re.ASCII | re.IGNORECASE)
 
 
 def clean_phone(text: str, country: str) -> str:
     """Return the number as its own country writes it, or with a plus when it is from elsewhere. Blank stays blank.
 
+    Its extension is another matter: see `extension_of`.
     Raises ValidationError. The carrier takes no Australian 13, 1300 and 1800 numbers.
     """
-    typed = text.strip()
+    typed = as_seen(text).strip()
     if not typed:
         return ""
     number = _parse(typed, country)
@@ -23,7 +30,14 @@ def clean_phone(text: str, country: str) -> str:
         )
     at_home = phonenumbers.region_code_for_number(number) == country
     form = PhoneNumberFormat.NATIONAL if at_home else PhoneNumberFormat.INTERNATIONAL
+    number.extension = None
     return phonenumbers.format_number(number, form)
+
+
+def extension_of(text: str, country: str) -> str:
+    """Return the extension behind a number that `clean_phone` takes, such as 54321; "" where it has none."""
+    typed = as_seen(text).strip()
+    return _parse(typed, country).extension or "" if typed else ""
 
 
 def across_borders(phone: str, country: str) -> str:
@@ -59,11 +73,11 @@ def _parse(typed: str, country: str) -> phonenumbers.PhoneNumber:
     if not typed.isascii() or len(typed) > LONGEST:
         raise not_a_number
     try:
-        number = phonenumbers.parse(typed, country)
+        number = phonenumbers.parse(EXTENSION.sub(" ext ", typed), country)
     except NumberParseException:
         raise not_a_number from None
     # By the numbering plan, not by length alone: a mobile number that is a digit short has the length of a local one.
     # US 555-01xx and other numbers kept for fiction are in the plan; the carrier takes them.
-    if not phonenumbers.is_valid_number(number) or number.extension:
+    if not phonenumbers.is_valid_number(number):
         raise not_a_number
     return number

@@ -8,10 +8,18 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from shipping_portal.accounts import places, sender_email
-from shipping_portal.accounts.addresses import LINE_ADVISED, LineField, OnceOnly, is_long, repeats_place, same_name
+from shipping_portal.accounts.addresses import (
+    LINE_ADVISED,
+    REPEATS,
+    LineField,
+    OnceOnly,
+    is_long,
+    repeats_place,
+    same_name,
+)
 from shipping_portal.accounts.countries import STATES
 from shipping_portal.accounts.models import Audit, Locality, PickupAddress, Sender
-from shipping_portal.accounts.phones import clean_phone
+from shipping_portal.accounts.phones import clean_phone, extension_of
 from shipping_portal.accounts.templatetags.words import say
 
 STORED = ("name", "company", "line1", "line2", "suburb", "state", "postcode", "phone", "instructions", "email")
@@ -25,6 +33,7 @@ AUTOCOMPLETE = {
     "postcode": "postal-code",
     "phone": "tel-national",
 }
+LONGEST_INSTRUCTIONS = 200
 FITS = f"{LINE_ADVISED} characters or fewer fit on the label."
 
 
@@ -55,7 +64,7 @@ class PickupAddressForm(OnceOnly):
     instructions = LineField(
         label="Pickup instructions",
         required=False,
-        max_length=200,
+        max_length=LONGEST_INSTRUCTIONS,
         help_text="For example, “Parcels on the porch, dog inside”.",
     )
     email = forms.ChoiceField(
@@ -67,6 +76,8 @@ class PickupAddressForm(OnceOnly):
         """Begin with this address of the sender, or with a new one; the first is the default."""
         self.sender = sender
         self.near: tuple[Locality, ...] = ()
+        self.extension = ""
+        self.streets: list[tuple[str, str]] = []  # lines that end like their place, by their fields
         self.address = address or PickupAddress(
             sender=sender, country=sender.country, is_default=not sender.pickup_addresses.exists()
         )
@@ -94,7 +105,13 @@ class PickupAddressForm(OnceOnly):
             self.fields[name].widget.attrs["autocomplete"] = token
 
     def clean_phone(self) -> str:
+        self.extension = extension_of(self.cleaned_data["phone"], self.sender.country)
         return clean_phone(self.cleaned_data["phone"], self.sender.country)
+
+    def clean_instructions(self) -> str:
+        text: str = self.cleaned_data["instructions"]
+        longer = ", ".join(filter(None, (text, self.extension and f"phone ext. {self.extension}")))
+        return longer if len(longer) <= LONGEST_INSTRUCTIONS else text
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
@@ -113,7 +130,10 @@ class PickupAddressForm(OnceOnly):
         if chosen is None and not {"suburb", "postcode"} <= data.keys():
             return
         pair = places.Pair(place=chosen) if chosen else self._typed_pair(data)
-        if pair.place:
+        if pair.doubt:
+            self.near = pair.near
+            self.add_error("state", pair.doubt)
+        elif pair.place:
             data |= {"suburb": pair.place.suburb, "state": pair.place.state, "postcode": pair.place.postcode}
             for name in ("suburb", "state", "postcode"):
                 self.errors.pop(name, None)
@@ -135,9 +155,10 @@ class PickupAddressForm(OnceOnly):
         suburb, postcode, state = (data.get(part, "") for part in ("suburb", "postcode", "state"))
         for name in ("line1", "line2"):
             words = repeats_place(data.get(name, ""), suburb, postcode, state, self.sender.country)
-            if words:
-                below = say("suburb", self.sender.country)
-                self.add_error(name, f"Leave out “{words}” here. It's printed from the {below} field.")
+            is_street = self.data.get("is_street") == name or data.get(name) == getattr(self.address, name)
+            if words and not is_street:
+                self.streets.append((name, data[name]))
+                self.add_error(name, REPEATS.format(words=words, word=say("suburb", self.sender.country)))
 
     @property
     def long_lines(self) -> list[str]:

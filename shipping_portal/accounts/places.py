@@ -5,19 +5,25 @@ import difflib
 import functools
 import itertools
 import re
-import unicodedata
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 import holidays
 from django.conf import settings
 from django.db.models import Q, QuerySet, Subquery
 
-from shipping_portal.accounts.countries import STATES, ZONES_OF_COUNTRIES, ZONES_OF_POSTCODES, state_code
+from shipping_portal.accounts import zones
+from shipping_portal.accounts.countries import STATES, ZONES_OF_COUNTRIES, state_code
 from shipping_portal.accounts.models import Locality, LocalityAlias, LocalityList
+from shipping_portal.accounts.text import as_seen, normalise
 
 MOST_SPELLINGS = 16
+CANADIAN = re.compile("[A-Z][0-9][A-Z][0-9][A-Z][0-9]", re.ASCII)
+AS_DIGITS, AS_LETTERS = str.maketrans("OQDILZSB", "00011258"), str.maketrans("1258", "LZSB")
+DIGITS = {"AU": re.compile("([0-9]{4})", re.ASCII), "US": re.compile("([0-9]{5})(?:[0-9]{4})?", re.ASCII)}
+LOST_APOSTROPHE = re.compile(r"\b([dlo]) ?(?=\w{2})")
 NEAR = 4
+MOST_ALIKE = 2000
 LONGEST_SEARCH = 80
 
 
@@ -27,27 +33,36 @@ class Pair:
 
     `place` is the published spelling when the pair is on the list; else `near` are pairs it may have meant.
     `is_unlisted`: no list is active for the country, so nothing can be said.
+    `other_state` is a state that was typed and isn't the place's. One of the two is wrong; `near` are what it may be.
     """
 
     place: Locality | None = None
     near: tuple[Locality, ...] = ()
     is_unlisted: bool = False
+    other_state: str = ""
 
-
-def normalise(text: str) -> str:
-    """Return the form in which place names are compared: no case, accents, punctuation or double spaces."""
-    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-    return " ".join(re.sub(r"[^\w\s]|_", " ", re.sub(r"['’.]", "", plain.casefold())).split())
+    @property
+    def doubt(self) -> str:
+        """What to ask where the state that was typed isn't the place's; "" where there is nothing to ask."""
+        place = self.place
+        return (
+            f"{place.postcode} is in {place.state}; you wrote {self.other_state}." if place and self.other_state else ""
+        )
 
 
 def postal_code(country: str, text: str) -> str:
-    """Return a postcode as it is published: no stray spaces; Canadian `k1p5m7` is `K1P 5M7`, a ZIP+4 loses its tail."""
-    code = "".join(text.upper().split())
-    if country == "CA" and len(code) == 6:
-        return f"{code[:3]} {code[3:]}"
-    if country == "US" and re.fullmatch(r"[0-9]{5}-?[0-9]{4}", code, re.ASCII):
-        return code[:5]
-    return code
+    """Return a postcode as it is published: no stray spaces or dashes; `k1p-5m7` is `K1P 5M7`, a ZIP+4 loses its tail.
+
+    A letter where only a digit can stand is the digit it looks like, and the other way round: `V6T IZ4` is `V6T 1Z4`.
+    """
+    code = "".join(as_seen(text).upper().split())
+    bare = code.replace("-", "")
+    digits = bare.translate(AS_DIGITS)
+    if country == "CA":
+        mixed = "".join(digits[at] if at % 2 else c.translate(AS_LETTERS) for at, c in enumerate(bare))
+        return f"{mixed[:3]} {mixed[3:]}" if CANADIAN.fullmatch(mixed) else code
+    found = DIGITS[country].fullmatch(digits) if country in DIGITS else None
+    return found[1] if found else code
 
 
 def active(country: str) -> QuerySet[Locality]:
@@ -64,19 +79,45 @@ def few(country: str) -> str:
 
 def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pair:
     """Check whether this pair is on the carrier's list. The state only decides between pairs that share both."""
-    code = postal_code(country, postcode)
-    listed = active(country)
-    found = list(listed.filter(normalised__in=spellings(suburb), postcode=code).order_by("state"))
-    if found:
-        wanted = state_code(country, state)
-        return Pair(place=next((place for place in found if place.state == wanted), found[0]))
-    near = _near(listed, suburb, code)
+    code, listed = postal_code(country, postcode), active(country)
+    for name, its in _readings(country, suburb, state):
+        found = list(listed.filter(normalised__in=spellings(name), postcode=code).order_by("state"))
+        exact = [place for place in found if place.normalised == normalise(name)] or found
+        if len({place.normalised for place in exact}) == 1:
+            wanted = state_code(country, its)
+            place = next((place for place in exact if place.state == wanted), exact[0])
+            other = _other_state(country, its, place)
+            there = _same_name(listed.filter(state=wanted), name, code, wanted)[:1] if other else []
+            return Pair(place, (place, *there), other_state=other)
+        if exact:
+            return Pair(near=tuple(exact[:NEAR]))
+    near = _near(listed, suburb, code, state_code(country, state))
     return Pair(near=near, is_unlisted=not near and not listed.exists())
+
+
+def _readings(country: str, suburb: str, state: str) -> Iterator[tuple[str, str]]:
+    """Yield the suburb as typed, then without the state it may end with: “Washington, D.C.” is Washington."""
+    yield suburb, state
+    words = normalise(suburb).split()
+    for count in range(min(3, len(words) - 1), 0, -1):
+        tail = state_code(country, " ".join(words[-count:]))
+        if tail in STATES.get(country, {}):
+            yield " ".join(words[:-count]), state or tail
+            return
+
+
+def _other_state(country: str, typed: str, place: Locality) -> str:
+    """Return the state that was typed where it is another than the place's, in this country or another; else ""."""
+    code = state_code(country, typed)
+    if code in STATES.get(country, {}):
+        return code if code != place.state else ""
+    is_abroad = any(state_code(other, typed) in states for other, states in STATES.items())
+    return " ".join(typed.split()) if is_abroad else ""
 
 
 def suggest(country: str, text: str, limit: int = 8) -> list[Locality]:
     """Return pairs that begin with what is being typed: a suburb, a postcode, or both in either order."""
-    words = text[:LONGEST_SEARCH].split()
+    words = as_seen(text[:LONGEST_SEARCH]).split()
     digits = [word for word in words if word.isascii() and any(c.isdigit() for c in word)]
     letters = " ".join(word for word in words if word not in digits)
     wanted = Q()
@@ -102,25 +143,28 @@ def spellings(text: str, known: Collection[LocalityAlias] | None = None) -> set[
 
     `known` are the aliases of its words, for who asks for many.
     """
-    words = normalise(text[:LONGEST_SEARCH]).split()
+    words = normalise(text[:LONGEST_SEARCH].replace(".", ". ")).split()
     ways = {word: {word} for word in words}
     for alias in aliases(words) if known is None else known:
         one, other = alias.word.lower(), alias.stands_for.lower()
         ways.get(one, set()).add(other)
         ways.get(other, set()).add(one)
     each = itertools.product(*(sorted(ways[word], key=word.__ne__) for word in words))
-    return {" ".join(choice) for choice in itertools.islice(each, MOST_SPELLINGS)} - {""}
+    found = [" ".join(choice) for choice in itertools.islice(each, MOST_SPELLINGS)]
+    return {*found, *(way for text in found for way in _with_apostrophe(text))} - {""}
+
+
+def _with_apostrophe(text: str) -> Iterator[str]:
+    """Yield the spellings of a list that has a space, or nothing, for an apostrophe: “O Fallon” is “OFallon”."""
+    for start in LOST_APOSTROPHE.finditer(text):
+        gap = "" if start[0].endswith(" ") else " "
+        yield f"{text[: start.start()]}{start[1]}{gap}{text[start.end() :]}"
 
 
 def zone(country: str, state: str, postcode: str = "") -> str:
     """Return the IANA zone of a place; for a split state the zone of most of its people."""
-    code = postal_code(country, postcode)
-    for (where, start), name in ZONES_OF_POSTCODES.items():
-        if where == country and code.startswith(start):
-            return name
-    states = STATES.get(country, {})
-    _, name = states.get(state_code(country, state), ("", ZONES_OF_COUNTRIES.get(country, "UTC")))
-    return name
+    _, of_state = STATES.get(country, {}).get(state_code(country, state), ("", ZONES_OF_COUNTRIES.get(country, "UTC")))
+    return zones.of_postcode(country, postal_code(country, postcode)) or of_state
 
 
 def business_days(country: str, state: str, *, after: dt.date, count: int) -> list[dt.date]:
@@ -146,18 +190,36 @@ def _holidays(country: str, state: str, year: int) -> Collection[dt.date]:
         return set(holidays.country_holidays(country, years=years) if country in STATES else ())
 
 
-def _near(listed: QuerySet[Locality], suburb: str, code: str) -> tuple[Locality, ...]:
-    """Return the same suburb elsewhere, then what shares the postcode or nearly the name, closest name first."""
+def _near(listed: QuerySet[Locality], suburb: str, code: str, state: str) -> tuple[Locality, ...]:
+    """Return the same suburb elsewhere, then what shares the postcode or nearly the name.
+
+    The state that was typed comes first, then the nearest postcode or the closest name.
+    """
     wanted = normalise(suburb[:LONGEST_SEARCH])
-    same_name = list(listed.filter(normalised__in=spellings(suburb)).order_by("postcode")[:NEAR])
+    same_name = _same_name(listed, suburb, code, state)
     others = list(listed.filter(postcode=code)[:50]) if code else []
     if not same_name and len(wanted) >= 2:
-        alike = list(listed.filter(_begins("normalised", wanted[:2]))[:2000])
+        alike = list(listed.filter(_begins("normalised", wanted[:2]))[:MOST_ALIKE])
         close = difflib.get_close_matches(wanted, {place.normalised for place in alike}, n=3, cutoff=0.8)
-        others += [place for place in alike if place.normalised in close]
+        others += sorted((place for place in alike if place.normalised in close), key=_from(code, state))
     others.sort(key=lambda place: -difflib.SequenceMatcher(a=wanted, b=place.normalised).ratio())
     unique = {place.pk: place for place in [*same_name[: NEAR // 2], *others, *same_name]}
     return tuple(unique.values())[:NEAR]
+
+
+def _same_name(listed: QuerySet[Locality], suburb: str, code: str, state: str) -> list[Locality]:
+    return sorted(listed.filter(normalised__in=spellings(suburb))[:MOST_ALIKE], key=_from(code, state))
+
+
+def _from(code: str, state: str) -> Callable[[Locality], tuple[bool, float]]:
+    """Return what sorts places by their state, then by how near their postcode is to this one."""
+
+    def distance(place: Locality) -> tuple[bool, float]:
+        if code.isdigit() and place.postcode.isdigit():
+            return place.state != state, abs(int(code) - int(place.postcode))
+        return place.state != state, -difflib.SequenceMatcher(a=code, b=place.postcode).ratio()
+
+    return distance
 
 
 def _begins(field: str, start: str) -> Q:

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet, Sum
 
 from shipping_portal.accounts.models import Locality, Receiver, ReceiverKey, Sender
-from shipping_portal.accounts.places import normalise
+from shipping_portal.accounts.text import as_seen, normalise
 from shipping_portal.carrier.messages import Party
 
 LONGEST_KEY = 120
@@ -101,6 +101,7 @@ def _write_keys(receiver: Receiver, party: Party) -> None:
 
 def matching(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
     """Return those with a key that begins with each of the words; a number with spaces is one word."""
+    text = as_seen(text)
     is_phone = not any(c.isalpha() for c in text)
     words = [text] if is_phone else text.lower().split()[:MOST_WORDS]
     for word in words:

@@ -6,8 +6,9 @@ from zoneinfo import available_timezones
 from django import forms
 from django.core.validators import MinValueValidator
 
+from shipping_portal.accounts import zones
 from shipping_portal.accounts.addresses import LineField
-from shipping_portal.accounts.countries import STATES, ZONES_OF_POSTCODES
+from shipping_portal.accounts.countries import STATES
 from shipping_portal.accounts.models import Sender, User
 
 CHOOSE = "Choose one from the page."
@@ -145,6 +146,5 @@ class CloseForm(forms.Form):
 
 def zones_of(country: str) -> set[str]:
     """Return the zones that states and split states of this country live in."""
-    zones = {zone for _, zone in STATES[country].values()}
-    zones |= {zone for (where, _), zone in ZONES_OF_POSTCODES.items() if where == country}
-    return zones & available_timezones()
+    of_states = {zone for _, zone in STATES[country].values()}
+    return (of_states | zones.of_country(country)) & available_timezones()

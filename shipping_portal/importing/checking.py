@@ -174,7 +174,8 @@ def _price(row: ImportRow, form: ParcelForm) -> None:
         if not bookable(quote.products):
             _tell_why_none(quote, form)
             return _to_fix(row, form)
-        doubts = second_look(row, details, quote)
+        left_out = {name: [text] for name, text in form.left_out.items() if name not in row.corrected}
+        doubts = left_out | second_look(row, details, quote)
         row.finish(
             state=State.WARNING if doubts else State.READY, quote=quote, reference=row.reference, problems=doubts
         )

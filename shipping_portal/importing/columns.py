@@ -8,9 +8,8 @@ from typing import Any
 from orders.forms import UNITS, ParcelForm
 from orders.receiver_form import AUTHORITY, SIGNATURE
 from shipping_portal.accounts import countries
-from shipping_portal.accounts.countries import COUNTRY_NAMES
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
-from shipping_portal.accounts.places import normalise
+from shipping_portal.accounts.text import as_seen, normalise
 from shipping_portal.importing import items, units
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from shipping_portal.importing.units import MEASURES, SIZE_UNIT, TABLES, WEIGHT, WEIGHT_UNIT
@@ -19,7 +18,7 @@ LAST_NAME = "receiver_last_name"
 SIZE = "size"  # among the constants
 EXTRA = {LAST_NAME: "Last name, where it has its own column"}
 LINE_ENDS = re.compile(r"[\r\n]+")  # an address of two lines in one cell is one line of ours
-LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$")
+LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$|receiver_line[12]_is_street$")
 
 # What others call our fields, normalised; the first of these that a file has is taken, and our own label at the latest.
 # A receiver's column may say whose it is besides: “Ship to city”, “City (Shipping)”.
@@ -154,8 +153,9 @@ def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict
     plain = of_size | units.in_the_forms(constants, filled, row, file)
     last = plain.pop(LAST_NAME, "")
     plain["receiver_name"] = f"{plain.get('receiver_name', '')} {last}".strip()
-    plain["receiver_country"] = country_code(plain.get("receiver_country", "")) or country
-    _give_back_zero(plain)
+    where = country_code(plain.get("receiver_country", "")) or country, plain.get("receiver_state", "")
+    plain["receiver_country"], plain["receiver_state"] = countries.at_home(country, *where)
+    _give_back_zeros(plain)
     _choose_delivery(plain)
     return {form_name(name, country): text for name, text in plain.items()} | row.corrected
 
@@ -172,12 +172,12 @@ def lines(row: ImportRow, file: Import) -> list[dict[str, str]]:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(filter(None, map(str.strip, LINE_ENDS.split(text))))
+    return " ".join(filter(None, map(str.strip, LINE_ENDS.split(as_seen(text)))))
 
 
 def _typed(row: ImportRow, file: Import) -> dict[str, str]:
     typed = {name: row.cells[place] for name, place in file.columns.items() if place < len(row.cells)}
-    filled = {name: _one_line(text) for name, text in typed.items() if text.strip()}
+    filled = {name: line for name, text in typed.items() if (line := _one_line(text))}
     if WEIGHT in filled:
         filled[WEIGHT] = units.with_unit(filled[WEIGHT], units.of_cell(WEIGHT, row, file))
     return filled
@@ -185,9 +185,7 @@ def _typed(row: ImportRow, file: Import) -> dict[str, str]:
 
 def country_code(text: str) -> str:
     """Return AU for `Australia`; a code or an unknown country stays as typed."""
-    wanted = normalise(text)
-    known = (code for code, names in COUNTRY_NAMES.items() if wanted in map(normalise, names))
-    return next(known, "") or countries.code_of(text) or text.strip()
+    return countries.code_of(text) or text.strip()
 
 
 def _of_size(size: ParcelSize | None, country: str) -> dict[str, str]:
@@ -198,11 +196,12 @@ def _of_size(size: ParcelSize | None, country: str) -> dict[str, str]:
     return measures | ({"description": size.description} if size.description else {})
 
 
-def _give_back_zero(plain: dict[str, Any]) -> None:
-    """Give back the zero that a ZIP code of four digits lost in a spreadsheet: 2155 was 02155."""
+def _give_back_zeros(plain: dict[str, Any]) -> None:
+    """Give back the zeros that a ZIP code lost in a spreadsheet: 2155 was 02155, 901 was 00901."""
     code = plain.get("receiver_postcode", "")
-    if plain["receiver_country"] == "US" and re.fullmatch("[0-9]{4}(-[0-9]{4})?", code, re.ASCII):
-        plain["receiver_postcode"] = f"0{code}"
+    if plain["receiver_country"] == "US" and re.fullmatch("[0-9]{3,4}(-[0-9]{4})?", code, re.ASCII):
+        start, dash, end = code.partition("-")
+        plain["receiver_postcode"] = f"{start.zfill(5)}{dash}{end}"
 
 
 def _choose_delivery(plain: dict[str, Any]) -> None:

@@ -25,7 +25,9 @@ def bought(row: ImportRow, reference: str) -> str:
     """Return which order has this order number; "" when none has, or the row was let through."""
     if not reference or row.corrected.get(ANYWAY):
         return ""
-    orders = Order.objects.filter(sender=row.file.sender, customer_reference=reference)
+    place = row.file.columns.get("customer_reference", len(row.cells))
+    as_typed = row.cells[place].strip() if place < len(row.cells) else reference  # older orders kept its dashes
+    orders = Order.objects.filter(sender=row.file.sender, customer_reference__in={reference, as_typed})
     order = orders.exclude(status__in=NOT_BOUGHT).order_by("-pk").first()
     return _already(order) if order else ""
 

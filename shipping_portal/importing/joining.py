@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from django.db import transaction
 
+from shipping_portal.accounts.text import as_seen
 from shipping_portal.importing import duplicates
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.units import SIZE_UNIT
@@ -90,7 +91,7 @@ def _where(row: ImportRow, file: Import) -> list[str]:
 def _value(row: ImportRow, file: Import, name: str) -> str:
     """Return what the row says of a field: put right, or as typed."""
     place = file.columns.get(name)
-    typed = row.cells[place].strip() if place is not None and place < len(row.cells) else ""
+    typed = as_seen(row.cells[place]).strip() if place is not None and place < len(row.cells) else ""
     return str(row.corrected.get(name, typed))
 
 

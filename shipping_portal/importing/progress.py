@@ -10,6 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from django.db.models.fields.json import KT
 
 from orders.models.statuses import HELD, Status
+from orders.receiver_form import EXTENSION
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.places import normalise
 from shipping_portal.importing import chosen_service, items, outliers, shops, units
@@ -33,6 +34,11 @@ def left_out_by_shop(file: Import) -> list[tuple[str, int]]:
     of_shop = file.rows.filter(state=State.SKIPPED, problems__has_key=shops.STATUS)
     why = of_shop.order_by().values_list(KT(f"problems__{shops.STATUS}__0"))
     return list(why.annotate(rows=Count("pk")).order_by("-rows"))
+
+
+def extensions(file: Import) -> int:
+    """Return how many rows have a phone's extension in their delivery instructions."""
+    return file.rows.filter(quote__details__receiver__instructions__contains=f"{EXTENSION} ").count()
 
 
 def joined(file: Import) -> list[dict[str, Any]]:

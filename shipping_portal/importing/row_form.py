@@ -9,6 +9,8 @@ from typing import Any
 from django import forms
 
 from orders.forms import ParcelForm
+from orders.receiver_form import LINES, street_of
+from shipping_portal.accounts.addresses import REPEATS
 from shipping_portal.accounts.models import ParcelSize, PickupAddress
 from shipping_portal.importing import checking, columns
 from shipping_portal.importing.models import Import, ImportRow
@@ -33,6 +35,11 @@ class FixCell:
         """Needed, or something in it that somebody chose."""
         initial = self.control.form.initial.get(self.control.name)
         return bool(self.control.field.required or initial)
+
+    @property
+    def may_be_street(self) -> bool:
+        """Is it an address line that is refused because it ends like its place?"""
+        return self.control.name in LINES and any(text.startswith(REPEATS.partition("{")[0]) for text in self.messages)
 
     @property
     def messages_id(self) -> str:
@@ -71,7 +78,8 @@ def save(file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: b
 
     Returns how many rows.
     """
-    rows, shared = [row], {name: text for name, text in corrected.items() if name in {*row.problems, *PLACE}}
+    about = {*row.problems, *PLACE, *map(street_of, LINES)}
+    rows, shared = [row], {name: text for name, text in corrected.items() if name in about}
     if alike and row.problems:
         size = checking.chosen_size(file)
         wanted = alike_problem(row, _values(row, file, size))
@@ -88,6 +96,8 @@ def corrections(row: ImportRow, form: ParcelForm, posted: Mapping[str, str]) -> 
     place = [_tidy(part) for part in posted.get("place", "").split("|")]
     chosen = dict(zip(PLACE, place, strict=True)) if len(place) == len(PLACE) else {}
     values = {name: _tidy(posted[name]) for name in form.fields if name in posted} | chosen
+    if (name := posted.get("is_street", "")) in LINES:
+        values[street_of(name)] = values.get(name) or str(form.initial.get(name, ""))
     return {name: text for name, text in values.items() if text != form.initial.get(name, "") or name in row.problems}
 
 
@@ -109,7 +119,8 @@ def _first_shown(row: ImportRow, form: ParcelForm) -> dict[str, str]:
 def cells(row: ImportRow, form: ParcelForm, names: Iterable[str]) -> list[FixCell]:
     """Return these controls, each with what is wrong with it and was not said before."""
     first = _first_shown(row, form)
-    return [FixCell(form[name], row.problems[name] if first.get(name) == name else []) for name in names]
+    shown = [form[name] for name in names if not form[name].is_hidden]
+    return [FixCell(one, row.problems[one.name] if first.get(one.name) == one.name else []) for one in shown]
 
 
 def _values(row: ImportRow, file: Import, size: ParcelSize | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from orders.form_fields import PLAIN_NUMBER
 from orders.forms import SIZES, UNITS
-from shipping_portal.accounts.places import normalise
+from shipping_portal.accounts.text import as_seen, normalise
 from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
 from shipping_portal.importing.models import Import, ImportRow
 
@@ -99,7 +99,7 @@ def of_cell(name: str, row: ImportRow, file: Import) -> str:
     kind = MEASURES[name]
     place, beside = file.columns.get(name), file.columns.get(kind, len(row.cells))
     by_name = stated(file.header[place], TABLES[kind]) if place is not None else ""
-    unit = row.cells[beside].strip() if beside < len(row.cells) else ""
+    unit = as_seen(row.cells[beside]).strip() if beside < len(row.cells) else ""
     in_row = stated(unit, TABLES[kind]) or unit
     contradicts = by_name and in_row and in_row != by_name
     if contradicts or (kind in file.columns and not (by_name or in_row)):

@@ -7,7 +7,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from shipping_portal.accounts import addresses
-from shipping_portal.accounts.addresses import clean_line, is_long, repeats_place, same_name
+from shipping_portal.accounts.addresses import clean_line, is_long, repeats_place, same_name, without_place
 from shipping_portal.accounts.phones import across_borders, clean_phone
 from shipping_portal.sandbox import ordering
 from tests.table import table
@@ -42,6 +42,58 @@ def test_a_line_may_not_repeat_the_place_but_a_street_may_be_called_after_it(lin
     assert repeats_place(line, **FITZROY) == words
 
 
+@table(
+    ("line", "place", "words"),
+    [
+        ("12 Oak Ct", ("Hartford", "06103", "CT", "US"), ""),
+        ("Unit 5, 12 Oak Ct", ("Hartford", "06103", "CT", "US"), ""),
+        ("9 Mill Wy", ("Cody", "82414", "WY", "US"), ""),
+        ("100 Main St NE", ("Omaha", "68102", "NE", "US"), ""),
+        ("12 Oak St Hartford CT", ("Hartford", "06103", "CT", "US"), "Hartford CT"),
+        ("12 Oak Ct CT 06103", ("Hartford", "06103", "CT", "US"), "Ct CT 06103"),
+        ("12 Oak St CT 06103 USA", ("Hartford", "06103", "CT", "US"), "CT 06103 USA"),
+        ("12 Oak Ct, CT", ("Hartford", "06103", "CT", "US"), "CT"),
+        ("12 Oak Ct Connecticut", ("Hartford", "06103", "CT", "US"), "Connecticut"),
+        ("12 Hartford Ct", ("Hartford", "06103", "CT", "US"), "Hartford Ct"),
+        ("1201 Camino Del Mar", ("Del Mar", "92014", "CA", "US"), ""),
+        ("250 Calle San Juan", ("San Juan", "00901", "PR", "US"), ""),
+        ("250 Avenida de San Juan", ("San Juan", "00901", "PR", "US"), ""),
+        ("250 Ave. de la Puerto Rico", ("San Juan", "00901", "PR", "US"), ""),
+        ("9 Rue de Québec", ("Québec", "G1R 4P5", "QC", "CA"), ""),
+        ("9 Chemin de la Québec", ("Québec", "G1R 4P5", "QC", "CA"), ""),
+        ("9 rue Laval Québec", ("Québec", "G1R 4P5", "QC", "CA"), "Québec"),
+        ("Suite 4 100 Broadway", ("Broadway", "22815", "VA", "US"), ""),
+        ("Suite 4 Broadway", ("Broadway", "22815", "VA", "US"), "Broadway"),
+        ("PO Box 4 Broadway", ("Broadway", "22815", "VA", "US"), "Broadway"),
+        ("Unit 3/12 Broadway", ("Broadway", "22815", "VA", "US"), ""),
+        ("9 Broadway Broadway", ("Broadway", "22815", "VA", "US"), "Broadway"),
+        ("1 Esplanade Victoria", ("Fitzroy", "3065", "VIC", "AU"), ""),
+    ],
+)
+def test_a_street_may_be_called_like_its_place_or_end_like_its_state(
+    line: str, place: tuple[str, str, str, str], words: str
+) -> None:
+    assert repeats_place(line, *place) == words
+
+
+@table(
+    ("line", "left"),
+    [
+        ("12 Smith Street, Fitzroy VIC 3065", "12 Smith Street"),
+        ("Level 3, Fitzroy, 12 Smith Street", "Level 3, 12 Smith Street"),
+        ("Fitzroy", ""),
+        ("12 Fitzroy VIC Street", "12 Street"),
+        ("12 Smith Street/Fitzroy", "12 Smith Street"),
+        ("Unit 4/12 Smith Street", "Unit 4/12 Smith Street"),
+        ("12 Smith  Street", "12 Smith  Street"),
+        ("12 Smith Street Fitzroy, 3065, Australia", "12 Smith Street"),
+    ],
+)
+def test_what_repeats_the_place_can_be_left_out(line: str, left: str) -> None:
+    assert without_place(line, **FITZROY) == left
+    assert repeats_place(left, **FITZROY) == ""
+
+
 def test_a_street_and_its_suburb_may_share_a_name() -> None:
     assert repeats_place("12 Broadway", "Broadway", "2007", "NSW", "AU") == ""
     assert repeats_place("100 Rue Sherbrooke", "Sherbrooke", "J1H 1A1", "QC", "CA") == ""
@@ -53,7 +105,7 @@ def test_a_postal_code_is_found_with_and_without_its_space(line: str) -> None:
     assert repeats_place(line, **OTTAWA).split()[-1].lower() in {"5m7", "canada"}
 
 
-@table("text", ["a\x00b", "\u200b\u202e", "x\r\nBcc: a@b", "a\ud800", "a\x1b[31mb", "a\u2028b"])
+@table("text", ["a\x00b", "x\r\nBcc: a@b", "a\ud800", "a\x1b[31mb", "a\x85b", "a\ue000b"])
 def test_hidden_characters_are_refused(text: str) -> None:
     with pytest.raises(ValidationError) as refused:
         clean_line(text)

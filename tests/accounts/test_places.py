@@ -52,6 +52,11 @@ def names(found: Any) -> list[str]:
         ("AU", "darwin", "0800", "Darwin NT 0800"),
         ("CA", "ottawa", "k1p5m7", "Ottawa ON K1P 5M7"),
         ("US", "Portland", "97205-1234", "Portland OR 97205"),
+        ("US", "Portland", "97205–1234", "Portland OR 97205"),
+        ("US", "portland or", "972O5 l234", "Portland OR 97205"),
+        ("AU", "St.Kilda", "3l82", "St Kilda VIC 3182"),
+        ("CA", "Ottawa, Ontario", "K1P–5M7", "Ottawa ON K1P 5M7"),
+        ("CA", "Ottawa", "KIP SM7", "Ottawa ON K1P 5M7"),
     ],
 )
 def test_a_listed_pair_comes_back_in_its_published_spelling(

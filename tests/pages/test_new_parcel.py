@@ -276,3 +276,39 @@ def test_forged_posts_and_extra_fields_change_nothing(carrier: SandboxCarrier, a
     assert strict.post("/parcels/new/", AT_HOME).status_code == 403
     listed.post("/parcels/new/", {**AT_HOME, "status": "booked", "sender": "1", "price": "0.01"})
     assert not Order.objects.exists()
+
+
+def test_a_line_that_ends_like_its_place_is_the_street_at_one_press(carrier: SandboxCarrier, listed: Client) -> None:
+    typed = {**AT_HOME, "receiver_line1": "9 Brunswick Vic"}
+    answer = listed.post("/parcels/new/", typed)
+    assert messages_at(answer, "receiver_line1") == [
+        "Leave out “Brunswick Vic” here. It's printed from the suburb field."
+    ]
+    assert 'name="is_street" value="receiver_line1|9 Brunswick Vic"' in answer.content.decode()
+    pressed = {**typed, "is_street": "receiver_line1|9 Brunswick Vic"}
+    answer = listed.post("/parcels/new/", {**pressed, "receiver_name": ""})
+    assert not messages_at(answer, "receiver_line1")
+    assert value_of(answer, "receiver_line1_is_street") == "9 Brunswick Vic"
+    answer = listed.post("/parcels/new/", {**pressed, "receiver_line1": "8 Brunswick Vic"})
+    assert messages_at(answer, "receiver_line1")  # it was said of another line
+    assert listed.post("/parcels/new/", pressed).status_code == 302
+    assert entered().receiver.line1 == "9 Brunswick Vic"
+
+
+def test_a_street_in_the_address_book_is_not_asked_about_again(
+    carrier: SandboxCarrier, listed: Client, quill: Sender
+) -> None:
+    known = factories.saved_receiver(quill, line1="9 Brunswick Vic", suburb="BRUNSWICK", state="VIC", postcode="3056")
+    typed = {**AT_HOME, "receiver_line1": known.line1}
+    assert listed.post("/parcels/new/", typed).status_code == 302
+    assert messages_at(listed.post("/parcels/new/", {**typed, "receiver_line2": known.line1}), "receiver_line2")
+
+
+def test_a_state_that_is_not_the_places_is_asked_about_with_both_ways_out(
+    carrier: SandboxCarrier, listed: Client
+) -> None:
+    answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_state": "New South Wales"})
+    assert messages_at(answer, "receiver_state") == ["3056 is in VIC; you wrote NSW."]
+    assert "One of the two is wrong. Which did you mean: BRUNSWICK VIC 3056" in text(answer)
+    press = {**AT_HOME, "receiver_state": "NSW", "use_place": "BRUNSWICK|VIC|3056"}
+    assert listed.post("/parcels/new/", press).status_code == 302

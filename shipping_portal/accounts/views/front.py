@@ -18,6 +18,7 @@ from shipping_portal.accounts import access, places
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, OWNER, MemberRequest, audience, public
 from shipping_portal.accounts.adapter import landing_page
 from shipping_portal.accounts.addresses import OnceOnly
+from shipping_portal.accounts.text import one_line
 
 KEPT_A_YEAR = cache_control(public=True, max_age=365 * 24 * 3600, immutable=True)  # its address changes with it
 
@@ -143,7 +144,7 @@ LONGEST_SEARCH = 100
 @require_safe
 def help_index(request: HttpRequest) -> HttpResponse:
     """Show all articles, or those that hold every word searched for."""
-    q = request.GET.get("q", "")[:LONGEST_SEARCH].strip()
+    q = one_line(request.GET.get("q", "")[:LONGEST_SEARCH]).strip()
     words = q.lower().split()
     found = {slug: title for slug, title in ARTICLES.items() if all(word in _text(slug) for word in words)}
     return render(request, "help/help.html", {"q": q, "articles": found})

@@ -1,0 +1,38 @@
+"""Text as people see it, and as it is compared: every rule of names, addresses and numbers begins with one of these."""
+
+import re
+import unicodedata
+
+# What Unicode calls default-ignorable, and the marks of annotations: marks of direction, joiners, fillers, selectors.
+INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+SPACE = re.compile("[\t\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000]")
+DASH = re.compile(
+    "[\u058a\u05be\u1400\u1806\u2010-\u2015\u2212\u2e17\u2e1a\u2e3a\u2e3b\u2e40\u2e5d\u301c\u3030\u30a0\ufe31\ufe32"
+    "\ufe58\ufe63\uff0d\U00010ead]"
+)
+APOSTROPHE = re.compile("['’‘`´ʻʼʹ′＇]")
+
+
+def as_seen(text: str) -> str:
+    """Return the text without invisible characters, with plain spaces and with "-" for every dash.
+
+    Line ends and other controls stay: they are not refused here, and not taken for a space.
+    """
+    if text.isascii():
+        return text.replace("\t", " ")
+    return DASH.sub("-", SPACE.sub(" ", INVISIBLE.sub("", text)))
+
+
+def one_line(text: str) -> str:
+    """Return the text as it is seen, without controls: what a search or a draft keeps of it."""
+    return "".join(c for c in as_seen(text) if c.isprintable())
+
+
+def normalise(text: str) -> str:
+    """Return the form in which names are compared: no case, accents, apostrophes, punctuation or double spaces."""
+    decomposed = unicodedata.normalize("NFKD", APOSTROPHE.sub("", as_seen(text)))
+    plain = "".join(c for c in decomposed if not unicodedata.combining(c))
+    return " ".join(re.sub(r"[^\w\s]|_", " ", plain.casefold().replace(".", "")).split())

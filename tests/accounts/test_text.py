@@ -1,0 +1,52 @@
+"""Text as it is seen: what nobody sees is gone before any rule is asked."""
+
+import sys
+import unicodedata
+
+from shipping_portal.accounts.text import APOSTROPHE, as_seen, normalise, one_line
+from tests.table import table
+
+# Signs with a shape of their own, though their category is that of invisible ones.
+SEEN = {*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD, *range(0x13430, 0x13460)}
+LETTERS = [chr(code) for code in range(sys.maxunicode + 1)]
+
+
+def test_every_invisible_character_goes_every_space_is_one_and_every_dash_a_hyphen() -> None:
+    becomes = {"Cf": "", "Zs": " ", "Zl": " ", "Zp": " ", "Pd": "-"}
+    wanted = {c: becomes[kind] for c in LETTERS if (kind := unicodedata.category(c)) in becomes and ord(c) not in SEEN}
+    assert {c: as_seen(c) for c in wanted if as_seen(c) != wanted[c]} == {}
+
+
+def test_nothing_else_changes_but_fillers_selectors_and_the_minus() -> None:
+    kinds = {"Cf", "Zs", "Zl", "Zp", "Pd", "Cn"}
+    changed = {c: as_seen(c) for c in LETTERS if as_seen(c) != c and unicodedata.category(c) not in kinds}
+    dropped = {c for c in changed if not changed[c]}
+    assert {c: changed[c] for c in changed.keys() - dropped} == {"\t": " ", "\u2800": " ", "\u2212": "-"}
+    assert {"\u034f", "\u115f", "\u1160", "\u3164", "\uffa0", "\ufe0f", "\U000e0100"} <= dropped
+    assert all(unicodedata.category(c) in ("Mn", "Lo") for c in dropped)
+
+
+@table(
+    ("typed", "seen"),
+    [
+        ("Pat\u200b Doe", "Pat Doe"),
+        ("\u202a+1 (213) 555\u20110142\u202c", "+1 (213) 555-0142"),
+        ("213\u00a0555\u00a00142", "213 555 0142"),
+        ("12\u200c\u200dSmith\u00adson", "12Smithson"),
+        ("D’Arcy O'Neil-Lee ʻOkina", "D’Arcy O'Neil-Lee ʻOkina"),
+        ("Lee–Ann — 5 − 3", "Lee-Ann - 5 - 3"),
+        ("a\tb", "a b"),
+        ("a\r\nb\x00", "a\r\nb\x00"),
+    ],
+)
+def test_a_text_is_read_as_it_looks(typed: str, seen: str) -> None:
+    assert as_seen(typed) == seen
+
+
+def test_a_line_for_a_search_has_no_controls() -> None:
+    assert one_line("Mia\u00a0Lee\x00\r\n\u200b") == "Mia Lee"
+
+
+def test_names_are_compared_without_any_apostrophe() -> None:
+    assert {normalise(f"O{sign}Fallon") for sign in APOSTROPHE.pattern.strip("[]")} == {"ofallon"}
+    assert normalise("Kāneʻohe\u200b  Bay–East") == "kaneohe bay east"
