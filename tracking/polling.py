@@ -77,6 +77,8 @@ def _open(owed: Order, now: dt.datetime) -> None:
             # With its fold, for the scans that are here already, should this process end before it has folded them.
             Parcel.objects.filter(pk=parcel.pk).update(order=order, due_at=now, **Parcel.AFRESH)
             Poll.owe(parcel, now + _first_poll())
+        if order.cancel_refused_at:  # maybe for scans that nobody pushed: its page has to show them, too
+            Poll.owe(parcel, now)
         if order.status in TRACKED:
             order.finish()
     folding.project(parcel.pk)

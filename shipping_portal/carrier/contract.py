@@ -102,7 +102,8 @@ class Contract(Fields):
         if unknown := [_with_nearest(key, defaults) for key in overrides if key not in defaults]:
             what = "a key" if len(unknown) == 1 else "keys"
             raise ContractError(f"The contract file has {what} we do not know: {', '.join(unknown)}.")
-        return cls(**{key: _typed(key, value, defaults[key]) for key, value in overrides.items()})
+        typed: dict[str, Any] = {key: _typed(key, value, defaults[key]) for key, value in overrides.items()}
+        return cls(**typed)
 
     @staticmethod
     def overrides(file: Path | str | None) -> dict[str, Any]:

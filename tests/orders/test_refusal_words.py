@@ -24,6 +24,8 @@ from tests.catalogue.meddling import Meddler, reply
 from tests.orders.conftest import booked, submitted
 from tests.pages.typed import text
 from tests.sandbox_carrier import SandboxCarrier
+from tracking import polling
+from tracking.models import Poll
 
 __all__ = ["booked", "submitted"]  # pytest finds them here
 
@@ -290,6 +292,22 @@ def test_a_parcel_that_was_dropped_off_was_not_picked_up(
 ) -> None:
     order = factories.order(quill, alice, status="booked", first_mile=first_mile)
     assert cancelling.forbidden(order, "in_transit", timezone.now(), now=timezone.now()) == said
+
+
+def test_the_scan_that_forbade_it_is_on_its_page_a_moment_later(
+    booked: Callable[..., Order], carrier: SandboxCarrier, alice: User, visit: Visit
+) -> None:
+    order = booked()
+    polling.open_parcel(order.pk)
+    carrier.scan(order.carrier_reference, "Missed Pickup", push=False)
+    cancelled(order, alice)
+    polling.open_parcel(order.pk)
+    poll = Poll.objects.get()
+    assert poll.due_at <= timezone.now()
+    polling.work(poll.pk)
+    words = places(visit(alice), order)
+    assert "You don't need to cancel" in words["cancel"]
+    assert "Cancel it so the driver doesn't come" not in words["parcel"]
 
 
 # -- A refusal whose time is over ------------------------------------------------------------------

@@ -57,6 +57,7 @@ def test_a_refusal_in_our_fields() -> None:
         width="width",
         height="height",
         cover_amount="",
+        cover_origins=(),
     )
     compare(
         "reads-refusals",
@@ -127,7 +128,7 @@ SHIPMENTS = {
 }  # fmt: skip
 CONTRACTS = {"plain": PLAIN, "other": OTHER, "metric": Contract(units="metric", numbers="number"),
 "unlike": Contract(post_quote_abroad=False, post_quote_with_cover=False, packaging="", dropoff_suffix="",
-cover_number="string", query_weight="")}  # fmt: skip
+cover_number="string", query_weight_units="")}  # fmt: skip
 
 
 def test_what_is_written_for_the_carrier() -> None:
