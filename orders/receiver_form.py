@@ -13,7 +13,7 @@ from shipping_portal.accounts.countries import STATES, state_code
 from shipping_portal.accounts.models import Locality, PickupAddress, Sender
 from shipping_portal.accounts.phones import clean_phone, extension_of
 from shipping_portal.accounts.templatetags.words import PLACE, WORDS, say
-from shipping_portal.accounts.text import normalise
+from shipping_portal.accounts.text import normalise, one_line
 from shipping_portal.carrier.messages import Party
 
 RECEIVER_PARTS = ("name", "company", "email", "phone", "line1", "line2", "suburb", "state", "postcode", "country")
@@ -212,7 +212,7 @@ class ReceiverForm(addresses.OnceOnly):
             if is_needed:
                 return self.add_error("receiver_phone", error)
             cleaned["receiver_phone"] = ""
-            self.left_out["receiver_phone"] = f"The phone “{typed}” is left out. {error.message}"
+            self.left_out["receiver_phone"] = f"The phone “{one_line(typed)}” is left out. {error.message}"
         if is_needed and not cleaned["receiver_phone"]:
             needed = "Add the receiver's phone. Parcels leaving Australia need an email and a phone number."
             self.add_error("receiver_phone", ValidationError(needed, code="abroad"))

@@ -18,6 +18,7 @@ Kind = Literal["no_reply", "relay", "per_order", "support", "partner", "shared"]
 
 NO_REPLY = re.compile(r"(do[-_.]?)?(no|not)[-_.]?reply|bounces?|mailer-daemon|postmaster")
 SUPPORT = {"help", "service", "care"}
+CUSTOMER_SERVICE = "cs"  # c.s@ is somebody's initials
 SUPPORT_WITHIN = re.compile(r"support|helpdesk|servicedesk|customer(service|care)")  # also as part of the name
 SHARED = {
     "accounts", "admin", "billing", "bookings", "contact", "dispatch", "enquiries", "hello", "hi", "info", "inquiries",
@@ -27,14 +28,18 @@ SHARED = {
 RELAYS = (
     "privaterelay.appleid.com", "duck.com", "mozmail.com", "relay.firefox.com", "simplelogin.com", "simplelogin.io",
     "simplelogin.co", "slmail.me", "aleeas.com", "anonaddy.com", "anonaddy.me", "addy.io", "users.noreply.github.com",
-    "members.ebay.com", "reply.craigslist.org", "zendesk.com", "freshdesk.com", "helpscout.net", "mailinator.com",
-    "guerrillamail.com", "sharklasers.com", "yopmail.com", "temp-mail.org", "10minutemail.com", "trashmail.com",
-    "maildrop.cc", "dispostable.com", "getnada.com", "throwawaymail.com",
+    "passmail.net", "passmail.com", "passinbox.com", "passfwd.com", "33mail.com", "burnermail.io", "opayq.com",
+    "spamgourmet.com", "dralias.com", "8alias.com", "8shield.net", "relay.walmart.com", "reply.craigslist.org",
+    "zendesk.com", "freshdesk.com", "helpscout.net", "mailinator.com", "guerrillamail.com", "sharklasers.com",
+    "yopmail.com", "temp-mail.org", "10minutemail.com", "trashmail.com", "maildrop.cc", "dispostable.com",
+    "getnada.com", "throwawaymail.com",
 )  # fmt: skip
-AMAZON = re.compile(r"(.+\.)?marketplace\.amazon(\.[a-z]{2,3}){1,2}")
+# Of every country, below a name of their own or not: marketplace.amazon.co.uk, members.ebay.com.au.
+MARKETPLACES = re.compile(r"(.+\.)?(marketplace\.(amazon|ebay)|members\.ebay)(\.[a-z]{2,3}){1,2}")
 UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
 ORDER_NUMBER = re.compile(
     r"(order|parcel|shipment|booking|ref|job|po|ticket|case|issue)[-_.#]?([0-9]{3,}|(?<=[-_.#])[0-9]+)"
+    r"|(order|parcel|shipment|booking|ticket)[0-9]{2}"
 )
 
 SENTENCES: dict[Kind, str] = {
@@ -79,13 +84,13 @@ def judge(email: str) -> Verdict:
     plain = re.sub(r"[-_.]", "", name)
     if NO_REPLY.fullmatch(name) or "noreply" in plain or "donotreply" in plain:
         return Verdict("no_reply")
-    if any(domain == relay or domain.endswith(f".{relay}") for relay in RELAYS) or AMAZON.fullmatch(domain):
+    if any(domain == relay or domain.endswith(f".{relay}") for relay in RELAYS) or MARKETPLACES.fullmatch(domain):
         return Verdict("relay")
     if "noreply" in domain or (name == "reply" and tag):
         return Verdict("relay")
     if any(c.isdigit() for c in tag) or UUID.fullmatch(name) or ORDER_NUMBER.fullmatch(name):
         return Verdict("per_order")
-    if plain in SUPPORT or SUPPORT_WITHIN.search(plain):
+    if name == CUSTOMER_SERVICE or plain in SUPPORT or SUPPORT_WITHIN.search(plain):
         return Verdict("support")
     if _is_partners(email, domain):
         return Verdict("partner")

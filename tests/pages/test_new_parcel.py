@@ -312,3 +312,30 @@ def test_a_state_that_is_not_the_places_is_asked_about_with_both_ways_out(
     assert "One of the two is wrong. Which did you mean: BRUNSWICK VIC 3056" in text(answer)
     press = {**AT_HOME, "receiver_state": "NSW", "use_place": "BRUNSWICK|VIC|3056"}
     assert listed.post("/parcels/new/", press).status_code == 302
+
+
+@pytest.mark.parametrize("typed", ["<script>", "4" * 40, "555", "1300 975 707"])
+def test_a_phone_that_cannot_be_used_at_home_is_left_out_and_told(
+    typed: str, carrier: SandboxCarrier, listed: Client
+) -> None:
+    answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_phone": typed})
+    assert (answer.status_code, entered().receiver.phone) == (302, "")
+    assert f"The phone “{typed}” is left out." in text(listed.get(answer["Location"]))
+    abroad = listed.post("/parcels/new/", {**ABROAD, "receiver_phone": typed})
+    assert messages_at(abroad, "receiver_phone")  # which a parcel that leaves Australia needs
+
+
+def test_an_extension_stands_in_the_instructions_or_is_told_to_be_left_out(
+    carrier: SandboxCarrier, listed: Client
+) -> None:
+    typed = {**AT_HOME, "receiver_phone": "03 7010 4321 ext 12"}
+    answer = listed.post("/parcels/new/", {**typed, "delivery_choice": "signature"})
+    assert (entered().receiver.phone, entered().receiver.instructions) == (
+        "(03) 7010 4321",
+        "Signature on Delivery, phone ext. 12",
+    )
+    assert "Extension 12 of the phone is in the delivery instructions." in text(listed.get(answer["Location"]))
+    Quote.objects.all().delete()
+    answer = listed.post("/parcels/new/", {**typed, "delivery_choice": "none"})
+    assert entered().receiver.instructions == ""
+    assert "Extension 12 of the phone is left out" in text(listed.get(answer["Location"]))
