@@ -13,6 +13,7 @@ from shipping_portal.accounts.places import normalise
 
 LINE_ADVISED = 40  # interface §8: at most 40 characters recommended
 LINE_LONGEST = 255
+FAR_TOO_LONG = 10 * LINE_LONGEST
 HIDDEN = re.compile(r"[\x00-\x1f\x7f]")
 HIDDEN_SENTENCE = "Use plain text on one line, without hidden characters."
 UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -27,6 +28,8 @@ def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
 
     Raises ValidationError with a sentence for the person who typed it.
     """
+    if len(text) > FAR_TOO_LONG:  # said before each of its characters is looked at
+        raise ValidationError(f"Use at most {longest} characters; this has {len(text)}.", code="max_length")
     if any(unicodedata.category(c) in UNPRINTABLE for c in text.strip()):
         raise ValidationError(HIDDEN_SENTENCE, code="hidden")
     line = " ".join(unicodedata.normalize("NFC", text).split())
