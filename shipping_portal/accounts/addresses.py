@@ -15,6 +15,7 @@ from shipping_portal.accounts.text import as_seen, normalise
 LINE_ADVISED = 40  # interface §8: at most 40 characters recommended
 LINE_LONGEST = 255
 LONGEST_CODE = 3  # of a state or country: a longer word is its name
+FAR_TOO_LONG = 10 * LINE_LONGEST
 HIDDEN = re.compile(r"[\x00-\x1f\x7f]")
 HIDDEN_SENTENCE = "Use plain text on one line, without hidden characters."
 REPEATS = "Leave out “{words}” here. It's printed from the {word} field."
@@ -57,6 +58,8 @@ def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
 
     Raises ValidationError with a sentence for the person who typed it.
     """
+    if len(text) > FAR_TOO_LONG:  # said before each of its characters is looked at
+        raise ValidationError(f"Use at most {longest} characters; this has {len(text)}.", code="max_length")
     text = as_seen(text)
     if any(unicodedata.category(c) in UNPRINTABLE for c in text.strip()):
         raise ValidationError(HIDDEN_SENTENCE, code="hidden")

@@ -94,7 +94,7 @@ def _table(data: bytes) -> tuple[Iterator[tuple[int, list[str]]], str, str]:
 
 def _of_workbook(data: bytes) -> Iterator[tuple[int, list[str]]]:
     try:
-        yield from workbooks.lines(data, MOST_COLUMNS)
+        yield from workbooks.lines(data, MOST_COLUMNS, 1 + MOST_ROWS + MOST_COUNTED)
     except workbooks.BadWorkbook as error:
         raise UnreadableFile(str(error)) from error
 
@@ -196,6 +196,8 @@ def _row(number: int, line: list[str], width: int) -> list[str]:
 
 def _plain(cell: str) -> str:
     """Return the cell without what keeps spreadsheets from calculating or shortening it; formulas stay text."""
+    if not cell.startswith(("=", "'")):
+        return cell
     if as_text := AS_TEXT.fullmatch(cell) or AS_TEXT_TOO.fullmatch(cell):
         return as_text[1]
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(STARTS_A_FORMULA) else cell

@@ -10,6 +10,7 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 from xml.parsers import expat
 
@@ -17,7 +18,7 @@ SIGNATURE = b"PK\x03\x04"
 ENTRY = b"PK\x01\x02"  # begins the line of each file in a ZIP's directory
 MOST_FILES = 1_000
 MOST_UNPACKED = 20 * 1024 * 1024
-MOST_ELEMENTS = 600_000  # 2,000 rows of 70 columns, each with a text of its own, have 564,000
+MOST_ELEMENTS = 450_000  # 2,000 rows of 70 columns have 282,000, and two more for each text of its own
 MOST_ATTRIBUTES = 1_000_000  # these have 430,000
 MOST_SHEETS = 5  # that are read to find the first with anything in it
 LAST_ROW = 1_048_576  # of Excel's sheets
@@ -38,8 +39,10 @@ class BadWorkbook(Exception):
     """It cannot be read; the sentence is for its sender."""
 
 
-def lines(data: bytes, widest: int) -> Iterator[tuple[int, list[str]]]:
+def lines(data: bytes, widest: int, most: int) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and cells of each line of the first sheet that has any, at most `widest` + 1 cells of each.
+
+    No more than `most` lines are read.
 
     Formulas are read as the values they had when the workbook was saved. Raises BadWorkbook.
     """
@@ -47,7 +50,7 @@ def lines(data: bytes, widest: int) -> Iterator[tuple[int, list[str]]]:
         if data.count(ENTRY) > MOST_FILES:
             raise BadWorkbook(TOO_MUCH)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            found = _first_filled(_Parts(archive), widest)
+            found = _first_filled(_Parts(archive), widest, most)
     except BadWorkbook:
         raise
     except Exception as error:  # a damaged workbook breaks in a dozen ways
@@ -57,6 +60,10 @@ def lines(data: bytes, widest: int) -> Iterator[tuple[int, list[str]]]:
         last = max(cells)
         width = width or last
         yield number, [cells.get(at, "") for at in range(1, max(width, last) + 1)]
+
+
+class _Enough(Exception):
+    """As many lines were read as are wanted."""
 
 
 class _Parts:
@@ -108,7 +115,7 @@ def _refuse(*_: Any) -> None:
     raise BadWorkbook(DAMAGED)
 
 
-def _first_filled(parts: _Parts, widest: int) -> list[tuple[int, dict[int, str]]]:
+def _first_filled(parts: _Parts, widest: int, most: int) -> list[tuple[int, dict[int, str]]]:
     """Return the lines of the first visible sheet that has any: each with its number and cells by column."""
     main = next(name for kind, name in parts.related("").values() if kind == "officeDocument")
     related, sheets, is_1904 = parts.related(main), [], False
@@ -128,8 +135,9 @@ def _first_filled(parts: _Parts, widest: int) -> list[tuple[int, dict[int, str]]
     strings = _strings(parts, names["sharedStrings"]) if "sharedStrings" in names else []
     formats = _formats(parts, names["styles"]) if "styles" in names else []
     for name in sheets[:MOST_SHEETS]:
-        sheet = _Sheet(strings, formats, is_1904, widest)
-        parts.walk(name, sheet.start, sheet.end, sheet.text)
+        sheet = _Sheet(strings, formats, is_1904, widest, most)
+        with suppress(_Enough):
+            parts.walk(name, sheet.start, sheet.end, sheet.text)
         if sheet.lines:
             return sheet.lines
     if len(sheets) > MOST_SHEETS:
@@ -190,8 +198,8 @@ def _plain(code: str, is_day: Callable[[str], bool]) -> str:
 class _Sheet:
     """What expat finds in one sheet: `lines` are those with anything in them, whatever lies between them."""
 
-    def __init__(self, strings: list[str], formats: list[str], is_1904: bool, widest: int) -> None:
-        self.strings, self.formats, self.is_1904, self.widest = strings, formats, is_1904, widest
+    def __init__(self, strings: list[str], formats: list[str], is_1904: bool, widest: int, most: int) -> None:
+        self.strings, self.formats, self.is_1904, self.widest, self.most = strings, formats, is_1904, widest, most
         self.lines: list[tuple[int, dict[int, str]]] = []
         self.number = self.column = 0
         self.kind = self.style = ""
@@ -226,6 +234,8 @@ class _Sheet:
             self.spoken -= 1
         elif tag == "row" and self.cells:
             self.lines.append((self.number, self.cells))
+            if len(self.lines) == self.most:
+                raise _Enough
 
     def shown(self, text: str) -> str:
         """Return what a person sees. No number is rounded: what a format hides of a weight is still paid for."""

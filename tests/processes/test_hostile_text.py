@@ -1,0 +1,44 @@
+"""Sixty-four hostile texts at once over real HTTP: whoever asks whether the web is alive is answered meanwhile."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import requests
+
+from tests.processes.conftest import Shop
+
+pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("shop")]
+STREET = "Jo Smith\n" + "11-" * 35 + "11!\nRichmond VIC 3121"
+TEXTS = [STREET, "abc 3121 " * 222, "a@" * 1_000, "#" + " " * 1_998, "1 (" * 666]
+
+
+def probed(url: str, done: threading.Event) -> list[float]:
+    """Seconds of each question whether the web is alive, one after the other, until all is done."""
+    took = []
+    while not done.is_set():
+        began = time.monotonic()
+        assert requests.get(f"{url}/livez", timeout=10).status_code == 200
+        took.append(time.monotonic() - began)
+        time.sleep(0.05)
+    return took
+
+
+def slowest_probe(shop: Shop, text: str) -> float:
+    """Seconds of the slowest answer while sixty-four people paste this at once."""
+    done, form = threading.Event(), {"csrfmiddlewaretoken": shop.alice.csrf, "text": text}
+    with ThreadPoolExecutor(65) as hands:
+        probes = hands.submit(probed, shop.alice.url, done)
+        pasted = [hands.submit(shop.alice.ask, "POST", "/suggest/pasted/", form) for _ in range(64)]
+        statuses = {one.result().status for one in pasted}
+        done.set()
+        assert statuses == {200}
+        return max(probes.result())
+
+
+def test_the_web_is_alive_while_sixty_four_hostile_texts_are_pasted(shop: Shop) -> None:
+    """Within a second; on a busy machine, about as soon as while people paste ordinary addresses."""
+    ordinary = slowest_probe(shop, "Jo Smith\n1 Example Street\nRichmond VIC 3121")
+    took = {text[:12]: slowest_probe(shop, text) for text in TEXTS}
+    assert {text: found for text, found in took.items() if found > max(1, 3 * ordinary)} == {}
