@@ -30,6 +30,13 @@ class BillingProfile(models.Model):
             ("%d.%m.%Y", "30.11.2026"),
         ],
     )
+    decimal_sign = models.CharField(
+        max_length=1,
+        blank=True,
+        default="",
+        db_default="",
+        choices=[("", "dot, and ask what 1,021 is"), (".", "dot: 1,021.36"), (",", "comma: 1.021,36")],
+    )
     refunds_positive = models.BooleanField("refunds are positive amounts", default=True)
     cover_inside = models.BooleanField("price includes Extra Cover", default=True)
     total_word = models.CharField("type used for total rows", max_length=100, blank=True)
