@@ -69,7 +69,15 @@ class BillingProfileAdmin(ReadOnlyAdmin):
     """How an account's billing reports are written; changed only with a reason."""
 
     change_form_template = "admin/with_acts.html"
-    list_display = ["account", "delimiter", "date_form", "decimal_sign", "refunds_positive", "cover_inside", "total_word"]
+    list_display = [
+        "account",
+        "delimiter",
+        "date_form",
+        "decimal_sign",
+        "refunds_positive",
+        "cover_inside",
+        "total_word",
+    ]
     list_select_related = ["account"]
     fields = ["account", "read_as", *FORM]
     readonly_fields = ["read_as"]
