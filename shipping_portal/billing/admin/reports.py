@@ -8,7 +8,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, F, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, reverse
 
@@ -71,7 +71,7 @@ def _reverse(report: BillingReport, *, by: User, now: dt.datetime, reason: str) 
         count = correcting.reverse_report(report, by=by, now=now, reason=reason)
     except correcting.NotReversible:
         raise Refused("This report isn't posted, or one of its lines was reversed just now. Try again.") from None
-    return f"{report.name}, {count} lines"
+    return f"{report.name}, {count} line{'' if count == 1 else 's'}"
 
 
 def _reversal(report: BillingReport) -> list[list[str]]:
@@ -79,7 +79,10 @@ def _reversal(report: BillingReport) -> list[list[str]]:
     standing = report.lines.posted().filter(reversed_by=None).order_by()
     lines = {"lines": Count("pk"), "amount": Sum("amount")}
     by_sender = standing.values("sender__name", "currency").annotate(**lines)
-    rows = [(row["sender__name"] or "Unassigned", row) for row in by_sender.order_by("sender__name")[:MOST_SHOWN]]
+    rows = [
+        (row["sender__name"] or "Unassigned", row)
+        for row in by_sender.order_by(F("sender__name").asc(nulls_last=True), "currency")[:MOST_SHOWN]
+    ]
     rows += [("All senders", row) for row in standing.values("currency").annotate(**lines).order_by("currency")]
     head = ["Sender", "Lines reversed", "Amount", "Change"]
     return [head, *([name, f"{row['lines']:,}", *_change(row)] for name, row in rows)]
