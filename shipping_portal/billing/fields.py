@@ -54,6 +54,7 @@ class Profile:
     refunds_positive: bool
     cover_inside: bool
     total_word: str
+    decimal_sign: str = ""  # of a file taken before there was one to say
 
     @classmethod
     def of(cls, row: BillingProfile) -> Self:

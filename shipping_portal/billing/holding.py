@@ -26,7 +26,6 @@ from shipping_portal.billing import kinds
 from shipping_portal.billing.models import (
     CANCEL_REFUNDS,
     COSTS,
-    REFUNDS,
     STALE,
     BillingReport,
     Charge,
@@ -133,13 +132,13 @@ class Group:
 
         The refund of a cancellation may come in a later report, but not where the first cost was of the used label.
         """
-        refunds = len(self._counting(CANCEL_REFUNDS))
+        refunds = len(self._counting(CANCEL_REFUNDS)) + sum(item.amount < 0 for item in self._counting(COSTS))
         is_cancelled = self.order is not None and kinds.may_be_cancelled(self.order)
         return 1 + max(refunds, int(is_cancelled and bool(self._counting([ChargeKind.ORDER]))))
 
     def _hold_beyond(self, allowed: int, of: Collection[str]) -> None:
         """Of what is too much, leave out what repeats a known line and hold the others, the last of the file first."""
-        found = self._counting(of)
+        found = [item for item in self._counting(of) if item.amount >= 0]
         excess = len(found) - allowed
         fresh = [item for item in reversed(found) if item.is_open and item.first.kind in of]
         if excess > 0:
@@ -154,7 +153,7 @@ class Group:
         waiting = {(item.amount, item.first.currency) for item in self.items if item.held}
         for item in reversed(self._open()):
             currency = item.first.currency
-            is_refund = item.first.kind in REFUNDS and item.first.kind != ChargeKind.LOSS_REFUND
+            is_refund = item.amount < 0 and item.first.kind != ChargeKind.LOSS_REFUND
             if is_refund and (net[currency] < 0 or (-item.amount, currency) in waiting):
                 net[currency] -= item.amount
                 item.held = Hold.OVER_REFUNDED

@@ -74,6 +74,7 @@ class History:
         named = Upper("order__carrier_reference")
         own = Charge.objects.filter(order__in=orders, reference__upper=named)  # none by hand
         reported = own.filter(report__isnull=False, is_repeat=False, held="")
+        reported = reported.exclude(report__state=BillingReport.State.REVERSED)
         for charge in reported.only("order_id", "kind", "week", "posted_at", "report_id"):
             self.add(charge, counts=charge.posted_at is not None or charge.report_id == self.report_id)
 

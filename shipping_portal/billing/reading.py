@@ -11,24 +11,18 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 
+from shipping_portal.billing.amounts import UnreadableCell, read_amount, read_number
 from shipping_portal.billing.fields import NEEDED, Profile
 
 MOST_LINES = 100_000
 LARGEST = MOST_LINES * 400  # bytes; a line of the family's report has about a hundred
 TOO_MUCH = f"The file has more than {MOST_LINES:,} lines. Ask the carrier for one a week."
-BIGGEST = Decimal(10) ** 12
 CURRENCY = re.compile(r"[A-Z]{3}")
-# Decimal would read "1e2", "1_0" and other scripts' digits, too.
-NUMBER = re.compile(r"[+-]?([0-9]++\.?[0-9]*+|\.[0-9]+)")
 LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 100, "customer_reference": 10_000}
 
 
 class NotAReport(Exception):
     """The file cannot be the carrier's report: it is empty, too large, or columns that are needed are not in it."""
-
-
-class UnreadableCell(Exception):
-    """One cell, and what is wrong with it."""
 
 
 @dataclass(frozen=True)
@@ -117,23 +111,22 @@ class Cells:
 
     def money(self, field: str) -> Decimal:
         """Read an amount to the cent. Raises UnreadableCell."""
-        amount = self.number(field) or Decimal(0)
-        if amount != round(amount, 2) or abs(amount) >= BIGGEST:
-            raise UnreadableCell(f"“{self.text(field)[:40]}” is not an amount to the cent.")
+        text, sign = self.text(field), self.profile.decimal_sign
+        amount = read_amount(text, sign, self.currency()) if text else Decimal(0)
+        if amount != round(amount, 2):
+            asked = "" if sign else " If its dot separates thousands, set the decimal sign in the billing profile."
+            raise UnreadableCell(f"“{text[:40]}” is not an amount to the cent.{asked}")
         return round(amount, 2)
 
-    def number(self, field: str) -> Decimal | None:
+    def measure(self, field: str) -> Decimal | None:
         text = self.text(field)
         if not text:
             return None
-        if not NUMBER.fullmatch(text) or abs(Decimal(text)) >= BIGGEST:
-            raise UnreadableCell(f"“{text[:40]}” is not a number.")
-        return Decimal(text)
-
-    def measure(self, field: str) -> Decimal | None:
-        number = self.number(field)
-        if number is not None and not 0 <= number < 100_000:
-            raise UnreadableCell(f"“{number}” is not a weight or volume.")
+        if text[0] in "-−":
+            raise UnreadableCell(f"“{text[:40]}” is not a weight or volume.")
+        number = read_number(text, self.profile.decimal_sign)
+        if number >= 100_000:
+            raise UnreadableCell(f"“{text[:40]}” is not a weight or volume.")
         return number
 
     def day(self, field: str) -> dt.date | None:
@@ -169,6 +162,8 @@ def _records(content: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _encoding(content: bytes) -> str:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"  # as a spreadsheet's “Unicode text” is
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:

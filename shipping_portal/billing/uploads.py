@@ -59,7 +59,7 @@ def take(
             if not problems:
                 enqueue("report", made.pk)
     except IntegrityError:
-        before = BillingReport.objects.exclude(state=BillingReport.State.VOID)
+        before = BillingReport.objects.exclude(state__in=(BillingReport.State.VOID, BillingReport.State.REVERSED))
         raise TakenBefore(before.get(account=account, sha256=sha256)) from None
     return made
 

@@ -85,3 +85,45 @@ def test_eight_credits_at_once_are_all_in_the_weeks_sum(quill: Sender, sam: User
         *[lambda: correcting.credit(quill, Decimal("1.00"), "AUD", by=sam, now=timezone.now(), reason="Sorry.")] * 8
     )
     assert WeekSum.objects.get(kind="").amount == Decimal("-8.00")
+
+
+def test_a_report_reversed_by_eight_operators_is_reversed_once(quill: Sender, alice: User, sam: User) -> None:
+    factories.order(quill, alice, status="booked", carrier_reference="SQ7K100")
+    report = taken(summed(*ROWS))
+    checking.work(report.pk)
+    post(BillingReport.objects.get(pk=report.pk))
+    found = at_once(*[lambda: reverse(report, sam)] * 8)
+    assert sum(one == 1 for one in found) == 1
+    assert Charge.objects.posted().filter(sender=quill).net() == {"AUD": Decimal(0)}
+
+
+def test_a_report_reversed_while_another_with_its_lines_is_posted_leaves_them_counted_once_or_to_be_read_again(
+    quill: Sender, alice: User, sam: User
+) -> None:
+    factories.order(quill, alice, status="booked", carrier_reference="SQ7K100")
+    first, second = taken(summed(*ROWS)), taken(summed(*ROWS, line("SQ7K100", "0.99")))
+    for report in (first, second):
+        checking.work(report.pk)
+    post(BillingReport.objects.get(pk=first.pk))
+    at_once(lambda: reverse(first, sam), lambda: post(BillingReport.objects.get(pk=second.pk)))
+    second.refresh_from_db()
+    # Posted before the reversal, its lines were repeats; after it they were read again first.
+    assert second.state in ("posted", "reading")
+    assert Charge.objects.posted().filter(sender=quill).net() == {"AUD": Decimal(0)}
+
+
+def reverse(report: BillingReport, sam: User) -> int:
+    return correcting.reverse_report(
+        BillingReport.objects.get(pk=report.pk), by=sam, now=timezone.now(), reason="Withdrawn."
+    )
+
+
+def test_two_operators_who_decide_at_once_count_a_line_once(quill: Sender, alice: User) -> None:
+    factories.order(quill, alice, status="booked", carrier_reference="SQ7K100")
+    report = taken(summed(ROWS[0], line("SQ7K100", "2.00")))
+    checking.work(report.pk)
+    post(BillingReport.objects.get(pk=report.pk))
+    held = list(Charge.objects.on_hold())
+    at_once(*[lambda: posting.decide(held, post=True, now=timezone.now())] * 4)
+    at_once(*[lambda: posting.decide(held, post=False, now=timezone.now())] * 2)
+    assert WeekSum.objects.get(kind="").amount == Decimal("3.00")

@@ -162,7 +162,7 @@ def test_columns_without_a_name_are_nobodys() -> None:
     assert row.customer_reference == ""
 
 
-@table("amount", ["1e2", "1_0", "١٢", "12,08", "NaN", "--1", "."])
+@table("amount", ["1e2", "1_0", "١٢", "NaN", "Infinity", "."])
 def test_an_amount_is_written_in_plain_digits(amount: str) -> None:
     [problem] = read(written(line("SQ7K2M", Price=amount)), PROFILE)
     assert problem == Problem(2, f"“{amount}” is not a number.")

@@ -203,6 +203,7 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
         {"total": "12.08", "currency": "AUD"},
     ),
     ("billing.billingreport", "count-repeats"): (repeating, {}),
+    ("billing.billingreport", "reverse"): (factories.billing_report, {}),
     ("billing.billingreport", "count-held"): (lambda: held().report, {}),
     ("billing.billingreport", "leave-held"): (lambda: held().report, {}),
     ("billing.charge", "count"): (held, {}),

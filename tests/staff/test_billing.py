@@ -650,3 +650,92 @@ def test_an_adopted_reference_brings_its_lines(
     desk.post(reverse("admin:orders_order_resolve", args=[order.pk]), form)
     assert Charge.objects.for_user(alice).get().order == order
     assert matching.match_late() == 0
+
+
+# -- On hold, and a report reversed --------------------------------------------------------------
+
+
+def test_a_report_saved_by_a_spreadsheet_is_all_duplicates_and_changes_nothing(desk: Client, order: Order) -> None:
+    first = uploaded(desk, summed(line(order.carrier_reference, "10.60", Warranty_Price="0.00")))
+    desk.post(act(first, "post"), {"reason": REASON})
+    again = uploaded(desk, summed(line(order.carrier_reference, "10.6", Warranty_Price="0")))
+    assert desk.get(page_of(again)).context["tally"].repeats == 1
+    desk.post(act(again, "post"), {"reason": REASON})
+    assert order.charges.filter(posted_at__isnull=False).count() == 1
+
+
+@pytest.fixture
+def doubled(desk: Client, order: Order) -> BillingReport:
+    """A posted report that bills an order a second time."""
+    first = uploaded(desk, summed(line(order.carrier_reference)))
+    desk.post(act(first, "post"), {"reason": REASON})
+    second = uploaded(desk, summed(line(order.carrier_reference, "13.00")), week="2026-11-30")
+    assert "on hold: Billed twice?" in desk.get(page_of(second)).content.decode()
+    desk.post(act(second, "post"), {"reason": REASON})
+    second.refresh_from_db()
+    return second
+
+
+def test_what_is_on_hold_stands_on_the_reports_page_and_in_its_queue(desk: Client, doubled: BillingReport) -> None:
+    page = desk.get(page_of(doubled))
+    assert [(row["currency"], row["amount"]) for row in page.context["held"]] == [("AUD", Decimal("13.00"))]
+    queue = next(queue for queue in every_queue(timezone.now()) if queue.name == "charge-on-hold")
+    assert [charge.report for charge in desk.get(queue.url).context["cl"].result_list] == [doubled]
+    here = f"/admin/billing/charge/?hold=undecided&report__id__exact={doubled.pk}"
+    assert here.replace("&", "&amp;") in page.content.decode()
+    assert desk.get(here).context["cl"].result_count == 1
+
+
+@pytest.mark.parametrize("of", ["the report", "the line"])
+@pytest.mark.parametrize(("way", "amount"), [("count", "25.08"), ("leave", "12.08")])
+def test_an_operator_decides_what_is_on_hold_with_a_reason_and_once(
+    desk: Client, order: Order, alice: User, doubled: BillingReport, of: str, way: str, amount: str
+) -> None:
+    held = doubled.lines.get()
+    address = act(doubled, f"{way}-held")
+    if of == "the line":
+        address = act(held, {"count": "count", "leave": "leave-out"}[way])
+    desk.post(address, {"reason": "short"})
+    assert Charge.objects.for_user(alice).net() == {"AUD": Decimal("12.08")}
+    desk.post(address, {"reason": REASON})
+    assert Charge.objects.for_user(alice).net() == {"AUD": Decimal(amount)}
+    assert Audit.objects.filter(action__startswith="held charge", reason__contains="1 line, 13.00 AUD").count() == 1
+    assert desk.post(address, {"reason": REASON}).status_code == 409
+    assert not [queue for queue in every_queue(timezone.now()) if queue.name == "charge-on-hold" and queue.count]
+
+
+def test_a_charge_that_was_left_out_may_be_counted_after_all(desk: Client, alice: User, doubled: BillingReport) -> None:
+    held = doubled.lines.get()
+    desk.post(act(held, "leave-out"), {"reason": REASON})
+    assert desk.get(f"/admin/billing/charge/?hold=left-out&report__id__exact={doubled.pk}").context["cl"].result_count
+    desk.post(act(held, "count"), {"reason": REASON})
+    assert Charge.objects.for_user(alice).net() == {"AUD": Decimal("25.08")}
+
+
+def test_reversing_a_report_shows_what_changes_for_whom_and_changes_that(
+    desk: Client, order: Order, alice: User
+) -> None:
+    report = uploaded(desk, summed(line(order.carrier_reference, "1012.08"), line("SNOBODY01", "3.00")))
+    desk.post(act(report, "post"), {"reason": REASON})
+    space = "\N{NO-BREAK SPACE}"
+    assert desk.get(act(report, "reverse")).context["preview"] == [
+        ["Sender", "Lines reversed", "Amount", "Change"],
+        [order.sender.name, "1", f"1,012.08{space}AUD", f"-1,012.08{space}AUD"],
+        ["Unassigned", "1", f"3.00{space}AUD", f"-3.00{space}AUD"],
+        ["All senders", "2", f"1,015.08{space}AUD", f"-1,015.08{space}AUD"],
+    ]
+    desk.post(act(report, "reverse"), {"reason": REASON})
+    assert Charge.objects.for_user(alice).net() == {"AUD": Decimal(0)}
+    assert Audit.objects.get(action="billing report reversed").reason.startswith(f"{NAME}, 1 line: ")
+    assert "<strong>Reversed" in desk.get(page_of(report)).content.decode()
+    assert desk.post(act(report, "reverse"), {"reason": REASON}).status_code == 409
+
+
+@pytest.mark.parametrize("group", ["Support", "Read-only"])
+def test_who_may_not_bill_decides_nothing_and_reverses_nothing(
+    operator: Operator, doubled: BillingReport, group: str
+) -> None:
+    browser, held = operator(group), doubled.lines.get()
+    for address in (act(doubled, "reverse"), act(doubled, "count-held"), act(held, "count"), act(held, "leave-out")):
+        assert browser.post(address, {"reason": REASON}).status_code == 403
+    assert not held.decision

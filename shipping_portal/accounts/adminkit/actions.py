@@ -69,6 +69,7 @@ class AdminAction:
     applies: Callable[[Any], bool] = lambda thing: True
     form: type[forms.Form] = ReasonForm
     initial: Callable[[Any], dict[str, Any]] = lambda thing: {}
+    preview: Callable[[Any], list[list[str]]] = lambda thing: []  # a table of what changes, its head first
     refusals: tuple[type[Exception], ...] = (Refused,)
 
     def run(self, thing: Any, answers: dict[str, Any], by: Any, now: dt.datetime) -> None:
@@ -156,7 +157,8 @@ class ActionsAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, action: AdminAction, thing: Model, form: forms.Form | None, *, status: int = 200
     ) -> HttpResponse:
         title = f"{action.label}: {thing}"
-        context = self.page_context(request, title=title, act=action, original=thing, form=form)
+        preview = action.preview(thing) if form else []
+        context = self.page_context(request, title=title, act=action, original=thing, form=form, preview=preview)
         return TemplateResponse(request, "admin/act.html", context, status=status)
 
     def _url_name(self) -> str:

@@ -18,7 +18,7 @@ from shipping_portal.billing.fields import FIELDS, NEEDED, Profile
 from shipping_portal.billing.models import BillingProfile, BillingReport
 from shipping_portal.billing.reading import LARGEST, NotAReport, Problem, ReportRow, ReportTotal, read
 
-FORM = ("delimiter", "date_form", "refunds_positive", "cover_inside", "total_word")
+FORM = ("delimiter", "date_form", "decimal_sign", "refunds_positive", "cover_inside", "total_word")
 TRIED = 3
 
 
@@ -35,6 +35,10 @@ class ColumnsForm(ReasonForm, forms.ModelForm):
         model = BillingProfile
         fields = FORM
         labels = {"total_word": "Type used for total rows"}
+        help_texts = {
+            "decimal_sign": "Thousands may be written as in 1,021.36, 1 021.36 or 1'021.36, and a minus as in -21.36, "
+            "21.36-, (21.36) or 21.36 CR. A currency, as in $21.36 or AUD 21.36, has to be the line's."
+        }
         widgets = {"total_word": forms.TextInput}
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -65,7 +69,15 @@ class BillingProfileAdmin(ReadOnlyAdmin):
     """How an account's billing reports are written; changed only with a reason."""
 
     change_form_template = "admin/with_acts.html"
-    list_display = ["account", "delimiter", "date_form", "refunds_positive", "cover_inside", "total_word"]
+    list_display = [
+        "account",
+        "delimiter",
+        "date_form",
+        "decimal_sign",
+        "refunds_positive",
+        "cover_inside",
+        "total_word",
+    ]
     list_select_related = ["account"]
     fields = ["account", "read_as", *FORM]
     readonly_fields = ["read_as"]

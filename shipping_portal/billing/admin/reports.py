@@ -8,7 +8,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Count, F, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, reverse
 
@@ -16,13 +16,14 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm, Refused
 from shipping_portal.accounts.adminkit.queues import needs
 from shipping_portal.accounts.models import User
-from shipping_portal.billing import checking, posting, queues
+from shipping_portal.billing import checking, correcting, posting, queues
 from shipping_portal.billing.admin import uploading
-from shipping_portal.billing.admin.charges import decided
+from shipping_portal.billing.admin.charges import ToSenderForm, decided
 from shipping_portal.billing.balancing import HELD, tallies
-from shipping_portal.billing.models import BillingReport
+from shipping_portal.billing.models import BillingReport, cents
 
 State = BillingReport.State
+MOST_SHOWN = 200  # senders
 
 
 class TotalForm(ReasonForm):
@@ -65,6 +66,33 @@ def _count_repeats(report: BillingReport, **written: Any) -> str:
     return f"{report.name}, {posting.count_repeats(report)} lines"
 
 
+def _reverse(report: BillingReport, *, by: User, now: dt.datetime, reason: str) -> str:
+    try:
+        count = correcting.reverse_report(report, by=by, now=now, reason=reason)
+    except correcting.NotReversible:
+        raise Refused("This report isn't posted, or one of its lines was reversed just now. Try again.") from None
+    return f"{report.name}, {count} line{'' if count == 1 else 's'}"
+
+
+def _reversal(report: BillingReport) -> list[list[str]]:
+    """Return what reversing it changes for each sender, and in all, by currency."""
+    standing = report.lines.posted().filter(reversed_by=None).order_by()
+    lines = {"lines": Count("pk"), "amount": Sum("amount")}
+    by_sender = standing.values("sender__name", "currency").annotate(**lines)
+    rows = [
+        (row["sender__name"] or "Unassigned", row)
+        for row in by_sender.order_by(F("sender__name").asc(nulls_last=True), "currency")[:MOST_SHOWN]
+    ]
+    rows += [("All senders", row) for row in standing.values("currency").annotate(**lines).order_by("currency")]
+    head = ["Sender", "Lines reversed", "Amount", "Change"]
+    return [head, *([name, f"{row['lines']:,}", *_change(row)] for name, row in rows)]
+
+
+def _change(row: dict[str, Any]) -> tuple[str, str]:
+    amount = cents(row["amount"])
+    return f"{amount:,.2f}\N{NO-BREAK SPACE}{row['currency']}", f"{-amount:+,.2f}\N{NO-BREAK SPACE}{row['currency']}"
+
+
 def _has_held(report: BillingReport) -> bool:
     return report.state in posting.DECIDABLE and report.lines.filter(HELD).exists()
 
@@ -73,8 +101,8 @@ act = partial(AdminAction, needs="billing", refusals=(posting.NotReady, Refused)
 POST = act(
     "post",
     "Post",
-    "Makes every line final and visible to its sender. To correct a mistake later, reverse the line: posted lines "
-    "can't be edited.",
+    "Makes every line final and visible to its sender. To correct a mistake later, reverse a line or the whole "
+    "report: posted lines can't be edited.",
     _ended_by(posting.post),
     audit="billing report posted",
     applies=lambda report: report.state == State.CHECKED,
@@ -95,6 +123,17 @@ class BillingReportAdmin(ActionsAdmin):
             _ended_by(posting.void),
             audit="billing report made void",
             applies=lambda report: report.state in {State.READING, State.CHECKED, State.DAMAGED},
+        ),
+        act(
+            "reverse",
+            "Reverse",
+            "Adds a line for the opposite amount to this week's statement for every line of this report. Both stay "
+            "visible. Charges on hold or unassigned no longer count at all. The same file can be uploaded again.",
+            _reverse,
+            audit="billing report reversed",
+            applies=lambda report: report.state == State.POSTED,
+            form=ToSenderForm,
+            preview=_reversal,
         ),
         act(
             "read-again",

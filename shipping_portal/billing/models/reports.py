@@ -30,6 +30,13 @@ class BillingProfile(models.Model):
             ("%d.%m.%Y", "30.11.2026"),
         ],
     )
+    decimal_sign = models.CharField(
+        max_length=1,
+        blank=True,
+        default="",
+        db_default="",
+        choices=[("", "dot, and ask what 1,021 is"), (".", "dot: 1,021.36"), (",", "comma: 1.021,36")],
+    )
     refunds_positive = models.BooleanField("refunds are positive amounts", default=True)
     cover_inside = models.BooleanField("price includes Extra Cover", default=True)
     total_word = models.CharField("type used for total rows", max_length=100, blank=True)
@@ -60,6 +67,8 @@ class ChargeWord(models.Model):
 class BillingReport(Job):
     """One file of the carrier's. Nothing of it counts before it is posted, and nothing changes after.
 
+    A posted one may be reversed whole, by lines that take back each of its own; the file can be taken anew then.
+
     `read` rows are stored as lines so far, of `rows`. `stated` is the total by currency, as the file (or the operator)
     says; `problems` are [line of the file, message].
     """
@@ -72,6 +81,7 @@ class BillingReport(Job):
         DAMAGED = "damaged", "Damaged"
         POSTED = "posted", "Posted"
         VOID = "void", "Void"
+        REVERSED = "reversed", "Reversed"
 
     account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="billing_reports")
     name = models.CharField(max_length=120)
@@ -94,7 +104,9 @@ class BillingReport(Job):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["account", "sha256"], condition=~Q(state="void"), name="a_report_once_per_account"
+                fields=["account", "sha256"],
+                condition=~Q(state__in=("void", "reversed")),
+                name="a_report_stands_once_per_account",
             )
         ]
         indexes = [

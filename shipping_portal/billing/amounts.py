@@ -1,0 +1,68 @@
+"""Numbers as finance systems write them: `(21.36)`, `$21.36`, `1,021.36`, `21.36-`, `AUD 21.36`, `21.36 CR`.
+
+What can be read in one way is read. What can't, such as `1,021` where the profile names no decimal sign, is asked.
+"""
+
+import re
+from decimal import Decimal
+
+BIGGEST = Decimal(10) ** 12
+DASHES = dict.fromkeys(map(ord, "\N{MINUS SIGN}\N{EN DASH}\N{SMALL HYPHEN-MINUS}\N{FULLWIDTH HYPHEN-MINUS}"), "-")
+DOLLARS = {"AUD", "CAD", "USD", "NZD", "SGD", "HKD"}
+SIGNS = {
+    "$": DOLLARS, "A$": {"AUD"}, "AU$": {"AUD"}, "C$": {"CAD"}, "CA$": {"CAD"}, "US$": {"USD"}, "NZ$": {"NZD"},
+    "€": {"EUR"}, "£": {"GBP"}, "¥": {"JPY", "CNY"},
+}  # fmt: skip
+MARK = r"(?P<unit>[A-Z]{0,2}[$€£¥]|[A-Z]{3})|(?P<side>CR|DR)|(?P<sign>[-+])"
+BEFORE = re.compile(rf"({MARK}) ?", re.IGNORECASE)
+BEHIND = re.compile(rf" ?({MARK})$", re.IGNORECASE)
+# Decimal would read "1e2", "1_0" and other scripts' digits, too. A spreadsheet writes 1.06E+01.
+NUMBER = {
+    sign: re.compile(
+        rf"([0-9]++|[0-9]{{1,3}}(?P<by>[ '’{other}])[0-9]{{3}}((?P=by)[0-9]{{3}})*)(?P<part>[{sign}][0-9]*)?"
+        rf"|[{sign}][0-9]+|[0-9][{sign}][0-9]+E[+-][0-9]{{2}}"
+    )
+    for sign, other in ((".", ","), (",", "."))
+}
+ASKED = "If that is its decimal sign, set it in the account's billing profile."
+
+
+class UnreadableCell(Exception):
+    """One cell, and what is wrong with it."""
+
+
+def read_amount(text: str, decimal_sign: str, currency: str) -> Decimal:
+    """Read an amount of this currency. Raises UnreadableCell."""
+    rest, minuses, sides = text.translate(DASHES), 0, ""
+    if rest == "-":  # as accountants write nothing
+        return Decimal(0)
+    while re.search("[0-9]", rest):
+        if rest[0] == "(" and rest[-1] == ")":
+            rest, minuses = rest[1:-1].strip(), minuses + 1
+        elif mark := BEFORE.match(rest) or BEHIND.search(rest):
+            unit, sides = (mark["unit"] or "").upper(), sides + (mark["side"] or "").upper()
+            if unit and currency not in SIGNS.get(unit, {unit}):
+                raise UnreadableCell(f"“{text[:40]}” is not in {currency}, as its line is.")
+            minuses += mark["sign"] == "-"
+            rest = rest[mark.end() :] if mark.start() == 0 else rest[: mark.start()]
+        else:
+            break
+    if minuses + len(sides) // 2 > 1:
+        raise UnreadableCell(f"“{text[:40]}” is not a number: its sign is written twice.")
+    amount = read_number(rest, decimal_sign, written=text)
+    return -amount if minuses or sides == "CR" else amount
+
+
+def read_number(text: str, decimal_sign: str, *, written: str = "") -> Decimal:
+    """Read digits. A comma is never taken for a decimal sign unless the profile says so."""
+    shown = (written or text)[:40]
+    found = NUMBER[decimal_sign or "."].fullmatch(text)
+    if not found:
+        raise UnreadableCell(f"“{shown}” is not a number. {ASKED if re.search('[0-9][.,][0-9]', text) else ''}".strip())
+    if not decimal_sign and found["by"] == "," and not found["part"] and text.count(",") == 1:
+        raise UnreadableCell(f"“{shown}” may be {text.replace(',', '')} or {text.replace(',', '.')}. {ASKED}")
+    plain = re.sub("[ '’]", "", text).replace("," if decimal_sign != "," else ".", "").replace(",", ".")
+    number = Decimal(plain)
+    if abs(number) >= BIGGEST:
+        raise UnreadableCell(f"“{shown}” is not a number.")
+    return number
