@@ -69,7 +69,9 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument(
         "--size-charges", type=float, default=0.0, help="the share of parcels found larger than declared, 0 to 1"
     )
-    parser.add_argument("--driver-after", type=float, default=0.0, help="seconds until a driver comes, at least")
+    parser.add_argument(
+        "--driver-after", type=float, default=0.0, help="seconds until a parcel is picked up or dropped off, at least"
+    )
     parser.add_argument("--certificate", type=Path, help="speak TLS with this certificate (PEM)")
     parser.add_argument("--key-file", type=Path, help="the certificate's key, unless it is in the same file")
     parser.add_argument("--parent", type=int, help="exit when this process is gone")

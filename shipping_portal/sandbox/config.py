@@ -19,7 +19,7 @@ class Config:
     """Start-up choices. ``speed`` 0 leaves parcels where they are; 1 walks one home in about two minutes.
 
     ``fd`` is a socket that listens already, instead of host and port.
-    ``driver_after``: drivers take so many seconds at least, each time.
+    ``driver_after``: a parcel waits so many seconds at least for its driver, or to be dropped off.
     ``number_ids`` tells order ids, and references of digits only, as JSON numbers.
     With ``certificate`` and ``key_file`` (PEM) it speaks TLS. A certificate nobody vouches for is a trouble of its own.
     """

@@ -34,8 +34,8 @@ class Control:
         self._writes: dict[str, Callable[..., Any]] = {
             "trouble": self.trouble, "clear": self.clear, "scan": self.scan, "journey": self.journey,
             "prices": self.prices, "withdraw": self.withdraw, "foreign": self.foreign, "charge": self.charge,
-            "stray": self.stray, "driver": self.driver, "listener": self.listener, "report": self.report,
-            "settings": self.settings,
+            "stray": self.stray, "driver": self.driver, "drop_off": self.drop_off, "listener": self.listener,
+            "report": self.report, "settings": self.settings,
         }  # fmt: skip
 
     def answer(self, request: Request) -> Reply:
@@ -98,9 +98,17 @@ class Control:
 
     def driver(self, *, missed: bool = False) -> dict[str, int]:
         """Send a driver to all that waits for one, or let nobody come; gives how many parcels that are."""
-        waiting = [one for one in self.depot.by_id.values() if one.is_pickup and one.is_cancellable]
+        return self._take(missed=missed, is_pickup=True)
+
+    def drop_off(self) -> dict[str, int]:
+        """Hand in all that waits to be dropped off; gives how many parcels that are."""
+        return self._take(missed=False, is_pickup=False)
+
+    def _take(self, *, missed: bool, is_pickup: bool) -> dict[str, int]:
+        parcels = list(self.depot.by_id.values())
+        waiting = [one for one in parcels if one.is_pickup == is_pickup and one.is_cancellable]
         for parcel in waiting:
-            self.sandbox.journeys.send_driver(parcel, missed=missed)
+            self.sandbox.journeys.take(parcel, missed=missed)
         return {"parcels": len(waiting)}
 
     def prices(self, percent: float) -> None:

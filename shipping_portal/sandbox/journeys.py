@@ -66,7 +66,7 @@ JOURNEYS: dict[str, tuple[Step, ...]] = {
         Step(80, "delivered", "Parcel delivered", "receiver"),
     ),
 }
-DRIVERS = ("collected", "pickup_missed", "pickup_futile")
+LEAVES = ("collected", "pickup_missed", "pickup_futile")  # the sender's hands, or should have
 PREFIXES = {f"SIM-{name.upper()}": name for name in JOURNEYS}
 
 
@@ -108,13 +108,13 @@ class Journeys:
         if speed <= 0 or number >= len(steps):
             return
         gap = steps[number].seconds - (steps[number - 1].seconds if number else 0)
-        least = self.depot.config.driver_after if parcel.is_pickup and steps[number].progress in DRIVERS else 0.0
+        least = self.depot.config.driver_after if steps[number].progress in LEAVES else 0.0
         self.timeline.after(max(gap / speed, least), self._take(parcel, parcel.journey, number))
 
-    def send_driver(self, parcel: Parcel, *, missed: bool) -> None:
-        """Let a driver come now, or fail to, for a parcel that waits for one."""
+    def take(self, parcel: Parcel, *, missed: bool = False) -> None:
+        """Let a parcel leave its sender's hands now: picked up or dropped off; or let the driver fail to come."""
         journey = "missed" if missed else "normal"
-        number = next(place for place, step in enumerate(JOURNEYS[journey]) if step.progress in DRIVERS)
+        number = next(place for place, step in enumerate(JOURNEYS[journey]) if step.progress in LEAVES)
         self.depot.record("routed", **self.depot.names(parcel), journey=journey, step=number)
         self._take(parcel, journey, number)()
 

@@ -7,7 +7,9 @@ from shipping_portal.sandbox.bill_rows import declared_volume, declared_weight
 from shipping_portal.sandbox.depot import Depot
 from shipping_portal.sandbox.parcels import Parcel
 
-HEAVIER, LARGER, DEARER = Decimal("1.4"), Decimal("1.25"), Decimal("0.35")
+CENT = Decimal("0.01")
+# By how many per cent a parcel is found heavier and larger than declared. Never smaller, and never the same in both.
+FOUND = ((12, 0), (18, 0), (25, 10), (40, 0), (0, 15), (0, 22), (0, 30), (15, 35), (8, 20))
 
 
 def charge_sizes(depot: Depot) -> None:
@@ -25,13 +27,14 @@ def charge_sizes(depot: Depot) -> None:
     for number, parcel in enumerate(travellers, start=1):
         dice = random.Random(f"measured {depot.config.seed} {number}")
         if dice.random() < share and parcel.is_moving and parcel.reference not in charged:
-            _charge(depot, parcel)
+            charge_size(depot, parcel, *dice.choice(FOUND))
 
 
-def _charge(depot: Depot, parcel: Parcel) -> None:
-    weight = declared_weight(parcel, depot.contract) * HEAVIER
-    volume = declared_volume(parcel, depot.contract) * LARGER
-    amount = Decimal(parcel.quote["gross"]) * DEARER
+def charge_size(depot: Depot, parcel: Parcel, heavier: int, larger: int) -> None:
+    """Charge a parcel for as many per cent of its price as it is heavier or larger, whichever is more."""
+    weight = declared_weight(parcel, depot.contract) * (100 + heavier) / 100
+    volume = declared_volume(parcel, depot.contract) * (100 + larger) / 100
+    amount = max(Decimal(parcel.quote["gross"]) * max(heavier, larger) / 100, CENT)
     depot.record(
         "charge", **depot.names(parcel), kind="under-declared", amount=f"{amount:.2f}",
         currency=parcel.quote["currency"], measured_weight=f"{weight:.3f}", measured_volume=f"{volume:.4f}",

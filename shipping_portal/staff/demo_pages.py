@@ -68,6 +68,11 @@ def _driver_misses() -> str:
     return f"No driver came for {left}. Another one comes in ten minutes." if left else "Nothing waits for a driver."
 
 
+def _drop_off() -> str:
+    left = _ask("drop_off", {})["parcels"]
+    return f"You dropped off {left}. Scans arrive within a minute." if left else "Nothing waits to be dropped off."
+
+
 def _lose_the_reply() -> str:
     _ask("trouble", {"operation": "book", "verb": "commit-close", "count": 1})
     return "The carrier will book the next parcel, and its reply will be lost on the way."
@@ -81,6 +86,7 @@ def _bill_the_week() -> str:
 ACTS: dict[str, Callable[[], str]] = {
     "driver-comes": _driver_comes,
     "driver-misses": _driver_misses,
+    "drop-off": _drop_off,
     "lose-the-reply": _lose_the_reply,
     "bill-the-week": _bill_the_week,
 }

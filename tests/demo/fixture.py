@@ -1,4 +1,4 @@
-"""The month as a file: the rows of its tables, the carrier's ledger, and what counts for the sender's limits."""
+"""The month as a file: the rows of its tables, the carrier's ledger, and what the sender's own row says."""
 
 import datetime as dt
 import json
@@ -10,16 +10,16 @@ from django.apps import apps
 from django.db import models
 
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.staff.demo_history import COUNTERS, TABLES
+from shipping_portal.staff.demo_history import OF_SENDER, TABLES
 from tests.demo.month import Month
 
 
 def told(month: Month) -> dict[str, Any]:
     """All that loading the month needs."""
-    counters = Sender.objects.filter(pk=month.sender.pk).values(*COUNTERS).get()
+    own = Sender.objects.filter(pk=month.sender.pk).values(*OF_SENDER).get()
     return {
         "tables": {label: _table(apps.get_model(label), month.sender) for label in TABLES},
-        "counters": {name: _cell(value) for name, value in counters.items()},
+        "sender": {name: _cell(value) for name, value in own.items()},
         "ledger": [_with_instants(line) for line in month.carrier.ledger()],
     }
 

@@ -30,6 +30,7 @@ from shipping_portal.accounts.models import ParcelSize, Receiver, Sender, User
 from shipping_portal.billing import checking, disputing, posting, uploads
 from shipping_portal.billing.models import Charge
 from shipping_portal.carrier.messages import Item, Measures, Party
+from shipping_portal.sandbox.measuring import charge_size
 from shipping_portal.sandbox.parcels import Parcel
 from shipping_portal.sandbox.replies import event_document
 from shipping_portal.staff.demo_history import LIVE
@@ -43,11 +44,11 @@ FIRST_MONDAY = LIVE - dt.timedelta(weeks=CLOSED // 5)
 A_DAY = (8, 7, 6, 6, 5)  # parcels booked on a Monday, and so on
 ENDS_AT = "11:15"  # on the last day
 
-SIZES = [  # name, kg, cm
-    ("Candle box", "0.9", 22, 16, 12), ("Gift set", "2.4", 32, 24, 14),
-    ("Satchel", "0.5", 30, 22, 4), ("Wholesale carton", "9.5", 45, 35, 30),
+SIZES = [  # name, what is in it, kg, cm; the first is the one that a new parcel begins with
+    ("Candle box", "Soy candles", "0.9", 22, 16, 12), ("Gift set", "Gift set of three candles", "2.4", 32, 24, 14),
+    ("Satchel", "Room spray and wick trimmer", "0.5", 30, 22, 4),
+    ("Wholesale carton", "Candles for the shop", "9.5", 45, 35, 30),
 ]  # fmt: skip
-CONTENTS = ("Soy candles", "Gift set of three candles", "Room spray and wick trimmer", "Candles for the shop")
 AT_HOME = [
     ("Priya Nair", "", "7/19 Koornang Road", "Carnegie", "VIC", "3163"),
     ("Zoë Halloran", "", "88 Sydney Road", "Brunswick", "VIC", "3056"),
@@ -79,7 +80,7 @@ NOBODY_CAME = ("pickup_missed", "No driver could come; another pickup is planned
 ON_BOARD = ("out_for_delivery", "On board for delivery", "receiver")
 CARD_LEFT = ("delivery_attempted", "Nobody was there; a card was left", "receiver")
 CANCELLED, MISSED, RETURNED, CARDED = {12, 47, 83, 108}, {33}, {66}, {20, 75, 99}
-SIZED = {6: "1.3", 27: "3.1", 52: "1.4", 90: "2.9", 118: "11.2"}  # what the carrier weighed, in kg
+SIZED = {6: (0, 18), 27: (25, 0), 52: (15, 30), 90: (0, 22), 118: (30, 10)}  # by how many per cent more was measured
 
 
 class Month:
@@ -92,7 +93,7 @@ class Month:
         self.operator = User.objects.get(email=demo.OPERATOR_EMAIL)
         self.sender = Sender.objects.get(memberships__user=self.user)
         self.client, self.pushed = Client(), list[dict[str, Any]]()
-        self.number, self.ends = 0, self._moment(days - 1, ENDS_AT)
+        self.surcharge, self.number, self.ends = ("", b""), 0, self._moment(days - 1, ENDS_AT)
         self._due: list[tuple[dt.datetime, int, Callable[[], None]]] = []
         self._tie = itertools.count()
         self.app.depot.default_journey = "none"  # the carrier's parcels move when this month says so
@@ -106,6 +107,10 @@ class Month:
         for week in range(min(self.days, CLOSED) // 5):
             self._at(self._moment(week * 5, "15:00") + dt.timedelta(days=6), lambda: self._bill())
         if self.days > CLOSED:
+            self._at(self._moment(CLOSED, "10:05"), self._bill_a_surcharge)
+            self._at(self._moment(self.days - 1, "10:20"), self._take_in_the_surcharge)
+            self._at(self._moment(self.days - 1, "10:30"), self._dispute)
+            self._at(self._moment(self.days - 1, "10:58"), self._lose_the_reply)
             self._at(self._moment(self.days - 1, "11:10"), self._leave_drafts)
         while self._due:
             moment, _, work = heapq.heappop(self._due)
@@ -124,11 +129,12 @@ class Month:
             self._at(at, lambda number=number, day=day, place=place, at=at: self._send(number, day, place, at))  # type: ignore[misc]
 
     def _settle_in(self) -> None:
-        for name, weight, *sides in SIZES:
+        for name, inside, weight, *sides in SIZES:
             length, width, height = map(Decimal, sides)
             size = ParcelSize(name=name, weight=Decimal(weight), weight_units="kg", length=length, width=width,
-                              height=height, dimension_units="cm")  # fmt: skip
+                              height=height, dimension_units="cm", description=inside)  # fmt: skip
             sizes.add(self.sender, size)
+        sizes.make_default(self.sender.sizes.get(name=SIZES[0][0]))
         for name, company, *place in AT_HOME:
             if company:
                 receivers.store(Receiver(sender=self.sender), _party(name, company, *place), group="Stockists",
@@ -136,20 +142,23 @@ class Month:
 
     def _send(self, number: int, day: int, place: int, at: dt.datetime) -> None:
         """Quote, book, fetch the label; then plan what becomes of it."""
-        details = self._details(number)
-        now = timezone.now()
-        quote = quoting.ask(self.sender, details, by=self.user, now=now)
-        order = booking.submit(
-            quote=quote, code=self._choice(quote.products, number, day), by=self.user, form_token=uuid.uuid4(),
-            pickup_date=None, now=now,
-        )  # fmt: skip
-        booking.work(order.pk)
+        order = self._book(number, day)
         polling.open_parcel(order.pk)
         for label in order.labels.all():
             labels.work(label.pk)
         order.refresh_from_db()
         assert order.status == "booked", order.problem
         self._plan_story(order, number, day, place, at)
+
+    def _book(self, number: int, day: int) -> Order:
+        now = timezone.now()
+        quote = quoting.ask(self.sender, self._details(number), by=self.user, now=now)
+        order = booking.submit(
+            quote=quote, code=self._choice(quote.products, number, day), by=self.user, form_token=uuid.uuid4(),
+            pickup_date=None, now=now,
+        )  # fmt: skip
+        booking.work(order.pk)
+        return order
 
     def _details(self, number: int) -> ParcelDetails:
         is_abroad = number % 14 == 9
@@ -158,7 +167,7 @@ class Month:
         which = dice.choice((0, 0, 0, 1, 1, 2)) if is_abroad or not receiver.company else 3
         size = self.sender.sizes.get(name=SIZES[which][0])
         return ParcelDetails(
-            pickup=self.sender.pickup_address().party(), receiver=receiver, description=CONTENTS[which],  # type: ignore[union-attr]
+            pickup=self.sender.pickup_address().party(), receiver=receiver, description=size.description,  # type: ignore[union-attr]
             measures=Measures(size.weight, "kg", size.length, size.width, size.height, "cm"), size=str(size.uuid),
             customer_reference=f"#{1201 + number}", contents_type="Merchandise" if is_abroad else "",
             contents=(Item("Soy candle in glass", Decimal("24.00"), 2, "AU", "3406.00.0000"),) if is_abroad else (),
@@ -217,9 +226,8 @@ class Month:
         else:
             self._scan_at(order, day, arrives, clock, "delivered", "Parcel delivered", at_door)
         if number in SIZED:
-            more = {"measured_weight": f"{SIZED[number]}00", "measured_volume": "0.0130"}
-            at = self._moment(collected, "20:00")
-            self._at(at, lambda: self.carrier.charge(order.carrier_reference or "", "under-declared", "4.35", **more))
+            parcel = self.app.depot.parcels[order.carrier_reference or ""]
+            self._at(self._moment(collected, "20:00"), lambda: charge_size(self.app.depot, parcel, *SIZED[number]))
 
     def _scan_at(
         self, order: Order, booked: int, day: int, clock: str, progress: str, words: str, side: str = "sender"
@@ -275,10 +283,37 @@ class Month:
         posting.post(report, by=self.operator, now=timezone.now())
         charge = Charge.objects.filter(report=report, kind="under-declared").first()
         if charge and charge.order and charge.order.customer_reference == "#1228":
-            why = "The scale here says 2.4 kg with the carton."
+            why = f"The scale here says {charge.declared_kg:.1f} kg with the carton."
             asked = disputing.open_for(charge, by=self.user, text=why, now=timezone.now())
-            disputing.answer(asked, accepted=False, text="The depot weighed it twice: 3.1 kg.", by=self.operator,
-                             now=timezone.now() + dt.timedelta(hours=2))  # fmt: skip
+            answer, then = f"The depot weighed it twice: {charge.measured_kg:.1f} kg.", dt.timedelta(hours=2)
+            disputing.answer(asked, accepted=False, text=answer, by=self.operator, now=timezone.now() + then)
+
+    def _bill_a_surcharge(self) -> None:
+        """The carrier sends one more line after its last bill, in words that nobody has mapped yet."""
+        far = Order.objects.filter(receiver_state="NT", progress="delivered").order_by("pk").last()
+        assert far
+        self.carrier.charge(far.carrier_reference or "", "novelty", "2.75", words="Surcharge: Remote area")
+        self.surcharge = self.carrier.report()
+
+    def _take_in_the_surcharge(self) -> None:
+        report = uploads.take(gateway.account(), *self.surcharge, by=self.operator, now=timezone.now())
+        checking.work(report.pk)
+
+    def _dispute(self) -> None:
+        charge = Charge.objects.posted().filter(kind="under-declared").order_by("pk").last()
+        assert charge
+        why = "We measured this box again: it is what we declared."
+        disputing.open_for(charge, by=self.user, text=why, now=timezone.now())
+
+    def _lose_the_reply(self) -> None:
+        """One booking ends in nothing: the carrier has it and announces it, and its reply is lost on the way."""
+        self.carrier.trouble("book", "commit-close")
+        order = self._book(self.number, self.days - 1)
+        order.refresh_from_db()
+        assert (order.status, order.due_at) == ("unconfirmed", None)
+        [parcel] = [one for one in self.app.depot.by_id.values() if one.order_key == order.order_key()]
+        self.app.journeys.add_scan(parcel, "", "Label created", self.app.journeys.place(parcel, "sender"))
+        self._deliver()
 
     def _leave_drafts(self) -> None:
         half = {"receiver_name": "Nadia Fontaine", "receiver_line1": "16 Acland Street", "receiver_suburb": "St Kilda"}

@@ -17,7 +17,7 @@ from django.test import Client
 from django.utils import timezone
 
 from orders import carrier_settings, gateway, recounting
-from orders.models import Label, LabelBytes, Order
+from orders.models import CarrierAccount, Label, LabelBytes, Order
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import week_sums
@@ -25,6 +25,7 @@ from shipping_portal.billing.models import Charge, WeekSum
 from shipping_portal.reports.models import Counting, DayFigures
 from shipping_portal.sandbox.labels import draw, label_file
 from shipping_portal.staff import demo_history
+from shipping_portal.staff.carrier_accounts import asked_by_nobody
 from tests.demo import fixture
 from tests.demo.conftest import WEDNESDAY
 from tests.demo.month import FIRST_MONDAY, Month
@@ -128,6 +129,32 @@ def test_the_carrier_knows_its_parcels_and_tells_nothing_else_of_them(loaded: Pa
         waiting = Order.objects.filter(status="booked", progress="").first()
         assert waiting
         assert client.cancel(waiting.carrier_order_id, not_after=None).state
+
+
+def test_the_month_follows_the_pretend_carrier_to_another_port(loaded: Path, settings: Any) -> None:
+    for port in (8101, 8100):
+        settings.CARRIER_BASE_URL = f"http://127.0.0.1:{port}"
+        demo_history.follow_the_carrier()
+        assert not asked_by_nobody().exists()
+        here = f"{settings.CARRIER_BASE_URL}/tracking-page?ref="
+        assert Order.objects.filter(public_tracking_url__startswith=here).count() == Order.objects.count() > 100
+        assert CarrierAccount.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "account"),
+    [("http://127.0.0.2:8101", "demo-account"), ("https://carrier.example", "demo-account"),
+     ("http://127.0.0.1:8101", "another")],
+)  # fmt: skip
+def test_parcels_of_another_carrier_stay_its_own(loaded: Path, settings: Any, url: str, account: str) -> None:
+    settings.CARRIER_BASE_URL, settings.CARRIER_ACCOUNT = "http://127.0.0.1:8100", "demo-account"
+    demo_history.follow_the_carrier()
+    [row] = CarrierAccount.objects.all()
+    other = CarrierAccount.objects.create(name=f"{account} at {url}", fingerprint="another")
+    Order.objects.update(account=other)
+    demo_history.follow_the_carrier()
+    assert set(CarrierAccount.objects.values_list("pk", flat=True)) == {row.pk, other.pk}
+    assert not Order.objects.exclude(account=other).exists()
 
 
 def test_its_pages_show_it(loaded: Path, visit: Callable[[User], Client]) -> None:

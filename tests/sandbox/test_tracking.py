@@ -243,3 +243,15 @@ def test_drivers_take_their_time_or_come_when_they_are_told_to(open_carrier, lis
     assert carrier.control("driver") == {"parcels": 1}
     listener.wait_for(6)
     assert carrier.control("driver") == {"parcels": 0}
+
+
+def test_a_drop_off_waits_until_it_is_brought(open_carrier, listener):
+    carrier = open_carrier(speed=1000.0, driver_after=600.0, listener=listener.url)
+    carrier.book(an_order(product_code="STANDARD-DROPOFF"))
+    listener.wait_for(1)
+    time.sleep(0.2)  # a whole journey takes 0.11 s at this speed
+    assert [event["event_type"] for event in listener.wait_for(1)] == ["Info"]
+    assert carrier.control("driver") == {"parcels": 0}
+    assert carrier.control("drop_off") == {"parcels": 1}
+    assert [event["event_type"] for event in listener.wait_for(2)][1] == "Dropped off"
+    assert carrier.control("drop_off") == {"parcels": 0}

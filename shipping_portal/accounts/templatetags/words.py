@@ -219,8 +219,8 @@ def _country(sender: Any) -> str:
 
 
 DEMO_ACTS = (
-    ("driver-comes", "Driver comes"), ("driver-misses", "Driver misses"), ("lose-the-reply", "Lose the reply"),
-    ("bill-the-week", "Bill the week"),
+    ("driver-comes", "Driver comes"), ("driver-misses", "Driver misses"), ("drop-off", "Drop off"),
+    ("lose-the-reply", "Lose the reply"), ("bill-the-week", "Bill the week"),
 )  # fmt: skip
 
 
