@@ -56,8 +56,8 @@ def submit(
             owe(order, by=by, reason="booked by the sender", at=now)
             receivers.remember(order.sender, order.details().receiver, at=now)
             enqueue("book", order.pk)
-    except (IntegrityError, LimitReached):
-        # Another press of the same button was faster, and maybe the last to fit; else another rule was broken.
+    except (Order.SameForm, LimitReached):
+        # Another press of the same button was faster, and maybe the last to fit.
         if existing := same_form.first():
             return _same_form(existing, form_hash)
         raise

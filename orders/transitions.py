@@ -17,8 +17,13 @@ logger = structlog.get_logger(__name__)
 
 @transaction.atomic
 def owe(order: Order, *, by: Any, reason: str, at: dt.datetime) -> None:
-    """Save a new order as owed to the carrier: with its limits and change row as one. Raises LimitReached."""
-    counted = limits.counted(order, Status.BOOKING, {}, at)
+    """Save a new order as owed to the carrier: with its limits and change row as one.
+
+    Raises LimitReached, and Order.SameForm where another press of its form was faster.
+    """
+    counted = limits.counted(order, Status.BOOKING, {}, at)  # which locks the sender: presses go one after the other
+    if Order.objects.filter(sender=order.sender, form_token=order.form_token).exists():
+        raise Order.SameForm
     owed = {"status": Status.BOOKING, "submitted_at": at, "due_at": at}
     for name, value in {**owed, **counted}.items():
         setattr(order, name, value)

@@ -21,6 +21,7 @@ ACCEPTABLE = {
     "portal.E025": "no proxy in front, because this process ends TLS itself",
     "portal.E029": "no TLS to the database, because the network in between is nobody else's",
     "portal.E030": "SQLite, because there is one machine and few parcels",
+    "portal.E041": "receivers in the database's log, because nobody else reads it and it ends within 30 days",
 }
 
 
@@ -238,6 +239,35 @@ def check_encryption_keys_fit(**options: Any) -> Iterator[CheckMessage]:
             "ENCRYPTION_KEYS has no key for the second factors in this database.",
             hint="Add the key they were encrypted with to the end of ENCRYPTION_KEYS.",
             id="portal.E017",
+        )
+
+
+QUOTES_NOBODY = {
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+    "log_parameter_max_length_on_error": "0",
+    "log_statement": "none",
+    "log_min_duration_statement": "-1",
+    "log_min_duration_sample": "-1",
+}
+
+
+@register(Tags.database, deploy=True)
+def check_database_log(**options: Any) -> Iterator[CheckMessage]:
+    """Ask the server whether its log quotes statements and rows: they hold receivers, and are never erased."""
+    from django.db import connection  # noqa: PLC0415
+
+    if not options.get("databases") or connection.vendor != "postgresql":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name, setting FROM pg_settings WHERE name = ANY(%s)", [list(QUOTES_NOBODY)])
+        wrong = {name: setting for name, setting in cursor.fetchall() if setting != QUOTES_NOBODY[name]}
+    if wrong and "portal.E041" not in settings.ACCEPTED_RISKS:
+        yield Error(
+            f"PostgreSQL's log quotes receivers: {', '.join(f'{name} is {wrong[name]}' for name in sorted(wrong))}.",
+            hint=f"Set {', '.join(f'{name} = {QUOTES_NOBODY[name]}' for name in sorted(wrong))} (docs/database.md). "
+            f"Or accept it in ACCEPTED_RISKS: {ACCEPTABLE['portal.E041']}",
+            id="portal.E041",
         )
 
 

@@ -28,6 +28,8 @@ if settings.METRICS_PORT:
     os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="portal-metrics-"))
 graceful_timeout = 20
 control_socket_disable = True
+# An address without its query, and no referrer: both hold what people look for.
+access_log_format = '%(h)s "%(m)s %(U)s %(H)s" %(s)s %(b)s "%(a)s"'
 
 
 def when_ready(server: Any) -> None:

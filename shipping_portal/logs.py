@@ -12,6 +12,7 @@ import structlog
 from django.conf import settings
 
 from orders import carrier_settings
+from shipping_portal import request_ids
 
 CUT = "[cut]"
 # A line as each task comes and one as it ends; ours say what it did.
@@ -26,12 +27,19 @@ RULES = [
     (re.compile(r"(/accounts/(?:confirm-email|password/reset/key)/)[^/\s\"?]+"), rf"\1{CUT}"),
     # As an address, and as log-in's ?next= spells it.
     (re.compile(r"((?:/|%2F)(?:invitation|unsubscribe)(?:/|%2F))(?:(?!%2F)[^/\s\"?&])+", re.I), rf"\1{CUT}"),
+    # What was looked for: of an address, and of an error of the database that quotes a row or a statement.
+    (re.compile(r"\?[\w.~%+-]+=[^\s\"'<>\\]*"), f"?{CUT}"),
+    (re.compile(r"((?:DETAIL|CONTEXT|LINE \d+): )(?:(?!\\n\\n)(?:[^\"\\]|\\.))*"), rf"\1{CUT}"),
     (re.compile(r"[\w.+-]{1,64}(?:@|%40)[\w-]{1,63}(?:\.[\w-]{1,63})+", re.I), "[e-mail]"),
 ]
 
 
 # What no rule can do without: most lines have nothing of it.
-MARKS = re.compile("authoriz|token|sig|key|secret|password|://|eyJ|/webhooks/|/accounts/|invitat|unsubscr|@|%40", re.I)
+MARKS = re.compile(
+    r"authoriz|token|sig|key|secret|password|://|eyJ|/webhooks/|/accounts/|invitat|unsubscr|@|%40|\?|DETAIL:|CONTEXT:"
+    r"|LINE \d",
+    re.I,
+)
 
 
 def without_tracebacks_of_refusals(logger: Any, name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -40,6 +48,13 @@ def without_tracebacks_of_refusals(logger: Any, name: str, event: MutableMapping
     if 400 <= getattr(record, "status_code", 500) < 500:
         event.pop("exc_info", None)
         event["level"] = "warning"
+    return event
+
+
+def with_the_request_id(logger: Any, name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Put the id where Django puts the request itself, which is shown with its query."""
+    if not isinstance(event.get("request", ""), str):
+        event["request"] = request_ids.current_request()
     return event
 
 
@@ -96,7 +111,7 @@ def scrub(line: str) -> str:
 
 def _formatter() -> logging.Formatter:
     return structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=[*STAMPS, structlog.stdlib.ExtraAdder()],
+        foreign_pre_chain=[*STAMPS, structlog.stdlib.ExtraAdder(), with_the_request_id],
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _render],
     )
 

@@ -65,7 +65,17 @@ def submitted(quill: Sender, alice: User) -> Order:
     )
 
 
-def test_fifty_presses_of_one_button_are_one_order(quill: Sender, alice: User) -> None:
+def test_fifty_presses_of_one_button_are_one_order(quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No rule of the database is broken on the way: its log would quote the receiver (docs/database.md)."""
+    saved: list[str] = []
+    save = Order.save
+
+    def counted(order: Order, **options: Any) -> None:
+        saved.append("begun")
+        save(order, **options)
+        saved.append("done")
+
+    monkeypatch.setattr(Order, "save", counted)
     quote, token, now = factories.quote(quill, alice), uuid.uuid4(), timezone.now()
     gateway.account()
 
@@ -76,6 +86,7 @@ def test_fifty_presses_of_one_button_are_one_order(quill: Sender, alice: User) -
 
     orders = at_once(*[press] * 50)
     assert {order.pk for order in orders} == {Order.objects.get().pk}
+    assert saved == ["begun", "done"]
 
 
 def test_eight_workers_on_one_order_book_once(carrier: SandboxCarrier, quill: Sender, alice: User) -> None:

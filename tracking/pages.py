@@ -16,6 +16,7 @@ from orders import gateway, waiting
 from orders.contract import contract
 from orders.models import Order
 from orders.models.statuses import Progress, Status
+from orders.views.responses import suspended
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, MemberRequest, audience, same_origin
 from shipping_portal.accounts.addresses import LineField
 from shipping_portal.accounts.models import Audit, User, theirs
@@ -121,7 +122,9 @@ def stop_watching(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
 def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Show the one page that shows a signed link (interface §5): fresh, to owner and shipper, while it is booked."""
     mine = Order.objects.for_user(request.user).select_related("sender", "account")
-    found = get_object_or_404(mine, uuid=order, status=Status.BOOKED)
+    found = get_object_or_404(mine, uuid=order, status=Status.BOOKED, erased_at=None)
+    if found.is_stopped(request.sender):
+        return suspended(request, status=403)
     context: dict[str, object] = {"order": found}
     try:
         context["link"] = tracking_page_link(found, by=request.user, now=timezone.now())

@@ -9,7 +9,6 @@ from django.db.models.functions import Coalesce
 
 from orders.models.order import Order
 from orders.models.statuses import STILL_AT_SENDER, Status
-from shipping_portal.accounts.models import Sender
 from shipping_portal.jobs.models import Job
 
 
@@ -57,10 +56,6 @@ class Label(Job):
     @property
     def is_ready(self) -> bool:
         return self.state == self.State.STORED and self.purged_at is None
-
-    def is_closed(self, sender: Sender) -> bool:
-        """Return whether the operator stopped this account's dispatch before the parcel was collected."""
-        return sender.dispatch_stopped_at is not None and self.order.progress in STILL_AT_SENDER
 
     def serve(self, *, at: dt.datetime, content: bytes | None = None) -> bytes:
         """Give the carrier's bytes out: the one way by which they leave. Whoever has just read them gives them.

@@ -14,7 +14,7 @@ from django.db.models.functions import Coalesce, Upper
 from orders.folding import fold
 from orders.models.account import CarrierAccount
 from orders.models.facts import CarrierFacts, OfferFacts, ParcelFacts
-from orders.models.statuses import HELD, MAY_COST, MOVING, UNDECIDED, Progress, Status
+from orders.models.statuses import HELD, MAY_COST, MOVING, STILL_AT_SENDER, UNDECIDED, Progress, Status
 from orders.progress import day_at, missed_pickups
 from shipping_portal import request_ids
 from shipping_portal.accounts.models import OwnedQuerySet
@@ -57,6 +57,9 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
 
     class WrongStatus(Exception):
         """The order is not in a status from which this move is legal, or somebody else moved it first."""
+
+    class SameForm(Exception):
+        """The form of this order was booked already."""
 
     class PickupProblem(Exception):
         """Interface §3 rules 2 and 3: a missed or futile pickup is never cancelled by the integrator."""
@@ -232,6 +235,10 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
             today=day_at(pickup, now),
             where=(pickup.country, pickup.state),
         )
+
+    def is_stopped(self, sender: Any) -> bool:
+        """Return whether an operator stopped its account's dispatch before it was collected: no label, no link."""
+        return sender.dispatch_stopped_at is not None and self.progress in STILL_AT_SENDER
 
     @property
     def is_held(self) -> bool:

@@ -20,10 +20,11 @@ register.simple_tag(another_day)
 register.simple_tag(has_parcel_tools)
 
 
-@register.simple_tag
-def parcel_tools(order: Order) -> str:
-    """Return the address of its parcel tools; "" where the carrier gives none."""
-    return reverse("tracking_page", args=[order.uuid]) if has_parcel_tools(order.account) else ""
+@register.simple_tag(takes_context=True)
+def parcel_tools(context: dict[str, Any], order: Order) -> str:
+    """Return the address of its parcel tools; "" where the carrier gives none, or it is closed to whoever asks."""
+    is_closed = order.erased_at or order.is_stopped(context["sender"]) or hasattr(context["request"].user, "sees_as")
+    return "" if is_closed or not has_parcel_tools(order.account) else reverse("tracking_page", args=[order.uuid])
 
 
 @register.simple_tag

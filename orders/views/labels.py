@@ -35,7 +35,7 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     found = get_object_or_404(labels.select_related("order"), order__uuid=order, size=size)
     if found.purged_at:
         raise Http404
-    if found.is_closed(request.sender):
+    if found.order.is_stopped(request.sender):
         return suspended(request, status=403)
     if not found.is_ready:
         return render(request, "orders/label_late.html", {"label": found, "order": found.order}, status=404)

@@ -124,7 +124,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
 def _ready_label(order: Order) -> Label | None:
     """Return the label to frame and print; none while the operator stopped this account's dispatch."""
     label = label_of(order)
-    return None if label and label.is_closed(order.sender) else label
+    return None if order.is_stopped(order.sender) else label
 
 
 def _labels(order: Order) -> list[Label]:

@@ -6,9 +6,12 @@ from typing import Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
 
+from orders.models import Label, OrderChange
 from orders.models.order import Order
+from orders.models.statuses import STILL_AT_SENDER, Status
 from shipping_portal.accounts.models import OwnedQuerySet
 from shipping_portal.jobs.models import Job
 
@@ -56,6 +59,23 @@ class Export(Job):
 
     def __str__(self) -> str:
         return f"{self.get_what_display()} {self.pk}"
+
+    @property
+    def holds_closed_label(self) -> bool:
+        """Return whether a label it may hold can't be used any more: cancelled since, or the dispatch was stopped.
+
+        Asked of the database each time, as the file outlives both by days.
+        """
+        packed_at = self.finished_at or timezone.now()
+        orders = Order.objects.filter(Q(pk=self.order_id) if self.order_id else Q(sender=self.sender_id))
+        orders = orders.filter(Exists(Label.objects.filter(order=OuterRef("pk"), stored_at__lte=packed_at)))
+        left = OrderChange.objects.filter(order=OuterRef("pk"), old=Status.BOOKED, at__gte=self.created_at)
+        # Two queries, each by its own index of a sender's orders.
+        moved = orders.filter(Exists(left), status__in=set(Status.values) - {Status.BOOKED})
+        stopped = orders.filter(
+            status=Status.BOOKED, progress__in=STILL_AT_SENDER, sender__dispatch_stopped_at__gte=self.created_at
+        )
+        return moved.exists() or stopped.exists()
 
 
 class ExportPart(models.Model):

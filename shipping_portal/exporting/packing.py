@@ -117,7 +117,8 @@ def _owe(sender: Sender, what: str, order: Order | None, *, by: User, now: dt.da
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
         same = Export.objects.filter(sender=sender, what=what, order=order)
-        export = same.filter(Q(due_at__isnull=False) | Q(created_at__gt=now - SAME_PRESS)).first()
+        recent = same.filter(Q(due_at__isnull=False) | Q(created_at__gt=now - SAME_PRESS))
+        export = next((export for export in recent if not export.holds_closed_label), None)
         if export is None:
             export = Export.objects.create(
                 sender=sender, made_by=by, what=what, order=order, created_at=now, due_at=now

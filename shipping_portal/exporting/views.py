@@ -63,13 +63,18 @@ def _mine(request: MemberRequest) -> QuerySet[Export]:
 
 
 def _is_there(export: Export) -> bool:
-    return export.expires_at is not None and export.expires_at > timezone.now()
+    return export.expires_at is not None and export.expires_at > timezone.now() and not export.holds_closed_label
 
 
 def _parts(export: Export) -> Iterator[bytes]:
-    """Yield one after the other, so that memory holds one. A part deleted meanwhile breaks the download off."""
+    """Yield one after the other, so that memory holds one.
+
+    A part deleted, or a label closed, meanwhile breaks the download off.
+    """
     for number in range(export.parts.count()):
         part = ExportPart.objects.filter(export=export, number=number)
+        if export.holds_closed_label:
+            raise ExportPart.DoesNotExist
         yield bytes(part.values_list("content", flat=True).get())
 
 

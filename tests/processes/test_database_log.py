@@ -1,0 +1,60 @@
+"""PostgreSQL's own log, with the settings of deploy/compose.yaml: it says what failed and names nobody."""
+
+import contextlib
+import threading
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.deploy.test_compose import SERVICES
+from tests.processes.servers import Servers
+
+pytestmark = [pytest.mark.processes, pytest.mark.postgres]
+ROW = ("Zora Canaryname", "zora@canary.example", "77 Canary Mews")
+PREPARED = "INSERT INTO parcel VALUES (%s, %s, %s)"
+
+
+def test_after_races_broken_rules_and_time_outs_it_holds_no_canary(tmp_path: Path) -> None:
+    with Servers(tmp_path) as servers:
+        url = servers.postgres()
+        with psycopg.connect(url, autocommit=True) as one:
+            one.execute("CREATE TABLE parcel (name text PRIMARY KEY, email text, street text CHECK (street <> ''))")
+            one.execute(PREPARED, ROW)
+            _race(url)
+            for refused in (
+                "INSERT INTO parcel VALUES ('Wanda Canaryname', 'wanda@canary.example', '')",
+                "SET statement_timeout = 50; SELECT 'Zora Canaryname', pg_sleep(5)",
+                "SELECT 'Zora Canaryname' FROM nowhere",
+                "SELECT '{\"name\": Canaryname}'::json",
+                "DO $$ BEGIN RAISE division_by_zero USING DETAIL = 'Zora Canaryname'; END $$",
+            ):
+                with contextlib.suppress(psycopg.Error):
+                    one.execute(refused)  # type: ignore[call-overload]
+        log = (servers.crew.logs / "postgres.log").read_text()
+    assert log.count("duplicate key value") > 5
+    assert "violates check constraint" in log
+    assert "canceling statement due to statement timeout" in log
+    assert "canary" not in log.casefold()
+
+
+def _race(url: str) -> None:
+    def press() -> None:
+        for bound in (psycopg.Cursor, psycopg.ClientCursor):  # by the server, and as the portal does
+            with contextlib.suppress(psycopg.Error), psycopg.connect(url, cursor_factory=bound) as connection:
+                connection.execute(PREPARED, ROW)
+
+    presses = [threading.Thread(target=press) for _ in range(4)]
+    for one in presses:
+        one.start()
+    for one in presses:
+        one.join()
+
+
+def test_compose_starts_it_so(tmp_path: Path) -> None:
+    with Servers(tmp_path) as servers:
+        servers.postgres()
+        started = servers.crew.recipes["postgres"][0]
+    wanted = SERVICES["postgres"]["command"][1:]
+    assert wanted
+    assert set(wanted) <= set(started)
