@@ -279,7 +279,8 @@ UNSENT: tuple[tuple[Kind, str], ...] = (
     (NotPublic, "{} is not on a public network"),
     (ProxyError, "the proxy of CARRIER_PROXY gave no way to the carrier"),
     (NameResolutionError, "{}'s name was not found"),
-    ((ssl.SSLError, urllib3.exceptions.SSLError), "{}'s certificate was not accepted"),
+    (ssl.SSLCertVerificationError, "{}'s certificate was not accepted"),
+    ((ssl.SSLError, urllib3.exceptions.SSLError), "the TLS connection to {} broke off"),
     (NewConnectionError, "{} refused the connection"),  # urllib3 makes it a kind of the next one
     (ConnectTimeoutError, "{} did not take the connection in time"),
 )
