@@ -264,8 +264,9 @@ def _reason(problem: BaseException | None, deadline: Deadline) -> str:
     seen: list[BaseException] = []
     while problem is not None and problem not in seen:
         seen.append(problem)
-        problem = getattr(problem, "reason", None) or problem.__cause__ or problem.__context__
-        problem = problem if isinstance(problem, BaseException) else None
+        # Through a proxy, urllib3 keeps what it met as its first argument alone.
+        found = (getattr(problem, "reason", None), problem.__cause__, problem.__context__, *problem.args[:1])
+        problem = next((one for one in found if isinstance(one, BaseException)), None)
     if deadline.sent_at is not None:
         return "no reply in time" if _any(seen, TimeoutError) else "the connection broke before a reply"
     if _any(seen, TooLate) or deadline.over:

@@ -150,7 +150,7 @@ def test_a_handshake_that_breaks_off_is_no_word_against_the_certificate(
     client: Callable[..., Carrier], authority: Certificate, answer: bytes
 ) -> None:
     """People who read of a certificate at night look for one that has run out."""
-    with broken_tls(answer) as port, pytest.raises(NotSent, match="^the TLS connection to the carrier broke off$"):
+    with broken_tls(answer) as port, pytest.raises(NotSent, match=r"^the TLS connection to the carrier broke off$"):
         book(client(base_url=f"https://127.0.0.1:{port}/api", ca_bundle=str(authority.bundle)))
 
 
