@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import Argon2PasswordHasher
@@ -24,6 +25,9 @@ from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
 from tests.template import begin_as_a_copy, template
 
+# A property is broken by what it finds, not by a busy machine that took longer over it than usual.
+hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("patient")
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 NIGHTLY_SECONDS = 5400  # a sabotage is given four campaigns of fifteen minutes
 LONG_AGO = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)  # the cast was in its teams before anything of a test happens

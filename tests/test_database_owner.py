@@ -86,6 +86,16 @@ def test_a_new_role_is_made_with_the_digest_of_its_password(settings: Any) -> No
         assert cursor.fetchone()[0].startswith("SCRAM-SHA-256$")
 
 
+def test_a_role_that_a_restore_kept_out_is_let_in_again(settings: Any) -> None:
+    settings.APP_DATABASE = settings.APP_DATABASE | {"USER": "portal_newcomer", "PASSWORD": "a-new-password"}
+    call_command("database_roles")
+    run("ALTER ROLE portal_newcomer NOLOGIN")
+    call_command("database_roles")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname = 'portal_newcomer'")
+        assert cursor.fetchone()[0] is True
+
+
 def test_a_portal_that_works_as_the_owner_is_an_error_and_a_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     (told,) = deploy_checks.check_database_role(databases=["default"])
     assert told.id == "portal.E040"

@@ -264,8 +264,9 @@ def _reason(problem: BaseException | None, deadline: Deadline) -> str:
     seen: list[BaseException] = []
     while problem is not None and problem not in seen:
         seen.append(problem)
-        problem = getattr(problem, "reason", None) or problem.__cause__ or problem.__context__
-        problem = problem if isinstance(problem, BaseException) else None
+        # Through a proxy, urllib3 keeps what it met as its first argument alone.
+        found = (getattr(problem, "reason", None), problem.__cause__, problem.__context__, *problem.args[:1])
+        problem = next((one for one in found if isinstance(one, BaseException)), None)
     if deadline.sent_at is not None:
         return "no reply in time" if _any(seen, TimeoutError) else "the connection broke before a reply"
     if _any(seen, TooLate) or deadline.over:
@@ -279,7 +280,8 @@ UNSENT: tuple[tuple[Kind, str], ...] = (
     (NotPublic, "{} is not on a public network"),
     (ProxyError, "the proxy of CARRIER_PROXY gave no way to the carrier"),
     (NameResolutionError, "{}'s name was not found"),
-    ((ssl.SSLError, urllib3.exceptions.SSLError), "{}'s certificate was not accepted"),
+    (ssl.SSLCertVerificationError, "{}'s certificate was not accepted"),
+    ((ssl.SSLError, urllib3.exceptions.SSLError), "the TLS connection to {} broke off"),
     (NewConnectionError, "{} refused the connection"),  # urllib3 makes it a kind of the next one
     (ConnectTimeoutError, "{} did not take the connection in time"),
 )

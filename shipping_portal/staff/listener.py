@@ -3,6 +3,7 @@
 import base64
 import json
 import secrets
+import ssl
 import urllib.error
 import urllib.request
 import uuid
@@ -61,10 +62,11 @@ def rotated(configured: CarrierSettings) -> str:
     return ",".join([fresh, *configured.webhook_secrets[:1]])
 
 
-def send_test_event(configured: CarrierSettings) -> str:
+def send_test_event(configured: CarrierSettings, *, authority: str = "") -> str:
     """Post one scan of a reference nobody has to our own listener, as this account's carrier would.
 
-    Returns the listener's answer. Raises NoSecret or TestFailed.
+    `authority` is the file of a private authority that vouches for our own certificate. Returns the listener's answer.
+    Raises NoSecret or TestFailed.
     """
     user, secret = _newest(configured)
     credentials = base64.b64encode(f"{user}:{secret}".encode()).decode()
@@ -78,7 +80,11 @@ def send_test_event(configured: CarrierSettings) -> str:
         },
     )
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+        trusted = ssl.create_default_context(cafile=authority or None)
+    except OSError as error:  # ssl.SSLError is one, too
+        raise TestFailed(f"{authority} can't be read as an authority's certificate.") from error
+    try:
+        with urllib.request.urlopen(request, timeout=10, context=trusted) as answer:  # noqa: S310
             return f"{answer.status} {answer.read(200).decode(errors='replace')}".strip()
     except urllib.error.HTTPError as error:
         error.close()

@@ -16,6 +16,7 @@ from shipping_portal.carrier.messages import Call
 from tests.carrier.conftest import ORDER_KEY, shipment
 from tests.carrier.test_outcomes import tls_server
 from tests.certificates import Certificate, own_certificate
+from tests.table import table
 
 
 class Proxy:
@@ -138,6 +139,36 @@ def test_another_authority_vouches_for_nobody(
     with tls_server(authority, seen) as port, pytest.raises(NotSent, match="certificate was not accepted"):
         book(client(base_url=f"https://127.0.0.1:{port}/api", ca_bundle=str(other.bundle), proxy=proxy.url))
     assert not any(seen)
+
+
+@table(
+    "answer",
+    [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x28", b"\x15\x03\x03\x00\x02\x02\x50"],
+    ids=["closed at once", "no TLS there", "no cipher in common", "an error of its own"],
+)
+def test_a_handshake_that_breaks_off_is_no_word_against_the_certificate(
+    client: Callable[..., Carrier], authority: Certificate, answer: bytes
+) -> None:
+    """People who read of a certificate at night look for one that has run out."""
+    with broken_tls(answer) as port, pytest.raises(NotSent, match=r"^the TLS connection to the carrier broke off$"):
+        book(client(base_url=f"https://127.0.0.1:{port}/api", ca_bundle=str(authority.bundle)))
+
+
+@contextlib.contextmanager
+def broken_tls(answer: bytes) -> Iterator[int]:
+    """A server that reads the first words of a handshake, answers so, and closes."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(answer)
+
+    threading.Thread(target=serve, daemon=True).start()
+    with listener:
+        yield listener.getsockname()[1]
 
 
 def test_why_nothing_left_is_told_to_the_log(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
@@ -385,6 +386,18 @@ def test_afterwards_everything_starts(submitted: Submit) -> None:
         marks.require_unrestored(now=timezone.now())
     after_restore()
     marks.require_unrestored(now=timezone.now())
+
+
+@pytest.mark.postgres
+def test_half_a_restore_is_refused_with_what_to_do() -> None:
+    """Something wrote a row before pg_restore added the table's key, so that the key, and what followed, failed."""
+    if connection.vendor != "postgresql":
+        pytest.skip("on SQLite a table keeps its key")
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE orders_carrieraccount DROP CONSTRAINT orders_carrieraccount_pkey CASCADE")
+    with pytest.raises(CommandError, match=r"Nothing was changed.*Stop every process.*orders_carrieraccount\."):
+        after_restore()
+    assert not Restore.objects.exists()
 
 
 def test_nothing_is_fenced_by_half(submitted: Submit, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,7 +106,7 @@ class Portal:
 
     def run(self, *arguments: str, version: Path = ROOT, **env: str) -> None:
         done = subprocess.run(
-            [sys.executable, *arguments], cwd=version, env=self.env | env, capture_output=True, check=False, timeout=120
+            [sys.executable, *arguments], cwd=version, env=self.env | env, capture_output=True, check=False, timeout=300
         )
         if done.returncode:
             raise RuntimeError(done.stderr.decode()[-2000:])

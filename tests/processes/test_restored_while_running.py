@@ -103,6 +103,7 @@ def portal(tmp_path: Path, carrier: SandboxCarrier, server: Server) -> Iterator[
     database = new_database(server.url, f"portal_{uuid.uuid4().hex}", like="fresh")
     with Servers(tmp_path) as servers:
         made = Portal(tmp_path / "portal", carrier.url, contract=QUICK, database=database)
+        made.is_a_copy = True
         made.env |= {"RESTORE_MARK_FILE": str(tmp_path / "mark"), "REDIS_URL": servers.valkey()}
         with made:
             yield made

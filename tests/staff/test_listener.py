@@ -16,6 +16,8 @@ from orders.models import CarrierAccount
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of
 from tests import older
+from tests.receiver import Receiver
+from tests.table import table
 from tracking import reading
 from tracking.models import TrackingEvent, WebhookDelivery
 
@@ -54,6 +56,32 @@ def test_a_test_event_travels_over_http_and_the_second_one_is_a_duplicate(
     reading.read_due()
     assert [delivery.state for delivery in WebhookDelivery.objects.order_by("pk")] == ["stored", "duplicate"]
     assert TrackingEvent.objects.count() == 1
+
+
+def test_a_portal_behind_a_private_authority_is_tried_with_the_authoritys_file(
+    tmp_path: Path, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Receiver(tmp_path) as receiver:
+        settings.SITE_URL = receiver.url.rstrip("/")
+        with pytest.raises(CommandError, match="CERTIFICATE_VERIFY_FAILED"):
+            call_command("webhook_url", "--test")
+        assert receiver.requests == []
+        assert "accepted the test event: 200" in _printed(capsys, "--test", "--authority", receiver.bundle)
+        assert [request.path for request in receiver.requests] == ["/webhooks/tracking/"]
+
+
+@table("content", [None, "", "no certificate"])
+def test_an_authoritys_file_that_is_none_is_named(tmp_path: Path, content: str | None) -> None:
+    file = tmp_path / "authority.pem"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(CommandError, match=r"authority\.pem can't be read as an authority's certificate"):
+        call_command("webhook_url", "--test", "--authority", str(file))
+
+
+def test_an_authority_without_a_test_is_a_mistake() -> None:
+    with pytest.raises(CommandError, match="goes with --test"):
+        call_command("webhook_url", "--authority", "ca.pem")
 
 
 def test_a_test_event_has_the_carriers_own_form(

@@ -30,20 +30,26 @@ class Command(BaseCommand):
         wanted = parser.add_mutually_exclusive_group()
         wanted.add_argument("--rotate", action="store_true", help="Print a new secret and how to switch to it.")
         wanted.add_argument("--test", action="store_true", help="Post a test event to the listener.")
+        parser.add_argument(
+            "--authority", default="", help="With --test: a PEM file of the private authority behind SITE_URL."
+        )
         parser.add_argument("--account", default="", help="A name in OLDER_CARRIERS, instead of the current account.")
 
-    def handle(self, *args: Any, rotate: bool, test: bool, account: str, **options: Any) -> None:
+    def handle(self, *args: Any, rotate: bool, test: bool, account: str, authority: str, **options: Any) -> None:
+        if authority and not test:
+            raise CommandError("--authority goes with --test.")
         try:
-            self.stdout.write(_answer(carrier_settings.chosen(account), rotate=rotate, test=test))
+            chosen = carrier_settings.chosen(account)
+            self.stdout.write(_answer(chosen, rotate=rotate, test=test, authority=authority))
         except (listener.NoSecret, listener.TestFailed, UnknownAccount) as error:
             raise CommandError(str(error)) from error
 
 
-def _answer(configured: CarrierSettings, *, rotate: bool, test: bool) -> str:
+def _answer(configured: CarrierSettings, *, rotate: bool, test: bool, authority: str) -> str:
     if rotate:
         return ROTATE.format(configured.secrets_setting, listener.rotated(configured))
     if test:
-        answer = listener.send_test_event(configured)
+        answer = listener.send_test_event(configured, authority=authority)
         kept = configured.contract.nobodys_reference
         return f"The listener accepted the test event: {answer}. It is stored under the reference {kept}."
     return PASTE.format(*listener.addresses(configured, shown=True))
