@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 NOW = dt.datetime(2026, 11, 27, 7, tzinfo=dt.UTC)
 SECOND, HOUR = dt.timedelta(seconds=1), dt.timedelta(hours=1)
-STORED = {"state": "stored", "sha256": "1" * 64}
+STORED = {"state": "stored", "sha256": "1" * 64, "length": 1, "stored_at": NOW}
 FILE = LabelFile(b"%PDF-1.4 %%EOF", "0" * 64)
 
 
@@ -108,7 +108,14 @@ def test_an_unclear_booking_that_was_sent_again_or_settled(unclear: Any, differs
 def unclear(quill: Sender, alice: User) -> Order:
     made = factories.order(quill, alice, status="unconfirmed")
     BookingAttempt.objects.create(
-        order=made, generation=1, key=uuid.uuid4(), body=b"{}", body_sha256="0" * 64, sent_at=NOW, state="unknown"
+        order=made,
+        generation=1,
+        key=uuid.uuid4(),
+        body=b"{}",
+        body_sha256="0" * 64,
+        sent_at=NOW,
+        lease_until=NOW,
+        state="unknown",
     )
     return made
 
