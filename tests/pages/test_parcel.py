@@ -87,11 +87,11 @@ def test_each_status_says_what_it_means_for_parcel_and_money(
 
 
 WHERE = {
-    Progress.COLLECTED: "On its way.",
+    Progress.COLLECTED: "On the way.",
     Progress.DROPPED_OFF: "Dropped off; the carrier takes it from there.",
     Progress.PICKUP_MISSED: "Another driver is booked for the next business day. Leave the label on and don't cancel.",
     Progress.PICKUP_FUTILE: "The driver came but couldn't collect the parcel. Have it ready, then contact us",
-    Progress.IN_TRANSIT: "On its way.",
+    Progress.IN_TRANSIT: "On the way.",
     Progress.OUT_FOR_DELIVERY: "It's with the delivery driver.",
     Progress.DELIVERY_ATTEMPTED: "The driver couldn't deliver it.",
     Progress.HELD: "It's waiting for the receiver at a collection point.",

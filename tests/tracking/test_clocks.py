@@ -83,6 +83,7 @@ def test_a_delivery_dated_ahead_is_one_of_today(parcel: Parcel) -> None:
     assert parcel.last_scan_at == NOW
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("order", list(itertools.permutations([0, 1, 2])))
 def test_a_scan_counts_as_of_its_first_receipt_whatever_was_read_first(parcel: Parcel, order: list[int]) -> None:
     """Pushed twice and polled: its webhook may be read after a poll that overtook it."""
@@ -197,6 +198,7 @@ def test_an_export_says_what_the_carriers_clock_said(parcel: Parcel) -> None:
 # -- What operators see ----------------------------------------------------------------------------
 
 
+@pytest.mark.postgres
 def test_the_admin_counts_such_scans_and_says_by_how_much_the_clock_is_ahead(parcel: Parcel, desk: Client) -> None:
     now = timezone.now()
     for lead, ago in ((AHEAD - 2 * SECOND, 1), (9 * HOUR, 23), (14 * MINUTE, 1), (20 * HOUR, 25)):
@@ -218,6 +220,7 @@ def test_no_clock_is_accused_of_a_quarter_of_an_hour(parcel: Parcel) -> None:
 # -- One rule, in Python and in the database -------------------------------------------------------
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("lead", [-HOUR, 0 * HOUR, 15 * MINUTE, 15 * MINUTE + SECOND, AHEAD, 300 * 365 * 24 * HOUR])
 @pytest.mark.parametrize("received", [NOW, NOW + dt.timedelta(microseconds=123456)])
 def test_the_database_dates_a_scan_as_python_does(parcel: Parcel, lead: dt.timedelta, received: dt.datetime) -> None:

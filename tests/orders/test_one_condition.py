@@ -1,0 +1,279 @@
+"""Every compare-and-swap of orders, tracking and jobs: a row that differs in one condition alone stays as it is.
+
+Stories run one worker, so a swap seldom meets a row that moved. Here each condition is met by itself.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db.models import Model
+
+from orders import cancelling, labels, limits, printing, resolving
+from orders.admin import _fetch_again
+from orders.models import BookingAttempt, CancelAttempt, CarrierAccount, DailySpend, Label, LabelBytes, Order
+from orders.models.account import BREAK_AFTER_FAILURES
+from orders.transitions import move_to
+from shipping_portal.accounts.adminkit.actions import Refused
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.messages import LabelFile
+from shipping_portal.jobs import dead_letters
+from shipping_portal.jobs.models import UNDER_WAY, DeadLetter
+from tests import factories
+from tracking import reading, watching, webhook_health, word_decisions
+from tracking.models import LastTime, Parcel, Poll, WebhookDelivery
+
+pytestmark = pytest.mark.django_db
+
+NOW = dt.datetime(2026, 11, 27, 7, tzinfo=dt.UTC)
+SECOND, HOUR = dt.timedelta(seconds=1), dt.timedelta(hours=1)
+STORED = {"state": "stored", "sha256": "1" * 64, "length": 1, "stored_at": NOW}
+FILE = LabelFile(b"%PDF-1.4 %%EOF", "0" * 64)
+
+
+def row(of: Model) -> dict[str, Any]:
+    """The row as the database has it."""
+    return type(of)._default_manager.filter(pk=of.pk).values().get()  # type: ignore[attr-defined]
+
+
+def stays(of: Model, differs: dict[str, Any], change: Callable[[], Any]) -> Any:
+    """Let the row differ since it was read, try the change, and hold that it wrote nothing. Returns its answer."""
+    type(of)._default_manager.filter(pk=of.pk).update(**differs)  # type: ignore[attr-defined]
+    before = row(of)
+    try:
+        answer = change()
+    except (Order.WrongStatus, Refused, dead_letters.NoLongerParked):
+        answer = False
+    assert row(of) == before
+    return answer
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User) -> Order:
+    return factories.order(quill, alice, status="booked", due_at=NOW)
+
+
+# -- Jobs -------------------------------------------------------------------------------------------
+
+HELD = [
+    ("claim", {}),
+    ("renew", {}),
+    ("finish", {}),
+    ("retry", {"at": NOW}),
+    ("postpone", {"at": NOW}),
+    ("give_up", {}),
+]
+
+
+@pytest.mark.parametrize("differs", [{"due_at": NOW + SECOND}, {"due_at": None}, {"status": "cancelling"}], ids=str)
+@pytest.mark.parametrize(("act", "given"), HELD, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_job_that_another_has_by_now(order: Order, act: str, given: dict[str, Any], differs: dict[str, Any]) -> None:
+    assert stays(order, differs, lambda: getattr(order, act)(**given)) is False
+
+
+@pytest.mark.parametrize(("act", "given"), HELD, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_job_that_is_as_it_was(order: Order, act: str, given: dict[str, Any]) -> None:
+    assert getattr(order, act)(**given) is True
+
+
+def test_a_failure_is_written_on_no_row_that_another_holds(order: Order) -> None:
+    order.claim()
+    stays(order, {"due_at": NOW + 9 * HOUR}, lambda: order.fail(ValueError(), failures=1))
+
+
+def test_a_letter_of_a_row_that_is_parked_no_more(quill: Sender, alice: User, order: Order) -> None:
+    letter = DeadLetter.objects.create(job="cancel", row=order.pk, failures=9, parked_at=NOW)
+    stays(order, {"parked_at": None}, lambda: dead_letters.try_again(letter, now=NOW + HOUR))
+
+
+# -- Orders -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("differs", [{"state": "refused"}, {"sent_at": NOW}], ids=str)
+def test_a_cancellation_that_moved(order: Order, alice: User, differs: dict[str, Any]) -> None:
+    attempt = CancelAttempt.objects.create(order=order, by=alice, why="-", asked_at=NOW)
+    assert stays(attempt, differs, lambda: cancelling._swap(attempt, answer="late")) is False
+
+
+@pytest.mark.parametrize("differs", [{"state": "accepted"}, {"replays": 3}], ids=str)
+def test_an_unclear_booking_that_was_sent_again_or_settled(unclear: Any, differs: dict[str, Any]) -> None:
+    attempt = unclear.attempts.get()
+    assert stays(attempt, differs, lambda: resolving._change(attempt, lease_until=NOW)) is False
+
+
+@pytest.fixture
+def unclear(quill: Sender, alice: User) -> Order:
+    made = factories.order(quill, alice, status="unconfirmed")
+    BookingAttempt.objects.create(
+        order=made,
+        generation=1,
+        key=uuid.uuid4(),
+        body=b"{}",
+        body_sha256="0" * 64,
+        sent_at=NOW,
+        lease_until=NOW,
+        state="unknown",
+    )
+    return made
+
+
+def test_an_order_whose_status_moved(order: Order) -> None:
+    stays(order, {"status": "cancelling"}, lambda: move_to(order, "cancelling", reason="-", at=NOW))
+    assert not order.changes.filter(at=NOW, new="cancelling").exists()
+
+
+def test_a_refusal_is_kept_of_an_order_that_is_asked_again(order: Order) -> None:
+    stays(order, {"status": "cancelling", "cancel_refused_at": NOW}, order.keep)
+
+
+@pytest.mark.parametrize("differs", [{"status": "cancelling"}, {"printed_at": NOW}], ids=str)
+def test_a_label_that_is_marked_or_useless_by_now(order: Order, alice: User, differs: dict[str, Any]) -> None:
+    assert not stays(order, differs, lambda: printing.mark_printed(order, by=alice, at=NOW + HOUR))
+
+
+@pytest.fixture
+def label(order: Order) -> Label:
+    return Label.objects.create(order=order, size="full", due_at=NOW)
+
+
+@pytest.mark.parametrize("differs", [{"purged_at": NOW}, STORED], ids=str)
+def test_a_file_for_a_label_that_is_kept_or_erased(label: Label, differs: dict[str, Any]) -> None:
+    stays(label, differs, lambda: labels.store(label, FILE, at=NOW))
+    assert not LabelBytes.objects.exists()
+
+
+@pytest.mark.parametrize("differs", [{"purged_at": NOW}, STORED, {"state": "withheld"}], ids=str)
+def test_a_label_that_nobody_may_fetch_again(label: Label, sam: User, differs: dict[str, Any]) -> None:
+    stays(label, differs, lambda: _fetch_again(label, reason="-", by=sam, now=NOW + HOUR))
+
+
+# -- Accounts ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def account() -> CarrierAccount:
+    made = factories.account()
+    CarrierAccount.objects.update(stopped_at=NOW)
+    made.refresh_from_db()
+    return made
+
+
+def test_a_probe_goes_out_once_in_five_minutes(account: CarrierAccount) -> None:
+    assert stays(account, {"probe_due_at": NOW + SECOND}, lambda: account.take_probe(NOW)) is False
+    CarrierAccount.objects.update(probe_due_at=NOW)
+    assert account.take_probe(NOW) is True
+    assert account.take_probe(NOW) is False
+
+
+def test_a_probe_is_not_given_back_to_an_account_that_goes_on(account: CarrierAccount) -> None:
+    stays(account, {"stopped_at": None}, lambda: account.give_probe_back(NOW))
+
+
+def test_an_answer_changes_nothing_where_another_has_noted_it(account: CarrierAccount) -> None:
+    at_rest = {"failures": 0, "stopped_at": None, "resting_until": None}
+    stays(account, {**at_rest, "stopped_reason": "kept", "probe_due_at": NOW}, account.note_answer)
+
+
+@pytest.mark.parametrize(("failures", "rests"), [(BREAK_AFTER_FAILURES - 2, False), (BREAK_AFTER_FAILURES - 1, True)])
+def test_the_last_failure_of_five_rests_the_account(account: CarrierAccount, failures: int, rests: bool) -> None:
+    CarrierAccount.objects.update(failures=failures)
+    account.note_failure(NOW)
+    account.refresh_from_db()
+    assert (account.resting_until is not None, account.failures) == (rests, 0 if rests else failures + 1)
+
+
+# -- Tracking ---------------------------------------------------------------------------------------
+
+
+def test_a_last_time_that_another_process_moved() -> None:
+    made = LastTime.objects.create(name="beat", at=NOW)
+    assert LastTime.move("beat", now=NOW + HOUR) == NOW
+    for at, is_first in ((NOW + HOUR + SECOND, False), (NOW + HOUR, True)):
+        LastTime.objects.filter(pk=made.pk).update(at=at)
+        assert LastTime.is_first_in(HOUR, "beat", now=NOW + 2 * HOUR) is is_first
+
+
+@pytest.mark.parametrize("state", ["on", "refused", "wanted"])
+def test_a_reference_that_was_asked_for_is_not_subscribed_anew(quill: Sender, alice: User, state: str) -> None:
+    parcel = factories.watch(quill, alice, reference="SWATCH001").parcel
+    stays(parcel, {"subscription": state}, lambda: watching.watch(quill, "SWATCH001", name="", by=alice, now=NOW))
+
+
+def test_a_reference_booked_here_is_not_subscribed(order: Order, quill: Sender, alice: User) -> None:
+    parcel = factories.parcel(order)
+    stays(parcel, {"subscription": ""}, lambda: watching.watch(quill, parcel.reference, name="", by=alice, now=NOW))
+
+
+@pytest.mark.parametrize(
+    ("due_at", "left"), [(None, NOW), (NOW + SECOND, NOW), (NOW, NOW), (NOW - SECOND, NOW - SECOND)], ids=str
+)
+def test_a_fold_that_is_owed_sooner_stays_so(order: Order, due_at: Any, left: Any) -> None:
+    parcel = factories.parcel(order, due_at=due_at)
+    word_decisions._owe_folds(Parcel.objects.all(), NOW)
+    parcel.refresh_from_db()
+    assert parcel.due_at == left
+
+
+# -- What collects several rows in one go -------------------------------------------------------------
+
+
+def test_a_batch_of_webhooks_takes_the_free_ones_alone() -> None:
+    free = factories.delivery(due_at=NOW)
+    others = [
+        factories.delivery(due_at=NOW + SECOND),
+        factories.delivery(due_at=NOW, failures=1),
+        factories.delivery(due_at=NOW, parked_at=NOW),
+        factories.delivery(due_at=NOW, state="stored"),
+        factories.delivery(due_at=None),
+    ]
+    before = [row(one) for one in others]
+    assert reading._take(NOW) == [free.pk]
+    assert [row(one) for one in others] == before
+
+
+def test_a_batch_that_failed_frees_only_what_is_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    done, unread = (factories.delivery(due_at=NOW) for _ in range(2))
+
+    def fails(*keys: int) -> None:
+        WebhookDelivery.objects.filter(pk=done.pk).update(state="stored", due_at=None)
+        raise ValueError
+
+    monkeypatch.setattr(reading, "read", fails)
+    reading.read_due(before=NOW)
+    for one in (done, unread):
+        one.refresh_from_db()
+    assert (done.due_at, unread.due_at is not None, unread.failures) == (None, True, 1)
+
+
+def test_catching_up_moves_the_free_polls_alone(quill: Sender, alice: User) -> None:
+    def poll(**fields: Any) -> Poll:
+        parcel = factories.parcel(factories.order(quill, alice, status="booked"))
+        return Poll.objects.create(parcel=parcel, **{"due_at": NOW + HOUR, **fields})
+
+    free = poll()
+    others = [poll(last_error=UNDER_WAY), poll(parked_at=NOW), poll(due_at=NOW), poll(due_at=None)]
+    before = [row(one) for one in others]
+    assert list(webhook_health.waiting(free.parcel.account, NOW)) == [free.pk]
+    assert webhook_health.catch_up(NOW) == 1
+    free.refresh_from_db()
+    assert free.due_at == NOW
+    assert [row(one) for one in others] == before
+
+
+# -- Money ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("amount", "fits"), [("10.00", True), ("10.01", False), ("9.99", True), ("11.00", False), ("9.00", True)]
+)
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_day_takes_what_fits_to_the_cent(amount: str, fits: bool, is_first: bool) -> None:
+    day, most = NOW.date(), Decimal("10.00") if is_first else Decimal("110.00")
+    if not is_first:
+        DailySpend.objects.create(day=day, spent=Decimal("100.00"))
+    assert limits._spend(day, Decimal(amount), most=most) is fits
+    before = Decimal(0) if is_first else Decimal("100.00")
+    assert DailySpend.objects.get(day=day).spent == before + (Decimal(amount) if fits else 0)
