@@ -116,7 +116,7 @@ class ReceiverForm(addresses.OnceOnly):
 
     def _take_territory(self) -> None:
         """Read a country that the sender's own post calls a state as that state, before any rule asks where it goes."""
-        values = self.data if self.is_bound else self.initial
+        values: Any = self.data if self.is_bound else self.initial
         typed = self._country, str(values.get("receiver_state") or "")
         read = countries.at_home(self.address.country, *typed)
         if read != typed:
