@@ -249,7 +249,8 @@ class ReceiverForm(addresses.OnceOnly):
         pair = places.check_pair(country, suburb, postcode, cleaned.get("receiver_state", ""))
         if pair.doubt:
             self.near = pair.near
-            self.add_error("receiver_state", ValidationError(pair.doubt, code="state"))
+            self.add_error("receiver_suburb", ValidationError(pair.doubt, code="state"))
+            self.add_error("receiver_state", ValidationError(f"Doesn't match {postcode}.", code="pair_too"))
         elif pair.place:
             cleaned["receiver_suburb"], cleaned["receiver_state"] = pair.place.suburb, pair.place.state
             cleaned["receiver_postcode"] = pair.place.postcode
