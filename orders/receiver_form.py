@@ -116,7 +116,7 @@ class ReceiverForm(addresses.OnceOnly):
 
     def _take_territory(self) -> None:
         """Read a country that the sender's own post calls a state as that state, before any rule asks where it goes."""
-        values = self.data if self.is_bound else self.initial
+        values: Any = self.data if self.is_bound else self.initial
         typed = self._country, str(values.get("receiver_state") or "")
         read = countries.at_home(self.address.country, *typed)
         if read != typed:
@@ -249,7 +249,8 @@ class ReceiverForm(addresses.OnceOnly):
         pair = places.check_pair(country, suburb, postcode, cleaned.get("receiver_state", ""))
         if pair.doubt:
             self.near = pair.near
-            self.add_error("receiver_state", ValidationError(pair.doubt, code="state"))
+            self.add_error("receiver_suburb", ValidationError(pair.doubt, code="state"))
+            self.add_error("receiver_state", ValidationError(f"Doesn't match {postcode}.", code="pair_too"))
         elif pair.place:
             cleaned["receiver_suburb"], cleaned["receiver_state"] = pair.place.suburb, pair.place.state
             cleaned["receiver_postcode"] = pair.place.postcode

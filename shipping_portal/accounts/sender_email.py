@@ -35,7 +35,7 @@ RELAYS = (
     "getnada.com", "throwawaymail.com",
 )  # fmt: skip
 # Of every country, below a name of their own or not: marketplace.amazon.co.uk, members.ebay.com.au.
-MARKETPLACES = re.compile(r"(.+\.)?(marketplace\.(amazon|ebay)|members\.ebay)(\.[a-z]{2,3}){1,2}")
+MARKETPLACES = re.compile(r"(?:^|(?<=\.))(?:marketplace\.(?:amazon|ebay)|members\.ebay)(?:\.[a-z]{2,3}){1,2}\Z")
 UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
 ORDER_NUMBER = re.compile(
     r"(order|parcel|shipment|booking|ref|job|po|ticket|case|issue)[-_.#]?([0-9]{3,}|(?<=[-_.#])[0-9]+)"
@@ -84,7 +84,7 @@ def judge(email: str) -> Verdict:
     plain = re.sub(r"[-_.]", "", name)
     if NO_REPLY.fullmatch(name) or "noreply" in plain or "donotreply" in plain:
         return Verdict("no_reply")
-    if any(domain == relay or domain.endswith(f".{relay}") for relay in RELAYS) or MARKETPLACES.fullmatch(domain):
+    if any(domain == relay or domain.endswith(f".{relay}") for relay in RELAYS) or MARKETPLACES.search(domain):
         return Verdict("relay")
     if "noreply" in domain or (name == "reply" and tag):
         return Verdict("relay")

@@ -288,7 +288,7 @@ def test_a_state_that_contradicts_waits_for_one_press(carrier: SandboxCarrier) -
     file = checked("state_contradicts_au.csv", "AU")
     found = rows(file)
     assert ready(found) == {"D3"}
-    assert found["D1"].problems == {"receiver_state": ["3000 is in VIC; you wrote NSW."]}
+    assert problems(found["D1"]) == "3000 is in VIC; you wrote NSW. Doesn't match 3000."
     assert found["D1"].near == [["Melbourne", "VIC", "3000"]]
     press = dict(zip(row_form.PLACE, found["D1"].near[0], strict=True))
     assert row_form.save(file, found["D1"], press, alike=False, now=timezone.now()) == 1

@@ -308,7 +308,8 @@ def test_a_state_that_is_not_the_places_is_asked_about_with_both_ways_out(
     carrier: SandboxCarrier, listed: Client
 ) -> None:
     answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_state": "New South Wales"})
-    assert messages_at(answer, "receiver_state") == ["3056 is in VIC; you wrote NSW."]
+    assert messages_at(answer, "receiver_suburb") == ["3056 is in VIC; you wrote NSW."]
+    assert messages_at(answer, "receiver_state") == ["Doesn't match 3056."]
     assert "One of the two is wrong. Which did you mean: BRUNSWICK VIC 3056" in text(answer)
     press = {**AT_HOME, "receiver_state": "NSW", "use_place": "BRUNSWICK|VIC|3056"}
     assert listed.post("/parcels/new/", press).status_code == 302
