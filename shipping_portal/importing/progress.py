@@ -38,7 +38,7 @@ def left_out_by_shop(file: Import) -> list[tuple[str, int]]:
 
 def extensions(file: Import) -> int:
     """Return how many rows have a phone's extension in their delivery instructions."""
-    return file.rows.filter(quote__details__receiver__instructions__contains=f"{EXTENSION} ").count()
+    return file.rows.filter(quote__details__receiver__instructions__icontains=f"{EXTENSION} ").count()
 
 
 def joined(file: Import) -> list[dict[str, Any]]:
