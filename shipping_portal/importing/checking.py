@@ -22,7 +22,7 @@ from shipping_portal.accounts import places
 from shipping_portal.accounts.models import ParcelSize
 from shipping_portal.accounts.templatetags.words import plain
 from shipping_portal.carrier.errors import CarrierError, Rejected
-from shipping_portal.importing import columns, duplicates, items, joining, shops
+from shipping_portal.importing import columns, duplicates, encodings, items, joining, notes, reading, shops
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from shipping_portal.jobs.registry import enqueue, job
 
@@ -85,7 +85,7 @@ def work(row: ImportRow) -> None:
     form = form_of(row)
     if form is None:
         row.finish(state=State.FIX, problems={"": ["Tell us first where your parcels are picked up."]})
-    elif why := left_out_by_shop(row):
+    elif why := left_out_as_hidden(row) or left_out_by_shop(row):
         row.finish(state=State.SKIPPED, problems={shops.STATUS: [why]})
     elif shape := odd_shape(row):
         row.finish(state=State.FIX, problems={"": [shape]})
@@ -197,6 +197,11 @@ def try_later(row: ImportRow) -> None:
     row.retry(timezone.now() + gateway.backoff(row.tries, first=2.0, cap=60.0))
 
 
+def left_out_as_hidden(row: ImportRow) -> str:
+    """Return that nobody sees it in the workbook, unless somebody took it all the same."""
+    return notes.HIDDEN if notes.is_hidden(row) and not row.corrected.get(shops.STATUS) else ""
+
+
 def left_out_by_shop(row: ImportRow) -> str:
     """Return why its shop would not send it, unless somebody took it all the same."""
     cells = [one.cells for one in (row, *row.lines.all())]
@@ -208,6 +213,8 @@ def odd_shape(row: ImportRow) -> str:
     wanted = len(row.file.header)
     extra = [cell for cell in row.cells[wanted:] if cell.strip()]
     is_seen = row.corrected.keys() - {shops.STATUS}
+    if notes.is_bad(row) and not is_seen:
+        return notes.BAD_LINE
     if is_seen or not (extra or len(row.cells) < wanted):
         return ""
     return f"This row has {len(row.cells)} cells; the first line has {wanted}. Check each value, then save the row."
@@ -218,9 +225,28 @@ def beyond_the_form(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
     # Spreadsheets write long numbers as 6.14E+10: what stood there is lost, though it may pass as text.
     texts = {name: str(form.data.get(name, "")) for name in form.fields}
     message = "A spreadsheet shortened this number. Write it in full."
-    return {name: [message] for name, text in texts.items() if SHORTENED.fullmatch(text.strip())} | _of_customs(
-        row, form
+    return (
+        {name: [message] for name, text in texts.items() if SHORTENED.fullmatch(text.strip())}
+        | _of_customs(row, form)
+        | _misread(row, form)
     )
+
+
+def _misread(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
+    """Return the cells that a spreadsheet could not compute, and letters that were read wrongly."""
+    found: dict[str, list[str]] = {}
+    for one in (row, *row.lines.all()):
+        for name, place in row.file.columns.items():
+            text = one.cells[place].strip() if place < len(one.cells) else ""
+            control = columns.form_name({columns.LAST_NAME: "receiver_name"}.get(name, name), row.file.sender.country)
+            where = control if control in form.fields else ""
+            if control in row.corrected:
+                continue
+            if reading.NOT_COMPUTED.fullmatch(text):
+                found[where] = [f"Your sheet couldn't compute this: “{text}”. Write what belongs here."]
+            elif (meant := encodings.decoded_back(text)) != text:
+                found[where] = [f"Letters were read wrongly here: “{text}” may be “{meant}”. Write it as it is."]
+    return found
 
 
 def _of_customs(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
 from shipping_portal.accounts.text import as_seen, normalise
 from shipping_portal.importing import items, units
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
+from shipping_portal.importing.reading import NOTHING
 from shipping_portal.importing.units import MEASURES, SIZE_UNIT, TABLES, WEIGHT, WEIGHT_UNIT
 
 LAST_NAME = "receiver_last_name"
@@ -177,7 +178,7 @@ def _one_line(text: str) -> str:
 
 def _typed(row: ImportRow, file: Import) -> dict[str, str]:
     typed = {name: row.cells[place] for name, place in file.columns.items() if place < len(row.cells)}
-    filled = {name: line for name, text in typed.items() if (line := _one_line(text))}
+    filled = {name: line for name, text in typed.items() if (line := _one_line(text)) and line not in NOTHING}
     if WEIGHT in filled:
         filled[WEIGHT] = units.with_unit(filled[WEIGHT], units.of_cell(WEIGHT, row, file))
     return filled

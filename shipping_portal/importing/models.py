@@ -9,6 +9,7 @@ from django.db.models import Q
 from orders.models.order import Order
 from orders.models.quotes import Quote
 from shipping_portal.accounts.models import OwnedQuerySet
+from shipping_portal.importing.encodings import CODE_PAGES
 from shipping_portal.jobs.models import Job
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
@@ -40,6 +41,7 @@ class Import(models.Model):
     constants = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.MATCHING)
     paused_at = models.DateTimeField(null=True, blank=True)
+    notes = models.JSONField(null=True, blank=True)  # of how it was read, see shipping_portal.importing.notes
     hold = models.CharField(max_length=300, blank=True)  # an operator's words: only operators let it go on
     restore = models.ForeignKey(  # which holds it: its owed rows may be booked already
         "orders.Restore", on_delete=models.PROTECT, null=True, blank=True, related_name="imports"
@@ -69,7 +71,7 @@ class Import(models.Model):
         """What kind of file it was, in words: as a spreadsheet calls its encoding, and what stands between cells."""
         if not self.delimiter:
             return "an Excel workbook"
-        encoding = {"utf-8-sig": "UTF-8", "cp1252": "Windows-1252"}.get(self.encoding, self.encoding.upper())
+        encoding = ({"utf-8-sig": "UTF-8"} | CODE_PAGES).get(self.encoding, self.encoding.upper())
         return f"{encoding} with {SEPARATORS[self.delimiter]}"
 
 

@@ -6,10 +6,12 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import Any
 
 from shipping_portal.accounts.places import normalise
-from shipping_portal.importing import workbooks
+from shipping_portal.importing import encodings, shops, workbooks
 from shipping_portal.sheets import STARTS_A_FORMULA
 
 MOST_ROWS = 2000
@@ -18,6 +20,9 @@ MOST_COLUMNS = 200
 MOST_BYTES = 2 * 1024 * 1024  # of a workbook too, packed
 LONGEST_CELL = 2000
 LONGEST_HEADER = 20_000
+LONGEST_LINE = 50_000  # that is read without its quotation marks
+MOST_BAD = 50  # lines that can't be read; with more, the file is something else
+AMAZON = "Amazon"
 DELIMITERS = (",", "\t", ";", "|")
 REASON = "Reason"  # the last column of the failed rows, which come back
 TOO_LARGE = "This file is larger than 2 MB. Split it and import the parts one after the other."
@@ -34,6 +39,18 @@ BELOW = re.compile(r"(?:[\d,]+ ?)?record\(s\) downloaded\b|seller id ?:", re.IGN
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
+# What programs write into a cell that has nothing in it.
+NOTHING = frozenset((
+    "NULL", "null", "(null)", "N/A", "n/a", "n.a.", "N.A.", "nan", "NaN", "NAN", "None", "none", "nil", "NIL",
+    "undefined", "-", "--", "–", "—", ".", "..", "...",
+))  # fmt: skip
+# What a spreadsheet shows where it could not compute a cell.
+NOT_COMPUTED = re.compile(
+    r"#(?:REF!|N/A|VALUE!|DIV/0!|NAME\?|NULL!|NUM!|SPILL!|CALC!|FIELD!|BLOCKED!|CONNECT!|UNKNOWN!|BUSY!|EXTERNAL!"
+    r"|PYTHON!|TIMEOUT!|GETTING_DATA|ERROR!)|Err:5[0-9][0-9]"
+)
+
+
 class UnreadableFile(Exception):
     """The file cannot be imported; the sentence tells its sender why and what to do."""
 
@@ -44,6 +61,7 @@ class Sheet:
 
     A workbook's `encoding` is xlsx; it has no `delimiter`.
     `dropped` are lines that a shop wrote below its orders, such as how many there are.
+    `notes` are what its sender is told of the reading, see notes.py.
     """
 
     header: list[str]
@@ -52,6 +70,7 @@ class Sheet:
     delimiter: str
     sha256: str
     dropped: tuple[str, ...] = ()
+    notes: dict[str, Any] = field(default_factory=dict)
 
     @property
     def filled(self) -> list[int]:
@@ -71,7 +90,8 @@ def read(data: bytes) -> Sheet:
     """Return the table in these bytes. Raises UnreadableFile; nothing is guessed that cannot be told."""
     if len(data) > MOST_BYTES:
         raise UnreadableFile(TOO_LARGE)
-    lines, encoding, delimiter = _table(data)
+    notes: dict[str, Any] = {}
+    lines, encoding, delimiter = _table(data, notes)
     _, names = next(lines, (0, []))
     if not names:
         raise UnreadableFile("This file is empty.")
@@ -80,44 +100,64 @@ def read(data: bytes) -> Sheet:
     header = [_plain(name).strip() or f"Column {place}" for place, name in enumerate(names, start=1)]
     dropped: list[str] = []
     rows = _rows(_without_what_is_below(lines, dropped), len(header))
-    return Sheet(header, rows, encoding, delimiter, hashlib.sha256(data).hexdigest(), tuple(dropped))
+    _note_cells(rows, notes)
+    return Sheet(header, rows, encoding, delimiter, hashlib.sha256(data).hexdigest(), tuple(dropped), notes)
 
 
-def _table(data: bytes) -> tuple[Iterator[tuple[int, list[str]]], str, str]:
+def _note_cells(rows: dict[int, list[str]], notes: dict[str, Any]) -> None:
+    """Note the words that stand for nothing, and where the first letters stand that could have been read otherwise."""
+    words = Counter(cell for row in rows.values() for cell in row if cell in NOTHING)
+    if words:
+        notes["blanks"], notes["blank_words"] = words.total(), sorted(words)
+    if "letters" in notes:
+        letters = ((number, at) for number, row in rows.items() for at, cell in enumerate(row) if not cell.isascii())
+        notes["letters"] = list(islice(letters, 2))
+
+
+def _table(data: bytes, notes: dict[str, Any]) -> tuple[Iterator[tuple[int, list[str]]], str, str]:
     """Return the lines of the table, its encoding and the sign between its cells."""
     if data.startswith(workbooks.SIGNATURE):
-        return _of_workbook(data), "xlsx", ""
-    text, encoding = _text(data)
+        return _of_workbook(data, notes), "xlsx", ""
+    text, encoding = _text(data, notes)
     delimiter, body = _delimiter(text)
-    return _lines(body, delimiter), encoding, delimiter
+    if delimiter == "\t" and not _has_quotes(body):
+        return _unquoted(body), encoding, delimiter
+    return _lines(body, delimiter, notes), encoding, delimiter
 
 
-def _of_workbook(data: bytes) -> Iterator[tuple[int, list[str]]]:
+def _of_workbook(data: bytes, notes: dict[str, Any]) -> Iterator[tuple[int, list[str]]]:
     try:
-        yield from workbooks.lines(data, MOST_COLUMNS, 1 + MOST_ROWS + MOST_COUNTED)
+        table = workbooks.read(data, MOST_COLUMNS, 1 + MOST_ROWS + MOST_COUNTED)
     except workbooks.BadWorkbook as error:
         raise UnreadableFile(str(error)) from error
+    if table.hidden:
+        notes["hidden_rows"] = sorted(table.hidden.intersection(number for number, _ in table.lines))
+    if columns := [at for at in range(MOST_COLUMNS) if table.is_hidden_column(at + 1)]:
+        notes["hidden_columns"] = columns
+    return table.rows()
 
 
-def _text(data: bytes) -> tuple[str, str]:
+def _text(data: bytes, notes: dict[str, Any]) -> tuple[str, str]:
     for start, sentence in NO_TABLES.items():
         if data.startswith(start):
             raise UnreadableFile(sentence)
-    marked = next((name for mark, name in MARKS.items() if data.startswith(mark)), "")
-    if not marked and b"\x00" in data:
+    encoding = next((name for mark, name in MARKS.items() if data.startswith(mark)), "")
+    try:
+        text, encoding = data.decode(encoding or "utf-8"), encoding or "utf-8"
+    except UnicodeDecodeError as error:
+        if encoding:
+            line = error.object.count(b"\n", 0, error.start) + 1
+            raise UnreadableFile(
+                f"A character on line {line} cannot be read. In your spreadsheet choose Save as, then “CSV UTF-8”."
+            ) from error
+        text, encoding = encodings.guess(data)
+        notes["letters"] = []
+    if "\x00" in text:
         raise UnreadableFile(f"This file holds binary data, so it is not a CSV file. {SAVE_AS}")
-    for encoding in [marked] if marked else ["utf-8", "cp1252"]:
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-        else:
-            if "\x00" in text:
-                raise UnreadableFile(f"This file holds binary data, so it is not a CSV file. {SAVE_AS}")
-            return text, encoding
-    raise UnreadableFile(
-        f"A character on line {line} cannot be read. In your spreadsheet choose Save as, then “CSV UTF-8”."
-    )
+    before = encodings.decoded_back(text)
+    if before != text:
+        notes["letters"], notes["decoded_back"] = [], True
+    return before, encoding
 
 
 def _delimiter(text: str) -> tuple[str, str]:
@@ -131,22 +171,77 @@ def _delimiter(text: str) -> tuple[str, str]:
     return max(DELIMITERS, key=lambda sign: seen[sign]), text
 
 
-def _lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and cells of each line with anything in it. Blank ones count, as they do in a spreadsheet."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+def _has_quotes(text: str) -> bool:
+    """Return whether quotation marks around cells mean anything in this file with tabs.
+
+    Spreadsheets write them. Amazon and others don't: there a title may begin with one, and end without. So they count
+    only where all of the file can be read by them, and no cell then holds a tab and the end of a line.
+    """
+    if '"' not in text or shops.of(text[:LONGEST_HEADER].partition("\n")[0].rstrip("\r").split("\t")) == AMAZON:
+        return False
     try:
-        for number, line in enumerate(reader, start=1):
-            if any(map(str.strip, line)):
-                yield number, line
-    except csv.Error as error:
-        if "field limit" in str(error):
-            raise UnreadableFile(
-                f"A cell near line {reader.line_num} has more than {LONGEST_CELL:,} characters."
-            ) from error
-        raise UnreadableFile(
-            f"The quotation marks near line {max(reader.line_num, 1)} don't pair up, so it is unclear where a cell "
-            "ends. Put the line right and upload the file again."
-        ) from error
+        cells = chain.from_iterable(csv.reader(io.StringIO(text, newline=""), delimiter="\t", strict=True))
+        return not any("\t" in cell and ("\n" in cell or "\r" in cell) for cell in cells)
+    except csv.Error:
+        return False
+
+
+def _unquoted(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and cells of each line with anything in it: each tab parts two cells, each line is a row."""
+    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
+        if line.strip():
+            yield number, line.rstrip("\n").split("\t")
+
+
+def _lines(text: str, delimiter: str, notes: dict[str, Any]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and cells of each line with anything in it. Blank ones count, as they do in a spreadsheet.
+
+    A line that can't be read is a row to fix: what stands between its delimiters, and a note of it.
+    """
+    source = io.StringIO(text, newline="")
+    number = bad = width = 0
+    while True:
+        begins = source.tell()
+        reader = csv.reader(_told(source), delimiter=delimiter, strict=True)
+        try:
+            for line in reader:
+                if _joins(line, text[begins : source.tell()].splitlines(), delimiter, width):
+                    raise csv.Error("two lines in one")
+                number, begins = number + 1, source.tell()
+                width = width or len(line)
+                if any(map(str.strip, line)):
+                    yield number, line
+            return
+        except csv.Error as error:
+            number, bad = number + 1, bad + 1
+            source.seek(begins)
+            line = source.readline()
+            if bad > MOST_BAD or len(line) > LONGEST_LINE or number == 1:
+                raise UnreadableFile(_why_unreadable(error, number)) from error
+            notes.setdefault("bad_rows", []).append(number)
+            yield number, line.rstrip("\r\n").split(delimiter)
+
+
+def _joins(line: list[str], written: list[str], delimiter: str, width: int) -> bool:
+    """Return whether a quotation mark joined lines that are rows: each has as many cells as the header without it."""
+    if len(written) < 2 or not any(delimiter in cell and len(cell.splitlines()) > 1 for cell in line):
+        return False
+    return all(one.count(delimiter) == width - 1 for one in written)
+
+
+def _told(source: io.StringIO) -> Iterator[str]:
+    """Yield the lines of a text that says how far it was read, which it doesn't while it is iterated over."""
+    while line := source.readline():
+        yield line
+
+
+def _why_unreadable(error: csv.Error, number: int) -> str:
+    if "field limit" in str(error):
+        return f"A cell near line {number} has more than {LONGEST_CELL:,} characters."
+    return (
+        f"The quotation marks near line {number} don't pair up, so it is unclear where a cell "
+        "ends. Put the line right and upload the file again."
+    )
 
 
 def _without_what_is_below(

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.accounts.templatetags.words import local_time
-from shipping_portal.importing import checking, columns, forms, progress, shops
+from shipping_portal.importing import checking, columns, forms, notes, progress, shops
 from shipping_portal.importing.models import Import, ImportRow, ImportTry
 from shipping_portal.importing.reading import Sheet
 
@@ -43,7 +43,7 @@ def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime)
         file = Import.objects.create(
             sender=sender, made_by=by, created_at=now, file_name=name, sha256=sheet.sha256,
             encoding=sheet.encoding, delimiter=sheet.delimiter, header=sheet.header, fingerprint=sheet.fingerprint,
-            filled=sheet.filled,
+            filled=sheet.filled, notes=sheet.notes,
         )  # fmt: skip
         rows = (ImportRow(file=file, number=number, cells=cells) for number, cells in sheet.rows.items())
         ImportRow.objects.bulk_create(rows, batch_size=AT_ONCE)
@@ -55,6 +55,8 @@ def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime)
 
 def _matched(file: Import) -> tuple[dict[str, int], dict[str, str]] | None:
     """Return columns and constants that need nobody: matched before, or of a shop whose export has all there is."""
+    if notes.is_a_guess(file):
+        return None
     if known := columns.remembered(file.sender, file.fingerprint):
         return known.columns, known.constants
     address = file.sender.pickup_address()

@@ -11,6 +11,7 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
@@ -39,10 +40,32 @@ class BadWorkbook(Exception):
     """It cannot be read; the sentence is for its sender."""
 
 
-def lines(data: bytes, widest: int, most: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and cells of each line of the first sheet that has any, at most `widest` + 1 cells of each.
+@dataclass
+class Table:
+    """What one sheet holds: lines with anything in them, each with its number and its cells by column.
 
-    No more than `most` lines are read.
+    `hidden` are the numbers of the rows that nobody sees, by a filter, a closed group or by hand.
+    """
+
+    lines: list[tuple[int, dict[int, str]]] = field(default_factory=list)
+    hidden: set[int] = field(default_factory=set)
+    hidden_columns: list[tuple[int, int]] = field(default_factory=list)  # the first and the last of each run
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the number and cells of the header and what is below it; other lines are as long as it, at least."""
+        seen = (at for at, (number, _) in enumerate(self.lines) if number not in self.hidden)
+        width = 0
+        for number, cells in self.lines[next(seen, 0) :]:  # a hidden line above the header is no order
+            last = max(cells)
+            width = width or last
+            yield number, [cells.get(at, "") for at in range(1, max(width, last) + 1)]
+
+    def is_hidden_column(self, column: int) -> bool:
+        return any(first <= column <= last for first, last in self.hidden_columns)
+
+
+def read(data: bytes, widest: int, most: int) -> Table:
+    """Return the first sheet that has any lines, at most `most` of them, with at most `widest` + 1 cells each.
 
     Formulas are read as the values they had when the workbook was saved. Raises BadWorkbook.
     """
@@ -50,16 +73,11 @@ def lines(data: bytes, widest: int, most: int) -> Iterator[tuple[int, list[str]]
         if data.count(ENTRY) > MOST_FILES:
             raise BadWorkbook(TOO_MUCH)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            found = _first_filled(_Parts(archive), widest, most)
+            return _first_filled(_Parts(archive), widest, most)
     except BadWorkbook:
         raise
     except Exception as error:  # a damaged workbook breaks in a dozen ways
         raise BadWorkbook(DAMAGED) from error
-    width = 0  # of the header: other lines are as long as it, as they are in a CSV file
-    for number, cells in found:
-        last = max(cells)
-        width = width or last
-        yield number, [cells.get(at, "") for at in range(1, max(width, last) + 1)]
 
 
 class _Enough(Exception):
@@ -115,8 +133,8 @@ def _refuse(*_: Any) -> None:
     raise BadWorkbook(DAMAGED)
 
 
-def _first_filled(parts: _Parts, widest: int, most: int) -> list[tuple[int, dict[int, str]]]:
-    """Return the lines of the first visible sheet that has any: each with its number and cells by column."""
+def _first_filled(parts: _Parts, widest: int, most: int) -> Table:
+    """Return the first visible sheet that has any lines."""
     main = next(name for kind, name in parts.related("").values() if kind == "officeDocument")
     related, sheets, is_1904 = parts.related(main), [], False
 
@@ -138,11 +156,11 @@ def _first_filled(parts: _Parts, widest: int, most: int) -> list[tuple[int, dict
         sheet = _Sheet(strings, formats, is_1904, widest, most)
         with suppress(_Enough):
             parts.walk(name, sheet.start, sheet.end, sheet.text)
-        if sheet.lines:
-            return sheet.lines
+        if sheet.table.lines:
+            return sheet.table
     if len(sheets) > MOST_SHEETS:
         raise BadWorkbook(TOO_MANY_SHEETS)
-    return []
+    return Table()
 
 
 def _strings(parts: _Parts, name: str) -> list[str]:
@@ -196,11 +214,11 @@ def _plain(code: str, is_day: Callable[[str], bool]) -> str:
 
 
 class _Sheet:
-    """What expat finds in one sheet: `lines` are those with anything in them, whatever lies between them."""
+    """What expat finds in one sheet, whatever lies between its lines."""
 
     def __init__(self, strings: list[str], formats: list[str], is_1904: bool, widest: int, most: int) -> None:
         self.strings, self.formats, self.is_1904, self.widest, self.most = strings, formats, is_1904, widest, most
-        self.lines: list[tuple[int, dict[int, str]]] = []
+        self.table = Table()
         self.number = self.column = 0
         self.kind = self.style = ""
         self.cells: dict[int, str] = {}
@@ -217,6 +235,10 @@ class _Sheet:
             self.column, self.cells = 0, {}
             if self.number > LAST_ROW:
                 raise BadWorkbook(DAMAGED)
+            if given.get("hidden") in YES or given.get("ht") == "0":
+                self.table.hidden.add(self.number)
+        elif tag == "col" and (given.get("hidden") in YES or given.get("width") == "0"):
+            self.table.hidden_columns.append((int(given["min"]), int(given["max"])))
         elif tag == "rPh":  # how the text is spoken
             self.spoken += 1
         self.reads = tag in ("v", "t") and not self.spoken
@@ -233,8 +255,8 @@ class _Sheet:
         elif tag == "rPh":
             self.spoken -= 1
         elif tag == "row" and self.cells:
-            self.lines.append((self.number, self.cells))
-            if len(self.lines) == self.most:
+            self.table.lines.append((self.number, self.cells))
+            if len(self.table.lines) == self.most:
                 raise _Enough
 
     def shown(self, text: str) -> str:

@@ -12,7 +12,7 @@ from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import PickupAddress
 from shipping_portal.accounts.templatetags.words import local_date
-from shipping_portal.importing import checking, columns, progress, uploads
+from shipping_portal.importing import checking, columns, notes, progress, uploads
 from shipping_portal.importing.forms import ImportUploadForm, MatchForm, guesses
 from shipping_portal.importing.listing import import_of
 from shipping_portal.importing.models import Import
@@ -88,6 +88,7 @@ def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     matches = sorted(form.matches(), key=lambda match: not match.is_missing)  # what has to be done stands first
     context = {
         "file": found,
+        "notes": list(notes.sentences(found)),
         "form": form,
         "matched": [match for match in matches if match.is_used],
         "missing": [match.field.label.lower() for match in matches if match.is_missing],

@@ -1,0 +1,61 @@
+"""What a file's sender is told of how it was read: what was left out or made blank, and what may be otherwise.
+
+The notes hold places and numbers, no words of the file:
+hidden_rows     numbers of the rows that nobody sees in the workbook
+hidden_columns  places of the columns that nobody sees
+bad_rows        numbers of the lines whose quotation marks don't pair up
+blanks          how many cells said only such as NULL or N/A; blank_words are these
+letters         where letters stand that could have been read otherwise: rows and places
+decoded_back    whether all of the file was UTF-8 that had been read as Windows' letters
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from shipping_portal.importing.models import Import, ImportRow
+
+HIDDEN = "Hidden in your workbook."
+BAD_LINE = "The quotation marks of this line don't pair up. Check each value, then save the row."
+
+
+def of(file: Import) -> dict[str, Any]:
+    return file.notes or {}
+
+
+def is_hidden(row: ImportRow) -> bool:
+    return row.number in of(row.file).get("hidden_rows", ())
+
+
+def is_bad(row: ImportRow) -> bool:
+    return row.number in of(row.file).get("bad_rows", ())
+
+
+def is_a_guess(file: Import) -> bool:
+    """Return whether its letters may be others: they are shown before anything is checked."""
+    return "letters" in of(file) and file.encoding not in ("cp1252", "utf-8", "utf-8-sig", "utf-16")
+
+
+def sentences(file: Import) -> Iterator[str]:
+    """Yield what there is to say of the whole file, beside what its rows say."""
+    noted, used = of(file), set(file.columns.values())
+    if names := [file.header[at] for at in noted.get("hidden_columns", ()) if at in used and at < len(file.header)]:
+        yield f"Hidden in your workbook, and used: {', '.join(names)}."
+    if count := noted.get("blanks"):
+        words = ", ".join(f"“{word}”" for word in noted["blank_words"])
+        yield f"{count:,} cell{'s say' if count > 1 else ' says'} only {words}: read as blank."
+    if letters := _letters(file):
+        shown = ", ".join(f"“{text}”" for text in letters)
+        why = (
+            "Letters of this file had been read wrongly before, so we put them back"
+            if noted.get("decoded_back")
+            else f"This file doesn't say how its letters are written; we read {file.read_as}"
+        )
+        yield f"{why}: {shown}. If that is wrong, save the file as “CSV UTF-8” and upload it again."
+
+
+def _letters(file: Import) -> list[str]:
+    """Return the first cells whose letters could have been read otherwise."""
+    places = of(file).get("letters", [])
+    rows = {row.number: row.cells for row in file.rows.filter(number__in=[number for number, _ in places])}
+    found = (rows[number][at] for number, at in places if number in rows and at < len(rows[number]))
+    return [text[:60] for text in found if text]
