@@ -338,7 +338,7 @@ def taken(content: bytes, of: Sender, by: User) -> Import:
     now = timezone.now()
     file = uploads.take(read_file(content), name="orders.csv", sender=of, by=by, now=now)
     if file.state == Import.State.MATCHING:
-        guess = columns.guess(file.header, columns.fields(of, of.pickup_address()))
+        guess = columns.guess(file.header, [*columns.fields(of, of.pickup_address()), *columns.FILE_ONLY])
         checking.begin(file, guess, {}, now)
         file.refresh_from_db()
     return file

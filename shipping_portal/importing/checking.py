@@ -6,6 +6,8 @@ work   (worker)  sent already? → the form's rules → bought before? → price
 
 import datetime as dt
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -13,16 +15,28 @@ from django.db.models import Min
 from django.utils import timezone
 
 from orders import answers, choosing, gateway, offers, quoting
-from orders.contents_form import ROWS
+from orders.contents_form import CURRENCY, ROWS
 from orders.forms import ParcelForm
 from orders.models import Quote
 from orders.models.quotes import bookable
 from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts import places
+from shipping_portal.accounts.addresses import LINE_ADVISED
 from shipping_portal.accounts.models import ParcelSize
 from shipping_portal.accounts.templatetags.words import plain
 from shipping_portal.carrier.errors import CarrierError, Rejected
-from shipping_portal.importing import columns, duplicates, encodings, items, joining, notes, reading, shops
+from shipping_portal.importing import (
+    columns,
+    currencies,
+    duplicates,
+    encodings,
+    items,
+    joining,
+    notes,
+    reading,
+    shops,
+    unread,
+)
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from shipping_portal.jobs.registry import enqueue, job
 
@@ -32,7 +46,7 @@ LEFT_OUT = {"": ["You left this row out."]}
 SHORTENED = re.compile(r"\d(\.\d+)?E\+\d+", re.IGNORECASE | re.ASCII)
 
 
-def begin(file: Import, matched: dict[str, int], constants: dict[str, str], now: dt.datetime) -> bool:
+def begin(file: Import, matched: dict[str, int], constants: dict[str, Any], now: dt.datetime) -> bool:
     """Owe every row a check but those left out by hand, and remember how these columns were matched.
 
     False when the import is being booked: its columns stay as they are.
@@ -51,7 +65,12 @@ def begin(file: Import, matched: dict[str, int], constants: dict[str, str], now:
         ColumnMapping.objects.update_or_create(
             sender=file.sender,
             fingerprint=file.fingerprint,
-            defaults={"columns": matched, "constants": constants, "used_at": now},
+            # A rate is of its day: the next file is asked for its own.
+            defaults={
+                "columns": matched,
+                "constants": {name: what for name, what in constants.items() if name != columns.RATES},
+                "used_at": now,
+            },
         )
         enqueue_first(file, "check-row", State.NEW)
     return True
@@ -89,7 +108,7 @@ def work(row: ImportRow) -> None:
         row.finish(state=State.SKIPPED, problems={shops.STATUS: [why]})
     elif shape := odd_shape(row):
         row.finish(state=State.FIX, problems={"": [shape]})
-    elif not form.is_valid() or beyond_the_form(row, form):
+    elif not form.is_valid() or beyond_the_form(row, form) or unread.of_row(row, form.data, is_abroad=form.is_abroad):
         _to_fix(row, form)
     elif words := _duplicate_of(row, form.cleaned_data["customer_reference"]):
         row.finish(state=State.SKIPPED, problems={"": [words]})
@@ -138,6 +157,8 @@ def let_through(row: ImportRow) -> dict[str, str]:
     """Return the correction that takes a row that was left out: it answers what was found, no more."""
     if shops.STATUS in row.problems:
         return {shops.STATUS: "yes"}
+    if any(name.startswith(unread.KEY) for name in row.problems):
+        return {unread.SEEN: "yes"}
     return {} if row.problems == LEFT_OUT else {duplicates.ANYWAY: "yes"}
 
 
@@ -153,7 +174,8 @@ def take_all(file: Import, why: str, now: dt.datetime) -> int:
 def _to_fix(row: ImportRow, form: ParcelForm) -> None:
     near = [[place.suburb, place.state, place.postcode] for place in form.near[:2]] or unmangled(form)
     problems = {"" if name == "__all__" else name: [str(text) for text in texts] for name, texts in form.errors.items()}
-    row.finish(state=State.FIX, problems=problems | beyond_the_form(row, form), near=near)
+    problems |= beyond_the_form(row, form) | unread.of_row(row, form.data, is_abroad=form.is_abroad)
+    row.finish(state=State.FIX, problems=problems, near=near)
 
 
 def _duplicate_of(row: ImportRow, typed: str) -> str:
@@ -203,16 +225,28 @@ def left_out_as_hidden(row: ImportRow) -> str:
 
 
 def left_out_by_shop(row: ImportRow) -> str:
-    """Return why its shop would not send it, unless somebody took it all the same."""
-    cells = [one.cells for one in (row, *row.lines.all())]
-    return "" if row.corrected.get(shops.STATUS) else shops.why_left_out(row.file.header, cells)
+    """Return why its shop would not send it, or that it is a sum, unless somebody took it all the same."""
+    if row.corrected.get(shops.STATUS):
+        return ""
+    own = ("customer_reference", "receiver_line1", "receiver_email", "receiver_postcode")
+    if shops.is_a_sum(row.cells) and not any(
+        columns.cell(row, row.file, name).strip() for name in _not_first(row, own)
+    ):
+        return shops.NOT_A_PARCEL
+    return shops.why_left_out(row.file.header, [one.cells for one in (row, *row.lines.all())])
+
+
+def _not_first(row: ImportRow, names: tuple[str, ...]) -> list[str]:
+    """Return those of these fields that are not read from the row's first filled cell, where a sum is named."""
+    first = next((place for place, cell in enumerate(row.cells) if cell.strip()), -1)
+    return [name for name in names if row.file.columns.get(name) != first]
 
 
 def odd_shape(row: ImportRow) -> str:
     """Return what is wrong with a row that has a cell too many or too few and nobody has looked at; else ""."""
     wanted = len(row.file.header)
     extra = [cell for cell in row.cells[wanted:] if cell.strip()]
-    is_seen = row.corrected.keys() - {shops.STATUS}
+    is_seen = row.corrected.keys() - {shops.STATUS, unread.SEEN}
     if notes.is_bad(row) and not is_seen:
         return notes.BAD_LINE
     if is_seen or not (extra or len(row.cells) < wanted):
@@ -225,11 +259,37 @@ def beyond_the_form(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
     # Spreadsheets write long numbers as 6.14E+10: what stood there is lost, though it may pass as text.
     texts = {name: str(form.data.get(name, "")) for name in form.fields}
     message = "A spreadsheet shortened this number. Write it in full."
-    return (
-        {name: [message] for name, text in texts.items() if SHORTENED.fullmatch(text.strip())}
-        | _of_customs(row, form)
-        | _misread(row, form)
-    )
+    found = {name: [message] for name, text in texts.items() if SHORTENED.fullmatch(text.strip())}
+    return found | _of_customs(row, form) | _of_amounts(row, texts) | _of_lines(row) | _misread(row, form)
+
+
+def _of_amounts(row: ImportRow, texts: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the amounts that are in another currency, or of more than one piece."""
+    own, found = CURRENCY[row.file.sender.country], dict[str, list[str]]()
+    for name, text in texts.items():
+        if not (name == "cover_amount" or name.endswith("_value")):
+            continue
+        if many := currencies.OF_MANY.fullmatch(text):
+            found[name] = [f"{many[1]} is the price of {many[2]} together. Write the value of one."]
+        elif (code := currencies.read(text)[1]) and code != own:
+            found[name] = [f"This is in {code}. Write it in {own}, or enter a rate for the whole file."]
+    return found
+
+
+def _of_lines(row: ImportRow) -> dict[str, list[str]]:
+    """Return what three lines of an address leave open: where the street is, and whether they fit on two."""
+    lines = [columns.cell(row, row.file, f"receiver_line{number}").strip() for number in (1, 2, 3)]
+    if not lines[2] or {"receiver_line1", "receiver_line2"} & row.corrected.keys():
+        return {}
+    if not any(map(str.isdigit, lines[0])) and any(map(str.isdigit, lines[2])):
+        return {
+            "receiver_line1": [f"The street may be in the third line: “{lines[2]}”. Put it first, or save the row."]
+        }
+    if (length := len(", ".join(filter(None, lines[1:])))) > LINE_ADVISED:
+        return {
+            "receiver_line2": [f"Lines 2 and 3 have {length} characters together; {LINE_ADVISED} fit on the label."]
+        }
+    return {}
 
 
 def _misread(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:

@@ -5,20 +5,34 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from orders.contents_form import CURRENCY as OWN_CURRENCY
 from orders.forms import UNITS, ParcelForm
 from orders.receiver_form import AUTHORITY, SIGNATURE
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
 from shipping_portal.accounts.text import as_seen, normalise
-from shipping_portal.importing import items, units
+from shipping_portal.importing import currencies, items, shops, units
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from shipping_portal.importing.reading import NOTHING
-from shipping_portal.importing.units import MEASURES, SIZE_UNIT, TABLES, WEIGHT, WEIGHT_UNIT
+from shipping_portal.importing.units import DIMENSIONS, KINDS, SIZE_UNIT, TABLES, WEIGHT, WEIGHT_UNIT
 
 LAST_NAME = "receiver_last_name"
 SIZE = "size"  # among the constants
+AUTHORITY_COLUMN, SIGNATURE_COLUMN = "authority_to_leave", "signature_required"
 EXTRA = {LAST_NAME: "Last name, where it has its own column"}
+LINE3, CURRENCY = "receiver_line3", "currency"
+YES_OR_NO = {AUTHORITY_COLUMN: AUTHORITY, SIGNATURE_COLUMN: SIGNATURE}
+# Among the constants: names of columns that don't matter, and what one of another currency is in ours.
+NO_MATTER, RATES = "no_matter", "rates"
 LINE_ENDS = re.compile(r"[\r\n]+")  # an address of two lines in one cell is one line of ours
+YES = frozenset(("yes", "y", "true", "1", "x", "on", "required"))
+NO = frozenset(("", "no", "n", "false", "0", "off", "none", "not required", "n a", "na"))
+# What marketplaces write where a buyer's address is not given.
+NO_EMAIL = frozenset(
+    ("invalid request", "not available", "unavailable", "no email", "none", "n a", "na", "unknown", "0")
+)
+AMOUNTS = {"item_1_value", "cover_amount"}
+OF_AN_ITEM = {*items.OWN, "item_1_quantity", "item_1_origin", WEIGHT}
 LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$|receiver_line[12]_is_street$")
 
 # What others call our fields, normalised; the first of these that a file has is taken, and our own label at the latest.
@@ -31,6 +45,7 @@ SYNONYMS = {
     "receiver_country": ("country", "country code"),
     "receiver_line1": ("address1", "address 1", "address 1 2", "address line 1", "street 1", "street address", "street",
                        "address"),
+    LINE3: ("address3", "address 3", "address line 3", "street 3", "address line3"),
     "receiver_line2": ("address2", "address 2", "address line 2", "street 2", "unit", "building"),
     "receiver_suburb": ("suburb", "city", "town"),
     "receiver_state": ("state", "state code", "province", "region", "county"),
@@ -53,10 +68,18 @@ SYNONYMS = {
     WEIGHT_UNIT: ("weight unit", "weight units", "unit of weight"),
     SIZE_UNIT: ("dimension unit", "dimensions unit", "dimension units", "dimensions units", "unit of dimensions",
                 "size unit", "length unit", "unit of measures"),
+    DIMENSIONS: ("dimensions", "dimension", "dims", "box size", "box dimensions", "package size", "package dimensions",
+                 "parcel size", "parcel dimensions", "l x w x h", "lxwxh", "lwh", "l w h", "size l x w x h",
+                 "dimensions l x w x h", "dimensions lxwxh", "size lxwxh"),
+    CURRENCY: ("currency", "order currency", "currency code", "order currency code", "presentment currency"),
+    AUTHORITY_COLUMN: ("authority to leave", "atl", "safe to leave", "leave unattended", "can be left"),
+    SIGNATURE_COLUMN: ("signature required", "signature on delivery", "signature", "signature confirmation",
+                       "requires signature", "sign on delivery"),
     "cover_amount": ("extra cover", "extra cover up to", "insured value", "insurance"),
     "item_1_description": ("customs description",),
     "item_1_value": ("customs value", "item value", "value", "lineitem price", "item price", "item cost"),
-    "item_1_quantity": ("lineitem quantity", "item quantity", "quantity refund", "quantity to ship", "quantity", "qty"),
+    "item_1_quantity": ("lineitem quantity", "item quantity", "quantity refund", "quantity to ship",
+                        "quantity purchased", "quantity", "qty"),
     "item_1_origin": ("country of origin", "origin"),
     "item_1_hs_code": ("tariff code", "harmonized code"),
 }  # fmt: skip
@@ -76,6 +99,18 @@ class Field:
     name: str
     label: str
     is_needed: bool
+
+
+# What only a file says apart: read into other fields, or beside them.
+FILE_ONLY = (
+    Field(LINE3, "Third line of the address, where it has its own column", is_needed=False),
+    Field(DIMENSIONS, "All three sides, where they have one column", is_needed=False),
+    Field(WEIGHT_UNIT, "Unit of the weight, where it has its own column", is_needed=False),
+    Field(SIZE_UNIT, "Unit of the measures, where it has its own column", is_needed=False),
+    Field(CURRENCY, "Currency of the values, where it has its own column", is_needed=False),
+    Field(AUTHORITY_COLUMN, f"{AUTHORITY}, where a column says yes or no", is_needed=False),
+    Field(SIGNATURE_COLUMN, f"{SIGNATURE}, where a column says yes or no", is_needed=False),
+)
 
 
 def form_name(name: str, country: str) -> str:
@@ -136,8 +171,10 @@ def _rank(field: Field, name: str) -> int | None:
 
 
 def _words(field: Field, name: str) -> str:
-    """Return the name, normalised; a measure's without the unit that it states."""
-    kind = MEASURES.get(field.name)
+    """Return the name, normalised; a measure's without the unit that it states, an amount's without its currency."""
+    if field.name in AMOUNTS:
+        return currencies.bare(name)
+    kind = KINDS.get(field.name)
     return units.bare(name, TABLES[kind]) if kind else normalise(name)
 
 
@@ -147,16 +184,20 @@ def remembered(sender: Sender, fingerprint: str) -> ColumnMapping | None:
 
 def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict[str, str]:
     """Return what the parcel form would hold had somebody typed this row into it."""
-    country, constants = file.sender.country, dict(file.constants)
-    constants.pop(SIZE, None)
+    country, typed = file.sender.country, lines(row, file)
+    constants = {n: text for n, text in file.constants.items() if isinstance(text, str) and n != SIZE}
     of_size = _of_size(size, country)
-    filled = items.joined(lines(row, file), of_size | constants, are_weights_of_one=are_of_one_item(file))
+    if any(side in typed[0] for side in units.SIZES):  # a saved size never fills in for sides that the row has
+        of_size = {name: text for name, text in of_size.items() if name not in units.SIZES}
+    filled = items.joined(typed, of_size | constants, are_weights_of_one=are_of_one_item(file))
     plain = of_size | units.in_the_forms(constants, filled, row, file)
     last = plain.pop(LAST_NAME, "")
     plain["receiver_name"] = f"{plain.get('receiver_name', '')} {last}".strip()
     where = country_code(plain.get("receiver_country", "")) or country, plain.get("receiver_state", "")
     plain["receiver_country"], plain["receiver_state"] = countries.at_home(country, *where)
     _give_back_zeros(plain)
+    _join_lines(plain)
+    _in_our_currency(plain, file)
     _choose_delivery(plain)
     return {form_name(name, country): text for name, text in plain.items()} | row.corrected
 
@@ -168,20 +209,52 @@ def are_of_one_item(file: Import) -> bool:
 
 
 def lines(row: ImportRow, file: Import) -> list[dict[str, str]]:
-    """Return what this row says by our field, its weight with the unit, then what the rows joined to it say."""
-    return [_typed(one, file) for one in (row, *row.lines.all())]
+    """Return what this row says by our field, its weight with the unit, then what the rows joined to it say.
+
+    Of an order that is sent in part, what is never sent is no item of the parcel.
+    """
+    rows = (row, *row.lines.all())
+    sent = [shops.is_sent(file.header, one.cells, row.cells) for one in rows]
+    typed = [_typed(one, file, head=row) for one in rows]
+    return [
+        cells if is_sent or not any(sent) else {name: text for name, text in cells.items() if name not in OF_AN_ITEM}
+        for cells, is_sent in zip(typed, sent, strict=True)
+    ]
+
+
+def cell(row: ImportRow, file: Import, name: str) -> str:
+    """Return the row's cell of this field, "" without one."""
+    place = file.columns.get(name, len(row.cells))
+    return str(row.cells[place]) if place < len(row.cells) else ""
 
 
 def _one_line(text: str) -> str:
     return " ".join(filter(None, map(str.strip, LINE_ENDS.split(as_seen(text)))))
 
 
-def _typed(row: ImportRow, file: Import) -> dict[str, str]:
+def _typed(row: ImportRow, file: Import, *, head: ImportRow) -> dict[str, str]:
     typed = {name: row.cells[place] for name, place in file.columns.items() if place < len(row.cells)}
     filled = {name: line for name, text in typed.items() if (line := _one_line(text)) and line not in NOTHING}
     if WEIGHT in filled:
         filled[WEIGHT] = units.with_unit(filled[WEIGHT], units.of_cell(WEIGHT, row, file))
+    if (three := filled.pop(DIMENSIONS, "")) and not any(side in filled for side in units.SIZES):
+        filled |= units.sides(three, units.of_cell(DIMENSIONS, row, file))
+    if filled.get("receiver_email") and normalise(filled["receiver_email"]) in NO_EMAIL:
+        del filled["receiver_email"]
+    currency = filled.pop(CURRENCY, "") or cell(head, file, CURRENCY)
+    for name in AMOUNTS & filled.keys():
+        filled[name] = _amount(name, filled[name], currency or currencies.stated(file.header[file.columns[name]]))
+    if "item_1_value" in filled and shops.is_price_of_line(file.header, file.columns["item_1_value"]):
+        times = shops.bought(file.header, row.cells) or filled.get("item_1_quantity", "")
+        filled["item_1_value"] = currencies.of_one(filled["item_1_value"], times)
     return filled
+
+
+def _amount(name: str, text: str, column: str) -> str:
+    """Return the amount with its currency beside it: the cell's own, or else that of the row or the column."""
+    number, currency = currencies.read(text)
+    code = currency or currencies.code_of(column)
+    return f"{code} {number}" if code else text
 
 
 def country_code(text: str) -> str:
@@ -197,6 +270,14 @@ def _of_size(size: ParcelSize | None, country: str) -> dict[str, str]:
     return measures | ({"description": size.description} if size.description else {})
 
 
+def _term(text: str, term: str) -> str:
+    """Return the term that a cell says yes to, with what else the cell says; "" for a no."""
+    word = normalise(text)
+    if word in NO:
+        return ""
+    return term if word in YES or word == normalise(term) else f"{term}: {text}"
+
+
 def _give_back_zeros(plain: dict[str, Any]) -> None:
     """Give back the zeros that a ZIP code lost in a spreadsheet: 2155 was 02155, 901 was 00901."""
     code = plain.get("receiver_postcode", "")
@@ -205,9 +286,32 @@ def _give_back_zeros(plain: dict[str, Any]) -> None:
         plain["receiver_postcode"] = f"{start.zfill(5)}{dash}{end}"
 
 
+def _join_lines(plain: dict[str, Any]) -> None:
+    """Print the third line of an address behind the second, or in its place."""
+    third = plain.pop(LINE3, "")
+    plain["receiver_line2"] = ", ".join(filter(None, (plain.get("receiver_line2", ""), third)))
+
+
+def _in_our_currency(plain: dict[str, Any], file: Import) -> None:
+    """Write amounts in our own currency. At home customs ask for no value, so its currency is of no matter there."""
+    own, is_abroad = OWN_CURRENCY[file.sender.country], plain["receiver_country"] != file.sender.country
+    for name in [name for name in plain if name == "cover_amount" or name.endswith("_value")]:
+        text = currencies.converted(plain[name], own, file.constants.get(RATES, {}))
+        plain[name] = text if is_abroad or name == "cover_amount" else currencies.read(text)[0]
+        if not is_abroad and currencies.OF_MANY.fullmatch(text):
+            del plain[name]
+
+
 def _choose_delivery(plain: dict[str, Any]) -> None:
     """Make instructions that begin with an Australian term that choice; all other words go to the driver."""
+    said = (_term(plain.pop(name, ""), term) for name, term in YES_OR_NO.items())
+    yes = [words for words in said if words]
     choice = plain.pop("delivery_choice", "").replace("_", " ")
+    if yes and "receiver_instructions" in plain and not choice and not plain.get("delivery_place"):
+        yes.append(plain["receiver_instructions"])
+    if yes:
+        choice = ": ".join(dict.fromkeys([*yes, *filter(None, [choice if normalise(choice) != "none" else ""])]))
+        plain["receiver_instructions"] = choice
     filled = [choice if normalise(choice) != "none" else "", plain.get("delivery_place", "")]
     if words := ", ".join(filter(None, filled)):
         plain["delivery_place"] = words

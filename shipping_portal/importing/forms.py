@@ -9,19 +9,17 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from orders.form_fields import PlainDecimalField
 from orders.forms import DayField
 from shipping_portal.accounts.models import PickupAddress, Sender
-from shipping_portal.accounts.places import normalise
+from shipping_portal.accounts.text import normalise
 from shipping_portal.importing import columns, reading, shops, units
 from shipping_portal.importing.models import Import
 from shipping_portal.importing.reading import Sheet, UnreadableFile
 
 NO_COLUMN = ""
 CHOICES_OF_UNIT = {units.WEIGHT_UNIT: "Weights are in", units.SIZE_UNIT: "Measures are in"}
-UNIT_COLUMNS = (
-    columns.Field(units.WEIGHT_UNIT, "Unit of the weight, where it has its own column", is_needed=False),
-    columns.Field(units.SIZE_UNIT, "Unit of the measures, where it has its own column", is_needed=False),
-)
+ONLY_COLUMNS = {columns.LAST_NAME, *(field.name for field in columns.FILE_ONLY)}  # have no value for all rows
 
 
 class ImportUploadForm(forms.Form):
@@ -92,7 +90,9 @@ class Match:
     def is_missing(self) -> bool:
         """Needed, and neither a column, a value for all rows nor a size gives it yet."""
         given = self.column.value() or (self.constant and self.constant.value())
-        size = self.field.name in units.MEASURES and self.column.form[columns.SIZE].value()
+        form = self.column.form
+        size = self.field.name in units.MEASURES and form[columns.SIZE].value()
+        size = size or (self.field.name in units.SIZES and form[f"column_{units.DIMENSIONS}"].value())
         return self.field.is_needed and not given and not size
 
 
@@ -115,7 +115,7 @@ class MatchForm(forms.Form):
 
     def __init__(self, *args: Any, file: Import, address: PickupAddress, **options: Any) -> None:
         self.file = file
-        self.wanted = [*map(_without_unit, columns.fields(file.sender, address)), *UNIT_COLUMNS]
+        self.wanted = [*map(_without_unit, columns.fields(file.sender, address)), *columns.FILE_ONLY]
         super().__init__(*args, **options)
         places = [(NO_COLUMN, "No column"), *named_columns(file.header)]
         for field in self.wanted:
@@ -123,7 +123,7 @@ class MatchForm(forms.Form):
                 label=field.label, choices=places, required=False,
                 error_messages={"invalid_choice": "Choose one of the file's columns."},
             )  # fmt: skip
-            if field.name not in (columns.LAST_NAME, *units.TABLES):
+            if field.name not in ONLY_COLUMNS:
                 self.fields[f"all_{field.name}"] = forms.CharField(
                     label=f"{field.label}, the same for all rows",
                     max_length=255,
@@ -149,6 +149,7 @@ class MatchForm(forms.Form):
         cleaned = super().clean() or self.cleaned_data
         size = self.sizes.get(cleaned.get(columns.SIZE, ""))
         of_size = {*units.MEASURES, "description" if size.description else ""} if size else set()
+        of_size |= set(units.SIZES) if cleaned.get(f"column_{units.DIMENSIONS}") else set()
         for field in self.wanted:
             given = cleaned.get(f"column_{field.name}") or cleaned.get(f"all_{field.name}")
             if field.is_needed and not given and field.name not in of_size:
@@ -176,7 +177,9 @@ class MatchForm(forms.Form):
         names = {f"all_{field.name}": field.name for field in self.wanted}
         names |= {name: name for name in (*units.TABLES, columns.SIZE)}
         chosen = {name: self.cleaned_data.get(control, "") for control, name in names.items()}
-        return {name: text for name, text in chosen.items() if text}
+        return {name: text for name, text in chosen.items() if text} | {
+            name: decided for name, decided in self.file.constants.items() if name not in self.fields
+        }
 
     def matches(self) -> Iterator[Match]:
         """Yield our fields with the column chosen or guessed, and the first three values in it."""
@@ -185,7 +188,7 @@ class MatchForm(forms.Form):
             column = self[f"column_{field.name}"]
             place = str(column.value() or "")
             at = int(place) if place.isdecimal() else -1
-            table = units.TABLES.get(units.MEASURES.get(field.name, ""))
+            table = units.TABLES.get(units.KINDS.get(field.name, ""))
             preview = [cells[at] for cells in firsts if 0 <= at < len(cells)]
             constant = self[f"all_{field.name}"] if f"all_{field.name}" in self.fields else None
             unit = units.stated(self.file.header[at], table) if table and preview else ""
@@ -195,7 +198,7 @@ class MatchForm(forms.Form):
 def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
     """Return what the matching page begins with: confirmed before for this very header, or guessed from its names."""
     known = columns.remembered(file.sender, file.fingerprint)
-    matched = known.columns if known else columns.guess(file.header, [*wanted, *UNIT_COLUMNS])
+    matched = known.columns if known else columns.guess(file.header, [*wanted, *columns.FILE_ONLY])
     constants = {
         kind: next(iter(units.of_columns(file.header, matched, kind).values()), own)
         for kind, own in units.of_account(file.sender.country).items()
@@ -210,13 +213,24 @@ def _suggested(file: Import, matched: dict[str, int]) -> dict[str, str]:
     """Return what all rows have that their file doesn't say; it is shown before anything is booked."""
     sizes, address, found = list(file.sender.sizes.all()[:2]), file.sender.pickup_address(), {}
     size = file.sender.default_size or (sizes[0] if len(sizes) == 1 else None)
-    if "item_1_value" in matched and "item_1_quantity" not in matched:
-        found["item_1_quantity"] = "1"  # so that its sender sees what customs are told
-    if size and not matched.keys() >= units.MEASURES.keys():
+    if size and not {*matched, *(units.SIZES if units.DIMENSIONS in matched else ())} >= units.MEASURES.keys():
         found[columns.SIZE] = str(size.uuid)
     if address and shops.of(file.header) and "receiver_email" not in matched:
         found["receiver_email"] = address.email  # Etsy tells no buyer's: the carrier writes to the shop
     return found
+
+
+class RateForm(forms.Form):
+    """What one of another currency is worth in ours."""
+
+    code = forms.CharField(max_length=20, widget=forms.HiddenInput)
+    rate = PlainDecimalField(label="Rate", example="1.52", whole=6, places=6)
+
+    def clean_rate(self) -> str:
+        rate = self.cleaned_data["rate"]
+        if not rate:
+            raise ValidationError("Enter a rate above 0, like 1.52.")
+        return f"{rate.normalize():f}"
 
 
 class BookAllForm(forms.Form):

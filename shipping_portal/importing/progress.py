@@ -13,8 +13,8 @@ from orders.models.quotes import Quote
 from orders.models.statuses import HELD, Status
 from orders.receiver_form import EXTENSION
 from shipping_portal.accounts.models import Sender
-from shipping_portal.accounts.places import normalise
-from shipping_portal.importing import chosen_service, items, outliers, shops, units
+from shipping_portal.accounts.text import normalise
+from shipping_portal.importing import chosen_service, items, outliers, shops, units, unread
 from shipping_portal.importing.columns import LAST_NAME, are_of_one_item, form_name, lines, plain_name, values
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import REASON
@@ -22,12 +22,6 @@ from shipping_portal.importing.units import WEIGHT
 from shipping_portal.keyset import count_rows
 
 NAMED = 3  # orders of joined rows
-
-
-def unused(file: Import) -> list[str]:
-    """Return the columns with anything in them that are no field of ours and say nothing of an order's state."""
-    used, known = set(file.columns.values()), {*shops.KNOWN_COLUMNS, normalise(REASON)}
-    return [file.header[at] for at in file.filled if at not in used and normalise(file.header[at]) not in known]
 
 
 def left_out_by_shop(file: Import) -> list[tuple[str, int]]:
@@ -241,7 +235,7 @@ def reason(row: ImportRow) -> str:
 
 
 def _cells_beyond(row: ImportRow, file: Import) -> list[str]:
-    put_right = row.corrected.keys() - {shops.STATUS, chosen_service.SERVICE, outliers.LOOKS_RIGHT}
+    put_right = row.corrected.keys() - {shops.STATUS, unread.SEEN, chosen_service.SERVICE, outliers.LOOKS_RIGHT}
     return [] if put_right else [cell for cell in row.cells[len(file.header) :] if cell.strip()]
 
 

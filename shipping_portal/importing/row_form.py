@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from orders.forms import ParcelForm
 from orders.receiver_form import LINES, street_of
 from shipping_portal.accounts.addresses import REPEATS
 from shipping_portal.accounts.models import ParcelSize, PickupAddress
-from shipping_portal.importing import checking, columns
+from shipping_portal.importing import checking, columns, unread
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.jobs.registry import enqueue
 
@@ -56,12 +56,27 @@ class Fix:
     messages: list[str]
     alike: int
 
+    @property
+    def is_unread(self) -> bool:
+        """Does it wait for a column that no field takes?"""
+        return any(name.startswith(unread.KEY) for name in self.row.problems)
 
-def grid(file: Import, address: PickupAddress) -> list[Fix]:
-    """Return the first rows to be fixed. The number of queries does not depend on theirs."""
+
+def to_fix(file: Import) -> list[ImportRow]:
+    """Return the rows to be fixed, with those joined to each."""
+    return list(file.rows.filter(state=State.FIX).prefetch_related("lines"))
+
+
+def typed_in(file: Import, rows: Iterable[ImportRow]) -> dict[int, dict[str, Any]]:
+    """Return what each of these rows says, by its key."""
     size = checking.chosen_size(file)
-    rows = list(file.rows.filter(state=State.FIX).prefetch_related("lines"))
-    typed = {row.pk: _values(row, file, size) for row in rows}
+    return {row.pk: _values(row, file, size) for row in rows}
+
+
+def grid(
+    file: Import, address: PickupAddress, rows: Sequence[ImportRow], typed: Mapping[int, dict[str, Any]]
+) -> list[Fix]:
+    """Return the first of the rows to be fixed. The number of queries does not depend on theirs."""
     same = Counter(alike_problem(row, typed[row.pk]) for row in rows)
     return [
         _fix(row, typed[row.pk], file, address, same[alike_problem(row, typed[row.pk])] - 1) for row in rows[:SHOWN]
@@ -125,6 +140,11 @@ def cells(row: ImportRow, form: ParcelForm, names: Iterable[str]) -> list[FixCel
 
 def _values(row: ImportRow, file: Import, size: ParcelSize | None) -> dict[str, Any]:
     return columns.values(row, file, size)
+
+
+def without_constants(row: ImportRow, file: Import) -> dict[str, str]:
+    """Return what the row itself says, by our field."""
+    return columns.lines(row, file)[0] | row.corrected
 
 
 def _fix(row: ImportRow, typed: dict[str, str], file: Import, address: PickupAddress, alike: int) -> Fix:

@@ -22,6 +22,8 @@ LENGTHS: Mapping[str, Decimal] = {
 }
 TABLES = {WEIGHT_UNIT: WEIGHTS, SIZE_UNIT: LENGTHS}
 MEASURES = {WEIGHT: WEIGHT_UNIT} | dict.fromkeys(SIZES, SIZE_UNIT)
+DIMENSIONS = "dimensions"  # a column of a file that has all three sides in a cell
+KINDS = {**MEASURES, DIMENSIONS: SIZE_UNIT}
 NAMES = {
     "kg": "kg kgs kilo kilos kilogram kilograms",
     "g": "g gr gm gms gram grams",
@@ -36,8 +38,13 @@ UNIT_OF = {name: unit for unit, names in NAMES.items() for name in names.split()
 INCHES = re.compile(r"""([^"″”]*)(?:["″”]|'')(\W*)""")  # one such mark, at the end: more of them are quotation marks
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 CELL = re.compile(r"([0-9.,]*[0-9])\s*(\D*)", re.ASCII)
+SIDE = r"""(?:[LWHD]\s*[:=]?\s*)?([0-9]+(?:\.[0-9]+)?)\s*([CM]?M|IN|INCH|INCHES|["″”]|'')?\s*(?:[LWHD]\b)?"""
+THREE_SIDES = re.compile(
+    rf"\(?{SIDE}(?:\s*(?:[X×*/,;]|BY)\s*|\s+){SIDE}(?:\s*(?:[X×*/,;]|BY)\s*|\s+){SIDE}\)?", re.IGNORECASE
+)
 PLACES = Decimal("0.001")  # as many as the parcel form takes
 LONGEST = 12
+READ_AS = "read_as_"  # before a kind of unit, among the constants: whatever the columns' names say
 UNSAID = "(unit?)"  # is in no table, so that the form refuses the measure
 
 
@@ -67,6 +74,20 @@ def convert(text: str, unit: str, wanted: str, table: Mapping[str, Decimal]) -> 
     return _plain(Decimal(number) * table[unit] / table[wanted])
 
 
+def sides(text: str, unit: str) -> dict[str, str]:
+    """Return the three sides that one cell says, each with its unit; else the whole text, which the form refuses."""
+    found = THREE_SIDES.fullmatch(text.strip())
+    named = {_mark(mark) for mark in found.groups()[1::2] if mark} if found else set()
+    if found is None or len(named) > 1:
+        return {SIZES[0]: text}
+    stated_unit = named.pop() if named else unit
+    return {side: f"{number} {stated_unit}" for side, number in zip(SIZES, found.groups()[::2], strict=True)}
+
+
+def _mark(mark: str) -> str:
+    return UNIT_OF.get(mark.casefold(), "in")
+
+
 def with_unit(text: str, unit: str) -> str:
     """Return the number with its unit beside it, as typed or else the column's."""
     cell = CELL.fullmatch(text.strip())
@@ -85,7 +106,7 @@ def added(texts: Sequence[str], times: Sequence[Decimal], table: Mapping[str, De
 
 def of_columns(header: list[str], matched: Mapping[str, int], kind: str) -> dict[str, str]:
     """Return the units that the names of the columns matched to measures of this kind state, by those names."""
-    names = [header[matched[name]] for name, its in MEASURES.items() if its == kind and name in matched]
+    names = [header[matched[name]] for name, its in KINDS.items() if its == kind and name in matched]
     return {name: unit for name in names if (unit := stated(name, TABLES[kind]))}
 
 
@@ -96,7 +117,9 @@ def of_account(country: str) -> dict[str, str]:
 
 def of_cell(name: str, row: ImportRow, file: Import) -> str:
     """Return the unit of this measure in this row: by its column's name, by the row's column of units, or as chosen."""
-    kind = MEASURES[name]
+    kind = KINDS[name]
+    if read_as := file.constants.get(f"{READ_AS}{kind}"):
+        return str(read_as)
     place, beside = file.columns.get(name), file.columns.get(kind, len(row.cells))
     by_name = stated(file.header[place], TABLES[kind]) if place is not None else ""
     unit = as_seen(row.cells[beside]).strip() if beside < len(row.cells) else ""

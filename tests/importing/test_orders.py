@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.importing import checking, columns, items, joining, progress, reading, shops, uploads
-from shipping_portal.importing.forms import UNIT_COLUMNS
+from shipping_portal.importing import checking, columns, items, joining, progress, reading, shops, unread, uploads
+from shipping_portal.importing.columns import FILE_ONLY
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
 from tests.importing import shop_files
@@ -32,7 +32,7 @@ def take(quill: Sender, alice: User, localities: None, carrier: SandboxCarrier) 
         sheet = reading.read(export(header, *rows, delimiter=delimiter))
         now = timezone.now()
         file = uploads.take(sheet, name="orders.csv", sender=quill, by=alice, now=now)
-        fields = [*columns.fields(quill, quill.pickup_address()), *UNIT_COLUMNS]
+        fields = [*columns.fields(quill, quill.pickup_address()), *FILE_ONLY]
         guess = columns.guess(file.header, fields)
         checking.begin(file, guess, BOX | constants, now)
         work_off(file)
@@ -59,7 +59,6 @@ def shopify(number: str, **changes: str) -> dict[str, str]:
         "Shipping Zip": "'3056",
         "Shipping Province": "VIC",
         "Shipping Country": "AU",
-        "Notes": "Please ring\ntwice",
     }
     return row | changes
 
@@ -574,14 +573,12 @@ def test_instructions_are_kept_or_asked_about(take: Take, choice: str, place: st
         assert entry_of(file)["receiver"]["instructions"] == instructions
 
 
-def test_columns_that_no_field_uses_are_named(take: Take) -> None:
+def test_columns_of_no_matter_are_named(take: Take) -> None:
     rows = [shopify("#1001", **{"Note Attributes": "Gift", "Total": "46.00"}), further("#1001", "Tea towel")]
-    assert progress.unused(take(shop_files.SHOPIFY, *rows)) == [
-        "Currency",
+    assert unread.listed(take(shop_files.SHOPIFY, *rows), {}) == [
         "Total",
         "Lineitem fulfillment status",
         "Shipping Street",
-        "Notes",
         "Note Attributes",
         "Vendor",
     ]

@@ -8,6 +8,7 @@ from orders.models.quotes import bookable
 from shipping_portal.importing import chosen_service, progress
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.importing.shops import STATUS
+from shipping_portal.importing.unread import KEY
 
 register = template.Library()
 State = ImportRow.State
@@ -65,7 +66,7 @@ def own_service(row: ImportRow) -> str:
 @register.filter
 def loose(problems: dict[str, list[str]]) -> list[str]:
     """Return what is wrong with a row as a whole."""
-    return [text for name in ("", STATUS) for text in problems.get(name, [])]
+    return [text for name in problems if name in ("", STATUS) or name.startswith(KEY) for text in problems[name]]
 
 
 @register.filter

@@ -15,11 +15,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from orders import booking_rules, choosing, quoting
+from orders.contents_form import CURRENCY
 from orders.models.quotes import bookable
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.messages import Money
 from shipping_portal.importing import (
+    answering,
     checking,
     joining,
     listing,
@@ -29,9 +31,10 @@ from shipping_portal.importing import (
     row_form,
     shops,
     submitting,
+    unread,
     uploads,
 )
-from shipping_portal.importing.forms import BookAllForm
+from shipping_portal.importing.forms import BookAllForm, RateForm
 from shipping_portal.importing.listing import import_of
 from shipping_portal.importing.models import Import, ImportRow
 
@@ -55,7 +58,9 @@ def check_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     return check_page(request, import_of(request, file), BookAllForm())
 
 
-def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, status: int = 200) -> HttpResponse:
+def check_page(
+    request: MemberRequest, file: Import, form: BookAllForm, *, status: int = 200, rate_form: RateForm | None = None
+) -> HttpResponse:
     address = request.sender.pickup_address()
     if file.state == Import.State.MATCHING or address is None:
         return redirect("match_columns", file.uuid)
@@ -64,15 +69,22 @@ def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, statu
     context: dict[str, Any] = {"file": file, "form": form, "counts": counts, "show": show if show in TABS else "all"}
     context["by_price"] = request.GET.get("sort") == "price"
     context |= _to_book(request, file, form)
-    context["fixes"] = row_form.grid(file, address) if show == "fix" else []
+    rows = row_form.to_fix(file) if counts.fix else []
+    typed, waiting = row_form.typed_in(file, rows), unread.waiting(rows)
+    context["fixes"] = row_form.grid(file, address, rows, typed) if show == "fix" else []
     context["warned"] = counts.warnings - context["doubted_warnings"]
     context["stay"] = counts.rows - counts.handed - len(context["sure"])
     context["page"] = _listed(request, file, context)
     context["joined"] = progress.joined(file) if counts.joined else []
     context["left_out"] = progress.left_out_by_shop(file) if counts.skipped else []
-    context["unused"] = progress.unused(file)
     context["notes"] = list(notes.sentences(file))
     context["extensions"] = progress.extensions(file)
+    context["waiting"] = [(place, file.header[place], waiting[place]) for place in sorted(waiting)]
+    context["unused"] = unread.listed(file, waiting)
+    context["asked"] = answering.asked(rows, typed)
+    context["own_email"] = address.email
+    context["own_currency"] = CURRENCY[file.sender.country]
+    context["rate_form"] = rate_form or RateForm()
     context["shop"] = shops.of(file.header)
     return render(request, "importing/import_check.html", context, status=status)
 

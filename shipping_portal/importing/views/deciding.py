@@ -12,8 +12,21 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from orders import choosing
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
-from shipping_portal.importing import checking, chosen_service, keeping, outliers, progress, submitting, units
+from shipping_portal.importing import (
+    answering,
+    checking,
+    chosen_service,
+    keeping,
+    outliers,
+    progress,
+    row_form,
+    submitting,
+    units,
+    unread,
+)
+from shipping_portal.importing.forms import BookAllForm, RateForm
 from shipping_portal.importing.listing import import_of
+from shipping_portal.importing.views.checking import check_page
 
 KEY = re.compile(r"[0-9]{1,18}", re.ASCII)
 CHANGED = "Rows or prices have changed. Nothing is booked yet: check them once more."
@@ -53,6 +66,33 @@ def decide_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     if not outliers.say_right(found, doubts, request.POST.get("right", "")):
         messages.warning(request, CHANGED)
     return _back(request, file)
+
+
+@audience(*BOOKERS)
+@require_POST
+def answer_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
+    """Give one answer for all rows that wait for the same: of the columns, emails, rates or corrections asked about."""
+    found, now, posted = import_of(request, file), timezone.now(), request.POST
+    address, form = request.sender.pickup_address(), RateForm(request.POST)
+    waiting = {str(place): place for place in unread.waiting(row_form.to_fix(found))}
+    answered = 0
+    if "rate" in posted:
+        if not form.is_valid():
+            return check_page(request, found, BookAllForm(), rate_form=form, status=422)
+        answered = answering.use_rate(found, form.cleaned_data["code"], form.cleaned_data["rate"], now)
+    elif posted.get("column") == "all":
+        answered = answering.pass_over(found, waiting.values(), now)
+    elif posted.get("column") in waiting:
+        answered = answering.pass_over(found, [waiting[posted["column"]]], now)
+    elif "own_email" in posted and address:
+        answered = answering.use_own_email(found, address, now)
+    elif "correct" in posted:
+        answered = answering.correct(found, posted["correct"], now)
+    if answered:
+        messages.success(request, f"{answered} row{'s are' if answered > 1 else ' is'} checked again.")
+    else:
+        messages.warning(request, CHANGED)
+    return redirect("check_import", file)
 
 
 @audience(*BOOKERS)

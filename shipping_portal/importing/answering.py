@@ -1,0 +1,157 @@
+"""One answer for all rows of a file that wait for the same thing: a column, an email, a rate, or a clear correction."""
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+
+from orders.contents_form import ROWS
+from shipping_portal.accounts.addresses import LINE_ADVISED, repeats_place, same_name
+from shipping_portal.accounts.models import PickupAddress
+from shipping_portal.accounts.text import normalise
+from shipping_portal.importing import checking, columns, currencies, row_form, unread
+from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
+from shipping_portal.jobs.registry import enqueue
+
+State = ImportRow.State
+EMAIL = "receiver_email"
+PLACE = tuple(f"receiver_{part}" for part in ("suburb", "state", "postcode", "country"))
+SHOWN = 5  # rows of a correction, before and after
+LABELS = {
+    "company": "Clear the company: it's the name again, or no word",
+    "line": "Leave out of the address what the place has already",
+    "postcode": "Put back the zero that the postcode lost",
+    "street": "Put the street first",
+}
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What is right for all these rows by one rule. `examples` are rows with their text before and after."""
+
+    kind: str
+    rows: dict[int, dict[str, str]] = field(default_factory=dict)  # the values by the row's key
+    examples: list[tuple[int, str, str]] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        return LABELS[self.kind]
+
+    @property
+    def more(self) -> int:
+        return len(self.rows) - len(self.examples)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a file's rows wait for that one answer settles: how many by each currency, without an email, by a rule."""
+
+    currencies: dict[str, int]
+    without_email: int
+    corrections: list[Correction]
+
+
+def asked(rows: Iterable[ImportRow], typed: Mapping[int, Mapping[str, str]]) -> Asked:
+    """Return what these rows, which are to be fixed, wait for; `typed` is what each says by its key."""
+    found: dict[str, Correction] = {}
+    money: dict[str, int] = {}
+    blank = 0
+    for row in rows:
+        values = typed[row.pk]
+        blank += EMAIL in row.problems and not values.get(EMAIL)
+        for code in sorted(_currencies(row, values)):
+            money[code] = money.get(code, 0) + 1
+        for kind, right in _corrections(row, values).items():
+            one = found.setdefault(kind, Correction(kind))
+            one.rows[row.pk] = right
+            if len(one.examples) < SHOWN:
+                one.examples.append((row.number, _shown(values, right), _shown(right, right)))
+    return Asked(money, blank, [found[kind] for kind in LABELS if kind in found])
+
+
+def correct(file: Import, kind: str, now: dt.datetime) -> int:
+    """Correct every row of one kind, and check it again; how many."""
+    rows = row_form.to_fix(file)
+    found = asked(rows, row_form.typed_in(file, rows)).corrections
+    right = next((one.rows for one in found if one.kind == kind), {})
+    return _check([(row, right[row.pk]) for row in rows if row.pk in right], now)
+
+
+def use_own_email(file: Import, address: PickupAddress, now: dt.datetime) -> int:
+    """Use the sender's own email for the rows that have none; how many."""
+    _decide(file, {EMAIL: address.email})
+    rows = [row for row in row_form.to_fix(file) if EMAIL in row.problems]
+    return _check([(row, {}) for row in rows if not row_form.without_constants(row, file).get(EMAIL)], now)
+
+
+def use_rate(file: Import, code: str, rate: str, now: dt.datetime) -> int:
+    """Convert this currency's values by a rate, in this file alone; how many rows."""
+    rows = [row for row in row_form.to_fix(file) if code in _currencies(row, columns.values(row, file))]
+    _decide(file, {columns.RATES: {**file.constants.get(columns.RATES, {}), code: rate}})
+    return _check([(row, {}) for row in rows], now)
+
+
+def pass_over(file: Import, places: Iterable[int], now: dt.datetime) -> int:
+    """Take columns as of no matter, in this file and the next with its header; how many rows are checked again."""
+    places = set(places)
+    names = {normalise(file.header[place]) for place in places}
+    _decide(file, {columns.NO_MATTER: sorted({*file.constants.get(columns.NO_MATTER, ()), *names})})
+    keys = {f"{unread.KEY}{place}" for place in places}
+    return _check([(row, {}) for row in row_form.to_fix(file) if keys & row.problems.keys()], now)
+
+
+def _decide(file: Import, decided: Mapping[str, Any]) -> None:
+    """Keep what was decided with the file; and for the next one with this header, but for rates."""
+    with transaction.atomic():
+        locked = Import.objects.select_for_update(of=("self",)).get(pk=file.pk)
+        file.constants = locked.constants | dict(decided)
+        Import.objects.filter(pk=file.pk).update(constants=file.constants)
+        kept = {name: what for name, what in file.constants.items() if name != columns.RATES}
+        ColumnMapping.objects.filter(sender=file.sender, fingerprint=file.fingerprint).update(constants=kept)
+
+
+def _check(rows: list[tuple[ImportRow, dict[str, str]]], now: dt.datetime) -> int:
+    owed = [row for row, right in rows if checking.again(row, right, now)]
+    enqueue("check-row", *(row.pk for row in owed[: checking.ENQUEUED_AT_ONCE]))
+    return len(owed)
+
+
+def _currencies(row: ImportRow, values: Mapping[str, str]) -> set[str]:
+    """Return the foreign currencies of the amounts that the row waits for."""
+    names = [f"item_{number}_value" for number in range(1, ROWS + 1)] + ["cover_amount"]
+    return {code for name in names if name in row.problems and (code := currencies.read(values.get(name, ""))[1])}
+
+
+def _corrections(row: ImportRow, values: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return what is right for this row beyond doubt, by the rule that says so."""
+    found: dict[str, dict[str, str]] = {}
+    company = values.get("receiver_company", "")
+    is_a_word = any(map(str.isalnum, company))
+    if "receiver_company" in row.problems and (same_name(values["receiver_name"], company) or not is_a_word):
+        found["company"] = {"receiver_company": ""}
+    if lines := _without_place(row, values):
+        found["line"] = lines
+    if row.near and row.near[0][2] == values.get("receiver_postcode", "").zfill(len(row.near[0][2])):
+        found["postcode"] = dict(zip(row_form.PLACE, row.near[0], strict=True))
+    third = columns.cell(row, row.file, columns.LINE3).strip()
+    first = [columns.cell(row, row.file, f"receiver_line{number}").strip() for number in (1, 2)]
+    if third and "receiver_line1" in row.problems and len(rest := ", ".join(filter(None, first))) <= LINE_ADVISED:
+        found["street"] = {"receiver_line1": third, "receiver_line2": rest}
+    return found
+
+
+def _without_place(row: ImportRow, values: Mapping[str, str]) -> dict[str, str]:
+    """Return the address lines without the words of the place at their end; none where a street would be left empty."""
+    right = {}
+    for name in ("receiver_line1", "receiver_line2"):
+        line = values.get(name, "")
+        repeated = repeats_place(line, *(values.get(part, "") for part in PLACE)) if name in row.problems else ""
+        if repeated and line.casefold().rstrip(" ,.").endswith(repeated.casefold()):
+            right[name] = line.rstrip(" ,.")[: -len(repeated)].rstrip(" ,.")
+    return {} if right.get("receiver_line1", "street") == "" else right
+
+
+def _shown(values: Mapping[str, str], names: Iterable[str]) -> str:
+    return ", ".join(filter(None, (values.get(name, "") for name in names))) or "blank"

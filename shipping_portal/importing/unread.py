@@ -1,0 +1,166 @@
+"""Columns that no field reads. What one says of a parcel makes its filled rows wait; what is of no matter is listed.
+
+Every filled cell is read, known to be of no matter, or makes its row wait: a name that nobody knows is no reason to
+drop what stands below it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from shipping_portal.accounts.text import normalise
+from shipping_portal.importing import columns, shops, units
+from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.importing.reading import REASON
+
+SEEN = "unread"  # among a row's corrections: its sender says that nothing of it matters
+KEY = "unread:"  # among a row's problems, before the place of the column
+NOTHING = frozenset(("", "0", "no", "n", "false", "none", "n a", "na", "null", "nan", "nil", "off", "not set", "unset"))
+
+# The list of what is of no matter for a parcel: whole names, normalised, a pattern a line. How an order was sold, paid,
+# taxed, advertised and found; who made it; what the shop keeps for itself.
+OF_NO_MATTER = r"""
+(?:.* )?(?:id|ids|sku|skus|asin|upc|ean|gtin|isbn|barcode|mpn|url|link|image|photo|tags?|risk level|guid|uuid)
+(?:.* )?(?:tax|taxes|gst|vat|hst|pst|fee|fees|discounts?|coupon|refund|refunded|subtotal|total|totals)
+(?:.* )?(?:tax|gst|vat|discount|coupon|promotion|refund|fee|voucher)(?: \d)? (?:name|value|amount|codes?|details|type)
+(?:.* )?(?:tax|gst|vat|discount|coupon|promotion|refund|fee|voucher)(?: \d)? (?:total|rate|tax|class)
+(?:.* )?(?:subtotal|total|amount|charged?|paid|due|balance|revenue|profit|margin|cost|prices?)(?: (?:amount|tax))?
+(?:.* )?(?:total|amount|cost|price) (?:inc|incl|ex|excl|including|excluding) (?:tax|gst|vat)
+order (?:date|time|status|state|type|source|total|value|currency|currency code|net|weight unit|channel|shipping)
+(?:net|gross|original|adjusted|adjusted net) (?:order |sales )?(?:amount|value)
+(?:created|updated|modified|paid|placed|ordered|purchased|authori[sz]ed|captured|exported|imported|printed|added)
+(?:created|updated|modified|paid|placed|ordered|purchased|exported|fulfilled|completed|printed) (?:at|on|date|time|by)
+(?:sale|sold|sales|purchase|payments?|invoice|reporting|promise|export|checkout|transaction)(?: on)? (?:date|time|day)
+(?:next payment due|next billing|order placed|order created) (?:at|on|date)
+(?:latest|earliest|expected|estimated|minimum|maximum|min|max|promised) .*(?:date|day|time|by|at)
+(?:ship|post|dispatch|despatch) by(?: date)?
+date|time|day|(?:date|time|day) (?:created|paid|placed|ordered|purchased|of order|of sale|added|sold|modified)
+days past promise|delivery (?:start|end) date|delivery time zone|fulfillment date|time zone|timezone|timestamp
+payments? .*|.* payment|card .*|paypal .*|stripe .*|gateway .*|transaction .*|bank .*|terms|.* payment terms
+receipt|receipt .*|invoice .*|outstanding balance|currency rate|exchange rate|accepts marketing.*|.* marketing.*
+newsletter.*|utm .*|referr?er.*|referring .*|landing page.*|campaign.*|source.*|channels?|sales channel|medium
+ip|ip address|customer ip.*|user agent|browser|device|device .*|session.*|affiliate.*|language|locale
+vendor|employee|location|staff|cashier|register|team member|salesperson|sales rep|assigned to|brand
+department|category|categories|collections?|product category|class|season|type
+(?:item|lineitem|line item|product|variant|variation|option)s? .*(?:options?|modifiers?|variations?|variants?)
+(?:item|lineitem|line item|product|variant|variation|option)s? .*(?:properties|taxable|status|discount|price|vendor)
+(?:item|lineitem|line item|product|variant|option)s? (?:type|brand|category|number|no|condition|meta|colou?r|size|style)
+(?:item|lineitem|line item|product|variant|option)s? (?:attributes?|location|postcode|zip code|country|variation|image)
+variations?|variants?|variation details|options?|modifiers?|attributes|note attributes|custom label|custom fields?
+personali[sz]ation|colou?r|style|material|condition|line|line no|line number|row|item|item no|item number|product
+number of items|items|item count|items total|total (?:quantity|items|qty|units|shipped)|units|units sold
+quantity (?:shipped|purchased|ordered|refunded|returned|cancelled|fulfilled|allocated|in stock)
+is business order|purchase order number|po number|price designation|is prime|is premium order|is replacement order
+is gift|gift|gift wrap.*|gift receipt|is sold by ab
+(?:customer|buyer|user|client|member|account|guest)(?: (?:username|user name|user id|type|groups?|since|number|no))?
+(?:customer|buyer|user|client|member|account|guest) (?:language|tags|orders count|lifetime value|segment)
+username|user|login
+(?:shipping|ship|delivery|postage|shipment|freight) (?:method|method title|option|rate|rate name|label|cost|charge)
+(?:shipping|ship|delivery|postage|shipment|freight) (?:amount|carrier|provider|zone|class|paid|discount|company|status)
+(?:shipping|ship|delivery|postage) (?:service|service level|service name|speed|type|and handling|promotion discount)
+ship method|shipping|postage|delivery|freight|carrier|carrier .*|courier.*|ship service level|delivery service
+tracking.*|.* tracking(?: number| no| code)?|label (?:status|created|printed).*|shipped(?: by)?
+fulfil?lment (?:status|service|channel|by|provider|id)|fulfil?led by
+sold via .*|sold for|my item note|feedback .*|global shipping .*|click and collect .*|ebay .*|in ?person .*
+listings? .*|vat paid by buyer|order net|shipping discount|etsy .*|status|store|store .*|shop|shop .*
+additional details|parent|parent order|related orders?|version|deleted|archived|closed|locked|test|is test|rating
+review.*|loyalty.*|points.*|subscription.*|recurring.*|warehouse|bin|shelf|aisle|stock.*|lot|batch|serial.*
+picked by|packed by|picker|packer|(?:staff|internal|private|admin|seller) notes?|title|prefix|salutation|gender
+address (?:type|status|verified|validated|validation)|residential|is residential|latitude|longitude|lat|lng|geo.*
+date of birth|birthday|age|cancel reason|cancell?ation reason|return reason|duties|total duties
+"""
+NO_MATTER = re.compile("|".join(OF_NO_MATTER.strip().splitlines()))
+OTHER_PARTY = re.compile(
+    r"(billing|bill to|bill|invoice|invoice to|buyer|payer|customer|purchaser|sender|ship from|from|return|return to"
+    r"|returns|store|shop|warehouse|seller|merchant|vendor|supplier|origin|pickup|collection|cardholder) (?:first |last"
+    r" |full )?(?:name|company|address|street|unit|building|suburb|city|town|state|county|region|province|zip|postcode"
+    r"|post code|postal code|country|phone|email|mobile|tax identifier).*|(?:.*) (billing|bill to|buyer|sender|invoice)"
+)
+# What matters only where a parcel leaves its country, and what the row has of its own already.
+ABROAD = re.compile(
+    r"\b(?:customs|tariff|hs|hts|harmoni[sz]ed|origin|made in|commodity|eori|ioss|incoterms?|dut(?:y|ies)|ddp|dap|value"
+    r"|worth|currency|export|contents type|reason for export|tax identifier value|tax id|vat number)\b"
+)
+CONTACT = {
+    "receiver_phone": re.compile(r"\b(?:phone|telephone|tel|mobile|cell|fax|whatsapp)\b"),
+    "receiver_email": re.compile(r"\b(?:e ?mail|email address)\b"),
+    "receiver_name": re.compile(r"(?:ship|shipping|recipient|receiver|contact|full|first|last|buyer|customer)? ?name"),
+    "receiver_state": re.compile(r".*\b(?:state|province|county|region)\b.*"),
+    "receiver_country": re.compile(r".*\bcountry\b.*"),
+}
+WEIGHTY_VALUE = re.compile(r"\b(?:insur|declared|cover\b|cod\b|cash on delivery)")
+COUNT = re.compile(
+    r"(?:(?:number|no|qty|quantity|count|total)(?: of)? )?(?:parcels?|packages?|boxes|cartons?|labels|pieces)"
+    r"(?: count| qty| quantity| total)?"
+)
+
+
+@cache
+def is_of_no_matter(name: str) -> bool:
+    """Return whether a column of this name, normalised, says nothing of a parcel whatever stands in it."""
+    return NO_MATTER.fullmatch(name) is not None and WEIGHTY_VALUE.search(name) is None
+
+
+def listed(file: Import, asked: Mapping[int, int]) -> list[str]:
+    """Return the filled columns of no matter, by their names in the file: all that isn't read and nobody waits for."""
+    return [file.header[at] for at in file.filled if at not in _read(file) and at not in asked]
+
+
+def waiting(rows: Iterable[ImportRow]) -> Counter[int]:
+    """Return how many of these rows wait for a column, by its place."""
+    return Counter(int(key.removeprefix(KEY)) for row in rows for key in row.problems if key.startswith(KEY))
+
+
+def of_row(row: ImportRow, values: dict[str, Any], *, is_abroad: bool) -> dict[str, list[str]]:
+    """Return what no field reads of this row, by its columns: it waits until its sender says that it doesn't matter."""
+    if row.corrected.get(SEEN):
+        return {}
+    found: dict[str, list[str]] = {}
+    for one in (row, *row.lines.all()):
+        for place, cell in _unread(one, row.file, values, is_abroad=is_abroad):
+            text = f"“{row.file.header[place]}” says “{cell[:60]}”, and no field takes it."
+            found.setdefault(f"{KEY}{place}", []).append(text)
+    return {key: list(dict.fromkeys(texts)) for key, texts in found.items()}
+
+
+def _unread(row: ImportRow, file: Import, values: dict[str, Any], *, is_abroad: bool) -> Iterator[tuple[int, str]]:
+    """Yield the place and the text of every cell that is filled and matters."""
+    read = _read(file)
+    if any(columns.cell(row, file, side).strip() for side in units.SIZES):
+        read.discard(file.columns.get(columns.DIMENSIONS, -1))  # the sides have columns of their own
+    said = {word for text in values.values() for word in normalise(str(text)).split()}
+    for place, cell in enumerate(row.cells[: len(file.header)]):
+        name, text = normalise(file.header[place]), normalise(cell)
+        if place in read or not _is_filled(cell) or set(text.split()) <= said or is_of_no_matter(name):
+            continue
+        if name in file.constants.get(columns.NO_MATTER, ()) or _is_of_another(name, file):
+            continue
+        if COUNT.fullmatch(name) and re.fullmatch(r"1(?:\.0+)?", cell.strip(), re.ASCII):
+            continue
+        if ABROAD.search(name) and not is_abroad and not WEIGHTY_VALUE.search(name):
+            continue
+        if any(values.get(field) and its.search(name) for field, its in CONTACT.items()):
+            continue
+        yield place, " ".join(cell.split())
+
+
+def _is_filled(cell: str) -> bool:
+    """Return whether a cell says anything: no zero, no “no”, no dash."""
+    text = normalise(cell)
+    return text not in NOTHING and not re.fullmatch(r"\W*0*(?:[.,]0+)?\W*", cell.strip(), re.ASCII)
+
+
+def _read(file: Import) -> set[int]:
+    """Return the places of the columns that are read: fields, states of the order, our own reason."""
+    known = {*shops.KNOWN_COLUMNS, normalise(REASON)}
+    return {*file.columns.values(), *(at for at, name in enumerate(file.header) if normalise(name) in known)}
+
+
+def _is_of_another(name: str, file: Import) -> bool:
+    """Return whether a column is of whoever bought or sends, in a file that has the receiver's own street."""
+    found, street = OTHER_PARTY.fullmatch(name), file.columns.get("receiver_line1")
+    if found is None or street is None:
+        return False
+    return (found[1] or found[2]) not in normalise(file.header[street])
