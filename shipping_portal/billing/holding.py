@@ -17,8 +17,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import groupby, islice
+from operator import attrgetter
+from typing import Any
 
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.db.models.functions import Upper
 
 from orders.models import Order
@@ -182,46 +184,43 @@ def compare(report: BillingReport) -> None:
 
 def _groups(report: BillingReport) -> Iterator[Group]:
     same = Charge.objects.posted().filter(account=OuterRef("account"), key=OuterRef("key"))
-    lines = _in_order(report.lines.exclude(key=STALE)).annotate(is_posted=Exists(same))
-    by_name = groupby(lines.iterator(chunk_size=BATCH), key=lambda line: line.name)  # type: ignore[attr-defined]
+    found: Any = _in_order(report.lines.exclude(key=STALE)).annotate(is_posted=Exists(same))
+    by_name = groupby(found.iterator(chunk_size=BATCH), key=attrgetter("name"))
     while own := {name: list(theirs) for name, theirs in islice(by_name, BATCH)}:
         known = _known(report, own)
         numbered = _numbered({line.report_id for lines in (*own.values(), *known.values()) for line in lines})
-        several = {line.order_id for name, lines in own.items() if len(lines) + len(known[name]) > 1 for line in lines}
-        orders = kinds.with_cancellations(Order.objects.filter(pk__in=several - {None})).in_bulk()
+        several = [lines[0].order_id for name, lines in own.items() if len(lines) + len(known[name]) > 1]
+        orders = kinds.with_cancellations(Order.objects.filter(pk__in=[key for key in several if key])).in_bulk()
         for name, lines in own.items():
-            items = [*_items(known[name], numbered), *_items(lines, numbered, own=report.pk)]
-            yield Group(name, orders.get(lines[0].order_id or 0), items)
+            items = [*_items(known[name], numbered, is_own=False), *_items(lines, numbered, is_own=True)]
+            yield Group(name, orders.get(lines[0].order_id), items)
 
 
-def _known(report: BillingReport, names: Collection[str]) -> dict[str, list[Charge]]:
+def _known(report: BillingReport, names: Collection[str]) -> dict[str, list[Any]]:
     """Return by reference what other reports of this carrier account have posted, or hold."""
-    found: dict[str, list[Charge]] = defaultdict(list)
+    found: dict[str, list[Any]] = defaultdict(list)
     posted = Charge.objects.filter(account=report.account_id, report__state=BillingReport.State.POSTED, is_repeat=False)
     for line in _in_order(posted.exclude(report=report.pk)).filter(name__in=list(names)):
-        found[line.name].append(line)  # type: ignore[attr-defined]
+        found[line.name].append(line)
     return found
 
 
-def _in_order(lines: ChargeQuerySet) -> ChargeQuerySet:
+def _in_order(lines: ChargeQuerySet) -> QuerySet[Any]:
     named = lines.annotate(name=Upper("reference"), reversal=F("reversed_by"))
     return named.only(*READ).order_by("name", "report", "line", "part")
 
 
-def _numbered(reports: Collection[int | None]) -> set[int]:
+def _numbered(reports: Collection[int]) -> set[int]:
     """Return the reports in which each line has the carrier's own number."""
     profiles = BillingReport.objects.filter(pk__in=reports).values_list("pk", "profile")
     return {pk for pk, profile in profiles if profile.get("columns", {}).get("line_id")}
 
 
-def _items(lines: list[Charge], numbered: Collection[int], *, own: int | None = None) -> Iterator[Item]:
-    for (report, _), grouped in groupby(lines, key=lambda line: (line.report_id, line.line)):
-        parts = list(grouped)
-        first = parts[0]
-        is_own = own is not None
-        yield Item(
-            parts, is_own, report in numbered,
-            is_reversed=first.reversal is not None,  # type: ignore[attr-defined]
-            is_repeat=is_own and first.is_posted,  # type: ignore[attr-defined]
-            held=first.held if first.decision or not is_own else "",
-        )  # fmt: skip
+def _items(lines: list[Any], numbered: Collection[int], *, is_own: bool) -> Iterator[Item]:
+    for (report, _), parts in groupby(lines, key=attrgetter("report_id", "line")):
+        item = Item(list(parts), is_own, report in numbered)
+        first: Any = item.first
+        item.is_reversed = first.reversal is not None
+        item.is_repeat = is_own and first.is_posted
+        item.held = first.held if first.decision or not is_own else ""
+        yield item

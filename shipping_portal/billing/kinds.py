@@ -96,9 +96,9 @@ class History:
             return ChargeKind.UNKNOWN
         if meaning == ChargeWord.ORDER_REFUND:
             return self._refund(order, week)
-        if meaning == ChargeKind.ORDER and order and may_be_cancelled(order):
-            is_second = was_used(order, week) or _upto(week, self._costs(order)) > 0
-            return ChargeKind.UN_CANCELLATION if is_second else meaning
+        if meaning == ChargeKind.ORDER and order:
+            is_second = may_be_cancelled(order) and _upto(week, self._costs(order)) > 0
+            return ChargeKind.UN_CANCELLATION if is_second or was_used(order, week) else meaning
         return meaning
 
     def is_given_back(self, order: Order, week: dt.date) -> bool:

@@ -131,7 +131,7 @@ SABOTAGES = (
         (
             (
                 "shipping_portal/billing/posting.py",
-                "lines = report.lines.filter(is_repeat=False, line__gte=first",
+                'lines = report.lines.filter(is_repeat=False, held="", line__gte=first',
                 "lines = report.lines.filter(is_repeat=False, amount__gt=0, line__gte=first",
             ),
         ),

@@ -78,19 +78,16 @@ def _reversal(report: BillingReport) -> list[list[str]]:
     """Return what reversing it changes for each sender, and in all, by currency."""
     standing = report.lines.posted().filter(reversed_by=None).order_by()
     lines = {"lines": Count("pk"), "amount": Sum("amount")}
-    by_sender = standing.values("sender__name", "currency").annotate(**lines)
-    rows = [
-        (row["sender__name"] or "Unassigned", row)
-        for row in by_sender.order_by(F("sender__name").asc(nulls_last=True), "currency")[:MOST_SHOWN]
-    ]
-    rows += [("All senders", row) for row in standing.values("currency").annotate(**lines).order_by("currency")]
+    by_sender: Any = standing.values("sender__name", "currency").annotate(**lines)
+    in_all: Any = standing.values("currency").annotate(**lines).order_by("currency")
+    rows = [*by_sender.order_by(F("sender__name").asc(nulls_last=True), "currency")[:MOST_SHOWN], *in_all]
     head = ["Sender", "Lines reversed", "Amount", "Change"]
-    return [head, *([name, f"{row['lines']:,}", *_change(row)] for name, row in rows)]
+    return [head, *([row.get("sender__name", "All senders") or "Unassigned", *_change(row)] for row in rows)]
 
 
-def _change(row: dict[str, Any]) -> tuple[str, str]:
-    amount = cents(row["amount"])
-    return f"{amount:,.2f}\N{NO-BREAK SPACE}{row['currency']}", f"{-amount:+,.2f}\N{NO-BREAK SPACE}{row['currency']}"
+def _change(row: dict[str, Any]) -> tuple[str, ...]:
+    amount, currency = cents(row["amount"]), f"\N{NO-BREAK SPACE}{row['currency']}"
+    return f"{row['lines']:,}", f"{amount:,.2f}{currency}", f"{-amount:+,.2f}{currency}"
 
 
 def _has_held(report: BillingReport) -> bool:
@@ -101,8 +98,8 @@ act = partial(AdminAction, needs="billing", refusals=(posting.NotReady, Refused)
 POST = act(
     "post",
     "Post",
-    "Makes every line final and visible to its sender. To correct a mistake later, reverse a line or the whole "
-    "report: posted lines can't be edited.",
+    "Makes every line final and visible to its sender, but for those on hold. To correct a mistake later, reverse a "
+    "line or the whole report: posted lines can't be edited.",
     _ended_by(posting.post),
     audit="billing report posted",
     applies=lambda report: report.state == State.CHECKED,
