@@ -116,7 +116,6 @@ def test_the_operator_resolves_what_waits(page: Page, demo: str) -> None:
     reference = page.get_by_label("Carrier's reference").input_value()
     resolve = page.url
     assert "**Carrier's dashboard**" in README
-    page.goto("/demo/mail/")  # any page of the portal
     page.locator("details.demo summary").click()
     page.get_by_role("link", name="Carrier's dashboard").click()
     order_id = page.locator("tr").filter(has_text=reference).locator("td").nth(1).inner_text()
