@@ -11,6 +11,7 @@ from allauth.mfa.utils import decrypt
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
+from django.http import HttpRequest
 
 from shipping_portal.accounts import access, places
 from shipping_portal.accounts.models import Membership, PickupAddress, Role, Sender, User
@@ -22,6 +23,11 @@ SENDER_PASSWORD = "demo-sender-parcel"  # noqa: S105  (public on purpose)
 OPERATOR_PASSWORD = "demo-operator-desk"  # noqa: S105
 PUBLIC_PASSWORDS = {SENDER_EMAIL: SENDER_PASSWORD, OPERATOR_EMAIL: OPERATOR_PASSWORD}
 CODE_SECONDS = 30
+
+
+def is_here(request: HttpRequest) -> bool:
+    """Return whether this is a demo, and somebody at this machine."""
+    return bool(settings.DEMO) and request.META.get("REMOTE_ADDR") in ("127.0.0.1", "::1")
 
 
 def is_of_the_demo(user: Any) -> bool:

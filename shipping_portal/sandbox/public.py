@@ -1,4 +1,7 @@
-"""Pages for people: public tracking, and the Authorised Tracking Page behind a signed link."""
+"""Pages for people: public tracking, the Authorised Tracking Page behind a signed link, and a dashboard.
+
+The dashboard is for whoever works with the carrier itself; it is shown to this machine only.
+"""
 
 from html import escape
 from urllib.parse import urlencode, urlsplit
@@ -10,7 +13,8 @@ from shipping_portal.sandbox.paths import dig
 from shipping_portal.sandbox.requesting import Request
 from shipping_portal.sandbox.wire import Reply
 
-PUBLIC_PATH, OWN_LINK_PATH = "/tracking-page", "/t/"
+PUBLIC_PATH, OWN_LINK_PATH, DASHBOARD_PATH = "/tracking-page", "/t/", "/dashboard"
+SHOWN = 50
 
 
 def answer(request: Request, depot: Depot) -> Reply | None:
@@ -24,6 +28,8 @@ def answer(request: Request, depot: Depot) -> Reply | None:
         return _authorised_page(request, depot)
     if request.path == PUBLIC_PATH:
         return _public_page(request, depot)
+    if request.path == DASHBOARD_PATH and request.is_local:
+        return _dashboard(depot)
     return None
 
 
@@ -71,6 +77,21 @@ def _public_page(request: Request, depot: Depot) -> Reply:
         return _page(404, "We do not know this reference", "<p>Check the letters and digits.</p>")
     state = parcel.state(now=depot.now().timestamp(), cancelled_word=depot.contract.cancelled_state)
     return _page(200, f"Parcel {parcel.reference}", f"<p>{escape(state)}</p>{_scan_list(parcel)}")
+
+
+def _dashboard(depot: Depot) -> Reply:
+    """The newest orders, with the ids by which the interface knows them."""
+    now, word = depot.now().timestamp(), depot.contract.cancelled_state
+    newest = sorted(depot.by_id.values(), key=lambda parcel: parcel.created_at, reverse=True)[:SHOWN]
+    head = ("Reference", "Order ID", "Their key", "Their number", "State")
+    rows = [
+        (one.reference, one.order_id, one.order_key, dig(one.body, depot.contract["customer_reference"]) or "",
+         one.state(now=now, cancelled_word=word))
+        for one in newest
+    ]  # fmt: skip
+    lines = ["".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in (head, *rows)]
+    table = "".join(f"<tr>{line}</tr>" for line in lines)
+    return _page(200, "Carrier's dashboard: the newest orders", f"<table>{table}</table>")
 
 
 def _scan_list(parcel: Parcel) -> str:

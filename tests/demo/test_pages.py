@@ -1,5 +1,6 @@
 """The demo's bar and its mail: there in the demo, for this machine; the bar moves the carrier and nothing else."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,12 +9,13 @@ import pytest
 from django.core import mail
 from django.test import Client
 
+from shipping_portal.accounts.demo import operator_code
 from shipping_portal.accounts.models import User
 from shipping_portal.billing.models import BillingReport
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
-ACTS = ("driver-comes", "driver-misses", "lose-the-reply", "bill-the-week")
+ACTS = ("driver-comes", "driver-misses", "drop-off", "lose-the-reply", "bill-the-week")
 Visit = Callable[[User], Client]
 
 
@@ -27,7 +29,7 @@ def demo(settings: Any, tmp_path: Path) -> None:
 def test_outside_the_demo_there_is_neither(alice: User, visit: Visit) -> None:
     page = visit(alice)
     assert page.get("/demo/mail/").status_code == 404
-    assert [page.post(f"/demo/{name}/").status_code for name in ACTS] == [404] * 4
+    assert [page.post(f"/demo/{name}/").status_code for name in ACTS] == [404] * len(ACTS)
     assert "Driver comes" not in page.get("/today/").content.decode()
 
 
@@ -36,6 +38,28 @@ def test_in_the_demo_only_this_machine_has_them(demo: None) -> None:
     assert Client(REMOTE_ADDR="192.0.2.7").get("/demo/mail/").status_code == 404
     assert Client(REMOTE_ADDR="192.0.2.7").post("/demo/driver-comes/").status_code == 404
     assert Client(enforce_csrf_checks=True).post("/demo/driver-comes/").status_code == 403
+
+
+def log_in_page(**more: str) -> str:
+    return Client(**more).get("/accounts/login/").content.decode()  # type: ignore[arg-type]
+
+
+def test_the_log_in_page_of_the_demo_offers_its_accounts_to_this_machine_alone(demo: None, settings: Any) -> None:
+    assert log_in_page().count("Log in as ") == 2
+    assert "Log in as " not in log_in_page(REMOTE_ADDR="192.0.2.7")
+    settings.DEMO = False
+    assert "Log in as " not in log_in_page()
+
+
+def test_each_account_is_logged_in_by_one_press(demo: None, people: None, settings: Any) -> None:
+    found = re.findall(r'name="login" value="(.+?)"><input type="hidden" name="password" value="(.+?)"', log_in_page())
+    sender, operator = [Client(), Client()]
+    for client, (email, password) in zip((sender, operator), found, strict=True):
+        assert client.post("/accounts/login/", {"login": email, "password": password}).status_code == 302
+    assert sender.get("/today/").status_code == 200
+    assert f"<strong>{operator_code()}</strong>" in operator.get("/accounts/2fa/authenticate/").content.decode()
+    settings.DEMO = False
+    assert "code right now" not in operator.get("/accounts/2fa/authenticate/").content.decode()
 
 
 def test_mail_is_shown_newest_first_as_text_with_its_links(demo: None) -> None:
@@ -60,6 +84,9 @@ def test_the_bar_moves_the_carrier_and_leads_back(demo: None, loaded: Path, sett
         told = [line["scan"]["progress"] for line in carrier.ledger("scan")[before:]]
         assert told == ["pickup_missed"] * count + ["collected"] * count
         assert count
+        before = len(carrier.ledger("scan"))
+        page.post("/demo/drop-off/")
+        assert [line["scan"]["progress"] for line in carrier.ledger("scan")[before:]] == ["dropped_off"]
         page.post("/demo/lose-the-reply/")
         assert carrier.running.app.troubles.pick("book") is not None
         page.post("/demo/bill-the-week/")

@@ -12,6 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from shipping_portal import brand
+from shipping_portal.accounts import demo
 from shipping_portal.keyset import MOST_COUNTED
 
 register = template.Library()
@@ -231,4 +232,26 @@ def demo_bar(context: dict[str, Any]) -> dict[str, Any]:
     if not settings.DEMO_BAR or request is None:
         return {}
     back = request.get_full_path() if request.method in ("GET", "HEAD") else "/"
-    return {"shown": True, "acts": DEMO_ACTS, "back": back, "csrf_token": context.get("csrf_token")}
+    dashboard = f"{settings.CARRIER_BASE_URL}/dashboard"
+    token = context.get("csrf_token")
+    return {"shown": True, "acts": DEMO_ACTS, "back": back, "csrf_token": token, "dashboard": dashboard}
+
+
+@register.inclusion_tag("_demo_log_ins.html", takes_context=True)
+def demo_log_ins(context: dict[str, Any]) -> dict[str, Any]:
+    """Return the demo's two accounts, each to be logged in by one press; nothing outside the demo."""
+    request = context.get("request")
+    if request is None or not demo.is_here(request):
+        return {}
+    people = (
+        ("Log in as Mia, a sender", demo.SENDER_EMAIL, demo.SENDER_PASSWORD),
+        ("Log in as Omar, an operator", demo.OPERATOR_EMAIL, demo.OPERATOR_PASSWORD),
+    )
+    return {"people": people, "csrf_token": context.get("csrf_token")}
+
+
+@register.simple_tag(takes_context=True)
+def demo_code(context: dict[str, Any]) -> str:
+    """Return the demo operator's code of this moment, once its password was right; "" outside the demo."""
+    request = context.get("request")
+    return demo.operator_code() if request is not None and demo.is_here(request) else ""

@@ -1,0 +1,94 @@
+"""What the demo's operator finds on the first page, and that each of it can be worked to its end."""
+
+import re
+import urllib.request
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders.models import Order
+from shipping_portal.accounts import demo, signing_up
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing import checking, disputing, posting
+from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
+from shipping_portal.staff import demo_history, queues
+from shipping_portal.staff.resolution import case, deciding
+from tests.sandbox_carrier import SandboxCarrier
+from tracking import polling
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def operator(loaded: Path) -> User:
+    return User.objects.get(email=demo.OPERATOR_EMAIL)
+
+
+def standing() -> dict[str, int]:
+    return {queue.name: queue.count for queue in queues.waiting(timezone.now()) if queue.count}
+
+
+def test_the_first_page_has_work(operator: User) -> None:
+    assert standing() == {
+        "order-unconfirmed": 1, "sender-waiting": 1, "parcel-nobody": 1, "billingreport-posting": 1,
+        "chargeword-no": 1, "dispute-open": 1,
+    }  # fmt: skip
+
+
+def test_the_unclear_booking_is_adopted_by_what_the_carriers_dashboard_shows(
+    operator: User, loaded: Path, settings: Any
+) -> None:
+    with SandboxCarrier(loaded, key=settings.CARRIER_KEY) as carrier:
+        settings.CARRIER_BASE_URL = carrier.url
+        demo_history.follow_the_carrier()
+        order = Order.objects.get(status="unconfirmed")
+        reference = case.evidence(order).likeliest
+        with urllib.request.urlopen(f"{carrier.url}/dashboard", timeout=10) as reply:  # noqa: S310  (loopback)
+            found = re.search(rf"<td>{reference}</td><td>([^<]+)</td><td>([^<]+)</td>", reply.read().decode())
+        assert found
+        assert found[2] == order.order_key()
+        why = {"by": operator, "reason": "our key stands beside it", "now": timezone.now()}
+        deciding.adopt(order, reference, carrier_order_id=found[1], **why)
+    polling.open_parcel(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.carrier_reference) == ("booked", reference)
+    assert not {"order-unconfirmed", "parcel-nobody"} & {*standing()}
+
+
+def test_it_may_not_be_settled_by_another_parcels_id(operator: User, loaded: Path, settings: Any) -> None:
+    with SandboxCarrier(loaded, key=settings.CARRIER_KEY) as carrier:
+        settings.CARRIER_BASE_URL = carrier.url
+        demo_history.follow_the_carrier()
+        order, other = Order.objects.get(status="unconfirmed"), Order.objects.filter(status="booked").latest("pk")
+        why = {"by": operator, "reason": "a wrong guess of mine", "now": timezone.now()}
+        with pytest.raises(deciding.CannotResolve):
+            deciding.adopt(order, case.evidence(order).likeliest, carrier_order_id=other.carrier_order_id, **why)
+    order.refresh_from_db()
+    assert order.status == "unconfirmed"
+
+
+def test_the_word_is_mapped_and_its_report_posted(operator: User) -> None:
+    word, report = ChargeWord.objects.get(meaning=""), BillingReport.objects.get(state="checked")
+    with pytest.raises(posting.NotReady):
+        posting.post(report, by=operator, now=timezone.now())
+    checking.decide(word, "oversize", now=timezone.now())
+    checking.work(report.pk)
+    posting.post(BillingReport.objects.get(pk=report.pk), by=operator, now=timezone.now())
+    assert Charge.objects.posted().get(report=report).amount == Decimal(report.stated["AUD"])
+    assert not {"billingreport-posting", "chargeword-no"} & {*standing()}
+
+
+def test_the_dispute_is_answered(operator: User) -> None:
+    dispute = Dispute.objects.get(state="open")
+    assert dispute.charge.kind == "under-declared"
+    disputing.answer(dispute, accepted=False, text="It was measured twice.", by=operator, now=timezone.now())
+    assert "dispute-open" not in standing()
+
+
+def test_the_account_is_approved(operator: User) -> None:
+    waiting = Sender.objects.get(approved_at=None)
+    signing_up.approve(waiting, by=operator, note="Its site sells what it says.", now=timezone.now())
+    assert "sender-waiting" not in standing()
