@@ -138,12 +138,6 @@ RULES = (
         "`openssl rand -hex 24` makes a good one.",
     ),
     Rule(
-        "portal.E060",
-        lambda: not all(map(outgoing.is_address, filter(None, (settings.ALERT_WEBHOOK_URL, settings.HEARTBEAT_URL)))),
-        "ALERT_WEBHOOK_URL or HEARTBEAT_URL is not an https address of another machine.",
-        "Nothing is sent anywhere else. Use an address like https://alerts.example/portal.",
-    ),
-    Rule(
         "portal.E061",
         lambda: bool(settings.ALERT_WEBHOOK_URL) and is_weak(settings.ALERT_WEBHOOK_SECRET),
         "ALERT_WEBHOOK_SECRET is easy to guess, so anyone could forge an alert or an all-clear.",
@@ -164,6 +158,22 @@ def check_installation(**options: Any) -> Iterable[CheckMessage]:
         if rule.is_broken() and rule.id not in settings.ACCEPTED_RISKS:
             accepting = " Or accept it in ACCEPTED_RISKS: " + ACCEPTABLE[rule.id] if rule.id in ACCEPTABLE else ""
             yield Error(rule.text, hint=f"{rule.hint}{accepting}", id=rule.id)
+
+
+@register(Tags.security, deploy=True)
+def check_receivers_of_alerts(**options: Any) -> Iterable[CheckMessage]:
+    """Refuse an address that no alert would ever be sent to, as its name is looked up now."""
+    if settings.DEMO or settings.TESTING:
+        return
+    for name in ("ALERT_WEBHOOK_URL", "HEARTBEAT_URL"):
+        url = getattr(settings, name)
+        if url and (why := outgoing.why_unreachable(url, settings.ALERT_PRIVATE_HOSTS)):
+            yield Error(
+                f"{name} {why}, so nothing is sent there.",
+                hint="Use an address like https://alerts.example/portal. List a host of your own network in "
+                "ALERT_PRIVATE_HOSTS.",
+                id="portal.E060",
+            )
 
 
 @register(Tags.security, deploy=True)

@@ -43,7 +43,7 @@ def production(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     settings.REDIS_URL = "redis://:a-password@redis:6379/0"
     settings.ENCRYPTION_KEYS = ["4d1f0c2b9a8e7f6d5c4b3a2918070605"]
     settings.METRICS_TOKEN, settings.ALERT_EMAILS = "5e1f0c2b9a8e7f6d5c4b3a2918070606", ["oncall@portal.example"]
-    settings.ALERT_WEBHOOK_URL, settings.HEARTBEAT_URL = "https://alerts.example/a", "https://alerts.example/b"
+    settings.ALERT_WEBHOOK_URL, settings.HEARTBEAT_URL = "https://1.1.1.1/a", "https://1.1.1.1/b"
     settings.ALERT_WEBHOOK_SECRET = "6f1f0c2b9a8e7f6d5c4b3a2918070607"
     settings.MAIN_DATABASE = DATABASE  # the tests' own stays as it is
     monkeypatch.setattr(deploy_checks, "database", lambda: settings.MAIN_DATABASE)
@@ -71,6 +71,7 @@ def messages() -> list[Any]:
         checks.check_erased_file,
         checks.check_reports_folder,
         deploy_checks.check_installation,
+        deploy_checks.check_receivers_of_alerts,
         deploy_checks.check_accepted_risks,
         deploy_checks.check_alerts_reach_somebody,
         deploy_checks.check_no_demo_in_public,
@@ -133,7 +134,9 @@ def test_a_good_installation_has_nothing_to_say(production: Any) -> None:
         ("DEBUG", True, "portal.E033"),
         ("ALERT_WEBHOOK_URL", "http://alerts.example/a", "portal.E060"),
         ("ALERT_WEBHOOK_URL", "https://127.0.0.1/a", "portal.E060"),
+        ("ALERT_WEBHOOK_URL", "https://2130706433/a", "portal.E060"),
         ("HEARTBEAT_URL", "alerts.example/b", "portal.E060"),
+        ("HEARTBEAT_URL", "https://10.0.0.7/b", "portal.E060"),
         ("ALERT_WEBHOOK_SECRET", "", "portal.E061"),
         ("METRICS_TOKEN", "metrics", "portal.E062"),
         ("HEARTBEAT_URL", "", "portal.W030"),
@@ -151,7 +154,7 @@ def test_alerts_to_nobody_are_told_of_and_either_way_is_enough(production: Any) 
     production.ALERT_EMAILS = []
     assert found() == ["portal.W030"]
     assert "No one is alerted" in messages()[0].msg
-    production.ALERT_WEBHOOK_URL = "https://alerts.example/a"
+    production.ALERT_WEBHOOK_URL = "https://1.1.1.1/a"
     assert found() == []
 
 

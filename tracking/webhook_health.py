@@ -20,7 +20,7 @@ from orders import gateway
 from orders.contract import contract_of
 from orders.models import CarrierAccount
 from shipping_portal.jobs.models import UNDER_WAY
-from tracking.models import LastTime, Parcel, Poll, TrackingEvent
+from tracking.models import LastTime, Parcel, Poll, TrackingEvent, WebhookDelivery
 
 logger = logging.getLogger(__name__)
 AWAY_SECONDS = 60.0
@@ -102,6 +102,7 @@ WINDOW = dt.timedelta(hours=1)
 ALARM = 3  # so many in one window
 HEAD_START = dt.timedelta(minutes=1)  # a poll may overtake a delivery that is under way; that is no gap
 LATE_AFTER = dt.timedelta(minutes=15)
+SILENT_AFTER, SILENT_LOOKS_BACK = dt.timedelta(hours=6), dt.timedelta(days=7)
 
 POLLED_FIRST = Q(source=TrackingEvent.Source.POLL) & (
     Q(pushed_at=None) | Q(pushed_at__gt=F("received_at") + HEAD_START)
@@ -117,6 +118,19 @@ def owed() -> QuerySet[TrackingEvent]:
 
 def found_first_by_polling(now: dt.datetime, *, within: dt.timedelta = WINDOW) -> QuerySet[TrackingEvent]:
     return owed().filter(POLLED_FIRST, received_at__gt=now - within, received_at__lte=now)
+
+
+def silent_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
+    """Return since when polling alone brings the account's scans: for hours now, and no webhook came at all.
+
+    For the few parcels of a small shop, or a listener that the carrier never knew.
+    """
+    found = found_first_by_polling(now, within=SILENT_LOOKS_BACK).filter(account=account)
+    last = list(found.order_by("-received_at").values_list("received_at", flat=True)[:ALARM])
+    if len(last) < ALARM or last[-1] > now - SILENT_AFTER:
+        return None
+    pushed = WebhookDelivery.objects.filter(account=account, polled_for="", received_at__gt=last[-1])
+    return None if pushed.exists() else last[-1]
 
 
 def is_alarmed(account: CarrierAccount, now: dt.datetime) -> bool:

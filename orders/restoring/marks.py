@@ -70,13 +70,13 @@ def require_in_use() -> None:
 
     For the transaction that writes down what costs money, as a restore may come while a process runs.
     """
-    asked = {f"now_{name}": RawSQL(ASKED[name], ()) for name in _told()}  # noqa: S611  (our own words)
+    asked = {f"now_{name}": RawSQL(ASKED[name], ()) for name in _known_signs()}  # noqa: S611  (our own words)
     try:
         mark = DatabaseMark.objects.annotate(**asked).first()
     except ProgrammingError as error:  # no such table: it is being restored at this moment
         raise Restored(MEANT["table_oid"]) from error
     is_same = mark is not None and all(
-        getattr(mark, name) in (None, "", getattr(mark, f"now_{name}")) for name in _told()
+        getattr(mark, name) in (None, "", getattr(mark, f"now_{name}")) for name in _known_signs()
     )
     if mark is None or not is_same or (settings.RESTORE_MARK_FILE and mark.stamp != _outside()):
         # Looked at again, as at a start: whoever stamps a backup at this moment is waited for.
@@ -84,7 +84,7 @@ def require_in_use() -> None:
 
 
 @cache
-def _told() -> tuple[str, ...]:
+def _known_signs() -> tuple[str, ...]:
     """Return the signs that this server tells this role; asked once, as a refused one spoils its transaction."""
     return tuple(signs())
 

@@ -23,7 +23,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +87,7 @@ class Guarded(HTTPConnection):
         sock = super()._new_conn()
         try:
             # By the address that was reached: a name is looked up anew each time, and may lead elsewhere then.
-            if self.deadline.limits.is_public and not ip_address(sock.getpeername()[0]).is_global:
+            if not self.deadline.limits.may_reach(sock.getpeername()[0]):
                 raise NotPublic
             self.deadline.hold(sock)
         except OSError:  # or too late, or no file number left for the duplicate

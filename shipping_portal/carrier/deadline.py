@@ -6,14 +6,17 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from shipping_portal.carrier import hosts
 
 
 @dataclass(frozen=True)
 class Limits:
     """When to stop. `ends_at` and `not_after` are on the monotonic clock; `cap` is in bytes.
 
-    `peer` is who is spoken to, in the words of an error. Where `is_public`, nobody on a private network is.
+    `peer` is who is spoken to, in the words of an error. `may_reach` says which addresses may be connected to.
     """
 
     ends_at: float
@@ -23,7 +26,7 @@ class Limits:
     ca_bundle: str | None = None
     proxy: str = field(default="", repr=False)  # it may hold a password
     peer: str = "the carrier"
-    is_public: bool = False
+    may_reach: Callable[[str], bool] = hosts.anywhere
 
 
 class TooLate(TimeoutError):

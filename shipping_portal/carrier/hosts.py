@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 PORTS = {"https": 443, "http": 80}
@@ -23,6 +23,32 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def anywhere(address: str) -> bool:
+    """Return whether an address may be connected to: any may, as the exact match of hosts is the carrier's guard."""
+    return True
+
+
+def in_public(address: str) -> bool:
+    """Return whether an address is of the internet: not of this machine, of a private network or of nobody."""
+    found = _read(address)
+    return found.is_global and not found.is_multicast
+
+
+def in_public_or_our_network(address: str) -> bool:
+    """Return whether an address is of the internet or of a private network; never of this machine or of a link alone,
+    where a cloud keeps the credentials of its machines.
+    """
+    found = _read(address)
+    is_nobodys = found.is_unspecified or found.is_multicast or found.is_reserved
+    return in_public(address) or (found.is_private and not (found.is_loopback or found.is_link_local or is_nobodys))
+
+
+def _read(address: str) -> IPv4Address | IPv6Address:
+    """Read an address as a socket gives it: ::ffff:127.0.0.1 is 127.0.0.1."""
+    found = ip_address(address.partition("%")[0])
+    return getattr(found, "ipv4_mapped", None) or found
 
 
 @dataclass(frozen=True)

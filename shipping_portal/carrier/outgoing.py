@@ -1,19 +1,21 @@
 """Requests to the operator's own addresses (alerts, the heartbeat), over the same guarded connection as the carrier's.
 
-One attempt, certificates checked, no redirect followed. An address on this machine or on a private network is
-refused, as whoever may write settings may not thereby reach what only the portal can.
+One attempt, certificates checked, no redirect followed. An address on this machine is refused, and one on a private
+network but for the hosts that are listed, as whoever may write an address may not thereby reach what only the portal
+can.
 """
 
 from __future__ import annotations
 
+import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from shipping_portal.carrier.connection import Request, exchange
 from shipping_portal.carrier.deadline import Limits
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.headers import identity
-from shipping_portal.carrier.hosts import Origin
+from shipping_portal.carrier.hosts import Origin, in_public, in_public_or_our_network
 
 SECONDS = 5.0  # in all: the sweep waits for it
 LARGEST_REPLY = 64 * 1024
@@ -24,21 +26,41 @@ class Undelivered(Exception):
     """Nobody took it, as far as we know; the text says why, without the address."""
 
 
-def is_address(url: str) -> bool:
-    """Return whether something may be sent to this address: https to another machine, nothing odd in it."""
+def why_unreachable(url: str, private: Collection[str] = ()) -> str:
+    """Return why nothing can be sent to this address, or "": as its name is looked up now, by the rule of a sending."""
     origin = Origin.of(url)
-    return origin is not None and origin.scheme == "https" and not origin.loopback
+    if origin is None or origin.scheme != "https":
+        return "isn't a plain https address"
+    try:
+        found = socket.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return "has a name that isn't found"
+    may_reach = reach_of(url, private)
+    if any(may_reach(str(place[0])) for *_, place in found):
+        return ""
+    return "isn't on a public network" if may_reach is in_public else "is on this machine"
+
+
+def reach_of(url: str, private: Collection[str]) -> Callable[[str], bool]:
+    """Return which addresses this receiver may have: one of our own network, where its host is listed."""
+    origin = Origin.of(url)
+    return in_public_or_our_network if origin and origin.host in private else in_public
 
 
 def send(
-    url: str, *, user_agent: str, body: bytes | None = None, headers: Mapping[str, str] | None = None, is_public: bool
+    url: str,
+    *,
+    user_agent: str,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+    may_reach: Callable[[str], bool] = in_public,
 ) -> None:
     """POST a body, or GET without one. Raises Undelivered unless the answer is 2xx."""
     origin = Origin.of(url)
     if origin is None or origin.scheme != "https":
         raise Undelivered("the address is not https")
     limits = Limits(
-        time.monotonic() + SECONDS, cap=LARGEST_REPLY, ca_bundle=CA_BUNDLE, peer="the receiver", is_public=is_public
+        time.monotonic() + SECONDS, cap=LARGEST_REPLY, ca_bundle=CA_BUNDLE, peer="the receiver", may_reach=may_reach
     )
     method = "GET" if body is None else "POST"
     try:

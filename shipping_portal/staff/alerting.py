@@ -18,6 +18,7 @@ from django.utils.timesince import timesince
 from orders import gateway
 from shipping_portal.accounts.mailing import wait_after
 from shipping_portal.carrier import outgoing
+from shipping_portal.carrier.hosts import anywhere
 from shipping_portal.jobs import retention
 from shipping_portal.jobs.registry import chore, enqueue, job
 from shipping_portal.staff import conditions
@@ -153,8 +154,9 @@ def _beat() -> None:
 
 
 def _ask(url: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> None:
-    is_public = not (settings.DEMO or settings.TESTING)
-    outgoing.send(url, user_agent=gateway.user_agent(), body=body, headers=headers, is_public=is_public)
+    is_trial = settings.DEMO or settings.TESTING
+    may_reach = anywhere if is_trial else outgoing.reach_of(url, settings.ALERT_PRIVATE_HOSTS)
+    outgoing.send(url, user_agent=gateway.user_agent(), body=body, headers=headers, may_reach=may_reach)
 
 
 @retention.term("alerts")

@@ -3,21 +3,25 @@
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 
 from django.conf import settings
 from django.urls import reverse
 
 from orders import gateway
-from orders.models import LabelBytes, Restore
+from orders.models import DailySpend, LabelBytes, Restore
 from orders.restoring import marks
-from shipping_portal.billing import folder
-from shipping_portal.staff import health, queues
+from shipping_portal.billing import awaiting, folder
+from shipping_portal.formats import desk_time
+from shipping_portal.staff import certificates, health, queues
 from shipping_portal.staff.models import Severity
 from tracking import webhook_health
 
 WAKES_WITHIN = dt.timedelta(hours=4)  # a queue with a longer term can wait until the morning
 WORK_IS_LATE = dt.timedelta(minutes=5)
 STILL_SILENT = dt.timedelta(hours=1)  # after the last rest, where no booking has tried since
+FARTHEST_WEST = dt.timedelta(hours=12)  # of UTC: where a day ends last
+NEAR_LIMIT = Decimal("0.9")
 GIGABYTE = 10**9
 
 
@@ -65,6 +69,11 @@ def _accounts(now: dt.datetime) -> Iterator[Condition]:
         title = "Webhooks are going missing"
         step = "Polling is finding scans first. Run webhook_url --test and check the carrier's webhook settings."
         yield Condition("webhook-gap", title, step, Severity.TICKET, reverse("admin:index"), gaps)
+    silent = [since for account in accounts if (since := webhook_health.silent_since(account, now))]
+    if silent:
+        title = "No webhook arrives"
+        step = "Only polling brings scans now. Run webhook_url --test and check the carrier's webhook settings."
+        yield Condition("webhook-silent", title, step, Severity.TICKET, url, len(silent), min(silent))
 
 
 def _data(now: dt.datetime) -> Iterator[Condition]:
@@ -79,7 +88,35 @@ def _data(now: dt.datetime) -> Iterator[Condition]:
     if backup_at and now - backup_at > dt.timedelta(hours=settings.BACKUP_HOURS):
         title, step = "No recent backup", "Check the backup job. Its last step is manage.py backup_taken."
         yield Condition("backup-old", title, step, Severity.TICKET, reverse("admin:index"), 1, backup_at)
+    yield from _certificates(now)
+    yield from _money(now)
     yield from _reports(now)
+
+
+def _certificates(now: dt.datetime) -> Iterator[Condition]:
+    """Yield a ticket while there is time to renew one in daylight, and a page where there no longer is."""
+    ending = certificates.ending(now)
+    pressing = [one for one in ending if one.ends_at <= now + certificates.NOW]
+    for name, severity, found in (
+        ("certificate-now", Severity.PAGE, pressing),
+        ("certificate", Severity.TICKET, [one for one in ending if one not in pressing]),
+    ):
+        if found:
+            names = ", ".join(f"{one.server} on {desk_time(one.ends_at)}" for one in found)
+            step = f"Renew it, or ask the carrier to, and load it into the proxy. It ends: {names}."
+            yield Condition(name, "A certificate runs out", step, severity, reverse("admin:index"), len(found))
+
+
+def _money(now: dt.datetime) -> Iterator[Condition]:
+    """Yield a warning before DAILY_MONEY_LIMIT refuses anybody; from then on, its queue pages."""
+    near = DailySpend.objects.filter(
+        day__gte=(now - FARTHEST_WEST).date(), spent__gte=settings.DAILY_MONEY_LIMIT * NEAR_LIMIT
+    )
+    if count := near.count():
+        title = "Nine tenths of the daily money limit are booked"
+        step = "See who books so much. If it's fine, raise DAILY_MONEY_LIMIT and restart."
+        url = reverse("admin:orders_dailyspend_changelist")
+        yield Condition("money-near-limit", title, step, Severity.TICKET, url, count)
 
 
 def _reports(now: dt.datetime) -> Iterator[Condition]:
@@ -88,3 +125,7 @@ def _reports(now: dt.datetime) -> Iterator[Condition]:
         step = unusable or "Check that the portal can read the files and that their folder is named after an account."
         title, url = "Billing reports stuck in their folder", reverse("admin:billing_billingreport_changelist")
         yield Condition("reports-folder", title, step, Severity.TICKET, url, len(stuck) or 1, min(stuck, default=None))
+    if overdue := awaiting.overdue(now):
+        title, url = "The carrier's billing report is missing", reverse("admin:billing_billingreport_changelist")
+        step = "Parcels of over nine days ago are in no report. Upload it, or ask the carrier for it."
+        yield Condition("bill-missing", title, step, Severity.TICKET, url, len(overdue), min(overdue))

@@ -1,5 +1,5 @@
 """The modules of staff whose functions are jobs, chores or retention terms."""
 
-from shipping_portal.staff import alerting, casework, erasing, health, pausing
+from shipping_portal.staff import alerting, casework, certificates, erasing, health, pausing
 
-__all__ = ["alerting", "casework", "erasing", "health", "pausing"]
+__all__ = ["alerting", "casework", "certificates", "erasing", "health", "pausing"]

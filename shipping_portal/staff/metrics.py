@@ -20,11 +20,12 @@ from orders.models import CarrierAccount, DailySpend, LabelBytes, Restore
 from orders.models.account import BOOKINGS, QUOTES
 from orders.restoring import marks
 from shipping_portal.accounts.access import public
+from shipping_portal.billing import awaiting
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.jobs.registry import kinds
 from shipping_portal.staff import carrier_accounts, conditions, health, queues
-from shipping_portal.staff.models import Alert, Severity
+from shipping_portal.staff.models import Alert, Certificate, Severity
 from tracking import webhook_health
 from tracking.models import WebhookDelivery
 
@@ -48,7 +49,8 @@ FAMILIES = {
     "label_store_bytes": ("Size of stored label files.",),
     "label_store_quota_bytes": ("Size allowed for label files.",),
     "backup_age_seconds": ("Time since the last backup.",),
-    "billing_report_age_seconds": ("Time since the last billing report.",),
+    "billing_report_age_seconds": ("Time since the last billing report; before it, since the first booking.",),
+    "certificate_seconds_left": ("Time until the server's certificate ends.", "server"),
 }
 
 
@@ -132,9 +134,10 @@ def _held(account: CarrierAccount, now: dt.datetime) -> dict[str, bool]:
 
 
 def _data(now: dt.datetime) -> dict[str, Values]:
-    """Return the figures without labels, whose one key is (). What never happened has no age."""
+    """Return the figures without labels, whose one key is (), and certificates. What never happened has no age."""
     under_way = DailySpend.objects.filter(day__gte=(now - dt.timedelta(hours=12)).date())
     report = BillingReport.objects.order_by("-pk").values_list("uploaded_at", flat=True).first()
+    report = report or awaiting.unbilled().values_list("booked_at", flat=True).first()
     ages = {"backup_age_seconds": marks.last_backup_at(), "billing_report_age_seconds": report}
     figures = {
         "restore_gaps": Restore.objects.open().count(),
@@ -144,4 +147,8 @@ def _data(now: dt.datetime) -> dict[str, Values]:
         "label_store_quota_bytes": settings.LABEL_STORE_GB * conditions.GIGABYTE,
         **{name: _age(at, now) for name, at in ages.items() if at},
     }
-    return {name: {(): float(figure)} for name, figure in figures.items()}
+    left = dict(Certificate.objects.values_list("server", "ends_at"))
+    return {
+        **{name: {(): float(figure)} for name, figure in figures.items()},
+        "certificate_seconds_left": {server: -_age(ends_at, now) for server, ends_at in left.items()},
+    }

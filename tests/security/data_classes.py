@@ -105,7 +105,8 @@ SECRETS: dict[str, Held] = {
     "account.EmailConfirmation": Held("key", "not used: confirmations are signed links", "nobody", "–", "–"),
 }  # fmt: skip
 MONEY = """accounts.Sender.money_a_day unbilled_limit own_money_a_day spent_today unbilled spent_in_all
-orders.DailySpend.spent orders.Quote.products orders.Order.cover_amount price currency breakdown charged_price
+orders.DailySpend.spent refused_price orders.Quote.products orders.Order.cover_amount price currency breakdown
+charged_price
 unagreed_price unagreed_currency reserved unbilled billing.BillingReport.stated tally problems
 billing.ReportFile.content billing.Charge.word stated amount currency declared_kg declared_m3 measured_kg measured_m3
 reason reference customer_reference key billing.WeekSum.amount currency billing.Dispute.facts"""
@@ -128,7 +129,7 @@ billing.DisputePhoto.kind sha256
 billing.BillingReport.last_error name sha256 profile importing.Import.sha256 encoding delimiter header filled
 fingerprint columns hold importing.ImportRow.last_error reference product_code importing.ColumnMapping.fingerprint
 columns exporting.Export.last_error problem sha256 staff.SenderMail.last_error
-staff.Alert.name title url staff.AlertMessage.last_error content staff.DeskView.list name query
+staff.Alert.name title url staff.Certificate.server staff.AlertMessage.last_error content staff.DeskView.list name query
 reports.Counting.last_error zone"""
 
 

@@ -16,7 +16,7 @@ from shipping_portal import metrics_port
 from shipping_portal.accounts import passwords, sessions, team
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Sender
-from shipping_portal.carrier import deadline, outgoing
+from shipping_portal.carrier import certificates, deadline, outgoing
 from shipping_portal.importing import reading
 from shipping_portal.staff import alerting
 from tests.security import data_classes
@@ -194,7 +194,8 @@ def connections() -> str:
         ),
         (
             "ALERT_WEBHOOK_URL",
-            "https, certificates checked, no redirect or proxy, no private network; signed (HMAC-SHA256)",
+            "https, certificates checked, no redirect or proxy, no private network but ALERT_PRIVATE_HOSTS; signed "
+            "(HMAC-SHA256)",
             f"{outgoing.SECONDS:g} s in all, {limits.connect_timeout:g} s to connect, {outgoing.LARGEST_REPLY} bytes",
             "workers, one a message",
             f"{alerting.MOST_TRIES} times, 1 to 16 minutes apart, then as a job that fails",
@@ -205,6 +206,13 @@ def connections() -> str:
             f"{outgoing.SECONDS:g} s in all",
             "the sweeper, once a minute",
             "a minute later",
+        ),
+        (
+            "our own and the carrier's certificate",
+            "a TLS handshake that is read and not checked; nothing is sent",
+            f"{certificates.SECONDS:g} s",
+            "the sweeper, once an hour",
+            "an hour later",
         ),
         (
             "METRICS_PORT, to us",

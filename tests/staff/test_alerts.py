@@ -7,23 +7,25 @@ import json
 import logging
 from collections.abc import Iterator
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings as configured
 from django.core import mail
 from django.utils import timezone
 
-from orders.models import CarrierAccount, DatabaseMark, Label, Order
+from orders.models import CarrierAccount, DailySpend, DatabaseMark, Label, Order
 from orders.restoring import marks
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier import outgoing
 from shipping_portal.jobs import retention
 from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.jobs.sweep import Sweep
-from shipping_portal.staff import alerting, conditions
-from shipping_portal.staff.models import Alert, AlertMessage
+from shipping_portal.staff import alerting, certificates, conditions
+from shipping_portal.staff.models import Alert, AlertMessage, Certificate
 from tests import factories
 from tests.receiver import Receiver
 from tests.table import table
@@ -32,6 +34,10 @@ from tracking import webhook_health
 pytestmark = pytest.mark.django_db
 
 MINUTE, HOUR = dt.timedelta(minutes=1), dt.timedelta(hours=1)
+ODD_SPELLINGS_OF_THIS_MACHINE = (
+    *("127.0.0.1", "127.1", "0x7f.1", "2130706433", "0", "localhost", "[::1]", "[::ffff:127.0.0.1]"),
+)
+OUR_NETWORK = ("10.0.0.7", "172.16.3.4", "192.168.1.9", "[fd00::7]")
 SECRET = configured.ALERT_WEBHOOK_SECRET
 
 
@@ -190,31 +196,53 @@ def test_an_installation_sends_nothing_to_its_own_machine_or_network(
 
 
 @table(
-    "url",
+    ("url", "why"),
     [
-        "http://alerts.example/",
-        "https://user:secret@alerts.example/",
-        "https://127.0.0.1/",
-        "https://localhost/",
-        "https://[::1]/",
-        "https://alerts.example\\@127.0.0.1/",
-        "file:///etc/passwd",
-        "alerts.example",
+        ("http://1.1.1.1/", "isn't a plain https address"),
+        ("https://user:secret@1.1.1.1/", "isn't a plain https address"),
+        ("https://1.1.1.1\\@127.0.0.1/", "isn't a plain https address"),
+        ("file:///etc/passwd", "isn't a plain https address"),
+        ("1.1.1.1", "isn't a plain https address"),
+        *((f"https://{host}/", "isn't on a public network") for host in ODD_SPELLINGS_OF_THIS_MACHINE),
+        *((f"https://{host}/", "isn't on a public network") for host in OUR_NETWORK),
+        ("https://169.254.169.254/", "isn't on a public network"),
+        ("https://nowhere.invalid/", "has a name that isn't found"),
+        (f"https://{'a' * 64}.example/", "has a name that isn't found"),
+        ("https://1.1.1.1/a?b=c", ""),
+        ("https://1.1.1.1:8443/", ""),
+        ("https://[2606:4700:4700::1111]/", ""),
     ],
 )
-def test_an_address_that_is_not_plain_https_elsewhere_is_none(url: str) -> None:
-    assert not outgoing.is_address(url)
+def test_an_address_to_which_no_alert_can_be_sent_says_why(url: str, why: str) -> None:
+    assert outgoing.why_unreachable(url) == why
 
 
-@table("url", ["https://alerts.example/a?b=c", "https://alerts.example:8443/", "https://203.0.113.9/"])
-def test_any_other_https_address_is_one(url: str) -> None:
-    assert outgoing.is_address(url)
+@table("host", OUR_NETWORK)
+def test_a_host_of_our_own_network_is_reached_once_it_is_listed(host: str) -> None:
+    listed = [host.strip("[]")]
+    assert outgoing.why_unreachable(f"https://{host}/", listed) == ""
+    assert outgoing.why_unreachable("https://10.9.9.9/", listed) == "isn't on a public network"
+
+
+@table("host", [*ODD_SPELLINGS_OF_THIS_MACHINE, "169.254.169.254", "[fe80::1]"])
+def test_this_very_machine_is_never_reached_though_it_is_listed(host: str) -> None:
+    assert outgoing.why_unreachable(f"https://{host}/", [host.strip("[]")]) == "is on this machine"
+
+
+def test_an_alert_goes_to_a_listed_host_and_to_no_other(settings: Any) -> None:
+    """By the address that is reached, whatever the check found."""
+    settings.ALERT_PRIVATE_HOSTS = ["alertmanager.internal"]
+    listed = outgoing.reach_of("https://alertmanager.internal:9093/api", settings.ALERT_PRIVATE_HOSTS)
+    other = outgoing.reach_of("https://chat.internal/hook", settings.ALERT_PRIVATE_HOSTS)
+    reached = ("10.0.0.7", "1.1.1.1", "127.0.0.1", "::ffff:127.0.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1")  # noqa: S104
+    assert [listed(address) for address in reached] == [True, True, False, False, False, False, False]
+    assert [other(address) for address in reached] == [False, True, False, False, False, False, False]
 
 
 @table("url", ["http://127.0.0.1:9/", "file:///etc/passwd", ""])
 def test_nothing_is_sent_without_tls(url: str) -> None:
     with pytest.raises(outgoing.Undelivered, match="not https"):
-        outgoing.send(url, user_agent="-", is_public=False)
+        outgoing.send(url, user_agent="-")
 
 
 # -- The heartbeat -------------------------------------------------------------------------------
@@ -323,6 +351,121 @@ def test_a_backup_that_is_too_old_calls(settings: Any, tmp_path: Path) -> None:
     assert marks.last_backup_at() == now
     assert "backup-old" not in named(now + 26 * HOUR)
     assert named(now + 26 * HOUR + MINUTE)["backup-old"] == "ticket"
+
+
+@table(
+    ("days", "name"),
+    [
+        (dt.timedelta(days=14, seconds=1), {}),
+        (dt.timedelta(days=14), {"certificate": "ticket"}),
+        (dt.timedelta(days=2, seconds=1), {"certificate": "ticket"}),
+        (dt.timedelta(days=2), {"certificate-now": "page"}),
+        (-dt.timedelta(days=1), {"certificate-now": "page"}),
+    ],
+)
+def test_a_certificate_calls_two_weeks_before_it_ends_and_wakes_somebody_two_days_before(
+    db: None, days: dt.timedelta, name: dict[str, str]
+) -> None:
+    now = timezone.now()
+    Certificate.objects.create(server="carrier.example:443", ends_at=now + days, seen_at=now)
+    assert named(now) == name
+    assert named(now + dt.timedelta(days=3)) == {}, "it is looked at no more: an account that was left"
+    Certificate.objects.update(ends_at=now + dt.timedelta(days=90))
+    assert named(now) == {}
+
+
+def test_our_own_certificate_and_the_carriers_are_looked_at_and_named(
+    db: None, tmp_path: Path, receiver: Receiver, settings: Any
+) -> None:
+    """Which authority vouches for it, and whether it has ended, is another matter: nothing is sent."""
+    now, days = timezone.now(), dt.timedelta(days=1)
+    (tmp_path / "other").mkdir()
+    with Receiver(tmp_path / "other") as carrier:
+        settings.SITE_URL, settings.CARRIER_BASE_URL = receiver.url.rstrip("/"), carrier.url
+        certificates.look(now)
+        assert carrier.requests == receiver.requests == []
+        (one,) = [one for one in conditions.present(now) if one.name == "certificate-now"]
+        assert one.count == 2
+        for url in (carrier.url, receiver.url):
+            assert urlsplit(url).netloc in one.next_step
+    ends = Certificate.objects.values_list("ends_at", flat=True)
+    assert all(now + days - HOUR < at < now + days + HOUR for at in ends)
+
+
+def test_a_server_that_is_away_keeps_what_was_seen_of_it_and_is_a_line_in_the_log(
+    db: None, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = timezone.now()
+    settings.SITE_URL = "https://127.0.0.1:9"
+    Certificate.objects.create(server="127.0.0.1:9", ends_at=now, seen_at=now - HOUR)
+    certificates.look(now)
+    assert Certificate.objects.get().seen_at == now - HOUR
+    assert [line.server for line in caplog.records if line.message == "certificate_not_seen"] == ["127.0.0.1:9"]
+
+
+@table(("spent", "is_near"), [("89.99", False), ("90.00", True), ("100.00", True)])
+def test_nine_tenths_of_the_daily_limit_call(db: None, settings: Any, spent: str, is_near: bool) -> None:
+    settings.DAILY_MONEY_LIMIT, now = Decimal(100), timezone.now()
+    DailySpend.objects.create(day=now.date(), spent=Decimal(spent))
+    assert named(now) == ({"money-near-limit": "ticket"} if is_near else {})
+    assert named(now + 36 * HOUR) == {}
+
+
+def booked(quill: Sender, alice: User, at: dt.datetime) -> Order:
+    return factories.order(quill, alice, status="booked", booked_at=at, reserved_on=at.date(), reserved=12, unbilled=12)
+
+
+def test_the_first_bill_that_does_not_come_calls_nine_days_after_the_first_parcel(quill: Sender, alice: User) -> None:
+    now = timezone.now()
+    booked(quill, alice, now - dt.timedelta(days=9))
+    assert "bill-missing" not in named(now - MINUTE)
+    assert named(now)["bill-missing"] == "ticket"
+    factories.billing_report(uploaded_at=now)
+    assert "bill-missing" not in named(now + dt.timedelta(days=8))
+
+
+def test_a_bill_that_does_not_come_calls_while_somebody_books(quill: Sender, alice: User) -> None:
+    now, days = timezone.now(), dt.timedelta(days=1)
+    factories.billing_report(uploaded_at=now - 12 * days)
+    assert "bill-missing" not in named(now), "nobody booked since"
+    booked(quill, alice, now - 13 * days)
+    assert "bill-missing" not in named(now), "it is older than that report, and in a queue of its own"
+    last = booked(quill, alice, now - 10 * days)
+    (one,) = [one for one in conditions.present(now) if one.name == "bill-missing"]
+    assert one.oldest == last.booked_at
+    Order.objects.filter(pk=last.pk).update(unbilled=0)  # cancelled, or billed
+    assert "bill-missing" not in named(now)
+
+
+def test_a_void_report_is_no_bill(quill: Sender, alice: User) -> None:
+    now = timezone.now()
+    booked(quill, alice, now - dt.timedelta(days=10))
+    factories.billing_report(uploaded_at=now, state="void")
+    assert named(now)["bill-missing"] == "ticket"
+
+
+def test_webhooks_that_never_come_call_after_six_hours(quill: Sender, alice: User) -> None:
+    """Three scans in a day are too few for the alarm of an hour."""
+    now = timezone.now()
+    parcel = factories.parcel(factories.order(quill, alice, status="booked"))
+    for hours in (10, 8, 6):
+        assert "webhook-silent" not in named(now)
+        factories.event(parcel, source="poll", received_at=now - hours * HOUR, description=str(hours))
+    assert named(now)["webhook-silent"] == "ticket"
+    assert "webhook-silent" not in named(now - 4 * HOUR - MINUTE), "the first of three was less than six hours ago"
+    factories.delivery(received_at=now)
+    assert "webhook-silent" not in named(now)
+
+
+def test_a_webhook_before_the_last_three_scans_is_no_sign_of_life(quill: Sender, alice: User) -> None:
+    now = timezone.now()
+    parcel = factories.parcel(factories.order(quill, alice, status="booked"))
+    factories.delivery(received_at=now - 11 * HOUR)
+    for hours in (10, 8, 7):
+        factories.event(parcel, source="poll", received_at=now - hours * HOUR, description=str(hours))
+    assert named(now)["webhook-silent"] == "ticket"
+    factories.delivery(received_at=now - 9 * HOUR)
+    assert "webhook-silent" not in named(now)
 
 
 def test_no_message_names_a_person_or_a_parcel(quill: Sender, alice: User, settings: Any, carrier: Any) -> None:

@@ -29,6 +29,7 @@ from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.jobs.registry import kinds
 from shipping_portal.jobs.sweep import HANGS_AFTER, Sweep
 from shipping_portal.staff import alerting, metrics
+from shipping_portal.staff.models import Certificate
 from tests import factories
 from tests.ports import free_port
 from tests.sandbox_carrier import SandboxCarrier
@@ -295,6 +296,7 @@ def real(carrier: SandboxCarrier, quill: Sender, alice: User, settings: Any, tmp
     quoting.ask(quill, factories.details(quill), by=alice, now=timezone.now())
     factories.delivery()
     factories.billing_report()
+    Certificate.objects.create(server="portal.example:443", ends_at=timezone.now(), seen_at=timezone.now())
     return labels_by_name(scrape().content.decode()) | labels_by_name(generate_latest(REGISTRY).decode())
 
 

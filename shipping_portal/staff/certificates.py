@@ -1,0 +1,47 @@
+"""The certificates that may run out: our own, and those of the carriers. The sweeper looks at them once an hour."""
+
+import datetime as dt
+import logging
+from http.client import HTTPException
+
+from django.conf import settings
+
+from orders import carrier_settings
+from shipping_portal.carrier import certificates
+from shipping_portal.carrier.hosts import Origin
+from shipping_portal.jobs.registry import chore
+from shipping_portal.staff.models import Certificate
+
+logger = logging.getLogger(__name__)
+SOON, NOW = dt.timedelta(days=14), dt.timedelta(days=2)
+FORGOTTEN_AFTER = dt.timedelta(days=3)  # a server that has not been seen for so long, such as a former carrier's
+
+
+@chore("certificates", every=3600)
+def look(now: dt.datetime) -> None:
+    """Write down until when each is good. What can't be reached keeps what was seen of it before."""
+    for origin, proxy in _servers().items():
+        try:
+            ends_at = certificates.ends_at(origin, proxy=proxy)
+        except (OSError, HTTPException, ValueError) as problem:
+            logger.warning("certificate_not_seen", extra={"server": _name(origin), "error": type(problem).__name__})
+            continue
+        Certificate.objects.update_or_create(server=_name(origin), defaults={"ends_at": ends_at, "seen_at": now})
+
+
+def ending(now: dt.datetime) -> list[Certificate]:
+    """Return those that end within two weeks, or have ended; the first to end first."""
+    found = Certificate.objects.filter(ends_at__lte=now + SOON, seen_at__gt=now - FORGOTTEN_AFTER)
+    return list(found.order_by("ends_at"))
+
+
+def _servers() -> dict[Origin, str]:
+    """Return our own server and each carrier's, with the proxy that leads there."""
+    ours = {settings.SITE_URL: ""}
+    theirs = {one.base_url: settings.CARRIER_PROXY for one in carrier_settings.every() if not one.is_closed}
+    found = {Origin.of(url): proxy for url, proxy in (theirs | ours).items()}
+    return {origin: proxy for origin, proxy in found.items() if origin and origin.scheme == "https"}
+
+
+def _name(origin: Origin) -> str:
+    return f"{origin.host}:{origin.port}"
