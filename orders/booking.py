@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Subquery
 from django.utils import timezone
 
-from orders import booking_rules, gateway, limits, requoting, settling
+from orders import booking_rules, gateway, limits, progress, requoting, settling
 from orders.limits import LimitReached
 from orders.models import BookingAttempt, CarrierAccount, Order, OrderChange, Quote
 from orders.models.account import BOOKINGS
@@ -75,7 +75,7 @@ def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False)
     if order.account != booking_rules.refuse_unless_booking_is_on(order.sender, now):
         raise booking_rules.CarrierChanged
     pickup, changes = order.details().pickup, dict[str, Any](problem={}, tries=0)
-    if next_day and booking_rules.has_come(order.pickup_date, pickup, now):
+    if next_day and progress.has_come(order.pickup_date, pickup, now):
         changes["pickup_date"] = None
     elif order.pickup_date:
         first = order.quoted_pickup_date
@@ -147,7 +147,7 @@ def _is_ready(order: Any, now: dt.datetime) -> bool:
         return False
     if _is_paused(order):  # a pause ends in somebody's decision, not in a refusal by the clock
         return False
-    if booking_rules.has_come(order.pickup_date, order.details().pickup, now):
+    if progress.has_come(order.pickup_date, order.details().pickup, now):
         text = "Its pickup day came before the booking could be sent."
         settling.back_to_draft(order, {"kind": "pickup_passed", "text": text}, at=now)
         return False

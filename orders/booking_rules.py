@@ -90,11 +90,6 @@ def pickup_days(sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.da
     return [first, *(day for day in days if day > first)]
 
 
-def has_come(day: dt.date | None, pickup: Party, now: dt.datetime) -> bool:
-    """Return whether a pickup day is today or earlier where the parcel starts: the carrier takes none of these."""
-    return day is not None and day <= progress.day_at(pickup, now)
-
-
 def refuse_past_pickup(day: dt.date, on_offer: list[dt.date]) -> None:
     if day not in on_offer:
         raise PickupDayPassed(day.isoformat())

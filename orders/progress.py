@@ -112,6 +112,11 @@ def day_at(pickup: Party, at: dt.datetime) -> dt.date:
     return at.astimezone(ZoneInfo(places.zone(pickup.country, pickup.state, pickup.postcode))).date()
 
 
+def has_come(day: dt.date | None, pickup: Party, now: dt.datetime) -> bool:
+    """Return whether a pickup day is today or earlier where the parcel starts: the carrier takes none of these."""
+    return day is not None and day <= day_at(pickup, now)
+
+
 def missed_pickups(
     expected: dt.date | None, *, booked_on: dt.date, heard_on: dt.date | None, today: dt.date, where: tuple[str, str]
 ) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from orders import answers, booking_rules, quoting, settling
+from orders import answers, progress, quoting, settling
 from orders.models import Order
 from orders.models.account import QUOTES
 from orders.models.quotes import bookable
@@ -50,7 +50,7 @@ def still_agreed(order: Order, client: Carrier, now: dt.datetime) -> bool:
 def is_old(order: Order, now: dt.datetime) -> bool:
     """Return whether the accepted price has outlived its quote, or names a first pickup day that has come."""
     is_outlived = now - order.quoted_at > dt.timedelta(seconds=settings.QUOTE_SECONDS)
-    return is_outlived or booking_rules.has_come(order.quoted_pickup_date, order.details().pickup, now)
+    return is_outlived or progress.has_come(order.quoted_pickup_date, order.details().pickup, now)
 
 
 def _accept(order: Order, offer: dict[str, Any] | None, now: dt.datetime) -> bool:

@@ -17,6 +17,7 @@ from orders.models import Label, Order, Replacement
 from orders.models.statuses import Progress, Status
 from orders.offers import money_lines
 from orders.printing import label_of
+from orders.progress import has_come
 from orders.receivers import sees_contact, shown
 from orders.references import with_reference
 from orders.status_labels import reason, status_label, waits_for
@@ -156,8 +157,8 @@ def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if request.GET.get("seen") == state:
         return HttpResponse(status=204)
     template = "orders/_booking.html" if "seen" in request.GET else "orders/booking.html"
-    has_come = booking_rules.has_come(found.pickup_date, found.details().pickup, timezone.now())
-    context = {"order": found, "state": state, "pace": pace, "pause": pause, "pickup_has_come": has_come}
+    pickup_has_come = has_come(found.pickup_date, found.details().pickup, timezone.now())
+    context = {"order": found, "state": state, "pace": pace, "pause": pause, "pickup_has_come": pickup_has_come}
     return render(request, template, context | {"milliseconds": POLL_MILLISECONDS.get(pace)})
 
 

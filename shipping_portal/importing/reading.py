@@ -215,11 +215,11 @@ def _lines(text: str, delimiter: str, notes: dict[str, Any]) -> Iterator[tuple[i
         except csv.Error as error:
             number, bad = number + 1, bad + 1
             source.seek(begins)
-            line = source.readline()
-            if bad > MOST_BAD or len(line) > LONGEST_LINE or number == 1:
+            broken = source.readline()
+            if bad > MOST_BAD or len(broken) > LONGEST_LINE or number == 1:
                 raise UnreadableFile(_why_unreadable(error, number)) from error
             notes.setdefault("bad_rows", []).append(number)
-            yield number, line.rstrip("\r\n").split(delimiter)
+            yield number, broken.rstrip("\r\n").split(delimiter)
 
 
 def _joins(line: list[str], written: list[str], delimiter: str, width: int) -> bool:

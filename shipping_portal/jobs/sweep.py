@@ -7,7 +7,7 @@ import datetime as dt
 import logging
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event
@@ -23,7 +23,6 @@ from shipping_portal.celery import publish
 from shipping_portal.database_outage import database_answers
 from shipping_portal.jobs.models import lease
 from shipping_portal.jobs.registry import JobKind, chores, kinds
-from shipping_portal.starting import end_if_restored
 
 logger = logging.getLogger(__name__)
 BATCH = 50
@@ -52,6 +51,7 @@ class Sweep:
     handed: dict[tuple[str, int], Handed] = field(default_factory=dict)
     chore_due_at: dict[str, dt.datetime] = field(default_factory=dict)
     looked_at: float = field(default_factory=time.monotonic)
+    before_each: Callable[[], None] = lambda: None  # before each round
 
     def run(self) -> None:
         """Sweep until `stop` is set; a database that is away is waited for."""
@@ -71,7 +71,7 @@ class Sweep:
         self.looked_at = time.monotonic()
         try:
             close_old_connections()
-            end_if_restored()
+            self.before_each()
             done = self.once()
             self._do_chores()
         except Error as error:

@@ -234,7 +234,7 @@ def _accounts(now: dt.datetime) -> list[Queue]:
     accounts = CarrierAccount.objects.all()
     held = [at for account in accounts if (at := _held_since(account, now))]
     faulty = [account for account in accounts if account.fault_at and account.fault_at >= now - FAULT_COUNTS]
-    faults = [account.fault_since or account.fault_at for account in faulty]
+    faults = [at for account in faulty if (at := account.fault_since or account.fault_at)]
     stops = [account.stopped_at for account in accounts if account.stopped_at]
     return [
         queue(accounts, "stopped", STOPPED, len(stops), min(stops, default=None), now, "?held=stopped"),

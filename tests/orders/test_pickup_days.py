@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, booking_rules, offers, quoting, requoting
+from orders import booking, booking_rules, offers, progress, quoting, requoting
 from orders.limits import NOT_COUNTED
 from orders.models import Order, Quote
 from orders.models.statuses import Progress
@@ -212,9 +212,9 @@ def test_a_chosen_day_has_come_by_the_date_where_the_parcel_starts(
     away: Callable[..., Order], zone: str, place: dict[str, str], today: dt.date, first: dt.date
 ) -> None:
     pickup = away(zone, place).details().pickup
-    assert booking_rules.has_come(today, pickup, LATE)
-    assert not booking_rules.has_come(first, pickup, LATE)
-    assert not booking_rules.has_come(None, pickup, LATE)
+    assert progress.has_come(today, pickup, LATE)
+    assert not progress.has_come(first, pickup, LATE)
+    assert not progress.has_come(None, pickup, LATE)
 
 
 @pytest.mark.parametrize(("zone", "place", "today", "first"), PAIRS)
