@@ -3,6 +3,9 @@
 # recognised as restored and that after_restore fences it, count what is in it, and drop it again:
 #   deploy/restore-drill.sh /srv/backups
 # Ends with 0 when the backup can be restored. The database in use, its mark and the broker are not touched.
+# Outside of compose, both name what a program is run through, and may be empty for this very machine:
+#   POSTGRES  for createdb, pg_restore, psql and dropdb, as the owner, by the PG… variables of libpq
+#   PORTAL    for `env` and `python manage.py …`, with the portal's settings and MIGRATE_DATABASE_URL in its environment
 set -eu
 file=$(realpath "${1:?name the folder of the backups, or one of them}")
 cd "$(dirname "$0")/.."

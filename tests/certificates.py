@@ -18,8 +18,8 @@ class Certificate(NamedTuple):
     key: Path
 
 
-def own_certificate(folder: Path) -> Certificate:
-    """A self-signed certificate for 127.0.0.1, good for a day."""
+def own_certificate(folder: Path, *, days: float = 1) -> Certificate:
+    """A self-signed certificate for 127.0.0.1, good for so many days."""
     key = ec.generate_private_key(ec.SECP256R1())
     who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "carrier.test")])
     names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
@@ -27,7 +27,7 @@ def own_certificate(folder: Path) -> Certificate:
     certificate = (
         x509.CertificateBuilder(who, who, key.public_key(), x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_after(now + timedelta(days=days))
         .add_extension(names, critical=False)
         .sign(key, hashes.SHA256())
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.certificates import own_certificate
+from tests.certificates import Certificate, own_certificate
 
 
 @dataclass
@@ -46,13 +46,17 @@ class Receiver:
 
         certificate = own_certificate(self.folder)
         self.bundle = str(certificate.bundle)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate.bundle, certificate.key)
+        self._context = context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.renew(certificate)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self.url = f"https://127.0.0.1:{self._server.server_port}/"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         return self
+
+    def renew(self, certificate: Certificate) -> None:
+        """Show this certificate from the next connection on."""
+        self._context.load_cert_chain(certificate.bundle, certificate.key)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -14,7 +14,7 @@ from typing import Any
 
 import django
 
-os.environ["DJANGO_SETTINGS_MODULE"] = "shipping_portal.settings"
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shipping_portal.settings")
 django.setup()
 
 from django.db import close_old_connections  # noqa: E402

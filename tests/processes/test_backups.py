@@ -63,12 +63,12 @@ def owner(portal: Portal) -> str:
 
 
 def back_up(run: Run, folder: Path, **changes: str) -> subprocess.CompletedProcess[str]:
-    return run("backup.sh", folder, **{"PORTAL": "python manage.py"} | changes)
+    return run("backup.sh", folder, **{"PORTAL": ""} | changes)
 
 
 def drill(run: Run, portal: Portal, what: Path) -> subprocess.CompletedProcess[str]:
     return run(
-        "restore-drill.sh", what, PGDATABASE="postgres", DRILL=WORKER, PORTAL="env", MIGRATE_DATABASE_URL=owner(portal)
+        "restore-drill.sh", what, PGDATABASE="postgres", DRILL=WORKER, PORTAL="", MIGRATE_DATABASE_URL=owner(portal)
     )
 
 

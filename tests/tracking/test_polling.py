@@ -9,12 +9,14 @@ import time_machine
 from django.utils import timezone
 
 from orders import gateway, turns
+from orders.contract import contract_of
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Tracked
 from shipping_portal.carrier.scans import read_scan
 from tests import factories
+from tests.catalogue.pushing import event
 from tests.orders.test_turns import fill
 from tests.sandbox_carrier import SandboxCarrier
 from tests.table import table
@@ -171,6 +173,20 @@ def test_a_scan_the_poll_cannot_read_is_kept_and_counted_once(parcel: Parcel, ca
     for _ in range(2):
         polling.take(parcel, tracked, now=timezone.now())
     assert WebhookDelivery.objects.get().state == "quarantined"
+
+
+@table(("named", "is_taken"), [("SANOTHER01", False), ("", True)])
+def test_a_scan_of_another_reference_in_a_polls_answer_is_set_aside(
+    quill: Sender, alice: User, named: str, is_taken: bool
+) -> None:
+    parcel = factories.parcel(factories.order(quill, alice, status="booked", carrier_reference="SPOLLED001"))
+    raw = event(carrier_reference=named, event_type="Delivered")
+    raw = raw if named else {key: value for key, value in raw.items() if key != "carrier_reference"}
+    polling.take(parcel, tracked(scans=(read_scan(raw, contract_of(parcel.account)),)), now=timezone.now())
+    parcel.refresh_from_db()
+    assert (parcel.progress, parcel.events.count()) == (("delivered", 1) if is_taken else ("", 0))
+    kept = list(WebhookDelivery.objects.values_list("state", "reason"))
+    assert kept == ([] if is_taken else [("quarantined", "the scan names SANOTHER01")])
 
 
 def tracked(**fields: Any) -> Tracked:

@@ -302,3 +302,29 @@ def test_it_lives_as_long_as_its_worker(monkeypatch: pytest.MonkeyPatch) -> None
     worker_ready.send(sender=None)
     worker_shutting_down.send(sender=None)
     assert seen == ["started", "stopped"]
+
+
+@table(("named", "state"), [("SMANY002", "quarantined"), ("SMANY0011", "quarantined"), ("SMANY001", "stored")])
+def test_a_polled_scan_that_names_another_reference_is_set_aside(
+    quill: Sender, alice: User, named: str, state: str
+) -> None:
+    """A carrier that mixes up two replies: the scan moves neither parcel, nor is it lost."""
+    parcel = factories.parcel(factories.order(quill, alice, status="booked", carrier_reference="SMANY001"))
+    factories.parcel(reference="SMANY002")
+    scan = body(2, carrier_reference=named, event_type="Delivered")
+    factories.delivery(body=scan, polled_for="SMANY001", due_at=timezone.now())
+    assert reading.read_due() == 1
+    is_set_aside = state == "quarantined"
+    assert rows("state", "reason") == [(state, f"the scan names {named}" if is_set_aside else "")]
+    assert TrackingEvent.objects.count() == (0 if is_set_aside else 1)
+    parcel.refresh_from_db()
+    assert parcel.progress == ("" if is_set_aside else "delivered")
+
+
+def test_a_polled_scan_that_names_no_reference_is_the_one_asked_for() -> None:
+    parcel = factories.parcel(reference="SMANY001")
+    scan = json.loads(body(3))
+    del scan["carrier_reference"]
+    factories.delivery(body=json.dumps(scan).encode(), polled_for="SMANY001", due_at=timezone.now())
+    assert reading.read_due() == 1
+    assert parcel.events.count() == 1

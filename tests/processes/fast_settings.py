@@ -1,0 +1,26 @@
+"""The portal's settings on a clock that goes sixty times as fast: a minute is a second.
+
+What waits for a peer waits in real seconds, so a lease has to be long: ten minutes, which are ten seconds.
+"""
+
+import datetime as dt
+import os
+import time
+
+from django.utils import timezone
+
+from shipping_portal.carrier import outgoing
+from shipping_portal.settings import *  # noqa: F403
+
+SPEED = 60
+BEGAN = float(os.environ["CLOCK_BEGAN"])
+
+
+def now() -> dt.datetime:
+    return dt.datetime.fromtimestamp(BEGAN + (time.time() - BEGAN) * SPEED, tz=dt.UTC)
+
+
+timezone.now = now
+outgoing.CA_BUNDLE = os.environ["RECEIVER_BUNDLE"]
+EMAIL_BACKEND, EMAIL_FILE_PATH = "django.core.mail.backends.filebased.EmailBackend", os.environ["MAIL_FOLDER"]
+SILENCED_SYSTEM_CHECKS = ["portal.E033"]  # the receiver is our own site, too, and it speaks https
