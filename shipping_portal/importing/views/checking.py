@@ -76,7 +76,7 @@ def check_page(
     context["page"] = _listed(request, file, context)
     context["joined"] = progress.joined(file) if counts.joined else []
     context["left_out"] = progress.left_out_by_shop(file) if counts.skipped else []
-    context["waiting"] = [(place, file.header[place], waiting[place]) for place in sorted(waiting)]
+    context["unread"] = [(place, file.header[place], waiting[place]) for place in sorted(waiting)]
     context["unused"] = unread.listed(file, waiting)
     context["asked"] = answering.asked(rows, typed)
     context["own_email"] = address.email
