@@ -20,6 +20,7 @@ from orders.forms import ParcelForm
 from orders.models import Quote
 from orders.models.quotes import bookable
 from orders.parcel_details import ParcelDetails
+from orders.receiver_form import AUTHORITY, SIGNATURE
 from shipping_portal.accounts import places
 from shipping_portal.accounts.addresses import LINE_ADVISED
 from shipping_portal.accounts.models import ParcelSize
@@ -260,7 +261,8 @@ def beyond_the_form(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
     texts = {name: str(form.data.get(name, "")) for name in form.fields}
     message = "A spreadsheet shortened this number. Write it in full."
     found = {name: [message] for name, text in texts.items() if SHORTENED.fullmatch(text.strip())}
-    return found | _of_customs(row, form) | _of_amounts(row, texts) | _of_lines(row) | _misread(row, form)
+    found |= _of_customs(row, form) | _of_amounts(row, texts) | _of_lines(row) | _of_terms(row, form)
+    return found | _misread(row, form)
 
 
 def _of_amounts(row: ImportRow, texts: Mapping[str, str]) -> dict[str, list[str]]:
@@ -274,6 +276,14 @@ def _of_amounts(row: ImportRow, texts: Mapping[str, str]) -> dict[str, list[str]
         elif (code := currencies.read(text)[1]) and code != own:
             found[name] = [f"This is in {code}. Write it in {own}, or enter a rate for the whole file."]
     return found
+
+
+def _of_terms(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
+    """Return that two columns ask for the two terms at once."""
+    name = next(one for one in ("delivery_choice", "receiver_instructions") if one in form.fields)
+    both = all(columns.is_yes(columns.cell(row, row.file, column)) for column in columns.YES_OR_NO)
+    texts = [f"Your file says yes to {AUTHORITY} and to {SIGNATURE}. Choose one."]
+    return {name: texts} if both and name not in row.corrected else {}
 
 
 def _of_lines(row: ImportRow) -> dict[str, list[str]]:

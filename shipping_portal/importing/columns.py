@@ -270,12 +270,16 @@ def _of_size(size: ParcelSize | None, country: str) -> dict[str, str]:
     return measures | ({"description": size.description} if size.description else {})
 
 
+def is_yes(text: str) -> bool:
+    """Return whether a cell of one of the two terms says yes, or more than no."""
+    return normalise(text) not in NO
+
+
 def _term(text: str, term: str) -> str:
     """Return the term that a cell says yes to, with what else the cell says; "" for a no."""
-    word = normalise(text)
-    if word in NO:
+    if not is_yes(text):
         return ""
-    return term if word in YES or word == normalise(term) else f"{term}: {text}"
+    return term if normalise(text) in {*YES, normalise(term)} else f"{term}: {text}"
 
 
 def _give_back_zeros(plain: dict[str, Any]) -> None:

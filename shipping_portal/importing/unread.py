@@ -63,7 +63,8 @@ username|user|login
 ship method|shipping|postage|delivery|freight|carrier|carrier .*|courier.*|ship service level|delivery service
 tracking.*|.* tracking(?: number| no| code)?|label (?:status|created|printed).*|shipped(?: by)?
 fulfil?lment (?:status|service|channel|by|provider|id)|fulfil?led by
-sold via .*|sold for|my item note|feedback .*|global shipping .*|click and collect .*|ebay .*|in ?person .*
+(?:sales )?record number|sold via .*|sold for|my item note
+feedback .*|global shipping .*|click and collect .*|ebay .*|in ?person .*
 listings? .*|vat paid by buyer|order net|shipping discount|etsy .*|status|store|store .*|shop|shop .*
 additional details|parent|parent order|related orders?|version|deleted|archived|closed|locked|test|is test|rating
 review.*|loyalty.*|points.*|subscription.*|recurring.*|warehouse|bin|shelf|aisle|stock.*|lot|batch|serial.*

@@ -79,7 +79,7 @@ def check_page(
     context["left_out"] = progress.left_out_by_shop(file) if counts.skipped else []
     context["notes"] = list(notes.sentences(file))
     context["extensions"] = progress.extensions(file)
-    context["waiting"] = [(place, file.header[place], waiting[place]) for place in sorted(waiting)]
+    context["unread"] = [(place, file.header[place], waiting[place]) for place in sorted(waiting)]
     context["unused"] = unread.listed(file, waiting)
     context["asked"] = answering.asked(rows, typed)
     context["own_email"] = address.email

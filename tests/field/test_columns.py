@@ -1,0 +1,98 @@
+"""Every filled cell is read, known to be of no matter, or makes its row wait: for any name, known or not."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shipping_portal.accounts.models import PickupAddress, Sender
+from shipping_portal.accounts.places import normalise
+from shipping_portal.importing import columns, shops, unread
+from shipping_portal.importing.models import Import, ImportRow
+from tests.importing import shop_files
+from tests.table import table
+
+HEADERS = [
+    shop_files.SHOPIFY, shop_files.WOOCOMMERCE, shop_files.WOOCOMMERCE_UNDERSCORED, shop_files.ETSY,
+    shop_files.ETSY_ITEMS, shop_files.EBAY_AU, shop_files.EBAY_US, shop_files.EBAY_UK, shop_files.AMAZON,
+    shop_files.SQUARE, shop_files.BIGCOMMERCE, shop_files.STARSHIPIT,
+]  # fmt: skip
+NAMES = sorted({name for header in HEADERS for name in header.split(",")})
+SAID = "Zorbleflux 77"  # is in no other cell
+# Words that say something of the parcel, its receiver or its money, wherever they stand in a name.
+WEIGHTY = (
+    "address line 4", "street 2b", "unit no", "phone 2 of site", "signature", "authority", "parcel weight",
+    "box dimensions", "number of parcels", "pickup date", "delivery date", "dispatch date", "insured amount",
+    "declared value", "instructions", "delivery notes", "gate code", "fragile", "dangerous goods", "cod amount",
+)  # fmt: skip
+
+
+def waits(header: list[str], cells: list[str], *, is_abroad: bool = True) -> set[str]:
+    """The columns that such a row waits for, its columns matched by their names."""
+    sender = Sender(country="AU")
+    wanted = [*columns.fields(sender, PickupAddress(country="AU")), *columns.FILE_ONLY]
+    file = Import(sender=sender, header=header, columns=columns.guess(header, wanted), constants={})
+    found = unread._unread(ImportRow(file=file, cells=cells), file, {}, is_abroad=is_abroad)
+    return {header[place] for place, _ in found}
+
+
+def is_read(name: str, header: list[str]) -> bool:
+    wanted = [*columns.fields(Sender(country="AU"), PickupAddress(country="AU")), *columns.FILE_ONLY]
+    places = columns.guess(header, wanted).values()
+    return header.index(name) in places or normalise(name) in {*shops.KNOWN_COLUMNS, "reason"}
+
+
+@table("header", HEADERS)
+def test_each_column_of_a_shop_is_read_listed_or_makes_its_rows_wait(header: str) -> None:
+    names = header.split(",")
+    waiting = waits(names, [SAID] * len(names))
+    for name in names:
+        known = unread.is_of_no_matter(normalise(name)) or unread.OTHER_PARTY.fullmatch(normalise(name))
+        assert is_read(name, names) or known or name in waiting, name
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.text("abcdefghijklmnop ABC-_#1", min_size=1, max_size=24), min_size=1, max_size=6, unique=True))
+def test_a_name_that_nobody_knows_makes_its_filled_rows_wait(unknown: list[str]) -> None:
+    header = ["Name", "Address 1", *unknown]
+    waiting = waits(header, ["Ada Alder", "3 Sampling Street", *[SAID] * len(unknown)])
+    for name in unknown:
+        plain = normalise(name)
+        assert is_read(name, header) or unread.is_of_no_matter(plain) or unread.OTHER_PARTY.fullmatch(plain) or (
+            name in waiting
+        ), name  # fmt: skip
+    assert waits(header, ["Ada Alder", "3 Sampling Street", *[""] * len(unknown)]) == set()
+
+
+@table("name", WEIGHTY)
+def test_what_a_name_says_of_a_parcel_is_never_of_no_matter(name: str) -> None:
+    header = ["Name", "Address 1", name]
+    assert is_read(name, header) or name in waits(header, ["Ada Alder", "3 Sampling Street", SAID])
+
+
+@table("cell", ["", " ", "0", "0.00", "No", "false", "n/a", "None", "-", "$0.00", "NULL"])
+def test_a_cell_that_says_nothing_waits_for_nobody(cell: str) -> None:
+    assert waits(["Name", "Zorble"], ["Ada Alder", cell]) == set()
+
+
+@table(("name", "is_abroad"), [("Customs office", True), ("Tariff note", True), ("Commodity", True)])
+def test_what_customs_ask_for_matters_only_abroad(name: str, is_abroad: bool) -> None:
+    assert waits(["Name", name], ["Ada Alder", SAID], is_abroad=is_abroad) == {name}
+    assert waits(["Name", name], ["Ada Alder", SAID], is_abroad=False) == set()
+
+
+@pytest.mark.parametrize("street", ["Billing Address 1", "Shipping Address 1"])
+def test_the_address_of_whoever_pays_is_of_no_matter_beside_the_receivers_own(street: str) -> None:
+    header = ["Name", street, "Billing Address 4"]
+    sender = Sender(country="AU")
+    file = Import(sender=sender, header=header, columns={"receiver_name": 0, "receiver_line1": 1}, constants={})
+    row = ImportRow(file=file, cells=["Ada Alder", "3 Sampling Street", SAID])
+    found = list(unread._unread(row, file, {}, is_abroad=False))
+    assert bool(found) == (street == "Billing Address 1")
+
+
+def test_the_list_of_no_matter_has_one_pattern_a_line_and_each_is_one() -> None:
+    for line in unread.OF_NO_MATTER.strip().splitlines():
+        assert re.compile(line)
+        assert unread.is_of_no_matter(line) or not line.isalpha()

@@ -1,0 +1,151 @@
+"""One answer settles all rows of a file that wait for the same, and what it settles is shown before."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.importing import answering, columns, row_form, unread
+from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
+from tests import factories
+from tests.orders.test_importing import GOOD, HEADER, work_off
+from tests.pages.test_imports import check_page
+from tests.pages.typed import text
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+Take = Callable[..., Import]
+ABROAD_HEADER = f"{HEADER},Country,Phone,Customs description,Customs value,Quantity,Country of origin"
+ABROAD = (
+    "Priya Nair,priya@example.net,4 Sampling Street,Portland,97205,Mugs,2.4,32,24,11,{number},US,+1 503 555 0142,"
+    "Mugs,{value},2,Australia"
+)
+
+
+@pytest.fixture
+def take(quill: Sender, alice: User, localities: None, carrier: SandboxCarrier) -> Take:
+    """`take(header, row, row)` is a checked import."""
+
+    def taken(header: str, *rows: str) -> Import:
+        file = factories.taken("\n".join([header, *rows]).encode(), quill, alice)
+        work_off(file)
+        return file
+
+    return taken
+
+
+def asked(file: Import) -> answering.Asked:
+    rows = row_form.to_fix(file)
+    return answering.asked(rows, row_form.typed_in(file, rows))
+
+
+def states(file: Import) -> list[str]:
+    work_off(file)
+    return list(file.rows.values_list("state", flat=True))
+
+
+def test_a_column_that_does_not_matter_is_said_once_and_remembered(take: Take) -> None:
+    header, rows = f"{HEADER},Zorble,Gate code", [f"{GOOD},quux,", f"{GOOD.replace('1001', '1002')},quux,4471"]
+    file = take(header, *rows)
+    assert unread.waiting(row_form.to_fix(file)) == {11: 2, 12: 1}
+    assert answering.pass_over(file, [11], timezone.now()) == 2
+    assert states(file) == ["ready", "fix"]
+    assert unread.listed(file, unread.waiting(row_form.to_fix(file))) == ["Zorble"]
+    again = take(header, rows[0].replace("1001", "1003"), rows[1].replace("1002", "1004"))
+    assert states(again) == ["ready", "fix"]
+
+
+def test_one_row_is_let_through_and_the_next_still_waits(
+    take: Take, alice: User, visit: Callable[[User], Client]
+) -> None:
+    file = take(f"{HEADER},Zorble", f"{GOOD},quux", f"{GOOD.replace('1001', '1002')},quux")
+    row = file.rows.all()[0]
+    visit(alice).post(reverse("import_row", args=[file.uuid, row.pk]), {"anyway": "yes"})
+    assert states(file) == ["ready", "fix"]
+
+
+def test_rows_without_an_email_take_the_senders_own_at_one_press(take: Take, quill: Sender, alice: User) -> None:
+    rows = [GOOD, *(GOOD.replace("1001", n).replace("priya@example.net", mail) for n, mail in (
+        ("1002", ""), ("1003", "Invalid Request"), ("1004", "no-address")))]  # fmt: skip
+    file = take(HEADER, *rows)
+    assert asked(file).without_email == 2
+    address = quill.pickup_address()
+    assert address is not None
+    assert answering.use_own_email(file, address, timezone.now()) == 2
+    assert states(file) == ["ready", "ready", "ready", "fix"]
+    assert file.rows.all()[1].quote.details["receiver"]["email"] == address.email  # type: ignore[union-attr]
+
+
+def test_a_rate_converts_the_values_of_its_currency_in_this_file_alone(take: Take) -> None:
+    header, row = ABROAD_HEADER, ABROAD
+    file = take(header, *(row.format(number=n, value=v) for n, v in (("1", "US $100.00"), ("2", "28.00"), ("3", "£5"))))
+    assert asked(file).currencies == {"USD": 1, "GBP": 1}
+    assert answering.use_rate(file, "USD", "1.525", timezone.now()) == 1
+    assert states(file) == ["ready", "ready", "fix"]
+    items = [row.quote.details["contents"][0]["value"] for row in file.rows.all() if row.quote]
+    assert items == ["152.50", "28.00"]
+    assert columns.RATES not in ColumnMapping.objects.get().constants
+
+
+def test_rows_with_one_right_answer_are_corrected_by_kind(take: Take) -> None:
+    header = HEADER.replace("Suburb", "Company,Address 2,Suburb")
+    row = GOOD.replace("Brunswick", "{company},{line},{place}").replace(",3056", "").replace("1001", "{number}")
+    said = [
+        ("Priya Nair", "", "Brunswick,3056"), ("PRIYA NAIR", "", "Brunswick,3056"), ("-", "", "Brunswick,3056"),
+        ("", "Brunswick", "Brunswick,3056"), ("", "Unit 3, Brunswick 3056", "Brunswick,3056"),
+        ("", "", "Darwin,800"), ("", "", "Brunswick,9999"),
+    ]  # fmt: skip
+    file = take(
+        header, *(row.format(company=c, line=line, place=place, number=n) for n, (c, line, place) in enumerate(said))
+    )
+    found = {one.kind: (len(one.rows), one.examples[0]) for one in asked(file).corrections}
+    assert found["company"] == (3, (2, "Priya Nair", "blank"))
+    assert found["line"][0] == 2
+    assert found["postcode"] == (1, (7, "Darwin, 800", "DARWIN, NT, 0800"))
+    assert [answering.correct(file, kind, timezone.now()) for kind in ("company", "line", "postcode")] == [3, 2, 1]
+    assert states(file) == ["ready"] * 6 + ["fix"]
+    kept = file.rows.get(number=6).quote
+    assert kept is not None
+    assert kept.details["receiver"]["line2"] == "Unit 3"
+    assert answering.correct(file, "company", timezone.now()) == 0
+
+
+def test_the_page_asks_each_once_and_its_buttons_answer(
+    take: Take, alice: User, visit: Callable[[User], Client]
+) -> None:
+    file = take(f"{HEADER},Zorble", f"{GOOD},quux", f"{GOOD.replace('1001', '1002').replace('priya@example.net', '')},")
+    page = visit(alice)
+    shown = text(page.get(check_page(file)))
+    assert "1 column of your file says more than a parcel here has" in shown
+    assert "Use your own for the 1 row without one" in shown
+    answer = reverse("answer_import", args=[file.uuid])
+    page.post(answer, {"column": "11"})
+    page.post(answer, {"own_email": "yes"})
+    assert states(file) == ["ready", "ready"]
+    again = page.post(answer, {"column": "11"}, follow=True)
+    assert "Rows or prices have changed." in text(again)
+
+
+@pytest.mark.parametrize("rate", ["", "0", "abc", "-1", "1e5", "9999999"])
+def test_a_rate_that_is_none_is_refused_at_its_field(
+    rate: str, take: Take, alice: User, visit: Callable[[User], Client]
+) -> None:
+    header, row = ABROAD_HEADER, ABROAD
+    file = take(header, row.format(number="1", value="USD 100.00"))
+    answer = visit(alice).post(reverse("answer_import", args=[file.uuid]), {"code": "USD", "rate": rate})
+    assert answer.status_code == 422
+    assert 'id="rate-USD_error"' in answer.content.decode()
+    assert states(file) == ["fix"]
+
+
+def test_others_answer_nothing(take: Take, visit: Callable[[User], Client]) -> None:
+    file = take(f"{HEADER},Zorble", f"{GOOD},quux")
+    other = factories.user("mallory@other.example")
+    factories.member(factories.sender(name="Other"), other)
+    answer = visit(other).post(reverse("answer_import", args=[file.uuid]), {"column": "11"})
+    assert answer.status_code == 404
+    assert ImportRow.objects.get().state == "fix"
