@@ -310,7 +310,7 @@ class ReceiverForm(addresses.OnceOnly):
         return text
 
     @property
-    def told(self) -> list[str]:
+    def remarks(self) -> list[str]:
         """What became of values that are not booked as they were typed, in sentences."""
         is_kept = self.extension and "receiver_phone" not in self.left_out
         kept = [f"Extension {self.extension} of the phone is in the delivery instructions."] if is_kept else []

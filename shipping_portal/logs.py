@@ -29,7 +29,7 @@ RULES = [
     (re.compile(r"((?:/|%2F)(?:invitation|unsubscribe)(?:/|%2F))(?:(?!%2F)[^/\s\"?&])+", re.I), rf"\1{CUT}"),
     # What was looked for: of an address, and of an error of the database that quotes a row or a statement.
     (re.compile(r"\?[\w.~%+-]+=[^\s\"'<>\\]*"), f"?{CUT}"),
-    (re.compile(r"((?:DETAIL|CONTEXT|LINE \d+): )(?:(?!\\n\\n)(?:[^\"\\]|\\.))*"), rf"\1{CUT}"),
+    (re.compile(r"((?:DETAIL|CONTEXT|LINE\s\d+):\s)(?:(?!\\n\\n)(?:[^\"\\]|\\.))*"), rf"\1{CUT}"),
     (re.compile(r"[\w.+-]{1,64}(?:@|%40)[\w-]{1,63}(?:\.[\w-]{1,63})+", re.I), "[e-mail]"),
 ]
 

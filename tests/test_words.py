@@ -48,10 +48,10 @@ RETIRED = {
 
 # Names that several apps give.
 SHARED = """
-Command accept active addresses again age begin billed bookable cells change choices choose confirm
+Command accept active addresses again age begin billed bookable cell cells change choices choose confirm
 counted delete find fingerprint is_known joined judge known leave_out listed look make_default matching money
 move name normalise note of orders_of outcome page pause plain preview read reason release report resume rows
-save scrub settle shown store stream take text to_print totals try_again try_later unknown wait_after
+save scrub sentences settle shown store stream take text to_print totals try_again try_later unknown wait_after
 waiting watched work
 """
 

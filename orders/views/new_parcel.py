@@ -86,7 +86,7 @@ def live_prices(request: MemberRequest) -> HttpResponse:
     form = empty_form(request, data=after_presses(request.POST))
     quote = take_prices(request, form) if form.is_valid() else None
     context = (
-        {**_offered(request, quote), "told": form.told}
+        {**_offered(request, quote), "remarks": form.remarks}
         if quote
         else {"form": form, "fixes": form.fixes, "is_beside": True}
     )

@@ -106,7 +106,7 @@ def take_prices(request: MemberRequest, form: ParcelForm) -> Quote | None:
 
 def tell(request: MemberRequest, form: ReceiverForm) -> None:
     """Say on the next page what became of values that are not used as they were typed."""
-    for text in form.told:
+    for text in form.remarks:
         messages.info(request, text)
 
 

@@ -69,9 +69,9 @@ def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason:
             posted = BillingReport.objects.filter(pk=report.pk, state=State.POSTED)
             if not posted.update(state=State.REVERSED, ended_at=now, ended_by=by):
                 raise NotReversible
-            standing = report.lines.posted().filter(reversed_by=None)
-            standing.filter(sender=None).update(posted_at=None, decision=Charge.Decision.LEAVE)
-            count = _reverse_all(standing, by=by, now=now, reason=reason)
+            unreversed = report.lines.posted().filter(reversed_by=None)
+            unreversed.filter(sender=None).update(posted_at=None, decision=Charge.Decision.LEAVE)
+            count = _reverse_all(unreversed, by=by, now=now, reason=reason)
             own_key = Concat(Substr("key", 1, 40), Value("-r"), Cast("pk", CharField()))
             report.lines.update(key=own_key)
             for waiting in BillingReport.objects.filter(account=report.account_id, state=State.CHECKED):

@@ -42,7 +42,7 @@ READ = ("report", "line", "part", "key", "is_repeat", "held", "decision", "refer
 
 
 @dataclass(eq=False)
-class Item:
+class ComparedLine:
     """One line of a file: its price with the Extra Cover in it."""
 
     parts: list[Charge]
@@ -76,8 +76,10 @@ class Group:
 
     name: str
     order: Order | None
-    items: list[Item]
-    spare: dict[object, list[Item]] = field(default_factory=lambda: defaultdict(list))  # known, and not met again yet
+    items: list[ComparedLine]
+    spare: dict[object, list[ComparedLine]] = field(
+        default_factory=lambda: defaultdict(list)
+    )  # known, and not met again yet
     days: set[object] = field(default_factory=set)
 
     def compare(self) -> None:
@@ -101,10 +103,10 @@ class Group:
             self._hold_beyond(allowed, (ChargeKind.COVER,))
             self._hold_refunds()
 
-    def _open(self) -> list[Item]:
+    def _open(self) -> list[ComparedLine]:
         return [item for item in self.items if item.is_open]
 
-    def _take(self, item: Item, *, by_key: bool = False) -> bool:
+    def _take(self, item: ComparedLine, *, by_key: bool = False) -> bool:
         """Mark it as the known line that it repeats, if there is one that no other line of this report repeats."""
         alike = self.spare[item.amount, item.first.currency]
         for at, known in enumerate(alike):
@@ -114,7 +116,7 @@ class Group:
                 return True
         return False
 
-    def _is_alike(self, one: Item, other: Item) -> bool:
+    def _is_alike(self, one: ComparedLine, other: ComparedLine) -> bool:
         """Return whether they say the same, as far as both say it: a column may be mapped in one report only."""
         if one.has_number and other.has_number:
             return False
@@ -126,7 +128,7 @@ class Group:
         # A refund whose own day is in no column has the day of its order.
         return one.amount < 0 and (one.day in self.days or other.day in self.days)
 
-    def _counting(self, of: Collection[str]) -> list[Item]:
+    def _counting(self, of: Collection[str]) -> list[ComparedLine]:
         return [item for item in self.items if item.counts and any(part.kind in of for part in item.parts)]
 
     def _allowed(self) -> int:
@@ -216,9 +218,9 @@ def _numbered(reports: Collection[int]) -> set[int]:
     return {pk for pk, profile in profiles if profile.get("columns", {}).get("line_id")}
 
 
-def _items(lines: list[Any], numbered: Collection[int], *, is_own: bool) -> Iterator[Item]:
+def _items(lines: list[Any], numbered: Collection[int], *, is_own: bool) -> Iterator[ComparedLine]:
     for (report, _), parts in groupby(lines, key=attrgetter("report_id", "line")):
-        item = Item(list(parts), is_own, report in numbered)
+        item = ComparedLine(list(parts), is_own, report in numbered)
         first: Any = item.first
         item.is_reversed = first.reversal is not None
         item.is_repeat = is_own and first.is_posted

@@ -229,5 +229,5 @@ def _identity(of: Cells, word: str) -> str:
         return f"id {own}"
     whole = of.money("price") if of.profile.cover_inside else of.money("price") + of.money("cover")
     days = of.day("order_date"), of.day("refund_date")
-    said = (word.casefold(), of.text("reference").upper(), f"{whole:.2f}", of.currency(), *map(str, days))
-    return "\x1f".join(said)
+    meaning = (word.casefold(), of.text("reference").upper(), f"{whole:.2f}", of.currency(), *map(str, days))
+    return "\x1f".join(meaning)

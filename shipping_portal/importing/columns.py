@@ -253,7 +253,7 @@ def _typed(row: ImportRow, file: Import, *, head: ImportRow) -> dict[str, str]:
 def _amount(name: str, text: str, column: str) -> str:
     """Return the amount with its currency beside it: the cell's own, or else that of the row or the column."""
     number, currency = currencies.read(text)
-    code = currency or currencies.code_of(column)
+    code = currency or currencies.currency_code(column)
     return f"{code} {number}" if code else text
 
 
@@ -308,8 +308,8 @@ def _in_our_currency(plain: dict[str, Any], file: Import) -> None:
 
 def _choose_delivery(plain: dict[str, Any]) -> None:
     """Make instructions that begin with an Australian term that choice; all other words go to the driver."""
-    said = (_term(plain.pop(name, ""), term) for name, term in YES_OR_NO.items())
-    yes = [words for words in said if words]
+    terms = (_term(plain.pop(name, ""), term) for name, term in YES_OR_NO.items())
+    yes = [words for words in terms if words]
     choice = plain.pop("delivery_choice", "").replace("_", " ")
     if yes and "receiver_instructions" in plain and not choice and not plain.get("delivery_place"):
         yes.append(plain["receiver_instructions"])

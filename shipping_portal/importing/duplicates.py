@@ -26,8 +26,8 @@ def bought(row: ImportRow, reference: str) -> str:
     if not reference or row.corrected.get(ANYWAY):
         return ""
     place = row.file.columns.get("customer_reference", len(row.cells))
-    as_typed = row.cells[place].strip() if place < len(row.cells) else reference  # older orders kept its dashes
-    orders = Order.objects.filter(sender=row.file.sender, customer_reference__in={reference, as_typed})
+    as_written = row.cells[place].strip() if place < len(row.cells) else reference  # older orders kept its dashes
+    orders = Order.objects.filter(sender=row.file.sender, customer_reference__in={reference, as_written})
     order = orders.exclude(status__in=NOT_BOUGHT).order_by("-pk").first()
     return _already(order) if order else ""
 

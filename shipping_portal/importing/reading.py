@@ -202,7 +202,7 @@ def _lines(text: str, delimiter: str, notes: dict[str, Any]) -> Iterator[tuple[i
     number = bad = width = 0
     while True:
         begins = source.tell()
-        reader = csv.reader(_told(source), delimiter=delimiter, strict=True)
+        reader = csv.reader(_lines_of(source), delimiter=delimiter, strict=True)
         try:
             for line in reader:
                 if _joins(line, text[begins : source.tell()].splitlines(), delimiter, width):
@@ -229,7 +229,7 @@ def _joins(line: list[str], written: list[str], delimiter: str, width: int) -> b
     return all(one.count(delimiter) == width - 1 for one in written)
 
 
-def _told(source: io.StringIO) -> Iterator[str]:
+def _lines_of(source: io.StringIO) -> Iterator[str]:
     """Yield the lines of a text that says how far it was read, which it doesn't while it is iterated over."""
     while line := source.readline():
         yield line

@@ -131,10 +131,10 @@ def _unread(row: ImportRow, file: Import, values: Mapping[str, Any], *, is_abroa
     read = _read(file)
     if any(columns.cell(row, file, side).strip() for side in units.SIZES):
         read.discard(file.columns.get(columns.DIMENSIONS, -1))  # the sides have columns of their own
-    said = {word for text in values.values() for word in normalise(str(text)).split()}
+    words = {word for text in values.values() for word in normalise(str(text)).split()}
     for place, cell in enumerate(row.cells[: len(file.header)]):
         name, text = normalise(file.header[place]), normalise(cell)
-        if place in read or not _is_filled(cell) or set(text.split()) <= said or is_of_no_matter(name):
+        if place in read or not _is_filled(cell) or set(text.split()) <= words or is_of_no_matter(name):
             continue
         if name in file.constants.get(columns.NO_MATTER, ()) or _is_of_another(name, file):
             continue

@@ -270,7 +270,7 @@ class _Sheet:
         if self.kind != "n":
             return text
         form = self.formats[int(self.style)] if self.style else ""
-        return _of_day(float(text), self.is_1904) if form == DAY else _number(float(text), form)
+        return _of_day(float(text), is_1904=self.is_1904) if form == DAY else _number(float(text), form)
 
 
 def _column(place: str) -> int:
@@ -283,7 +283,7 @@ def _column(place: str) -> int:
     return column
 
 
-def _of_day(value: float, is_1904: bool) -> str:
+def _of_day(value: float, *, is_1904: bool) -> str:
     """Return the day, and the time if there is one, that a number is."""
     try:
         moment = EPOCHS[is_1904] + dt.timedelta(days=value + (0 < value < 60 and not is_1904))  # 1900 was no leap year

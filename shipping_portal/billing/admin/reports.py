@@ -76,10 +76,10 @@ def _reverse(report: BillingReport, *, by: User, now: dt.datetime, reason: str) 
 
 def _reversal(report: BillingReport) -> list[list[str]]:
     """Return what reversing it changes for each sender, and in all, by currency."""
-    standing = report.lines.posted().filter(reversed_by=None).order_by()
+    unreversed = report.lines.posted().filter(reversed_by=None).order_by()
     lines = {"lines": Count("pk"), "amount": Sum("amount")}
-    by_sender: Any = standing.values("sender__name", "currency").annotate(**lines)
-    in_all: Any = standing.values("currency").annotate(**lines).order_by("currency")
+    by_sender: Any = unreversed.values("sender__name", "currency").annotate(**lines)
+    in_all: Any = unreversed.values("currency").annotate(**lines).order_by("currency")
     rows = [*by_sender.order_by(F("sender__name").asc(nulls_last=True), "currency")[:MOST_SHOWN], *in_all]
     head = ["Sender", "Lines reversed", "Amount", "Change"]
     return [head, *([row.get("sender__name", "All senders") or "Unassigned", *_change(row)] for row in rows)]

@@ -19,7 +19,7 @@ from shipping_portal.importing import progress, shipped, shops, submitting
 from shipping_portal.importing.forms import BookAllForm
 from shipping_portal.importing.listing import import_of
 from shipping_portal.importing.models import Import, ImportRow
-from shipping_portal.importing.views.checking import check_page, pickup_days
+from shipping_portal.importing.views.checking import check_page, common_pickup_days
 
 SOME_LEFT = "{owed} of {rows} rows are being booked. The others have changed, or their order number is booked already."
 
@@ -34,7 +34,7 @@ def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     if not form.is_valid():
         return check_page(request, found, form, status=422)
     day = form.cleaned_data["pickup_date"]
-    if day and day not in pickup_days(request.sender, submitting.ready(found)):
+    if day and day not in common_pickup_days(request.sender, submitting.ready(found)):
         form.add_error("pickup_date", sentence(booking_rules.PickupDayPassed(), request.sender))
         return check_page(request, found, form, status=422)
     try:

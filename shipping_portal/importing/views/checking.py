@@ -133,12 +133,12 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
         "rule": rule,
         "total": next((total for total in totals if total.rule == rule), None),
         "has_pickup": any(total.has_pickup for total in totals),
-        "pickup_days": pickup_days(request.sender, [choice.row for choice in sure]),
+        "pickup_days": common_pickup_days(request.sender, [choice.row for choice in sure]),
         "priced_on": checking.priced_before(file, timezone.now()) if sure else None,
     }
 
 
-def pickup_days(sender: Sender, rows: list[choosing.Ready]) -> list[dt.date]:
+def common_pickup_days(sender: Sender, rows: list[choosing.Ready]) -> list[dt.date]:
     """Return the pickup days on offer for all of these rows: none before the last of their first ones."""
     address = sender.pickup_address()
     firsts = [quoting.first_pickup(offer) for row in rows for offer in bookable(row.products)]

@@ -56,7 +56,7 @@ class AdoptForm(DecisionForm):
 
 
 def _adopt(order: Order, cleaned: dict[str, Any], by: Any) -> None:
-    reference, heard_at = unowned.as_seen(order.account, cleaned["reference"])
+    reference, heard_at = unowned.first_seen(order.account, cleaned["reference"])
     deciding.adopt(
         order,
         reference,

@@ -53,7 +53,7 @@ def nobodys(
     return _scanned(nearest)
 
 
-def as_seen(account: CarrierAccount, typed: str) -> tuple[str, dt.datetime | None]:
+def first_seen(account: CarrierAccount, typed: str) -> tuple[str, dt.datetime | None]:
     """Return a typed reference as its scans spell it, and when we first heard of it; as typed if we never did."""
     seen = _dated(Parcel.objects.filter(account=account, reference__upper=typed.strip().upper())).first()
     return (seen.reference, _heard_at(seen)) if seen else (typed, None)
