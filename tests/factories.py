@@ -3,6 +3,7 @@
 import copy
 import datetime as dt
 import hashlib
+import time
 import uuid
 from decimal import Decimal
 from typing import Any
@@ -64,6 +65,15 @@ def second_factor(person: User) -> str:
     secret = generate_totp_secret()
     TOTP.activate(person, secret)
     return secret
+
+
+def gave_password(client: Any, person: User, *, minutes: float = 0) -> Any:
+    """The browser of somebody who is logged in and gave the password so long ago."""
+    session = client.session
+    session["account_authentication_methods"] = [{"method": "password", "at": time.time() - 60 * minutes}]
+    session["account_authentication_methods_user"] = str(person.pk)
+    session.save()
+    return client
 
 
 def sender(*, name: str = "A business", country: str = "AU", **fields: Any) -> Sender:
