@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from shipping_portal.accounts.models import Invitation, Sender, User
+from shipping_portal.accounts.models import Invitation, Sender, Session, User
+from shipping_portal.accounts.session_store import SessionStore
 from shipping_portal.exporting.models import Export
 from tests import factories
 from tests.table import table
@@ -74,6 +75,9 @@ def test_right_after_the_password_it_does_not(act: str, things: dict[str, Any], 
 def test_what_was_typed_is_done_once_the_password_is_given(things: dict[str, Any], alice: User, quill: Sender) -> None:
     browser = browser_of(alice, minutes=50)
     asked = do("invite", things, browser)
+    kept = SessionStore().decode(Session.objects.get(whose=alice.pk).session_data)
+    assert "account_reauthentication_state" in kept
+    assert browser.cookies["session"].value not in str(kept)  # whoever reads the table logs in nowhere
     done = browser.post(asked["Location"], {"password": factories.PASSWORD}, follow=True)
     assert done.status_code == 200
     assert quill.invitations.filter(email="new1@quill.example", role="owner").count() == 1
