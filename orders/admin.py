@@ -61,6 +61,7 @@ class CarrierCallAdmin(ReadOnlyAdmin):
     """The log of calls to the carrier. Kept for CALL_LOG_DAYS; holds no body or query."""
 
     waits = ("needs", queues.CALLS)
+    linked = ("order__id__exact",)
     list_display = [*("at", "operation", "method", "path", "status", "outcome", "unreadable", "milliseconds", "about")]
     list_filter = [
         # By name, as a list of what occurs would read the whole log.

@@ -4,6 +4,7 @@ import datetime as dt
 import uuid
 from collections.abc import Iterable, Mapping
 
+from django.db import transaction
 from django.db.models import QuerySet
 
 from orders.models import Draft
@@ -36,9 +37,11 @@ def save(sender: Sender, by: User, values: Mapping[str, str], *, now: dt.datetim
     kept = {name: one_line(value)[:LONGEST] for name, value in values.items()}
     if draft and Draft.objects.filter(pk=draft.pk).update(values=kept, updated_at=now):
         return draft
-    if Draft.objects.filter(sender=sender).count() >= MOST:
-        raise TooManyDrafts(f"{MOST} drafts are kept already, so this one wasn't. Delete one first.")
-    return Draft.objects.create(sender=sender, made_by=by, values=kept, updated_at=now)
+    with transaction.atomic():
+        Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
+        if Draft.objects.filter(sender=sender).count() >= MOST:
+            raise TooManyDrafts(f"{MOST} drafts are kept already, so this one wasn't. Delete one first.")
+        return Draft.objects.create(sender=sender, made_by=by, values=kept, updated_at=now)
 
 
 def typed(posted: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:

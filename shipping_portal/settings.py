@@ -59,8 +59,10 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "shipping_portal.middleware.tell_the_browser",
     "shipping_portal.middleware.gzip_pages",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    # Before WhiteNoise, which answers for static files by itself.
     "csp.middleware.CSPMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "shipping_portal.probes.answer_probes",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -69,7 +71,6 @@ MIDDLEWARE = [
     "shipping_portal.accounts.sessions.end_old_sessions",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "shipping_portal.accounts.access.know_the_member",
@@ -128,8 +129,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Throttles live in the database, so nobody needs Redis to log in. Nothing else is cached.
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "BACKEND": "shipping_portal.accounts.json_cache.JsonCache",
         "LOCATION": "throttles",
+        "VERSION": 2,  # the first was Django's own, whose rows are pickled
         "OPTIONS": {"MAX_ENTRIES": 100_000},
     }
 }

@@ -3,10 +3,12 @@
 import copy
 import datetime as dt
 import hashlib
+import time
 import uuid
 from decimal import Decimal
 from typing import Any
 
+from allauth.account.internal.userkit import user_id_to_str
 from allauth.account.models import EmailAddress
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.utils import timezone
@@ -64,6 +66,17 @@ def second_factor(person: User) -> str:
     secret = generate_totp_secret()
     TOTP.activate(person, secret)
     return secret
+
+
+def gave_password(client: Any, person: User, *, minutes: float = 0) -> Any:
+    """The browser of somebody who is logged in and gave the password so long ago."""
+    session = client.session
+    session["account_authentication_methods"] = [
+        {"method": "password", "at": time.time() - 60 * minutes, "reauthenticated": True}
+    ]
+    session["account_authentication_methods_user"] = user_id_to_str(person)
+    session.save()
+    return client
 
 
 def sender(*, name: str = "A business", country: str = "AU", **fields: Any) -> Sender:

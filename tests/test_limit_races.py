@@ -6,24 +6,28 @@ from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.utils import timezone
 
-from orders import booking, cancelling, gateway, recounting, settling, waiting
+from orders import booking, cancelling, drafting, gateway, recounting, settling, waiting
 from orders.limits import LimitReached
-from orders.models import BookingAttempt, DailySpend, Order
+from orders.models import BookingAttempt, DailySpend, Draft, Order, SavedView
 from orders.transitions import move_to
-from shipping_portal.accounts import limits
-from shipping_portal.accounts.models import Sender, User
+from orders.views import parcels
+from shipping_portal.accounts import limits, team
+from shipping_portal.accounts.models import Invitation, Sender, User
 from shipping_portal.billing import posting
 from shipping_portal.carrier.errors import Rejected
 from shipping_portal.carrier.messages import Cancelled
 from tests import factories
 from tests.billing.conftest import line, summed, take  # noqa: F401  (a fixture)
 from tests.test_races import at_once
+from tracking import watching
+from tracking.models import Watch
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 PRICE = Decimal("12.08")
@@ -152,3 +156,53 @@ def test_of_ten_pages_of_one_person_two_wait_for_the_carrier(alice: User, monkey
 
     found = at_once(*[wait] * 10)
     assert Counter(one if isinstance(one, str) else type(one) for one in found) == {"waited": 2, waiting.Full: 8}
+
+
+def test_of_sixty_invitations_at_once_twenty_are_sent(quill: Sender, alice: User, mailoutbox: list[Any]) -> None:
+    now = timezone.now()
+    found = at_once(
+        *[
+            partial(team.invite, quill, f"new{number}@quill.example", "viewer", by=alice, now=now)
+            for number in range(60)
+        ]
+    )
+    assert Counter(type(one) for one in found) == {Invitation: 20, team.NotPossible: 40}, found
+    assert Invitation.objects.good(now).count() == len(mailoutbox) == 20
+
+
+def test_of_thirty_more_invitations_with_room_for_three_that_day_three_are_sent(
+    quill: Sender, alice: User, mailoutbox: list[Any]
+) -> None:
+    now = timezone.now()
+    for number in range(47):
+        team.revoke(team.invite(quill, f"old{number}@quill.example", "viewer", by=alice, now=now), by=alice, now=now)
+    mailoutbox.clear()
+    at_once(
+        *[
+            partial(team.invite, quill, f"new{number}@quill.example", "viewer", by=alice, now=now)
+            for number in range(30)
+        ]
+    )
+    assert len(mailoutbox) == 3
+
+
+def test_of_ten_drafts_and_ten_watches_with_room_for_two_two_are_kept(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = timezone.now()
+    monkeypatch.setattr(drafting, "MOST", 2)
+    monkeypatch.setattr(watching, "MOST_WATCHES", 2)
+    at_once(*[partial(drafting.save, quill, alice, {"receiver_name": "Priya"}, now=now)] * 10)
+    assert Draft.objects.count() == 2
+    at_once(*[partial(watching.watch, quill, f"S7K2Q{n}", name="", by=alice, now=now) for n in range(10)])
+    assert Watch.objects.count() == 2
+
+
+def test_of_ten_views_with_room_for_two_two_are_kept(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parcels, "MOST_SAVED", 2)
+    request = SimpleNamespace(sender=quill, user=alice)
+    found = at_once(*[partial(parcels._keep, request, f"View {n}", query="", is_shared=False) for n in range(10)])
+    assert found.count("") == 8
+    assert SavedView.objects.count() == 2

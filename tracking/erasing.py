@@ -3,7 +3,7 @@
 import datetime as dt
 
 from django.conf import settings
-from django.db.models import Min
+from django.db.models import Min, QuerySet
 from django.utils import timezone
 
 from shipping_portal.jobs.erasing import ERASED, Keys, deletes, erase_bytes, eraser, overwrites
@@ -16,10 +16,17 @@ State = WebhookDelivery.State
 @eraser("order", "scans and webhooks")
 def erase_scans(orders: Keys) -> int:
     """Keep of a scan what, when, and in which state and country: the fold and the figures need no more."""
-    scans = TrackingEvent.objects.filter(parcel__order__in=orders)
-    read = WebhookDelivery.objects.filter(event__in=scans)
-    count = erase_bytes(read, "body") + erase_bytes(WebhookDelivery.objects.filter(pk__in=_set_aside(orders)), "body")
-    count += erase_bytes(scans, "raw")
+    count = erase_bytes(WebhookDelivery.objects.filter(pk__in=_set_aside(orders)), "body")
+    return count + _erase(TrackingEvent.objects.filter(parcel__order__in=orders))
+
+
+@eraser("scan", "scans of parcels that nobody here booked")
+def erase_unknown(scans: Keys) -> int:
+    return _erase(TrackingEvent.objects.filter(pk__in=scans))
+
+
+def _erase(scans: QuerySet[TrackingEvent]) -> int:
+    count = erase_bytes(WebhookDelivery.objects.filter(event__in=scans), "body") + erase_bytes(scans, "raw")
     scans.update(description="", suburb="", postcode="")
     return count
 

@@ -63,6 +63,7 @@ def watch(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -
     """Follow a reference; the same one twice is the same watch. Raises NotAReference or TooManyWatched."""
     reference = reference_in(text)
     with transaction.atomic():
+        Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
         parcel = _parcel_of(reference, now)
         if not sender.watches.filter(parcel=parcel).exists() and sender.watches.count() >= MOST_WATCHES:
             raise TooManyWatched(str(MOST_WATCHES))

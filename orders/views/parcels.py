@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from django.contrib import messages
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
@@ -191,27 +191,26 @@ def save_view(request: MemberRequest) -> HttpResponse:
     if not name or not name.isprintable():
         messages.warning(request, "Give the view a name. Nothing was saved.")
         return redirect(f"{reverse('parcels')}?{query}")
-    mine = SavedView.objects.filter(sender=request.sender, made_by=request.user)
-    if mine.count() >= MOST_SAVED and not mine.filter(name=name).exists():
+    slug = _keep(request, name, query=query, is_shared=request.POST.get("shared") == "yes")
+    if not slug:
         messages.warning(request, f"You keep {MOST_SAVED} views already. Delete one first.")
         return redirect(f"{reverse('parcels')}?{query}")
-    slug = _keep(request, name, query=query, is_shared=request.POST.get("shared") == "yes")
     messages.success(request, f"Saved the view “{name}”.")
     return redirect(f"{reverse('parcels')}?view={slug}")
 
 
+@transaction.atomic
 def _keep(request: MemberRequest, name: str, **values: Any) -> str:
-    """Return the slug under which it is kept."""
+    """Return the slug under which it is kept; "" where MOST_SAVED are. Presses go one after the other."""
+    Sender.objects.select_for_update(no_key=True).get(pk=request.sender.pk)
     mine = SavedView.objects.filter(sender=request.sender, made_by=request.user)
     if found := mine.filter(name=name).first():
         mine.filter(pk=found.pk).update(**values)
         return found.slug
+    if mine.count() >= MOST_SAVED:
+        return ""
     slug = _free_slug(request, name)
-    try:
-        with transaction.atomic():
-            mine.create(sender=request.sender, made_by=request.user, name=name, slug=slug, **values)
-    except IntegrityError:  # pressed twice, or a colleague's view of that name was faster
-        return _keep(request, name, **values)
+    mine.create(sender=request.sender, made_by=request.user, name=name, slug=slug, **values)
     return slug
 
 

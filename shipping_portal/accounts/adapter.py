@@ -2,23 +2,33 @@
 
 import time
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.stagekit import unstash_login
 from allauth.account.models import EmailAddress
+from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.core.internal import ratelimit  # the public one can't take a count back
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from django.conf import settings
+from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import resolve_url
+from django.shortcuts import redirect, resolve_url
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare, salted_hmac
 
 from shipping_portal.accounts import demo, encryption, known_browsers, security_events, sender_email, signing_up
 from shipping_portal.accounts.models import Membership, PickupAddress, Role
 
 APP = "allauth.account"
+BEGUN_WITH = "begun_with"  # of the session: by which password a log-in was begun
+
+
+def _proof_of_password(user: Any) -> str:
+    return str(salted_hmac(BEGUN_WITH, user.password, algorithm="sha256").hexdigest())
 
 
 def landing_page(user: Any) -> str:
@@ -37,7 +47,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
 
     error_messages = DefaultAccountAdapter.error_messages | {
         "email_password_mismatch": "That email and password don't match. Check both, or reset your password.",
-        "too_many_login_attempts": "Too many tries. Wait 5 minutes, then log in; or reset your password now.",
+        "too_many_login_attempts": "Too many tries. Wait 5 minutes, or reset your password: that works at once.",
         "email_taken": "This email is already in use.",
     }
 
@@ -69,6 +79,15 @@ class PortalAccountAdapter(DefaultAccountAdapter):
             signing_up.announce(email_address.user, now=timezone.now())
         return is_confirmed
 
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Send a mail whose links lead to SITE_URL: allauth makes them by the Host that somebody sent."""
+        ours = {
+            name: urljoin(settings.SITE_URL, urlsplit(value)._replace(scheme="", netloc="").geturl())
+            for name, value in context.items()
+            if name.endswith("_url")
+        }
+        super().send_mail(template_prefix, email, {**context, **ours})
+
     def can_delete_email(self, email_address: EmailAddress) -> bool:
         """Refuse to remove an address that stands on the account's labels until another one does."""
         in_use = PickupAddress.objects.filter(
@@ -80,10 +99,19 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         """Refuse the demo's people outside the demo: their passwords are public."""
         if demo.is_of_the_demo(user) and not settings.DEMO:
             return self.respond_user_inactive(request, user)
+        request.session[BEGUN_WITH] = _proof_of_password(user)
         return super().pre_login(request, user, **details)
 
     def login(self, request: HttpRequest, user: Any) -> None:
-        """Log in; the log-in's time runs from here (sessions.py)."""
+        """Log in; the log-in's time runs from here (sessions.py).
+
+        Not where the password was changed since the log-in was begun: a second factor comes after it.
+        """
+        begun_with = request.session.pop(BEGUN_WITH, None)
+        if begun_with is not None and not constant_time_compare(begun_with, _proof_of_password(user)):
+            unstash_login(request)
+            self.add_message(request, messages.WARNING, message="Your password was changed meanwhile. Log in again.")
+            raise ImmediateHttpResponse(redirect("account_login"))
         super().login(request, user)
         request.session["began_at"] = time.time()
 

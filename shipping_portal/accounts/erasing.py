@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from shipping_portal.accounts import sessions
@@ -28,6 +30,7 @@ from shipping_portal.jobs import erasing
 from shipping_portal.jobs.erasing import Keys, deletes, eraser, objection
 from shipping_portal.jobs.retention import BATCH, delete, term
 
+UNCONFIRMED = dt.timedelta(days=1, hours=1)  # an hour more than the link in the mail is good for
 NOBODYS = "@erased.invalid"  # ends the address of everybody who was erased; no mail goes there
 FORMER = "A former member"
 CLOSED = "This account is closed. Nothing is booked for it any more."
@@ -95,6 +98,33 @@ def purge_address_books(now: dt.datetime) -> int:
     """Delete entries that nobody has used for ADDRESS_BOOK_DAYS."""
     before = now - dt.timedelta(days=settings.ADDRESS_BOOK_DAYS)
     return delete(Receiver.objects.alias(last_used=LAST_USED).filter(last_used__lt=before))
+
+
+def unconfirmed() -> QuerySet[User]:
+    """Return the people of sign-ups whose address nobody confirmed: none of them has ever logged in."""
+    proven = EmailAddress.objects.filter(verified=True)
+    return User.objects.filter(is_staff=False, last_login=None).exclude(
+        Q(pk__in=proven.values("user")) | Q(email__endswith=NOBODYS)
+    )
+
+
+def erase_unconfirmed(people: QuerySet[User]) -> int:
+    """Erase these with the accounts they opened, so that whoever has the address may use it."""
+    members = set(people.select_for_update(no_key=True).values_list("pk", flat=True))
+    opened = Membership.objects.filter(user__in=members, role=Role.OWNER)
+    senders = set(opened.values_list("sender", flat=True))
+    for key in members:  # before anything is looked for by it: the address is somebody else's
+        User.objects.filter(pk=key).update(email=f"{key}{NOBODYS}")
+    EmailAddress.objects.filter(user__in=members).delete()
+    erasing.erase({"member": members, "sender": senders})
+    return len(members)
+
+
+@term("sign-ups nobody confirmed")
+@transaction.atomic
+def purge_unconfirmed(now: dt.datetime) -> int:
+    """Erase them after UNCONFIRMED: until then the link of their mail works."""
+    return erase_unconfirmed(unconfirmed().filter(date_joined__lt=now - UNCONFIRMED))
 
 
 @term("invitations")

@@ -8,6 +8,7 @@ from allauth.mfa.totp import forms as totp_forms
 from django import forms
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -16,6 +17,7 @@ from django.utils import timezone
 from shipping_portal.accounts import signing_up
 from shipping_portal.accounts.addresses import LineField, with_seen
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.passwords import DressedUpWordValidator
 
 NEEDED = {
     "name": "Enter your name.",
@@ -84,6 +86,18 @@ class SignUpForm(Plain, account_forms.SignupForm):
         self.fields["password1"].help_text = "At least 12 characters. A few unrelated words work well."
         self.fields["name"].widget.attrs["autocomplete"] = "name"
         self.fields["business"].widget.attrs["autocomplete"] = "organization"
+
+    def clean(self) -> dict[str, Any]:
+        """Look at the password with the name and the business at hand as well, which are typed in the same form."""
+        typed: dict[str, Any] = super().clean() or self.cleaned_data
+        if "password1" in typed:
+            person = User(email=typed.get("email", ""), name=typed.get("name", ""))
+            person.business = typed.get("business", "")  # type: ignore[attr-defined]
+            try:
+                DressedUpWordValidator().validate(typed["password1"], person)
+            except ValidationError as error:
+                self.add_error("password1", error)
+        return typed
 
     @property
     def is_looked_at(self) -> bool:

@@ -1,8 +1,10 @@
 """Passwords that only look long, and those that were stolen elsewhere."""
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.password_validation import CommonPasswordValidator
@@ -10,20 +12,28 @@ from django.core.exceptions import ValidationError
 
 OUR_WORDS = {"shippingportal", "shipping", "portal", "parcel", "parcels", "carrier", "label"}
 AROUND = "0123456789 .,-_!?#*+"
-FEWEST_LETTERS = 5  # different ones, in all of it
+LETTERS_AS_DIGITS = str.maketrans("0134578@$!|", "oleastbasil")
+FEWEST_LETTERS = 5  # different ones in all of it, and letters beside words anybody would try first
+SHORTEST_WORD = 3
 STAFF_LENGTH = 15
 
 
 class DressedUpWordValidator(CommonPasswordValidator):
-    """Refuses `password1234567`, `shippingportal2026`, `123456789012` and `aaaaaaaaaaaa`."""
+    """Refuses `password1234567`, `shippingportal2026`, `p0rtal p0rtal`, `123456789012` and `aaaaaaaaaaaa`.
+
+    The words are common ones, the portal's, and those of the person, their address and their business.
+    """
 
     def validate(self, password: str, user: Any = None) -> None:
-        word = password.lower().strip().strip(AROUND)
-        if word in self.passwords or word in OUR_WORDS:
+        plain = password.lower().strip(AROUND)
+        spelled = {_once(_letters(plain)), _once(_letters(plain.translate(LETTERS_AS_DIGITS)))}
+        near = sorted(_words_near(user), key=len, reverse=True)
+        if plain in self.passwords or any(word in self.passwords or _is_made_of(word, near) for word in spelled):
             raise ValidationError(
-                "This is a common word with digits around it. A few unrelated words work well.", code="dressed_up_word"
+                "This is a common word, or your own or the portal's name, dressed up. A few unrelated words work well.",
+                code="dressed_up_word",
             )
-        if not word or len(set(password)) < FEWEST_LETTERS:
+        if not plain or len(set(password)) < FEWEST_LETTERS:
             raise ValidationError(
                 "This is digits alone, or the same few letters again. A few unrelated words work well.",
                 code="dressed_up_word",
@@ -31,6 +41,33 @@ class DressedUpWordValidator(CommonPasswordValidator):
 
     def get_help_text(self) -> str:
         return "Not a common word with digits around it."
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in text if letter.isalnum())
+
+
+def _once(text: str) -> str:
+    """Return what a text repeats, if it is one thing again and again."""
+    return text[: (text + text).find(text, 1)] if text else text
+
+
+def _is_made_of(text: str, words: list[str]) -> bool:
+    """Return whether so little is left of it without these words that whoever tries them has it."""
+    left = text
+    for word in words:
+        left = left.replace(word, "")
+    return left != text and len(left) < FEWEST_LETTERS
+
+
+def _words_near(user: Any) -> set[str]:
+    """Return the words of the portal, of its address, and of the person, their e-mail and their business."""
+    membership = getattr(user, "membership", None) if getattr(user, "pk", None) else None
+    business = membership.sender.name if membership else getattr(user, "business", "")
+    named = [settings.BRAND_NAME, urlsplit(settings.SITE_URL).hostname or "", business]
+    named += [str(getattr(user, part, "")) for part in ("name", "email")]
+    words = {_letters(word) for text in named for word in (text.lower(), *re.split(r"[\W_]+", text.lower()))}
+    return {word for word in OUR_WORDS | words if len(word) >= SHORTEST_WORD}
 
 
 class StaffLengthValidator:

@@ -1,6 +1,7 @@
 """Where sessions are: a log-in is a row, what a visitor carries before it is a signed cookie of their own."""
 
 import hashlib
+import re
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +15,8 @@ from django.db import InterfaceError, OperationalError
 from shipping_portal.accounts.models import Session
 
 VISITOR = "visitor:"
+WAITING = "account_reauthentication_state"  # allauth's; it keeps the whole request, and with it the key of the session
+COOKIES = re.compile(r'"HTTP_COOKIE": "(?:[^"\\\\]|\\\\.)*", ')
 # Not the salt of the rows: a row's content, read from a copy of the database, would be a cookie that logs in.
 SALT = "shipping_portal.accounts.visitor"
 
@@ -55,6 +58,8 @@ class SessionStore(InDatabase):
         if SESSION_KEY not in content:
             self._be_a_visitors(content)
             return
+        if waiting := content.get(WAITING):  # what was sent before the password was asked for again
+            content[WAITING] = {**waiting, "request": COOKIES.sub("", waiting["request"])}
         if _is_visitors(self.session_key):
             self._session_key, must_create = self._get_new_session_key(), True  # type: ignore[attr-defined]
         try:

@@ -40,7 +40,16 @@ class NotPossible(Exception):
 
 def invite(sender: Sender, email: str, role: str, *, by: User, now: dt.datetime) -> Invitation:
     """Send somebody a link. An open invitation of the same address is replaced, so that one link works."""
-    email = email.strip().lower()
+    token = secrets.token_urlsafe(32)
+    with transaction.atomic():
+        made = _invited(sender, email.strip().lower(), role, hashed(token), by=by, now=now)
+    _send(made, token)
+    return made
+
+
+def _invited(sender: Sender, email: str, role: str, token_hash: str, *, by: User, now: dt.datetime) -> Invitation:
+    """Count and create under the sender's row lock: invitations pressed at once go one after the other."""
+    Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
     if sender.memberships.filter(user__in=with_address(email)).exists():
         raise NotPossible(f"{email} is in the team already.")
     open_ones = sender.invitations.filter(accepted_at=None, revoked_at=None)
@@ -48,18 +57,12 @@ def invite(sender: Sender, email: str, role: str, *, by: User, now: dt.datetime)
         raise NotPossible(f"{MOST_OPEN} invitations are open. Revoke one first.")
     if sender.invitations.filter(created_at__gt=now - dt.timedelta(days=1)).count() >= MOST_A_DAY:
         raise NotPossible(f"{MOST_A_DAY} invitations were sent within 24 hours. Send the next one tomorrow.")
-    token = secrets.token_urlsafe(32)
-    try:
-        with transaction.atomic():
-            open_ones.filter(email=email).update(revoked_at=now)
-            made = Invitation.objects.create(
-                sender=sender, email=email, role=role, token_hash=hashed(token), invited_by=by, created_at=now,
-                expires_at=now + GOOD_FOR,
-            )  # fmt: skip
-            Audit.write("invited", made, by=by, sender=sender, reason=role, at=now)
-    except IntegrityError as error:  # another owner was faster
-        raise NotPossible(f"{email} was invited a moment ago.") from error
-    _send(made, token)
+    open_ones.filter(email=email).update(revoked_at=now)
+    made = Invitation.objects.create(
+        sender=sender, email=email, role=role, token_hash=token_hash, invited_by=by, created_at=now,
+        expires_at=now + GOOD_FOR,
+    )  # fmt: skip
+    Audit.write("invited", made, by=by, sender=sender, reason=role, at=now)
     return made
 
 

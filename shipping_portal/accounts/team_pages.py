@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from allauth.account.decorators import reauthentication_required
 from allauth.account.models import EmailAddress
 from django import forms
 from django.contrib import messages
@@ -18,6 +19,7 @@ from shipping_portal.accounts import demo, team
 from shipping_portal.accounts.access import OWNER, MemberRequest, audience, public
 from shipping_portal.accounts.adapter import landing_page
 from shipping_portal.accounts.addresses import LineField
+from shipping_portal.accounts.erasing import erase_unconfirmed, unconfirmed
 from shipping_portal.accounts.forms import NEEDED, Plain
 from shipping_portal.accounts.models import Audit, Invitation, Membership, Role, User
 
@@ -57,18 +59,21 @@ class JoinForm(Plain):
         error_messages={"required": NEEDED["password1"]},
     )
 
-    def __init__(self, *args: Any, email: str, **options: Any) -> None:
+    def __init__(self, *args: Any, invitation: Invitation, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.email = email
+        self.invitation = invitation
 
     def clean_password(self) -> str:
         password: str = self.cleaned_data["password"]
-        validate_password(password, User(email=self.email, name=self.cleaned_data.get("name", "")))
+        person = User(email=self.invitation.email, name=self.cleaned_data.get("name", ""))
+        person.business = self.invitation.sender.name  # type: ignore[attr-defined]
+        validate_password(password, person)
         return password
 
 
 @audience(OWNER)
 @require_http_methods(["GET", "POST"])
+@reauthentication_required(allow_get=True)
 def team_page(request: MemberRequest) -> HttpResponse:
     """Show who is in, who is invited, and what was done; posting invites."""
     form = InviteForm(request.POST or None)
@@ -94,6 +99,7 @@ def team_page(request: MemberRequest) -> HttpResponse:
 
 @audience(OWNER)
 @require_POST
+@reauthentication_required
 def change_member(request: MemberRequest, member: int) -> HttpResponse:
     """Set another `role`, or end the membership with `remove`."""
     found = get_object_or_404(request.sender.memberships.select_related("user", "sender"), pk=member)
@@ -113,6 +119,7 @@ def change_member(request: MemberRequest, member: int) -> HttpResponse:
 
 @audience(OWNER)
 @require_POST
+@reauthentication_required
 def change_invitation(request: MemberRequest, invitation: Any) -> HttpResponse:
     """Make a new link with `resend`, or end the invitation with `revoke`."""
     found = get_object_or_404(_open(request), uuid=invitation)
@@ -131,6 +138,7 @@ def change_invitation(request: MemberRequest, invitation: Any) -> HttpResponse:
 
 @audience(OWNER)
 @require_POST
+@reauthentication_required
 def second_factor_rule(request: MemberRequest) -> HttpResponse:
     needed = request.POST.get("needed") == "yes"
     team.require_second_factor(request.sender, needed=needed, by=request.user, now=timezone.now())
@@ -151,13 +159,15 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         return _page(request, found, None, status=410)
     if request.user.is_authenticated:
         return _as_who_is_logged_in(request, found)
-    if team.with_address(found.email).exists():
+    if team.with_address(found.email).exclude(pk__in=unconfirmed()).exists():
         return _page(request, found, None)  # which says to log in first
-    form = JoinForm(request.POST or None, email=found.email)
+    form = JoinForm(request.POST or None, invitation=found)
     if request.method == "GET" or not form.is_valid():
         return _page(request, found, form)
     try:
         with transaction.atomic():
+            # The link came to this address, so a sign-up with it that nobody confirmed is not this person's.
+            erase_unconfirmed(unconfirmed().filter(email__iexact=found.email))
             user = _new_person(found.email, form.cleaned_data)
             team.accept(found, user, now=timezone.now())
     except (IntegrityError, team.NotPossible):  # a second press was faster, or the link was revoked meanwhile

@@ -31,9 +31,9 @@ class DisputeForm(forms.Form):
     photo = forms.FileField(
         label="Photo",
         required=False,
-        help_text="Of the parcel on the scale, or with a tape measure. JPEG, PNG or HEIC, up to 2 MB.",
+        help_text="Of the parcel on the scale, or with a tape measure. JPEG or PNG, up to 2 MB. Its location is cut.",
         error_messages={"empty": "This file is empty.", "max_length": "Give the file a shorter name."},
-        widget=forms.FileInput(attrs={"accept": "image/jpeg,image/png,image/heic", "data-most-mb": "2"}),
+        widget=forms.FileInput(attrs={"accept": "image/jpeg,image/png", "data-most-mb": "2"}),
     )
     content = b""
 
@@ -43,7 +43,7 @@ class DisputeForm(forms.Form):
         if photo:
             self.content = photo.read()
             try:
-                photos.photo_kind(self.content)
+                photos.stripped(self.content)
             except photos.NotAPhoto as refusal:
                 raise forms.ValidationError(str(refusal)) from None
         return photo

@@ -1,6 +1,7 @@
-"""Photos of a dispute: what kind of file it is by its first bytes, and the way its bytes are given out."""
+"""Photos of a dispute: known by their first bytes, kept without what the camera wrote beside the picture."""
 
 import hashlib
+import re
 
 from django.http import HttpResponse
 
@@ -8,31 +9,77 @@ from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import DisputePhoto
 
 MOST_BYTES = 2_000_000
-KINDS = {"jpg": "image/jpeg", "png": "image/png", "heic": "image/heic"}
-HEIC_BRANDS = {b"heic", b"heix", b"mif1"}
+KINDS = {"jpg": "image/jpeg", "png": "image/png", "heic": "image/heic"}  # HEIC is no longer taken
+PNG = b"\x89PNG\r\n\x1a\n"
+# What a decoder needs: any other chunk or segment may say where, when and by whom the photo was taken.
+CHUNKS = {b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"sBIT", b"pHYS", b"bKGD"}
+PICTURE_ENDS, SCAN_BEGINS, COMMENT = 0xD9, 0xDA, 0xFE
+NOTES = range(0xE1, 0xF0)  # APP1 to APP15
+COLOURS = {0xE2: b"ICC_PROFILE\0", 0xEE: b"Adobe"}
+NEXT_MARKER = re.compile(rb"\xff(?![\x00\xd0-\xd7\xff])")  # in a scan, these four are data
 
 
 class NotAPhoto(Exception):
     """Its words are for the sender."""
 
 
-def photo_kind(content: bytes) -> str:
-    """Return a name of KINDS by what is in the file, whatever it is called. Raises NotAPhoto."""
+def stripped(content: bytes) -> tuple[str, bytes]:
+    """Return a name of KINDS by what is in the file, whatever it is called, and the picture alone. Raises NotAPhoto."""
     if len(content) > MOST_BYTES:
         raise NotAPhoto(f"This photo is {len(content) / 1e6:.1f} MB. Send a copy of 2 MB or less.")
-    if content.startswith(b"\xff\xd8\xff"):
-        return "jpg"
-    if content.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "png"
-    if content[4:8] == b"ftyp" and content[8:12] in HEIC_BRANDS:
-        return "heic"
-    raise NotAPhoto("This isn't a photo we can take. Send a JPEG, PNG or HEIC.")
+    try:
+        if content.startswith(b"\xff\xd8\xff"):
+            return "jpg", _jpeg(content)
+        if content.startswith(PNG):
+            return "png", _png(content)
+    except (IndexError, ValueError) as error:
+        raise NotAPhoto("This photo is damaged or cut off. Open it, save it as a JPEG, and send that.") from error
+    raise NotAPhoto("This isn't a photo we can take. Send a JPEG or PNG.")
+
+
+def _jpeg(content: bytes) -> bytes:
+    """Copy the segments that make the picture; what follows its end, such as a film, is left out."""
+    kept, at = [content[:2]], 2
+    while (marker := _marker(content, at)) != PICTURE_ENDS:
+        end = at + 2 + int.from_bytes(content[at + 2 : at + 4])
+        if end < at + 4:
+            raise ValueError("a segment without a length")
+        if marker == SCAN_BEGINS:
+            found = NEXT_MARKER.search(content, end)
+            if found is None:
+                raise ValueError("a scan without an end")
+            end = found.start()
+        if marker != COMMENT and (marker not in NOTES or content.startswith(COLOURS.get(marker, b"-"), at + 4)):
+            kept.append(content[at:end])
+        at = end
+    return b"".join([*kept, b"\xff\xd9"])
+
+
+def _marker(content: bytes, at: int) -> int:
+    if content[at] != 0xFF:
+        raise ValueError("no marker where one has to be")
+    return content[at + 1]
+
+
+def _png(content: bytes) -> bytes:
+    kept, at, name = [PNG], len(PNG), b""
+    while name != b"IEND":
+        end = at + 12 + int.from_bytes(content[at : at + 4])
+        name = content[at + 4 : at + 8]
+        if end > len(content):
+            raise ValueError("a chunk beyond the end")
+        if name in CHUNKS:
+            kept.append(content[at:end])
+        at = end
+    return b"".join(kept)
 
 
 def keep_photo(content: bytes, sender: Sender) -> DisputePhoto:
-    """Store the bytes as they came. Raises NotAPhoto."""
-    sha256 = hashlib.sha256(content).hexdigest()
-    return DisputePhoto.objects.create(sender=sender, kind=photo_kind(content), sha256=sha256, content=content)
+    """Store the picture. Raises NotAPhoto."""
+    kind, picture = stripped(content)
+    return DisputePhoto.objects.create(
+        sender=sender, kind=kind, sha256=hashlib.sha256(picture).hexdigest(), content=picture
+    )
 
 
 def download(photo: DisputePhoto) -> HttpResponse:

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterator
 
+from allauth.account.decorators import reauthentication_required
 from django.db.models import QuerySet
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -27,6 +28,7 @@ def pack_proof(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
 
 @audience(OWNER)
 @require_POST
+@reauthentication_required
 def pack_everything(request: MemberRequest) -> HttpResponse:
     export = packing.everything(request.sender, by=request.user, now=timezone.now())
     return redirect("export_progress", export.uuid)
@@ -43,8 +45,13 @@ def export_progress(request: MemberRequest, export: uuid.UUID) -> HttpResponse:
 @audience(OWNER)
 @require_GET
 def export_file(request: MemberRequest, export: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
-    """Show the ZIP, part by part; before it is packed and after its time, the page that says so."""
+    """Show the ZIP, part by part; of a whole account only to who gave the password a moment ago."""
     found = get_object_or_404(_mine(request), uuid=export)
+    return _file(request, found) if found.order else reauthentication_required(_file)(request, found)
+
+
+def _file(request: MemberRequest, found: Export) -> HttpResponse | StreamingHttpResponse:
+    """Return the ZIP; before it is packed and after its time, the page that says so."""
     if not _is_there(found):
         return redirect("export_progress", found.uuid)
     action = "proof pack downloaded" if found.order else "account export downloaded"

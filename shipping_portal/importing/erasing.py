@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
-from shipping_portal.jobs.erasing import BATCH, Keys, deletes, eraser, objection
+from shipping_portal.jobs.erasing import BATCH, ERASED, Keys, deletes, eraser, objection, overwrites
 
 
 @objection("row")
@@ -33,5 +33,6 @@ def erase_booked(orders: Keys) -> int:
 # Nothing was booked from them, nor is being.
 UNBOOKED = ImportRow.objects.filter(order=None).exclude(state=ImportRow.State.OWED)
 deletes("row", "rows of imports", UNBOOKED, "pk")
+overwrites("import", "names of files", Import.objects.all(), "pk", file_name=ERASED)
 deletes("sender", "columns of imports", ColumnMapping.objects.all(), "sender")
 deletes("sender", "imports", Import.objects.all(), "sender")

@@ -127,4 +127,6 @@ def _message(mail: SenderMail) -> EmailMessage:
 overwrites("order", "notes about parcels", Note.objects.all(), "order", text=ERASED)
 overwrites("order", "emails about parcels", SenderMail.objects.all(), "order", text=ERASED)
 overwrites("member", "emails to people", SenderMail.objects.all(), "to", text=ERASED)
+overwrites("note", "notes", Note.objects.all(), "pk", text=ERASED)
+overwrites("email", "emails of operators", SenderMail.objects.all(), "pk", text=ERASED)
 overwrites("sender", "notes about accounts", Note.objects.all(), "sender", text=ERASED)

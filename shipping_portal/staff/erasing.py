@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet, TextField
+from django.db.models import F, Q, QuerySet, TextField
 from django.db.models.functions import Cast, Concat
 
 from orders.erasing import erase_settled, lock_orders
@@ -18,12 +18,15 @@ from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.erasing import NOBODYS
 from shipping_portal.accounts.models import Audit, Receiver, Sender, User
 from shipping_portal.accounts.phones import spellings
-from shipping_portal.importing.models import ImportRow
+from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.jobs import erased_keys, erasing
-from shipping_portal.jobs.erasing import Chosen, Keys
+from shipping_portal.jobs.erasing import ERASED, Chosen, Keys
 from shipping_portal.jobs.retention import term
+from shipping_portal.staff.models import Note, SenderMail
+from tracking.models import TrackingEvent
 
 MOST = 100  # of a kind in one list
+SHORTEST_NAME = 3  # letters of a word that is looked for in free text
 
 
 def _as_text(column: str) -> Cast:
@@ -38,6 +41,11 @@ NOT_ERASED: dict[str, QuerySet[Any]] = {
     "row": ImportRow.objects.filter(order=None)
     .select_related("file__sender")
     .alias(text=Concat(_as_text("cells"), _as_text("corrected"))),
+    # Free words: names of files, what operators wrote, what the carrier said of parcels that nobody here booked.
+    "import": Import.objects.exclude(file_name=ERASED).select_related("sender").alias(words=F("file_name")),
+    "note": Note.objects.exclude(text=ERASED).select_related("sender").alias(words=F("text")),
+    "email": SenderMail.objects.exclude(text=ERASED).select_related("order__sender").alias(words=F("text")),
+    "scan": TrackingEvent.objects.filter(parcel__order=None).exclude(description="").alias(words=F("description")),
     "member": User.objects.exclude(email__endswith=NOBODYS).select_related("membership__sender"),
     "sender": Sender.objects.filter(erased_at=None),
 }
@@ -79,8 +87,17 @@ def _rules(email: str, phone: str, name: str, postcode: str) -> dict[str, Q]:
         "order": _is_theirs("receiver_", email, phone, name, postcode),
         "receiver": _is_theirs("", email, phone, name, postcode),
         **dict.fromkeys(("draft", "quote", "row"), typed),
+        **dict.fromkeys(("import", "note", "email", "scan"), _is_named(email, phone, name)),
         "member": Q(email__iexact=email) | Q(emailaddress__email__iexact=email) if email else Q(),
     }
+
+
+def _is_named(email: str, phone: str, name: str) -> Q:
+    """Return the rule of free words: the email, the phone as it may be written, or any longer word of the name."""
+    rule = Q(words__icontains=email) if email else Q()
+    for word in (*_spellings(phone), *(word for word in name.split() if len(word) >= SHORTEST_NAME)):
+        rule |= Q(words__icontains=word)
+    return rule
 
 
 def _is_theirs(prefix: str, email: str, phone: str, name: str, postcode: str) -> Q:
@@ -99,7 +116,10 @@ def _spellings(phone: str) -> set[str]:
 def _sender_of(row: Any) -> Sender | None:
     if isinstance(row, User):
         return row.membership.sender if hasattr(row, "membership") else None
-    sender: Sender = row.file.sender if isinstance(row, ImportRow) else row.sender
+    if isinstance(row, TrackingEvent):
+        return None
+    of = row.file if isinstance(row, ImportRow) else row.order if isinstance(row, SenderMail) else row
+    sender: Sender = of.sender
     return sender
 
 

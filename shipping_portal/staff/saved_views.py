@@ -75,12 +75,9 @@ def _list(site: admin.AdminSite, request: HttpRequest, name: str) -> "admin.Mode
 
 def _filters(page: "admin.ModelAdmin[Any]", query: str) -> str:
     """Return what of a query are filters of the list, in its own order; "" where there is none, or too long."""
-    filters: Any = page.list_filter
-    plain = {one if isinstance(one, str) else one[0] for one in filters if not isinstance(one, type)}
-    own = {getattr(one, "parameter_name", "") for one in filters if isinstance(one, type)}
     kept = QueryDict(mutable=True)
     for parameter, value in QueryDict(query).items():
-        if value and (parameter in own or parameter.split("__")[0] in plain):
+        if value and page.lookup_allowed(parameter, str(value)):
             kept[parameter] = str(value)
     text = kept.urlencode()
     return text if len(text) <= 400 else ""

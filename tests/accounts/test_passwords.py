@@ -51,3 +51,33 @@ def stolen(tmp_path: Path, settings: Any) -> list[str]:
 def test_every_password_of_the_stolen_ones_is_refused_and_no_other(stolen: list[str]) -> None:
     assert all("stolen" in codes(word) for word in stolen)
     assert not any("stolen" in codes(f"unknown passphrase {number}") for number in range(200))
+
+
+@table(
+    "password",
+    [
+        "portalportal", "shipping portal", "Shipping Portal 2026", "p0rtal p@rcel", "Ann Pty Ann Pty", "annpty-annpty1",
+        "p4ssw0rdp4ssw0rd", "mia.quill.mia", "quill example 1", "testserver123", "annannannannann", "Mia Sato Mia Sato",
+    ],
+)  # fmt: skip
+def test_words_of_the_portal_the_person_and_the_business_are_refused_however_they_are_written(
+    password: str, settings: Any
+) -> None:
+    settings.SITE_URL = "https://testserver.example"
+    person = User(email="mia@quill.example", name="Mia Sato")
+    person.business = "Ann Pty"  # type: ignore[attr-defined]
+    with pytest.raises(ValidationError):
+        validate_password(password, person)
+
+
+@table("password", ["violet ann moss lamp", "anchor portal violet", "4 8 15 16 23 x rabbit"])
+def test_such_a_word_beside_others_is_taken(password: str) -> None:
+    person = User(email="mia@quill.example", name="Mia Sato")
+    person.business = "Ann Pty"  # type: ignore[attr-defined]
+    validate_password(password, person)
+
+
+@pytest.mark.django_db
+def test_the_business_of_a_member_counts(alice: User) -> None:
+    with pytest.raises(ValidationError):
+        validate_password("quillco quillco", alice)

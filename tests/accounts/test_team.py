@@ -360,7 +360,7 @@ def test_a_required_second_factor_comes_before_anything_else(
     page: Client, ana: User, visit: Callable[[User], Client], alice: User
 ) -> None:
     factories.second_factor(alice)
-    page.post(f"{URL}second-factor/", {"needed": "yes"})
+    factories.gave_password(page, alice).post(f"{URL}second-factor/", {"needed": "yes"})
     hers = visit(ana)
     assert hers.get("/parcels/")["Location"] == "/accounts/2fa/totp/activate/"
     assert hers.get("/help/").status_code == 200

@@ -546,3 +546,33 @@ def test_a_scan_that_comes_after_the_erasing_leaves_nobody(desk: Client, order: 
     )  # fmt: skip
     assert WebhookDelivery.objects.filter(event__event_id="9c1f1a70-9d4e-4b4f-9c8e-0d2a3b4c5d6e").exists()
     assert not [column for column in traces() if column.startswith("tracking.")]
+
+
+def test_a_person_in_the_name_of_a_file_a_note_or_a_strangers_scan_is_found_and_erased(
+    desk: Client, quill: Sender, alice: User, sam: User
+) -> None:
+    casework.add_note(quill, "Ms Quandary rang, zephyrine.quandary@example.net", by=sam, now=timezone.now())
+    factories.import_file(quill, alice, file_name="Quandary-orders.csv")
+    stranger = factories.parcel(reference="SNOBODY1")
+    factories.event(stranger, description="Left with Zephyrine", raw=b"Zephyrine Quandary")
+    kept = factories.event(stranger, description="Out for delivery", raw=b"{}")
+    factories.import_file(quill, alice, file_name="monday.csv")
+    casework.add_note(quill, "Asked for a refund", by=sam, now=timezone.now())
+    chosen = values(desk, name=CANARY.name, postcode=CANARY.postcode)
+    assert [value.partition(":")[0] for value in chosen] == ["import", "note", "scan"]
+    confirm(desk, chosen)
+    assert traces() == []
+    kept.refresh_from_db()
+    assert (kept.description, bytes(kept.raw)) == ("Out for delivery", b"{}")
+    assert set(quill.imports.values_list("file_name", flat=True)) == {"monday.csv", "Erased"}
+    assert values(desk, name=CANARY.name, postcode=CANARY.postcode) == []
+
+
+@pytest.mark.parametrize(
+    "typed", [{"email": CANARY.email}, {"phone": CANARY.phone}, {"name": "Ocelot", "postcode": "1"}]
+)
+def test_free_words_are_found_by_whatever_is_given(desk: Client, quill: Sender, sam: User, typed: Any) -> None:
+    text = f"{CANARY.email} 0491 570 157 ocelot"
+    note = casework.add_note(quill, text, by=sam, now=timezone.now())
+    casework.add_note(quill, "Nobody is named", by=sam, now=timezone.now())
+    assert values(desk, **typed) == [f"note:{note.pk}"]

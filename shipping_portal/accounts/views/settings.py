@@ -80,6 +80,7 @@ def booking_rules(request: MemberRequest) -> HttpResponse:
 
 @audience(OWNER)
 @require_http_methods(["GET", "POST"])
+@reauthentication_required(allow_get=True)
 def own_limits(request: MemberRequest) -> HttpResponse:
     """Show the owner's own limits, beside the operator's: the lower ones hold."""
     usage = limits.usage(request.sender, timezone.now())

@@ -1,0 +1,90 @@
+"""Acts that a borrowed browser must not do: each asks an owner for the password again (docs/security/access.md)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from shipping_portal.accounts.models import Invitation, Sender, Session, User
+from shipping_portal.accounts.session_store import SessionStore
+from shipping_portal.exporting.models import Export
+from tests import factories
+from tests.table import table
+from tests.test_access import things_of
+
+pytestmark = pytest.mark.django_db
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+
+ACTS: dict[str, tuple[str, str, dict[str, str]]] = {
+    "invite": ("POST", "/settings/team/", {"email": "new1@quill.example", "role": "owner"}),
+    "resend an invitation": ("POST", "/settings/team/invitations/{invitation.uuid}/", {"resend": ""}),
+    "revoke an invitation": ("POST", "/settings/team/invitations/{invitation.uuid}/", {"revoke": ""}),
+    "change a role": ("POST", "/settings/team/members/{member.pk}/", {"role": "owner"}),
+    "remove": ("POST", "/settings/team/members/{member.pk}/", {"remove": ""}),
+    "drop the second factor": ("POST", "/settings/team/second-factor/", {"needed": "no"}),
+    "pack everything": ("POST", "/settings/data/everything/", {}),
+    "download everything": ("GET", "/exports/{everything.uuid}/file.zip", {}),
+    "raise the limits": ("POST", "/settings/limits/", {"own_bookings_a_day": ""}),
+    "close the account": ("POST", "/settings/data/close/", {"number": "{sender.number}"}),
+    "add an address": ("POST", "/accounts/email/", {"action_add": "", "email": "third@quill.example"}),
+    "set up a second factor": ("GET", "/accounts/2fa/totp/activate/", {}),
+    "read recovery codes": ("GET", "/accounts/2fa/recovery-codes/generate/", {}),
+}
+
+
+@pytest.fixture
+def things(quill: Sender, alice: User, ana: User) -> dict[str, Any]:
+    alice.set_password(factories.PASSWORD)
+    alice.save()
+    quill.needs_second_factor = False
+    quill.save()
+    things = things_of(quill, alice) | {"member": ana.membership, "sender": quill}
+    return things | {"everything": factories.export(quill, alice)}
+
+
+def browser_of(person: User, *, minutes: float) -> Client:
+    """The browser of somebody who gave the password so long ago."""
+    client = Client()
+    client.force_login(person, backend=BACKEND)
+    return factories.gave_password(client, person, minutes=minutes)  # type: ignore[no-any-return]
+
+
+def do(act: str, things: dict[str, Any], browser: Client) -> Any:
+    method, url, fields = ACTS[act]
+    values = {name: value.format(**things) for name, value in fields.items()}
+    return (
+        browser.generic(method, url.format(**things)) if method == "GET" else browser.post(url.format(**things), values)
+    )
+
+
+@table("act", ACTS)
+def test_after_fifty_minutes_it_asks_for_the_password_first(act: str, things: dict[str, Any], alice: User) -> None:
+    rows = [list(model.objects.values()) for model in (Invitation, Export)]
+    answer = do(act, things, browser_of(alice, minutes=50))
+    assert (answer.status_code, answer.get("Location", "")[:25]) == (302, "/accounts/reauthenticate/"), act
+    assert [list(model.objects.values()) for model in (Invitation, Export)] == rows
+
+
+@table("act", [act for act in ACTS if "add" not in act and "recovery" not in act])
+def test_right_after_the_password_it_does_not(act: str, things: dict[str, Any], alice: User) -> None:
+    answer = do(act, things, browser_of(alice, minutes=1))
+    assert not answer.get("Location", "").startswith("/accounts/reauthenticate/"), act
+
+
+def test_what_was_typed_is_done_once_the_password_is_given(things: dict[str, Any], alice: User, quill: Sender) -> None:
+    browser = browser_of(alice, minutes=50)
+    asked = do("invite", things, browser)
+    kept = SessionStore().decode(Session.objects.get(whose=alice.pk).session_data)
+    assert "account_reauthentication_state" in kept
+    assert browser.cookies["session"].value not in str(kept)  # whoever reads the table logs in nowhere
+    done = browser.post(asked["Location"], {"password": factories.PASSWORD}, follow=True)
+    assert done.status_code == 200
+    assert quill.invitations.filter(email="new1@quill.example", role="owner").count() == 1
+
+
+def test_a_proof_pack_of_one_parcel_is_no_such_act(
+    things: dict[str, Any], alice: User, visit: Callable[[User], Client]
+) -> None:
+    answer = browser_of(alice, minutes=50).get(f"/exports/{things['export'].uuid}/file.zip")
+    assert answer.status_code == 200
