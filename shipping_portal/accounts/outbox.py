@@ -183,8 +183,11 @@ def choose(user: User, kind: str, when: str, *, now: dt.datetime) -> None:
 
 
 def still_wanted(rows: Iterable[Notification], user: User) -> list[Notification]:
-    """Return those this person may still read: one may have left the team since, or turned a kind off."""
-    member = Membership.objects.filter(user=user, user__is_active=True).first()
+    """Return those this person may still read: one may have left the team since, or turned a kind off.
+
+    Nothing goes to an address that nobody confirmed: it may be a stranger's.
+    """
+    member = Membership.objects.filter(user=user, user__is_active=True, user__emailaddress__verified=True).first()
     if member is None:
         return []
     theirs = kinds_for(member.role)

@@ -75,9 +75,8 @@ def give_case(order: Order, operator: User | None, *, by: User, now: dt.datetime
 def recipients(order: Order) -> QuerySet[User]:
     """Return who may be written to about it: the owners and shippers of its account, never the receiver."""
     roles = [Role.OWNER, Role.SHIPPER]
-    return User.objects.filter(membership__sender=order.sender_id, membership__role__in=roles, is_active=True).order_by(
-        "pk"
-    )
+    found = User.objects.filter(membership__sender=order.sender_id, membership__role__in=roles, is_active=True)
+    return found.filter(emailaddress__verified=True).order_by("pk").distinct()
 
 
 def prepared(order: Order, about: str) -> str:

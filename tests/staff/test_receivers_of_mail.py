@@ -1,0 +1,76 @@
+"""Who is written to: each kind of mail against each state that its reader may be in when it leaves."""
+
+import datetime as dt
+from collections.abc import Callable
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+
+from orders.models import Order
+from shipping_portal.accounts import mailing, outbox, team
+from shipping_portal.accounts.models import Notification, Sender, User
+from shipping_portal.staff import casework
+from tests import factories
+from tests.table import table
+
+pytestmark = pytest.mark.django_db
+STATES: dict[str, Callable[[Order], object]] = {
+    "active": lambda order: None,
+    "turned off": lambda order: User.objects.filter(pk=order.made_by_id).update(is_active=False),
+    "unconfirmed": lambda order: EmailAddress.objects.filter(user=order.made_by_id).update(verified=False),
+    "left": lambda order: team.remove(order.made_by.membership, by=order.made_by, now=timezone.now()),
+    "suspended business": lambda order: Sender.objects.filter(pk=order.sender_id).update(
+        suspended_at=timezone.now(), suspension="terms", suspension_text="-"
+    ),
+}
+GETS = {"active", "suspended business"}
+OF_THE_TEAM = sorted(outbox.kinds_for("owner"))
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User, ana: User) -> Order:
+    team.set_role(ana.membership, "owner", by=alice, now=timezone.now())
+    return factories.order(quill, alice, status="booked")
+
+
+@table(("kind", "state"), [(kind, state) for kind in OF_THE_TEAM for state in STATES])
+def test_news_of_the_account(kind: str, state: str, order: Order) -> None:
+    now = timezone.now()
+    outbox.choose(order.made_by, kind, outbox.KINDS[kind].choices[0], now=now - dt.timedelta(days=1))
+    fact = outbox.Event(
+        sender=order.sender, kind=kind, dedupe_key="one", line="It happened.", path="/", happened_at=now,
+        only=order.made_by_id,
+    )  # fmt: skip
+    outbox.notify(fact, now=now)
+    STATES[state](order)
+    for notice in Notification.objects.all():
+        Notification.objects.filter(pk=notice.pk).update(due_at=now)
+        mailing.work(notice.pk)
+    assert _written_to() == ({order.made_by.email} if state in GETS else set())
+
+
+@table("state", STATES)
+def test_what_an_operator_writes(state: str, order: Order, sam: User) -> None:
+    letter = casework.write(order, to=order.made_by, about="other", text="Hello", by=sam, now=timezone.now())
+    STATES[state](order)
+    casework.work(letter.pk)
+    assert _written_to() == ({order.made_by.email} if state in GETS else set())
+
+
+@table("state", STATES)
+def test_a_new_password_is_for_whoever_may_log_in(state: str, order: Order) -> None:
+    """Who left may log in still, and a confirmation comes by the same address."""
+    STATES[state](order)
+    mail.outbox.clear()
+    Client().post("/accounts/password/reset/", {"email": order.made_by.email})
+    links = [letter for letter in mail.outbox if "/accounts/password/reset/key/" in letter.body]
+    assert bool(links) is (state != "turned off")
+
+
+def _written_to() -> set[str]:
+    written = {address for letter in mail.outbox for address in letter.to}
+    mail.outbox.clear()
+    return written
