@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 from django.db.models.fields.json import KT
 
+from orders.models.quotes import Quote
 from orders.models.statuses import HELD, Status
 from orders.receiver_form import EXTENSION
 from shipping_portal.accounts.models import Sender
@@ -38,7 +39,8 @@ def left_out_by_shop(file: Import) -> list[tuple[str, int]]:
 
 def extensions(file: Import) -> int:
     """Return how many rows have a phone's extension in their delivery instructions."""
-    return file.rows.filter(quote__details__receiver__instructions__icontains=f"{EXTENSION} ").count()
+    priced = Quote.objects.filter(import_rows__file=file).alias(instructions=KT("details__receiver__instructions"))
+    return priced.filter(instructions__contains=f"{EXTENSION} ").count()
 
 
 def joined(file: Import) -> list[dict[str, Any]]:
