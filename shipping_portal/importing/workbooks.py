@@ -153,7 +153,7 @@ def _first_filled(parts: _Parts, widest: int, most: int) -> Table:
     strings = _strings(parts, names["sharedStrings"]) if "sharedStrings" in names else []
     formats = _formats(parts, names["styles"]) if "styles" in names else []
     for name in sheets[:MOST_SHEETS]:
-        sheet = _Sheet(strings, formats, is_1904, widest, most)
+        sheet = _Sheet(strings, formats, widest, most, is_1904=is_1904)
         with suppress(_Enough):
             parts.walk(name, sheet.start, sheet.end, sheet.text)
         if sheet.table.lines:
@@ -216,8 +216,8 @@ def _plain(code: str, is_day: Callable[[str], bool]) -> str:
 class _Sheet:
     """What expat finds in one sheet, whatever lies between its lines."""
 
-    def __init__(self, strings: list[str], formats: list[str], is_1904: bool, widest: int, most: int) -> None:
-        self.strings, self.formats, self.is_1904, self.widest, self.most = strings, formats, is_1904, widest, most
+    def __init__(self, strings: list[str], formats: list[str], widest: int, most: int, *, is_1904: bool) -> None:
+        self.strings, self.formats, self.widest, self.most, self.is_1904 = strings, formats, widest, most, is_1904
         self.table = Table()
         self.number = self.column = 0
         self.kind = self.style = ""
@@ -270,7 +270,7 @@ class _Sheet:
         if self.kind != "n":
             return text
         form = self.formats[int(self.style)] if self.style else ""
-        return _of_day(float(text), self.is_1904) if form == DAY else _number(float(text), form)
+        return _of_day(float(text), is_1904=self.is_1904) if form == DAY else _number(float(text), form)
 
 
 def _column(place: str) -> int:
@@ -283,7 +283,7 @@ def _column(place: str) -> int:
     return column
 
 
-def _of_day(value: float, is_1904: bool) -> str:
+def _of_day(value: float, *, is_1904: bool) -> str:
     """Return the day, and the time if there is one, that a number is."""
     try:
         moment = EPOCHS[is_1904] + dt.timedelta(days=value + (0 < value < 60 and not is_1904))  # 1900 was no leap year

@@ -126,7 +126,7 @@ tracking.TrackingEvent.fingerprint event_type state country set_aside tracking.E
 tracking.LastTime.name billing.BillingProfile.columns total_word billing.ChargeWord.word
 billing.DisputePhoto.kind sha256
 billing.BillingReport.last_error name sha256 profile importing.Import.sha256 encoding delimiter header filled
-fingerprint columns hold importing.ImportRow.last_error reference product_code importing.ColumnMapping.fingerprint
+fingerprint columns notes hold importing.ImportRow.last_error reference product_code importing.ColumnMapping.fingerprint
 columns exporting.Export.last_error problem sha256 staff.SenderMail.last_error
 staff.Alert.name title url staff.AlertMessage.last_error content staff.DeskView.list name query
 reports.Counting.last_error zone"""

@@ -71,7 +71,7 @@ def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, statu
     context["joined"] = progress.joined(file) if counts.joined else []
     context["left_out"] = progress.left_out_by_shop(file) if counts.skipped else []
     context["unused"] = progress.unused(file)
-    context["notes"] = list(notes.sentences(file))
+    context["notes"] = list(notes.reading_notes(file))
     context["extensions"] = progress.extensions(file)
     context["shop"] = shops.of(file.header)
     return render(request, "importing/import_check.html", context, status=status)
