@@ -51,7 +51,7 @@ SHARED = """
 Command accept active addresses again age begin billed bookable cell cells change choices choose confirm
 counted delete find fingerprint is_known joined judge known leave_out listed look make_default matching money
 move name normalise note of orders_of outcome page pause plain preview read reason release report resume rows
-save scrub sentences settle shown store stream take text to_print totals try_again try_later unknown wait_after
+save scrub settle shown store stream take text to_print totals try_again try_later unknown wait_after
 waiting watched work
 """
 

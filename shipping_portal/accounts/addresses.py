@@ -165,8 +165,9 @@ def _plain(line: str) -> str:
     """Return the line in plain Latin letters: “Ｄａｎｇ” is “Dang”. "" where one is another script's."""
     letters = [c for c in unicodedata.normalize("NFKD", line) if not unicodedata.combining(c)]
     strange = [c for c in line if not _is_printable(c)]
-    is_plain = all(c.isalnum() for c in strange) and all(map(_is_printable, letters))  # “TM” is no way to write “™”
-    return "".join(letters) if is_plain and any(c.isalnum() for c in letters) else ""
+    if not all(c.isalnum() or unicodedata.combining(c) for c in strange):
+        return ""  # “TM” is no way to write “™”
+    return "".join(letters) if any(c.isalnum() for c in letters) and all(map(_is_printable, letters)) else ""
 
 
 def _phrases(suburb: str, postcode: str = "", state: str = "", country: str = "") -> set[tuple[str, ...]]:

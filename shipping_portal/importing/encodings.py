@@ -19,16 +19,17 @@ OPENS = set("‘“«‚„¿¡")
 TO_BYTES = {ord(bytes([byte]).decode("cp1252", "ignore") or chr(byte)): byte for byte in range(128, 160)}
 
 
-def guess(data: bytes) -> tuple[str, str]:
-    """Return the text in the code page whose letters look most like words, and its name."""
+def guess(data: bytes) -> tuple[str, str] | None:
+    """Return the text in the code page whose letters look most like words, and its name; None where none fits."""
     texts = {}
     for name in CODE_PAGES:
         try:
             texts[name] = data.decode(name)
         except UnicodeDecodeError:
             continue
-    best = min(texts, key=lambda name: _odd_letters(texts[name]))
-    return texts[best], best
+    odd = {name: _odd_letters(text) for name, text in texts.items()}
+    best = min(odd, key=lambda name: odd[name])
+    return (texts[best], best) if "cp1252" in texts or not odd[best] else None
 
 
 def _odd_letters(text: str) -> int:

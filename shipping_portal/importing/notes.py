@@ -35,7 +35,7 @@ def is_a_guess(file: Import) -> bool:
     return "letters" in of(file) and file.encoding not in ("cp1252", "utf-8", "utf-8-sig", "utf-16")
 
 
-def sentences(file: Import) -> Iterator[str]:
+def reading_notes(file: Import) -> Iterator[str]:
     """Yield what there is to say of the whole file, beside what its rows say."""
     noted, used = of(file), set(file.columns.values())
     if names := [file.header[at] for at in noted.get("hidden_columns", ()) if at in used and at < len(file.header)]:

@@ -142,15 +142,18 @@ def _text(data: bytes, notes: dict[str, Any]) -> tuple[str, str]:
         if data.startswith(start):
             raise UnreadableFile(sentence)
     encoding = next((name for mark, name in MARKS.items() if data.startswith(mark)), "")
+    if not encoding and b"\x00" in data:
+        raise UnreadableFile(f"This file holds binary data, so it is not a CSV file. {SAVE_AS}")
     try:
         text, encoding = data.decode(encoding or "utf-8"), encoding or "utf-8"
     except UnicodeDecodeError as error:
-        if encoding:
+        guessed = None if encoding else encodings.guess(data)
+        if guessed is None:
             line = error.object.count(b"\n", 0, error.start) + 1
             raise UnreadableFile(
                 f"A character on line {line} cannot be read. In your spreadsheet choose Save as, then “CSV UTF-8”."
             ) from error
-        text, encoding = encodings.guess(data)
+        text, encoding = guessed
         notes["letters"] = []
     if "\x00" in text:
         raise UnreadableFile(f"This file holds binary data, so it is not a CSV file. {SAVE_AS}")
@@ -202,7 +205,7 @@ def _lines(text: str, delimiter: str, notes: dict[str, Any]) -> Iterator[tuple[i
     number = bad = width = 0
     while True:
         begins = source.tell()
-        reader = csv.reader(_lines_of(source), delimiter=delimiter, strict=True)
+        reader = csv.reader(_line_by_line(source), delimiter=delimiter, strict=True)
         try:
             for line in reader:
                 if _joins(line, text[begins : source.tell()].splitlines(), delimiter, width):
@@ -215,11 +218,11 @@ def _lines(text: str, delimiter: str, notes: dict[str, Any]) -> Iterator[tuple[i
         except csv.Error as error:
             number, bad = number + 1, bad + 1
             source.seek(begins)
-            broken = source.readline()
-            if bad > MOST_BAD or len(broken) > LONGEST_LINE or number == 1:
+            written = source.readline()
+            if bad > MOST_BAD or len(written) > LONGEST_LINE or number == 1:
                 raise UnreadableFile(_why_unreadable(error, number)) from error
             notes.setdefault("bad_rows", []).append(number)
-            yield number, broken.rstrip("\r\n").split(delimiter)
+            yield number, written.rstrip("\r\n").split(delimiter)
 
 
 def _joins(line: list[str], written: list[str], delimiter: str, width: int) -> bool:
@@ -229,7 +232,7 @@ def _joins(line: list[str], written: list[str], delimiter: str, width: int) -> b
     return all(one.count(delimiter) == width - 1 for one in written)
 
 
-def _lines_of(source: io.StringIO) -> Iterator[str]:
+def _line_by_line(source: io.StringIO) -> Iterator[str]:
     """Yield the lines of a text that says how far it was read, which it doesn't while it is iterated over."""
     while line := source.readline():
         yield line

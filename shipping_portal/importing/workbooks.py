@@ -153,7 +153,7 @@ def _first_filled(parts: _Parts, widest: int, most: int) -> Table:
     strings = _strings(parts, names["sharedStrings"]) if "sharedStrings" in names else []
     formats = _formats(parts, names["styles"]) if "styles" in names else []
     for name in sheets[:MOST_SHEETS]:
-        sheet = _Sheet(strings, formats, is_1904, widest, most)
+        sheet = _Sheet(strings, formats, widest, most, is_1904=is_1904)
         with suppress(_Enough):
             parts.walk(name, sheet.start, sheet.end, sheet.text)
         if sheet.table.lines:
@@ -216,8 +216,8 @@ def _plain(code: str, is_day: Callable[[str], bool]) -> str:
 class _Sheet:
     """What expat finds in one sheet, whatever lies between its lines."""
 
-    def __init__(self, strings: list[str], formats: list[str], is_1904: bool, widest: int, most: int) -> None:
-        self.strings, self.formats, self.is_1904, self.widest, self.most = strings, formats, is_1904, widest, most
+    def __init__(self, strings: list[str], formats: list[str], widest: int, most: int, *, is_1904: bool) -> None:
+        self.strings, self.formats, self.widest, self.most, self.is_1904 = strings, formats, widest, most, is_1904
         self.table = Table()
         self.number = self.column = 0
         self.kind = self.style = ""

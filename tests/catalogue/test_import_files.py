@@ -70,7 +70,7 @@ def test_a_cell_stays_text(typed: str, cell: str) -> None:
     ("C1", "a header alone", HEAD.encode(), "no rows below it"),
     ("C2", "bytes of no encoding", PLAIN + b"caf\xc3\x28\x81", "A character on line 3 cannot be read."),
     ("C2", "half of a UTF-16 character", b"\xff\xfea", "A character on line 1 cannot be read."),
-    ("C7", "a quotation mark without its pair", b'Name,Note\n"Priya,porch\n', "don't pair up"),
+    ("C7", "a quotation mark without its pair in the first line", b'Name,"Note\nPriya,porch\n', "don't pair up"),
     ("C7", "a cell of 200 kB", HEAD.encode() + b"x" * 200_000, "more than 2,000 characters"),
     ("C7", "a cell of 3,000 characters", HEAD.encode() + b"x" * 3000, "A cell on row 2 has more than 2,000"),
     ("C7", "NUL", HEAD.encode() + b"Pri\x00ya", "binary data"),

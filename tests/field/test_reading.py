@@ -52,7 +52,7 @@ def test_words_for_nothing_are_blank_and_told_once(carrier: SandboxCarrier) -> N
     assert ready(found) == {"NA2", "NA5"}
     assert {receiver(found[number])["company"] for number in ("NA2", "NA5")} == {""}
     assert set(found["NA1"].problems) == {"receiver_line2"}  # a spreadsheet's error is no word for nothing
-    assert list(notes.sentences(file)) == ["2 cells say only “N/A”, “NULL”: read as blank."]
+    assert list(notes.reading_notes(file)) == ["2 cells say only “N/A”, “NULL”: read as blank."]
 
 
 def test_letters_that_were_read_as_windows_are_put_back(carrier: SandboxCarrier) -> None:
@@ -60,7 +60,7 @@ def test_letters_that_were_read_as_windows_are_put_back(carrier: SandboxCarrier)
     found = rows(file)
     assert ready(found) == set(found)
     assert [receiver(row)["name"] for row in found.values()] == ["François Björk", "Zoë Doe", "O’Brien"]
-    [told] = notes.sentences(file)
+    [told] = notes.reading_notes(file)
     assert "put them back: “François Björk”, “Zoë Doe”" in told
 
 
@@ -71,5 +71,5 @@ def test_letters_of_an_older_mac_are_shown_before_anything_is_checked(carrier: S
     assert (file.encoding, file.state) == ("mac_roman", Import.State.MATCHING)
     [row] = rows(file).values()
     assert (row.cells[1:4:2], row.cells[2]) == (["Zoë Müller", "12 Señor St"], "Café José")
-    [told] = notes.sentences(file)
+    [told] = notes.reading_notes(file)
     assert "Mac OS Roman with commas: “Zoë Müller”, “Café José”" in told

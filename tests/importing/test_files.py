@@ -38,3 +38,55 @@ def test_an_order_that_only_mentions_records_stays() -> None:
 def test_a_file_of_signs_alone_is_empty(data: bytes) -> None:
     with pytest.raises(reading.UnreadableFile, match="empty"):
         reading.read(data)
+
+
+BAD = 'name,suburb,weight\n"Pat,"A,1\nJo,B,2\n"Zoe" x,C,3\nOk,"D, E",4\n"never,F,5\nlast,G,6\n'
+
+
+def test_a_line_whose_quotation_marks_do_not_pair_up_is_one_row_to_fix() -> None:
+    sheet = reading.read(BAD.encode())
+    assert sheet.rows == {
+        2: ['"Pat', '"A', "1"],
+        3: ["Jo", "B", "2"],
+        4: ['"Zoe" x', "C", "3"],
+        5: ["Ok", "D, E", "4"],
+        6: ['"never', "F", "5"],
+        7: ["last", "G", "6"],
+    }
+    assert sheet.notes["bad_rows"] == [2, 4, 6]
+
+
+def test_a_quotation_mark_never_makes_one_row_of_two() -> None:
+    """Each line has the header's cells without it. An address of two lines in one cell stays one."""
+    joined = reading.read(b'name,item,note\nPat,"Cozy Mug,1\nJo,Dad",2\n')
+    assert joined.rows == {2: ["Pat", '"Cozy Mug', "1"], 3: ["Jo", 'Dad"', "2"]}
+    assert joined.notes["bad_rows"] == [2]
+    address = reading.read(b'name,address,note\nPat,"Unit 1, 2 A St\nBack door",x\n')
+    assert address.rows == {2: ["Pat", "Unit 1, 2 A St\nBack door", "x"]}
+    assert "bad_rows" not in address.notes
+
+
+@table(("bad", "is_read"), [(reading.MOST_BAD, True), (reading.MOST_BAD + 1, False)])
+def test_a_file_with_many_such_lines_is_something_else(bad: int, is_read: bool) -> None:
+    data = b"name,note\n" + b'"Pat" x,y\n' * bad
+    if is_read:
+        assert len(reading.read(data).rows) == bad
+        return
+    with pytest.raises(reading.UnreadableFile, match="don't pair up"):
+        reading.read(data)
+
+
+@table(
+    ("text", "cells"),
+    [
+        ('name\tnote\n"Pat\nPoe"\tx\n', ["Pat\nPoe", "x"]),  # as a spreadsheet copies a cell of two lines
+        ('name\tnote\n"Pat ""Mug"" Poe"\tx\n', ['Pat "Mug" Poe', "x"]),
+        ('name\tnote\n"Pat\tx\nJo"\ty\n', ['"Pat', "x"]),
+        ('name\tnote\n"Pat" Poe\tx\n', ['"Pat" Poe', "x"]),
+        ('name\tnote\n5" plate\tx\n', ['5" plate', "x"]),
+    ],
+)
+def test_quotation_marks_count_in_a_file_with_tabs_only_where_all_of_it_is_read_by_them(
+    text: str, cells: list[str]
+) -> None:
+    assert next(iter(reading.read(text.encode()).rows.values())) == cells

@@ -150,3 +150,63 @@ def test_a_directory_that_lies_about_its_sizes_reads_no_more_than_it_says() -> N
     assert data.count(size) >= 1
     with pytest.raises(reading.UnreadableFile):
         reading.read(data.replace(size, (5_000).to_bytes(4, "little")))
+
+
+def row(number: int, text: str, given: str = "") -> str:
+    return f'<row r="{number}" {given}><c t="inlineStr"><is><t>{text}</t></is></c></row>'
+
+
+@table(
+    ("given", "is_hidden"),
+    [
+        ('hidden="1"', True),
+        ('hidden="true"', True),
+        ('hidden="1" outlineLevel="1"', True),  # of a group that is closed
+        ('ht="0" customHeight="1"', True),
+        ('hidden="0"', False),
+        ('hidden="false" outlineLevel="1"', False),
+        ('ht="15" collapsed="1"', False),  # closes the group above it
+    ],
+)
+def test_a_row_that_nobody_sees_is_noted(given: str, is_hidden: bool) -> None:
+    sheet = reading.read(sheet_of(row(1, "Name") + row(2, "Ann") + row(5, "Mia", given)))
+    assert sheet.rows == {2: ["Ann"], 5: ["Mia"]}
+    assert sheet.notes.get("hidden_rows", []) == ([5] if is_hidden else [])
+
+
+def test_the_header_is_the_first_row_that_is_seen() -> None:
+    sheet = reading.read(sheet_of(row(1, "order_name", 'hidden="1"') + row(2, "Name") + row(3, "Mia")))
+    assert (sheet.header, sheet.rows) == (["Name"], {3: ["Mia"]})
+
+
+@table("prefix", ["", "x:"])
+def test_columns_that_nobody_sees_are_read_and_noted(prefix: str) -> None:
+    text = (
+        f'<{prefix}worksheet xmlns{":x" if prefix else ""}="{MAIN}"><{prefix}cols><{prefix}col min="2" max="2" '
+        f'hidden="1"/></{prefix}cols><{prefix}sheetData><{prefix}row><{prefix}c t="str"><{prefix}v>Name</{prefix}v>'
+        f'</{prefix}c><{prefix}c t="str"><{prefix}v>Weight</{prefix}v></{prefix}c></{prefix}row><{prefix}row>'
+        f'<{prefix}c t="str"><{prefix}v>Mia</{prefix}v></{prefix}c><{prefix}c><{prefix}v>2</{prefix}v></{prefix}c>'
+        f"</{prefix}row></{prefix}sheetData></{prefix}worksheet>"
+    )
+    sheet = reading.read(with_part(workbook(["Name"]), SHEET, text.encode()))
+    assert (sheet.rows, sheet.notes["hidden_columns"]) == ({2: ["Mia", "2"]}, [1])
+
+
+def test_how_a_text_is_spoken_is_no_part_of_it() -> None:
+    spoken = '<is><t>Tokyo</t><rPh sb="0" eb="1"><t>toukyou</t></rPh></is>'
+    sheet = reading.read(sheet_of(row(1, "Name") + f'<row><c t="inlineStr">{spoken}</c></row>'))
+    assert sheet.rows == {2: ["Tokyo"]}
+
+
+@table(("sheets", "is_read"), [(4, True), (5, False)])
+def test_the_first_filled_sheet_is_looked_for_among_five(sheets: int, is_read: bool) -> None:
+    def blank_first(book: Any) -> None:
+        for at in range(sheets):
+            book.create_sheet(f"Blank {at}", 0)
+
+    data = workbook(["Name"], ["Mia"], before=blank_first)
+    if is_read:
+        assert reading.read(data).rows == {2: ["Mia"]}
+        return
+    with pytest.raises(reading.UnreadableFile, match="first 5 sheets of this workbook are empty"):
+        reading.read(data)

@@ -1,6 +1,7 @@
 """The pages of an import, walked without JavaScript."""
 
 import datetime as dt
+import io
 import re
 from decimal import Decimal
 from typing import Any
@@ -12,6 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
+from openpyxl import Workbook
 from time_machine import TimeMachineFixture
 
 from orders.models import Order
@@ -679,3 +681,18 @@ def test_rows_whose_pickup_day_came_are_booked_by_one_button(
     page.post(reverse("import", args=[file.uuid]), {"act": "next_day"})
     order.refresh_from_db()
     assert (order.status, order.pickup_date) == ("booking", None)
+
+
+def test_the_check_says_what_nobody_sees_in_the_workbook(listed: Client, quill: Sender) -> None:
+    book = Workbook()
+    rows: Any = book.active
+    for line in (HEADER.split(","), GOOD.split(",")):
+        rows.append(line)
+    rows.column_dimensions["A"].hidden = True
+    data = io.BytesIO()
+    book.save(data)
+    upload(listed, data.getvalue(), name="orders.xlsx")
+    file = Import.objects.get()
+    match(listed, file)
+    page = text(listed.get(reverse("check_import", args=[file.uuid])))
+    assert f"Hidden in your workbook, and used: {file.header[0]}." in page

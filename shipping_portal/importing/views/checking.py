@@ -77,7 +77,7 @@ def check_page(
     context["page"] = _listed(request, file, context)
     context["joined"] = progress.joined(file) if counts.joined else []
     context["left_out"] = progress.left_out_by_shop(file) if counts.skipped else []
-    context["notes"] = list(notes.sentences(file))
+    context["notes"] = list(notes.reading_notes(file))
     context["extensions"] = progress.extensions(file)
     context["unread"] = [(place, file.header[place], waiting[place]) for place in sorted(waiting)]
     context["unused"] = unread.listed(file, waiting)

@@ -88,7 +88,7 @@ def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     matches = sorted(form.matches(), key=lambda match: not match.is_missing)  # what has to be done stands first
     context = {
         "file": found,
-        "notes": list(notes.sentences(found)),
+        "notes": list(notes.reading_notes(found)),
         "form": form,
         "matched": [match for match in matches if match.is_used],
         "missing": [match.field.label.lower() for match in matches if match.is_missing],
