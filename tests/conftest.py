@@ -16,6 +16,7 @@ from django.db import connection
 from django.test import Client
 
 from orders import turns
+from shipping_portal import starting
 from shipping_portal.accounts.models import Role, Sender, User
 from shipping_portal.carrier.connection import close_kept
 from tests import factories
@@ -113,6 +114,12 @@ def _nobody_sleeps_for_a_turn() -> None:
 def _no_connection_is_kept_from_test_to_test() -> Iterator[None]:
     yield
     close_kept()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that begins as a worker does leaves no process behind that ends itself at another test's restore."""
+    monkeypatch.setattr(starting, "_begun", False)
 
 
 @pytest.fixture(autouse=True, scope="session")

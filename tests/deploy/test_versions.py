@@ -17,6 +17,6 @@ def test_the_package_and_the_changelog_name_the_same_version() -> None:
     assert told == sorted(told, reverse=True)
 
 
-def test_what_to_do_before_the_upgrade_comes_first() -> None:
+def test_what_an_upgrade_needs_comes_first() -> None:
     latest = CHANGELOG.partition(f"## {VERSION}")[2].partition("\n## ")[0]
-    assert latest.partition("\n\n")[2].startswith("**Before the upgrade**")
+    assert latest.partition("\n\n")[2].startswith("**Upgrade**")
