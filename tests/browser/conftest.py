@@ -161,7 +161,7 @@ def operators_cookies(chromium: Browser, stack: Stack) -> Any:
 def enter(page: Page, person: dict[str, str]) -> None:
     page.fill("input[name=login]", person["email"])
     page.fill("input[name=password]", person["password"])
-    page.locator("main form button").last.click()
+    page.locator("main form button.go").first.click()
     page.wait_for_load_state()
 
 
