@@ -43,7 +43,7 @@ def save_default_size(page: Page) -> None:
              "description": "Boxed ceramic mugs"}  # fmt: skip
     for name, value in typed.items():
         page.locator(f"[name={name}]").fill(value)
-    page.locator("main form button.go").first.click()
+    page.locator("main form button").last.click()
     page.get_by_label("Options for Mug box").click()
     page.get_by_role("button", name=re.compile("^Make default.*Mug box")).click()
 
