@@ -107,6 +107,7 @@ class TrackingEventAdmin(ReadOnlyAdmin):
         "source",
         ("set_aside", admin.EmptyFieldListFilter),
     ]
+    linked = ("account",)
     search_fields = ["parcel__reference"]
     search_help_text = "Full reference or event ID"
     exclude = ["raw"]

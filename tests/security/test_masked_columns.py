@@ -92,6 +92,9 @@ def test_the_lists_own_filters_and_links_still_work(order: Any, sam: User) -> No
         "orders/order/?status__exact=booked&needs=unconfirmed",
         f"orders/carriercall/?order__id__exact={order.pk}",
         "billing/charge/?report__id__exact=1&owner=nobody",
+        "tracking/trackingevent/?set_aside__isempty=1",
+        "tracking/trackingevent/?clock=ahead&account=1",
+        "orders/carriercall/?order__isempty=1",
         "accounts/audit/?at__gte=2026-11-01+00%3A00%3A00%2B00%3A00&action=invited",
     ):
         assert client.get(f"/admin/{query}").status_code == 200, query

@@ -20,7 +20,8 @@ from shipping_portal.accounts.adminkit.queues import Wait, age_column, summary
 from shipping_portal.keyset import MOST_COUNTED, count_rows
 
 PAGE = 50
-OF_A_FILTER = {"exact", "isnull", "gte", "lt"}  # what Django's filter of a column, or of a day, writes into an address
+# What Django's filter of a column, or of a day, writes into an address.
+OF_A_FILTER = {"exact", "isnull", "isempty", "gte", "lt"}
 TYPED_BY_HAND = (OverflowError, ValueError, DataError)  # what a filter in an address may hold
 
 
@@ -88,7 +89,7 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
         """Filter by the list's own filters alone: any other would read a masked column out, letter by letter."""
         own = {one.parameter_name for one in self.list_filter if isinstance(one, type)}  # type: ignore[attr-defined]
-        columns = {one for one in self.list_filter if isinstance(one, str)}
+        columns = {one if isinstance(one, str) else one[0] for one in self.list_filter if isinstance(one, str | tuple)}
         column, _, how = lookup.rpartition("__")
         return lookup in {*own, *columns, *self.linked} or (column in columns and how in OF_A_FILTER)
 
