@@ -73,11 +73,11 @@ def _list(site: admin.AdminSite, request: HttpRequest, name: str) -> "admin.Mode
     raise Http404
 
 
-def _filters(page: "admin.ModelAdmin[Any]", query: str) -> str:
+def _filters(page: Any, query: str) -> str:
     """Return what of a query are filters of the list, in its own order; "" where there is none, or too long."""
     kept = QueryDict(mutable=True)
     for parameter, value in QueryDict(query).items():
-        if value and page.lookup_allowed(parameter, str(value)):
+        if value and page.lookup_allowed(parameter, str(value), None):
             kept[parameter] = str(value)
     text = kept.urlencode()
     return text if len(text) <= 400 else ""

@@ -32,7 +32,7 @@ PLAIN = "Enter the email in plain letters, like name@example.com."
 WHOLE = "Enter a full email address, like name@example.com."
 GOODS = "The carrier doesn't take dangerous goods. Tick this to open an account."
 TOO_LONG = "Use at most 4096 characters; this has 10000."
-COMMON = "This is a common word with digits around it. A few unrelated words work well."
+COMMON = "This is a common word, or your own or the portal's name, dressed up. A few unrelated words work well."
 
 
 @rows(

@@ -19,7 +19,8 @@ HOW = ("", "__exact", "__startswith", "__iregex", "__gte", "__lt", "__isnull", "
 # Shown to every operator, unmasked, in the list itself.
 SHOWN = {
     "accounts.User": {"email", "name"}, "accounts.Sender": {"name"}, "importing.Import": {"file_name"},
-    "orders.Order": {"name"},
+    "orders.Order": {"name"}, "orders.BookingAttempt": {"error"}, "orders.Label": {"problem"},
+    "tracking.TrackingEvent": {"description"},
 }  # fmt: skip
 PAGES = sorted(admin.site._registry.items(), key=lambda page: page[0]._meta.label)
 
