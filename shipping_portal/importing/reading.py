@@ -21,6 +21,8 @@ MOST_BYTES = 2 * 1024 * 1024  # of a workbook too, packed
 LONGEST_CELL = 2000
 LONGEST_HEADER = 20_000
 LONGEST_LINE = 50_000  # that is read without its quotation marks
+MOST_LINES = 250_000  # blank ones too
+TOO_MANY_LINES = f"This file has more than {MOST_LINES:,} lines. Copy the rows to a new file and upload that."
 MOST_BAD = 50  # lines that can't be read; with more, the file is something else
 AMAZON = "Amazon"
 DELIMITERS = (",", "\t", ";", "|")
@@ -211,6 +213,8 @@ def _lines(text: str, delimiter: str, notes: dict[str, Any]) -> Iterator[tuple[i
                 if _joins(line, text[begins : source.tell()].splitlines(), delimiter, width):
                     raise csv.Error("two lines in one")
                 number, begins = number + 1, source.tell()
+                if number > MOST_LINES:
+                    raise UnreadableFile(TOO_MANY_LINES)
                 width = width or len(line)
                 if any(map(str.strip, line)):
                     yield number, line

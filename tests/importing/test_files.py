@@ -40,6 +40,16 @@ def test_a_file_of_signs_alone_is_empty(data: bytes) -> None:
         reading.read(data)
 
 
+@table(("blank", "is_read"), [(reading.MOST_LINES - 2, True), (reading.MOST_LINES - 1, False)])
+def test_blank_lines_count_to_a_limit(blank: int, is_read: bool) -> None:
+    data = b"name\n" + b"\n" * blank + b"Mia\n"
+    if is_read:
+        assert reading.read(data).rows == {reading.MOST_LINES: ["Mia"]}
+        return
+    with pytest.raises(reading.UnreadableFile, match="more than 250,000 lines"):
+        reading.read(data)
+
+
 BAD = 'name,suburb,weight\n"Pat,"A,1\nJo,B,2\n"Zoe" x,C,3\nOk,"D, E",4\n"never,F,5\nlast,G,6\n'
 
 
