@@ -114,7 +114,7 @@ def waiting(rows: Iterable[ImportRow]) -> Counter[int]:
     return Counter(int(key.removeprefix(KEY)) for row in rows for key in row.problems if key.startswith(KEY))
 
 
-def of_row(row: ImportRow, values: dict[str, Any], *, is_abroad: bool) -> dict[str, list[str]]:
+def of_row(row: ImportRow, values: Mapping[str, Any], *, is_abroad: bool) -> dict[str, list[str]]:
     """Return what no field reads of this row, by its columns: it waits until its sender says that it doesn't matter."""
     if row.corrected.get(SEEN):
         return {}
@@ -126,7 +126,7 @@ def of_row(row: ImportRow, values: dict[str, Any], *, is_abroad: bool) -> dict[s
     return {key: list(dict.fromkeys(texts)) for key, texts in found.items()}
 
 
-def _unread(row: ImportRow, file: Import, values: dict[str, Any], *, is_abroad: bool) -> Iterator[tuple[int, str]]:
+def _unread(row: ImportRow, file: Import, values: Mapping[str, Any], *, is_abroad: bool) -> Iterator[tuple[int, str]]:
     """Yield the place and the text of every cell that is filled and matters."""
     read = _read(file)
     if any(columns.cell(row, file, side).strip() for side in units.SIZES):

@@ -96,7 +96,7 @@ def test_rows_with_one_right_answer_are_corrected_by_kind(take: Take) -> None:
     row = GOOD.replace("Brunswick", "{company},{line},{place}").replace(",3056", "").replace("1001", "{number}")
     said = [
         ("Priya Nair", "", "Brunswick,3056"), ("PRIYA NAIR", "", "Brunswick,3056"), ("-", "", "Brunswick,3056"),
-        ("", "Brunswick", "Brunswick,3056"), ("", "Unit 3, Brunswick 3056", "Brunswick,3056"),
+        ("", "Brunswick", "Brunswick,3056"), ("", '"Unit 3, Brunswick 3056"', "Brunswick,3056"),
         ("", "", "Darwin,800"), ("", "", "Brunswick,9999"),
     ]  # fmt: skip
     file = take(
