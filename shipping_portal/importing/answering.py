@@ -108,8 +108,8 @@ def _decide(file: Import, decided: Mapping[str, Any]) -> None:
         locked = Import.objects.select_for_update(of=("self",)).get(pk=file.pk)
         file.constants = locked.constants | dict(decided)
         Import.objects.filter(pk=file.pk).update(constants=file.constants)
-        kept = {name: what for name, what in file.constants.items() if name != columns.RATES}
-        ColumnMapping.objects.filter(sender=file.sender, fingerprint=file.fingerprint).update(constants=kept)
+        mapping = ColumnMapping.objects.filter(sender=file.sender, fingerprint=file.fingerprint)
+        mapping.update(constants=columns.lasting(file.constants))
 
 
 def _check(rows: list[tuple[ImportRow, dict[str, str]]], now: dt.datetime) -> int:

@@ -39,11 +39,11 @@ from shipping_portal.importing import (
     unread,
 )
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
+from shipping_portal.importing.outliers import LEFT_OUT
 from shipping_portal.jobs.registry import enqueue, job
 
 State = ImportRow.State
 ENQUEUED_AT_ONCE = 50
-LEFT_OUT = {"": ["You left this row out."]}
 SHORTENED = re.compile(r"\d(\.\d+)?E\+\d+", re.IGNORECASE | re.ASCII)
 
 
@@ -66,12 +66,7 @@ def begin(file: Import, matched: dict[str, int], constants: dict[str, Any], now:
         ColumnMapping.objects.update_or_create(
             sender=file.sender,
             fingerprint=file.fingerprint,
-            # A rate is of its day: the next file is asked for its own.
-            defaults={
-                "columns": matched,
-                "constants": {name: what for name, what in constants.items() if name != columns.RATES},
-                "used_at": now,
-            },
+            defaults={"columns": matched, "constants": columns.lasting(constants), "used_at": now},
         )
         enqueue_first(file, "check-row", State.NEW)
     return True

@@ -178,6 +178,11 @@ def _words(field: Field, name: str) -> str:
     return units.bare(name, TABLES[kind]) if kind else normalise(name)
 
 
+def lasting(constants: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what holds for the next file too: a rate is of its day, and units read against a header of one file."""
+    return {name: what for name, what in constants.items() if name != RATES and not name.startswith(units.READ_AS)}
+
+
 def remembered(sender: Sender, fingerprint: str) -> ColumnMapping | None:
     return ColumnMapping.objects.filter(sender=sender, fingerprint=fingerprint).first()
 

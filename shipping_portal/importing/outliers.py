@@ -31,6 +31,7 @@ CHECK = "Check their weights and measures."
 DEAR = "More than {times} times the middle price of {what}, {middle}"
 
 
+LEFT_OUT = {"": ["You left this row out."]}
 LOOKS_RIGHT = "looks_right"  # among a row's corrections: what its sender said is right
 
 
@@ -93,6 +94,13 @@ def say_right(file: Import, doubts: Sequence[Doubt], token: str) -> int:
     return ImportRow.objects.bulk_update(mine, ["corrected"], batch_size=500)
 
 
+def skip(file: Import, doubts: Sequence[Doubt], token: str) -> int:
+    """Leave out the rows of the doubt with this token; how many. 0 where they changed meanwhile."""
+    wrong = {choice.row.pk for doubt in doubts if doubt.token == token for choice in doubt.choices}
+    rows = file.rows.filter(pk__in=wrong, state__in=ImportRow.READY)
+    return rows.update(state=ImportRow.State.SKIPPED, problems=LEFT_OUT)
+
+
 def _key(choice: Choice) -> str:
     return f"{choice.row.quote}:{choice.code}:{choice.price}"
 
@@ -145,6 +153,5 @@ def _question(file: Import, reason: str, first: Choice) -> tuple[str, list[tuple
         named = ["inches" if unit == "in" else unit for unit in likely]
         questions += [f"the {words} in {' or '.join(named)}"] if named else []
         kind = units.MEASURES[name]
-        is_free = kind not in file.columns and not units.of_columns(file.header, file.columns, kind)
-        choosable += [(kind, unit) for unit in likely if is_free]
+        choosable += [(kind, unit) for unit in likely if kind not in file.columns]
     return (f"Are {', or '.join(questions)}?" if questions else CHECK), choosable

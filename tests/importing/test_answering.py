@@ -96,7 +96,7 @@ def test_rows_with_one_right_answer_are_corrected_by_kind(take: Take) -> None:
     row = GOOD.replace("Brunswick", "{company},{line},{place}").replace(",3056", "").replace("1001", "{number}")
     said = [
         ("Priya Nair", "", "Brunswick,3056"), ("PRIYA NAIR", "", "Brunswick,3056"), ("-", "", "Brunswick,3056"),
-        ("", "Brunswick", "Brunswick,3056"), ("", "Unit 3, Brunswick 3056", "Brunswick,3056"),
+        ("", "Brunswick", "Brunswick,3056"), ("", '"Unit 3, Brunswick 3056"', "Brunswick,3056"),
         ("", "", "Darwin,800"), ("", "", "Brunswick,9999"),
     ]  # fmt: skip
     file = take(
@@ -107,7 +107,8 @@ def test_rows_with_one_right_answer_are_corrected_by_kind(take: Take) -> None:
     assert found["line"][0] == 2
     assert found["postcode"] == (1, (7, "Darwin, 800", "DARWIN, NT, 0800"))
     assert [answering.correct(file, kind, timezone.now()) for kind in ("company", "line", "postcode")] == [3, 2, 1]
-    assert states(file) == ["ready"] * 6 + ["fix"]
+    assert states(file) == ["ready"] * 5 + ["fix"] * 2  # this carrier calls the place Darwin City
+    assert file.rows.get(number=7).corrected["receiver_postcode"] == "0800"
     kept = file.rows.get(number=6).quote
     assert kept is not None
     assert kept.details["receiver"]["line2"] == "Unit 3"

@@ -58,12 +58,15 @@ def decide_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     kind, _, unit = request.POST.get("unit", "").partition(":")
     if kind:
         known = unit in units.TABLES.get(kind, ())
-        if not known or not checking.begin(found, found.columns, found.constants | {kind: unit}, now):
+        # Against the column's own name, which says another unit, it is read so in this file alone.
+        named = f"{units.READ_AS}{kind}" if units.of_columns(found.header, found.columns, kind) else kind
+        if not known or not checking.begin(found, found.columns, found.constants | {named: unit}, now):
             messages.warning(request, CHANGED)
         return redirect("check_import", file)
     rule, last = request.POST.get("rule", ""), request.POST.get("last") or choosing.last_product(request.sender)
     doubts = outliers.look(found, choosing.choices(submitting.ready(found), rule, last))
-    if not outliers.say_right(found, doubts, request.POST.get("right", "")):
+    answer = outliers.skip if "skip" in request.POST else outliers.say_right
+    if not answer(found, doubts, request.POST.get("skip") or request.POST.get("right", "")):
         messages.warning(request, CHANGED)
     return _back(request, file)
 
