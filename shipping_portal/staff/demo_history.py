@@ -10,12 +10,14 @@ import json
 import lzma
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from allauth.account.models import EmailAddress
 from django.apps import apps
+from django.core.management.base import CommandError
 from django.core.management.color import no_style
 from django.db import connection, models, transaction
 
@@ -83,7 +85,8 @@ def follow_the_carrier() -> None:
     current = carrier_settings.current()
     a_port = re.compile(rf"{re.escape(current.account)} at (http://127\.0\.0\.1:\d+)")
     for former in filter(None, map(a_port.fullmatch, CarrierAccount.objects.values_list("name", flat=True))):
-        if former[1] != current.base_url:
+        # Where both have orders already, each keeps its own, and the operator's first page shows those left behind.
+        with suppress(CommandError):
             carrier_moved.move(replace(current, base_url=former[1]), current)
     linked = Order.objects.filter(account__fingerprint=current.fingerprint, public_tracking_url__startswith="http:")
     moved = list(linked.exclude(public_tracking_url__startswith=f"{current.base_url}/"))

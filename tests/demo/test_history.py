@@ -137,8 +137,19 @@ def test_the_month_follows_the_pretend_carrier_to_another_port(loaded: Path, set
         demo_history.follow_the_carrier()
         assert not asked_by_nobody().exists()
         here = f"{settings.CARRIER_BASE_URL}/tracking-page?ref="
-        assert Order.objects.filter(public_tracking_url__startswith=here).count() == Order.objects.count() > 100
+        elsewhere = Order.objects.exclude(public_tracking_url__startswith=here)
+        assert [order.status for order in elsewhere] == ["unconfirmed"]  # nobody knows its reference yet
         assert CarrierAccount.objects.count() == 1
+
+
+def test_two_accounts_with_orders_each_keep_their_own(loaded: Path, settings: Any) -> None:
+    settings.CARRIER_BASE_URL = "http://127.0.0.1:8100"
+    demo_history.follow_the_carrier()
+    moved = Order.objects.latest("pk")
+    settings.CARRIER_BASE_URL = "http://127.0.0.1:8101"
+    Order.objects.filter(pk=moved.pk).update(account=gateway.account())
+    demo_history.follow_the_carrier()
+    assert Order.objects.filter(account__in=asked_by_nobody()).count() == Order.objects.count() - 1
 
 
 @pytest.mark.parametrize(
