@@ -7,7 +7,7 @@ import datetime as dt
 import logging
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event
@@ -23,7 +23,6 @@ from shipping_portal.celery import publish
 from shipping_portal.database_outage import database_answers
 from shipping_portal.jobs.models import lease
 from shipping_portal.jobs.registry import JobKind, chores, kinds
-from shipping_portal.starting import end_if_restored
 
 logger = logging.getLogger(__name__)
 BATCH = 50
@@ -46,9 +45,13 @@ class Handed:
 
 @dataclass
 class Sweep:
-    """One sweeping process. Its memory only saves work: losing it costs a few messages and an early chore."""
+    """One sweeping process. Its memory only saves work: losing it costs a few messages and an early chore.
+
+    `before` each round it is called, and may end the process.
+    """
 
     stop: Event = field(default_factory=Event)
+    before: Callable[[], None] = lambda: None
     handed: dict[tuple[str, int], Handed] = field(default_factory=dict)
     chore_due_at: dict[str, dt.datetime] = field(default_factory=dict)
     looked_at: float = field(default_factory=time.monotonic)
@@ -71,7 +74,7 @@ class Sweep:
         self.looked_at = time.monotonic()
         try:
             close_old_connections()
-            end_if_restored()
+            self.before()
             done = self.once()
             self._do_chores()
         except Error as error:

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from shipping_portal import metrics_port
 from shipping_portal.jobs.sweep import Sweep
-from shipping_portal.starting import begin
+from shipping_portal.starting import begin, end_if_restored
 from tracking.webhook_health import Heartbeat
 
 
@@ -25,7 +25,7 @@ class Command(BaseCommand):
             for line, count in sorted(Sweep().once().items()):
                 self.stdout.write(f"{line}: {count}")
             return
-        sweep = Sweep(_stopped_by_signals())
+        sweep = Sweep(_stopped_by_signals(), before=end_if_restored)
         metrics_port.serve(sweep.is_alive)
         with Heartbeat("sweep"):
             sweep.run()
