@@ -45,13 +45,16 @@ class Handed:
 
 @dataclass
 class Sweep:
-    """One sweeping process. Its memory only saves work: losing it costs a few messages and an early chore."""
+    """One sweeping process. Its memory only saves work: losing it costs a few messages and an early chore.
+
+    `before` each round it is called, and may end the process.
+    """
 
     stop: Event = field(default_factory=Event)
+    before: Callable[[], None] = lambda: None
     handed: dict[tuple[str, int], Handed] = field(default_factory=dict)
     chore_due_at: dict[str, dt.datetime] = field(default_factory=dict)
     looked_at: float = field(default_factory=time.monotonic)
-    before_each: Callable[[], None] = lambda: None  # before each round
 
     def run(self) -> None:
         """Sweep until `stop` is set; a database that is away is waited for."""
@@ -71,7 +74,7 @@ class Sweep:
         self.looked_at = time.monotonic()
         try:
             close_old_connections()
-            self.before_each()
+            self.before()
             done = self.once()
             self._do_chores()
         except Error as error:

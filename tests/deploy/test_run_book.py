@@ -34,6 +34,15 @@ def test_it_has_each_queue_by_its_name_in_the_order_of_the_desk_and_says_how_soo
     assert told == [(queue.title, queue.term) for queue in queues.waiting(timezone.now())]
 
 
+def test_it_has_each_alert_that_is_no_queue_by_its_name_with_its_severity() -> None:
+    source = (ROOT / "shipping_portal/staff/conditions.py").read_text()
+    sent = re.findall(r'Condition\(\s*"([\w-]+)", title, step, Severity\.(\w+)', source)
+    sent += re.findall(r'\("(certificate[\w-]*)", Severity\.(\w+)', source)
+    table = RUN_BOOK.partition("## Alerts")[2].partition("\n## ")[0]
+    told = re.findall(r"^\| `([\w-]+)` \| [^|]+ \| `(\w+)` \|$", table, re.MULTILINE)
+    assert sorted(told) == sorted((name, severity.lower()) for name, severity in sent)
+
+
 def test_every_command_it_gives_is_there() -> None:
     found = re.findall(r"(?:`|^    )portal ([a-z]\w+)|manage\.py ([a-z]\w+)", RUN_BOOK, re.MULTILINE)
     given = {one or other for one, other in found}

@@ -143,7 +143,8 @@ def test_who_was_left_running_books_nothing_twice(
     portal.lift_the_gap()
     sent = portal.submit(1, "after")
     until(lambda: portal.orders()[sent[0]] == "booked", seconds=60, what="bookings go out again")
-    assert {portal.orders()[key] for key in owed} == {"unconfirmed"}
+    # Or a conflict, where the carrier's answer came to a worker after the restore: it is evidence, and a case, too.
+    assert {portal.orders()[key] for key in owed} <= {"unconfirmed", "conflict"}
     times = Counter(names_at_the_carrier(carrier))
     assert (len(times), set(times.values())) == (OWED + 2, {1})
 

@@ -1,5 +1,6 @@
 """What operators do: what the carrier told them, and nothing that is not true."""
 
+import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,7 @@ class Operators:
     def __init__(self, world: World, carrier: Carrier) -> None:
         self.world, self.carrier = world, carrier
         self.sam = User.objects.get(email="sam@portal.example")
+        self.resumed: list[dt.datetime] = []  # when bookings were on again after a pause
 
     def decide(self) -> None:
         """What the carrier says, and nothing while a booking may still be made."""
@@ -62,6 +64,7 @@ class Operators:
 
     def resume(self) -> None:
         pausing.resume(gateway.account(), BOOKINGS, **self._why())
+        self.resumed.append(timezone.now())
 
     def let_dead_letters_go_on(self) -> None:
         for letter in DeadLetter.objects.all():

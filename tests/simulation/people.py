@@ -2,6 +2,7 @@
 
 import datetime as dt
 import sqlite3
+from contextlib import suppress
 
 from django.conf import settings
 from django.db import connection
@@ -12,7 +13,7 @@ from shipping_portal.accounts.models import Sender
 from shipping_portal.jobs.registry import kind_of, kinds
 from shipping_portal.jobs.sweep import Sweep
 from shipping_portal.staff import fencing
-from tests.simulation.acting import attempt
+from tests.simulation.acting import REFUSALS, attempt
 from tests.simulation.carrier import Carrier
 from tests.simulation.operators import Operators
 from tests.simulation.senders import Senders
@@ -25,7 +26,7 @@ SWEPT = [kind for kind in kinds() if kind.name in NAMES]
 CLOCK = {"the clock jumps an hour ahead": 3600.0, "the clock jumps an hour back": -3600.0, "the clock is set": 0.0}
 CHANGES = [
     *["bookings go on", "bookings pause", "prices fall", "prices rise", "suspended"] * 2,
-    *["reinstated"] * 6, "a day passes", *CLOCK,
+    *["reinstated"] * 6, "a day passes", "bookings are paused for over a day", *CLOCK,
 ]  # fmt: skip
 DAY = 25 * 3600.0
 
@@ -111,6 +112,11 @@ class People:
             self.world.set_clock(ahead=CLOCK[what])
         elif what == "a day passes":
             self.world.pass_time(DAY)
+        elif what == "bookings are paused for over a day":
+            for act in (self.operators.pause, self.operators.resume):
+                with suppress(*REFUSALS):
+                    act()
+                self.world.pass_time(DAY if act == self.operators.pause else 0.0)
         elif what == "suspended" and not sender.is_suspended:
             sender.suspend(by=self.operators.sam, category="terms", text="Terms review", note="", at=now)
         elif what == "reinstated" and sender.is_suspended:

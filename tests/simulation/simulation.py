@@ -121,7 +121,7 @@ def simulate(portal: Portal, dice: Dice, orders: int) -> Told:
             carrier.lose_only_webhooks()
             _end(world, people)
             _bill(world, people, carrier)
-            broken = verdict.broken(people.restored, carrier, state, portal.stranger)
+            broken = verdict.broken(people.restored, people.operators.resumed, carrier, state, portal.stranger)
         except Broken as error:
             broken = str(error)
         finally:

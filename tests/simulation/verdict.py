@@ -1,22 +1,24 @@
 """What must hold once all came to rest: the campaign's invariants, and what only this world can ask."""
 
+import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path
 
 from django.test import Client
 from django.urls import reverse
 
-from orders.models import CarrierCall, Label, Order
+from orders.models import CarrierCall, Label, Order, OrderChange
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
 from shipping_portal.importing.models import ImportRow
 from tests.campaign import checker
 from tests.simulation.carrier import Carrier
 
+A_DAY_BY_ANY_CLOCK = dt.timedelta(hours=22)  # one that is an hour ahead, then an hour behind
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 
-def broken(restored: int | None, carrier: Carrier, state: Path, stranger: Client) -> str:
+def broken(restored: int | None, resumed: list[dt.datetime], carrier: Carrier, state: Path, stranger: Client) -> str:
     """Compare all of it; after a restore, without what only the carrier knows of its gap. "" when all is well.
 
     `restored` are the lines that the carrier's ledger had then: what was delivered before may be gone.
@@ -27,6 +29,7 @@ def broken(restored: int | None, carrier: Carrier, state: Path, stranger: Client
     faults = checker.of_rows(ledger, state) | _leaks(stranger)
     faults["a row of an import is one order"] = list(_rows())
     faults["a parcel is booked again once it is cancelled"] = list(_replaced())
+    faults["nobody is refused for the time of a pause"] = list(_refused_early(resumed))
     if restored is not None:
         faults = {name: found for name, found in faults.items() if name.split()[0] not in {"I3", "I6", "I11"}}
         doubles = faults["I1 never two live carrier orders for one"]
@@ -51,6 +54,18 @@ def _rows() -> Iterator[str]:
 def _replaced() -> Iterator[str]:
     for order in Order.objects.exclude(replaces=None).exclude(replaces__status=Status.CANCELLED):
         yield f"order {order.pk} replaces one that is {order.replaces.status}"
+
+
+def _refused_early(resumed: list[dt.datetime]) -> Iterator[str]:
+    """Tell of bookings given up after a day of which less than a day was there to send them."""
+    given_up = OrderChange.objects.filter(new=Status.REJECTED, reason__contains="could not be sent for 24 hours")
+    for change in given_up:
+        pressed = (
+            OrderChange.objects.filter(order=change.order_id, new=Status.BOOKING, pk__lt=change.pk).latest("pk").at
+        )
+        since = max([pressed, *(at for at in resumed if at <= change.at)])
+        if change.at - since < A_DAY_BY_ANY_CLOCK:
+            yield f"order {change.order_id} was given up {change.at - since} after the last pause"
 
 
 def _leaks(stranger: Client) -> dict[str, list[str]]:

@@ -25,7 +25,7 @@ class Command(BaseCommand):
             for line, count in sorted(Sweep().once().items()):
                 self.stdout.write(f"{line}: {count}")
             return
-        sweep = Sweep(_stopped_by_signals(), before_each=end_if_restored)
+        sweep = Sweep(_stopped_by_signals(), before=end_if_restored)
         metrics_port.serve(sweep.is_alive)
         with Heartbeat("sweep"):
             sweep.run()
