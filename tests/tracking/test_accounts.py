@@ -284,8 +284,8 @@ def test_stray_evidence_is_of_the_orders_own_account(quill: Sender, alice: User)
     hour = dt.timedelta(hours=1)
     found = unowned.nobodys(order.account, now - hour, now - hour, now + hour, [])
     assert [one.reference for one in found] == ["SMINE00001"]
-    assert unowned.as_seen(order.account, "selse00001") == ("selse00001", None)
-    assert unowned.as_seen(order.account, "smine00001")[0] == "SMINE00001"
+    assert unowned.first_seen(order.account, "selse00001") == ("selse00001", None)
+    assert unowned.first_seen(order.account, "smine00001")[0] == "SMINE00001"
     assert set(unowned.of(order.account, ["SELSE00001", "smine00001"])) == {"SMINE00001"}
 
 
