@@ -70,7 +70,7 @@ def test_an_american_account_starts_in_an_american_zone() -> None:
         ({"password1": "password1234567"}, "common word, or your own"),
         ({"password1": "ShippingPortal2026!"}, "common word, or your own"),
         ({"business": "Мир"}, "Latin letters"),
-        ({"name": "\u200b"}, "hidden characters"),
+        ({"name": "Mi\x07a"}, "hidden characters"),
     ],
 )
 def test_a_sign_up_that_cannot_stand_says_why_and_creates_nothing(changes: dict[str, str], words: str) -> None:

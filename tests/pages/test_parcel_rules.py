@@ -12,7 +12,7 @@ LONG = "x" * 256
 RULES = [
     ("receiver_name", "", "Enter the receiver's name."),
     ("receiver_name", "a\x00b", "Use plain text on one line, without hidden characters."),
-    ("receiver_name", "\u200b\u202e", "Use plain text on one line, without hidden characters."),
+    ("receiver_name", "\u200b\u202e", "Enter the receiver's name."),  # nothing that anybody sees
     ("receiver_name", "...", "Use at least one letter or digit."),
     ("receiver_name", "Прия", "Use Latin letters: “П” cannot be printed."),
     ("receiver_name", "x" * 121, "Use at most 120 characters; this has 121."),
@@ -36,16 +36,6 @@ RULES = [
     ("receiver_email", "a@x.example\nbcc", "Use plain text on one line, without hidden characters."),
     ("receiver_email", "a@x.example\n", "Use plain text on one line, without hidden characters."),
     ("receiver_email", "a@ｘ.com", "Enter the email in plain letters, like name@example.com."),
-    (
-        "receiver_phone",
-        "<script>",
-        "Check this phone number: write it with its area code, or with + and the country's code.",
-    ),
-    (
-        "receiver_phone",
-        "4" * 40,
-        "Check this phone number: write it with its area code, or with + and the country's code.",
-    ),
     ("delivery_choice", "leave it", "Choose None, Authority To Leave or Signature on Delivery."),
     ("description", "", "Say what's inside, such as “ceramic mugs”."),
     ("weight_kg", "", "Enter the weight."),
