@@ -58,7 +58,7 @@ def test_u13_an_import_of_which_some_rows_fail_is_one_mail_though_it_is_watched(
     assert sorted(Order.objects.values_list("status", flat=True)) == ["booked", "rejected", "rejected"]
     finishing.look(timezone.now())
     [body] = mails()
-    assert "- orders.csv: 1 booked, 2 not. Row 2: was refused.\n" in body
+    assert "- orders.csv: 1 booked, 2 not. Row 2: The parcel was refused.\n" in body
     assert reverse("import", args=[file.uuid]) in body
     assert mail.outbox[0].subject == "A booking needs you"
 
