@@ -63,7 +63,7 @@ def test_the_rows_that_can_be_read_are_offered_and_the_others_counted(
     assert ([offer["code"] for offer in quote.products], quote.unreadable) == (["STANDARD-PICKUP"], 2)
 
 
-def test_the_operator_has_the_call_in_a_queue_for_a_day(
+def test_the_operator_has_the_call_in_a_queue_for_two_days(
     far_side: SocketCarrier, quill: Sender, alice: User, sam: User, visit: Callable[[User], Client]
 ) -> None:
     far_side.answers(reply(200, [GOOD]))
@@ -72,7 +72,7 @@ def test_the_operator_has_the_call_in_a_queue_for_a_day(
     far_side.answers(reply(200, [AUD, GOOD]))
     ask(quill, alice, fresh=True)
     assert waiting("Unreadable prices") == 1
-    CarrierCall.objects.update(at=timezone.now() - dt.timedelta(hours=25))
+    CarrierCall.objects.update(at=timezone.now() - dt.timedelta(hours=49))
     assert waiting("Unreadable prices") == 0
 
 
