@@ -233,8 +233,7 @@ def _accounts(now: dt.datetime) -> list[Queue]:
     """Return the queues of the carrier accounts, in one query: there are few."""
     accounts = CarrierAccount.objects.all()
     held = [at for account in accounts if (at := _held_since(account, now))]
-    faulty = [account for account in accounts if account.fault_at and account.fault_at >= now - FAULT_COUNTS]
-    faults = [account.fault_since or account.fault_at for account in faulty]
+    faults = [one.fault_since or at for one in accounts if (at := one.fault_at) and at >= now - FAULT_COUNTS]
     stops = [account.stopped_at for account in accounts if account.stopped_at]
     return [
         queue(accounts, "stopped", STOPPED, len(stops), min(stops, default=None), now, "?held=stopped"),

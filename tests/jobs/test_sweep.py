@@ -220,7 +220,8 @@ def test_what_the_clock_causes_is_looked_for_as_often_as_it_needs() -> None:
     assert {chore.name: chore.every.total_seconds() for chore in chores()} == {
         "pauses": 0, "webhooks": 0, "gaps": 0, "imports": 0, "charges": 0,
         "alerts": 60, "reminders": 60, "dead letters": 60, "report columns": 60,
-        "reports folder": 60, "days to count": 300, "retention": 3600, "recount": 86_400, "recount of weeks": 86_400,
+        "reports folder": 60, "days to count": 300, "retention": 3600, "certificates": 3600, "recount": 86_400,
+        "recount of weeks": 86_400,
     }  # fmt: skip
 
 
