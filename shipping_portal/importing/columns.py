@@ -258,7 +258,7 @@ def _typed(row: ImportRow, file: Import, *, head: ImportRow) -> dict[str, str]:
 def _amount(name: str, text: str, column: str) -> str:
     """Return the amount with its currency beside it: the cell's own, or else that of the row or the column."""
     number, currency = currencies.read(text)
-    code = currency or currencies.currency_code(column)
+    code = currency or currencies.currency_of(column)
     return f"{code} {number}" if code else text
 
 

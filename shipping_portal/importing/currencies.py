@@ -24,7 +24,7 @@ AMOUNT = re.compile(r"([^0-9.,+-]*)([0-9][0-9.,]*)\s*([^0-9]*)", re.ASCII)
 OF_MANY = re.compile(r"(.+) for ([0-9]+)")  # the price of so many that no whole cents are one's
 
 
-def currency_code(text: str) -> str:
+def currency_of(text: str) -> str:
     """Return the code of a currency by its code, its sign or its name; another word stays, "" and "$" are none."""
     sign = "".join(text.upper().split())
     bare = sign.replace("$", "") if len(sign) > 2 else sign
@@ -38,7 +38,7 @@ def read(text: str) -> tuple[str, str]:
     if found is None:
         return text, ""
     before, number, after = found.groups()
-    return number, currency_code(before) or currency_code(after)
+    return number, currency_of(before) or currency_of(after)
 
 
 def stated(name: str) -> str:

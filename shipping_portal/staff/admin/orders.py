@@ -236,7 +236,7 @@ class OrderAdmin(ActionsAdmin):
         shown = order.get_progress_display() if order.status == "booked" else ""
         return f"{order.get_status_display()}: {shown.lower()}" if shown else order.get_status_display()
 
-    @admin.display(description="to", ordering="receiver_name")
+    @admin.display(description="to")
     def to(self, order: Order) -> str:
         """Show who gets it, and where."""
         return f"{order.receiver_name}, {order.receiver_suburb} {order.receiver_postcode}"
