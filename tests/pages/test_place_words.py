@@ -83,7 +83,12 @@ def test_without_a_list_of_places_the_state_is_asked_for_by_its_name(ohio: Clien
 def test_a_line_that_repeats_the_place_names_the_field_as_it_is_labelled(
     ohio: Client, country: str, suburb: str, postcode: str, part: str
 ) -> None:
-    place = {"receiver_state": "", "receiver_country": country, "receiver_suburb": suburb, "receiver_postcode": postcode}
+    place = {
+        "receiver_state": "",
+        "receiver_country": country,
+        "receiver_suburb": suburb,
+        "receiver_postcode": postcode,
+    }
     typed = {**FROM_OHIO, **place, "receiver_line2": f"Floor 2, {suburb}"}
     told = messages_at(ohio.post("/parcels/new/", typed), "receiver_line2")
     assert told == [f"Leave out “{suburb}” here. It's printed from the {part} field."]
