@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.conftest import violations
 from tests.browser.test_new_parcel import book_by_keys, paste, start
 from tests.browser.walking import counted
 from tests.processes.demo import Demo, ready
@@ -16,7 +17,6 @@ from tests.processes.portal import ROOT
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 SECTION = re.search(r"## What to try in three minutes\n(.*?)\n## ", (ROOT / "README.md").read_text(), re.S)
 README = " ".join(SECTION[1].split()) if SECTION else ""
-NO_DRIVER = "The driver didn't come. Another driver is booked"
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,9 @@ def test_somebody_signs_up_and_reads_the_mail(page: Page) -> None:
 
 def test_the_operator_resolves_what_waits(page: Page, demo: str) -> None:
     page.goto("/")
+    assert violations(page) == []
     press(page, "Log in as Omar, an operator")
+    assert violations(page) == []
     code = page.locator("main p strong").inner_text()
     page.locator("main input[name=code]").fill(code)
     page.get_by_role("button", name="Log in", exact=True).click()
