@@ -39,7 +39,7 @@ EXTENSION = re.compile(
 )
 WORD = re.compile(r"[^\W_]+(?:['’‘`´.-][^\W_]+)*")
 # Words behind a postcode that may be the state, as many as these.
-AFTER = [re.compile(rf"[ ,(]{{0,9}}+((?:[^\W\d_]{{2,}}+ ?){{{count}}})\)?") for count in (3, 2, 1)]
+AFTER = [re.compile(rf"[ ,(]{{0,9}}+(?<!\w)((?:[^\W\d_]{{2,}}+ ?){{{count}}})\)?") for count in (3, 2, 1)]
 LABEL = re.compile(
     r"^(?:(?:ship(?:ping)?|deliver(?:y|ed)?|send)(?: to| address)?|address|name|contact|attn|to|"
     r"e-?mail|phone|tel|mobile|mob|ph|m|t|p|e)\s*(?::\s*|$)",

@@ -21,7 +21,7 @@ NAMES = {
     "euro": "EUR", "pound sterling": "GBP", "british pound": "GBP",
 }  # fmt: skip
 AMOUNT = re.compile(r"([^0-9.,+-]*)([0-9][0-9.,]*)\s*([^0-9]*)", re.ASCII)
-OF_MANY = re.compile(r"(.+) for ([0-9]+)")  # the price of so many that no whole cents are one's
+OF_MANY = re.compile(r"^(.+) for ([0-9]+)$")  # the price of so many that no whole cents are one's
 
 
 def currency_of(text: str) -> str:

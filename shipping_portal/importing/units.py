@@ -38,10 +38,9 @@ UNIT_OF = {name: unit for unit, names in NAMES.items() for name in names.split()
 INCHES = re.compile(r"""([^"″”]*)(?:["″”]|'')(\W*)""")  # one such mark, at the end: more of them are quotation marks
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 CELL = re.compile(r"([0-9.,]*[0-9])\s*(\D*)", re.ASCII)
-SIDE = r"""(?:[LWHD]\s*[:=]?\s*)?([0-9]+(?:\.[0-9]+)?)\s*([CM]?M|IN|INCH|INCHES|["″”]|'')?\s*(?:[LWHD]\b)?"""
-THREE_SIDES = re.compile(
-    rf"\(?{SIDE}(?:\s*(?:[X×*/,;]|BY)\s*|\s+){SIDE}(?:\s*(?:[X×*/,;]|BY)\s*|\s+){SIDE}\)?", re.IGNORECASE
-)
+SIDE = r"""(?:[LWHD]\s*+(?:[:=]\s*+)?)?([0-9]++(?:\.[0-9]++)?)\s*+([CM]?M|INCHES|INCH|IN|["″”]|'')?\s*+(?:[LWHD]\b)?"""
+BETWEEN = r"(?:\s*+(?:[X×*/,;]|BY)\s*+|\s++|(?<=\s))"
+THREE_SIDES = re.compile(rf"\(?{SIDE}{BETWEEN}{SIDE}{BETWEEN}{SIDE}\)?", re.IGNORECASE)
 PLACES = Decimal("0.001")  # as many as the parcel form takes
 LONGEST = 12
 READ_AS = "read_as_"  # before a kind of unit, among the constants: whatever the columns' names say

@@ -88,8 +88,8 @@ CONTACT = {
     "receiver_phone": re.compile(r"\b(?:phone|telephone|tel|mobile|cell|fax|whatsapp)\b"),
     "receiver_email": re.compile(r"\b(?:e ?mail|email address)\b"),
     "receiver_name": re.compile(r"(?:ship|shipping|recipient|receiver|contact|full|first|last|buyer|customer)? ?name"),
-    "receiver_state": re.compile(r".*\b(?:state|province|county|region)\b.*"),
-    "receiver_country": re.compile(r".*\bcountry\b.*"),
+    "receiver_state": re.compile(r"\b(?:state|province|county|region)\b"),
+    "receiver_country": re.compile(r"\bcountry\b"),
 }
 WEIGHTY_VALUE = re.compile(r"\b(?:insur|declared|cover\b|cod\b|cash on delivery)")
 COUNT = re.compile(
@@ -150,7 +150,7 @@ def _unread(row: ImportRow, file: Import, values: Mapping[str, Any], *, is_abroa
 def _is_filled(cell: str) -> bool:
     """Return whether a cell says anything: no zero, no “no”, no dash."""
     text = normalise(cell)
-    return text not in NOTHING and not re.fullmatch(r"\W*0*(?:[.,]0+)?\W*", cell.strip(), re.ASCII)
+    return text not in NOTHING and not re.fullmatch(r"\W*+0*+(?:[.,]0++)?+\W*+", cell.strip(), re.ASCII)
 
 
 def _read(file: Import) -> set[int]:
