@@ -62,6 +62,7 @@ class ParcelAdmin(ReadOnlyAdmin):
         "progress",
         "subscription",
     ]
+    linked = ("created_at__gte",)
     search_fields = ["reference"]  # turns the box on; get_search_results does the looking
     search_help_text = "Full reference"
     readonly_fields = ["polled_at", "polled_next_at"]

@@ -37,7 +37,7 @@ SHARED = "This looks like a shared mailbox. Drivers and the carrier write here. 
     "name, typed, message",
     ("B1", "sender's name", "name", "a\x00b", HIDDEN),
     ("B1", "sender's phone", "phone", "0491 570 006\x00", HIDDEN),
-    ("B2", "sender's name", "name", "\u200b\u202e", "Enter the name of the person the driver asks for."),
+    ("B2", "sender's name", "name", "\x07", HIDDEN),
     ("B3", "pickup instructions", "instructions", "porch\r\nBcc: a@b", HIDDEN),
     ("B5", "sender's line of 256", "line1", "x" * 256, "Use at most 255 characters; this has 256."),
     (

@@ -744,9 +744,17 @@ def test_a_row_handed_over_is_counted_once_wherever_its_order_stands(quill: Send
 def test_a_row_without_measures_has_those_of_the_chosen_size_and_another_its_own(quill: Sender, alice: User) -> None:
     size = factories.size(quill, weight=Decimal(9), length=Decimal(90))
     row = factories.import_row(quill, alice)
-    row.cells = [*row.cells[:6], "2.4", "", *row.cells[8:]]
+    row.cells = [*row.cells[:6], "2.4", "", "", ""]
     typed = columns.values(row, row.file, size)
-    assert [typed[name] for name in ("weight_kg", "length_cm", "width_cm")] == ["2.4", "90", "24"]
+    assert [typed[name] for name in ("weight_kg", "length_cm")] == ["2.4", "90"]
+
+
+def test_a_side_that_a_row_lacks_is_not_that_of_the_chosen_size(quill: Sender, alice: User) -> None:
+    size = factories.size(quill, length=Decimal(90))
+    row = factories.import_row(quill, alice)
+    row.cells = [*row.cells[:7], "", *row.cells[8:]]
+    typed = columns.values(row, row.file, size)
+    assert (typed["width_cm"], "length_cm" in typed) == ("24", False)
 
 
 @pytest.mark.parametrize("field", ["printed", "cancelled", "other file", ""])

@@ -50,13 +50,13 @@ def press(quote: Quote, by: User) -> Order:
 def test_a_press_of_book(quote: Callable[..., Quote], alice: User) -> None:
     press(quote(), alice)  # the first of a day makes its row
     known = quote()
-    with at_most(8):
+    with at_most(9):
         press(known, alice)
     to_somebody_new = quote(name="Ira Webb")
-    with at_most(9):
+    with at_most(10):
         press(to_somebody_new, alice)
     with_another_phone = quote(phone="0491570156")
-    with at_most(10):
+    with at_most(11):
         press(with_another_phone, alice)
 
 

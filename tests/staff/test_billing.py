@@ -27,6 +27,7 @@ from shipping_portal.staff.resolution.case import evidence
 from shipping_portal.staff.resolution.verifying import Confirmed
 from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
+from tests.pages.test_disputes import JPEG
 from tests.staff.conftest import REASON
 from tests.table import table
 
@@ -516,11 +517,11 @@ def test_a_photo_of_a_dispute_is_a_download_for_those_who_answer_it(
     address = reverse("admin:billing_dispute_photo", args=[dispute.pk])
     assert desk.get(address).status_code == 404
     assert address not in desk.get(page_of(dispute)).content.decode()
-    photo = photos.keep_photo(b"\xff\xd8\xff as sent", dispute.sender)
+    photo = photos.keep_photo(JPEG, dispute.sender)
     Dispute.objects.filter(pk=dispute.pk).update(photo=photo)
     assert f'<a href="{address}">Download</a>' in desk.get(page_of(dispute)).content.decode()
     answer = desk.get(address)
-    assert answer.content == b"\xff\xd8\xff as sent"
+    assert answer.content == JPEG
     assert answer["Content-Disposition"] == f'attachment; filename="photo-{photo.pk}.jpg"'
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert Audit.objects.filter(action="photo of a dispute downloaded").count() == 1

@@ -160,7 +160,7 @@ class DisputeInline(ReadOnlyInline):
 class ChargeAdmin(ActionsAdmin):
     """Lines of money: found, filtered, given to an owner, credited or taken back. The desk registers it."""
 
-    linked = ("report__id__exact",)
+    linked = ("report__id__exact", "posted_at__gte")
     admin_actions = (
         AdminAction(
             "assign",
