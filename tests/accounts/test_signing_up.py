@@ -216,6 +216,7 @@ def test_an_address_of_the_demo_cannot_be_added_to_a_log_in_or_invited_outside_t
     add = {"action_add": "", "email": "x@demo.example"}
     assert "kept for the demo" in browser.post("/accounts/email/", add).content.decode()
     invite = {"email": "x@demo.example", "role": "shipper"}
+    say_the_password_again(browser)
     answer = browser.post("/settings/team/", invite)
     assert (answer.status_code, "kept for the demo" in answer.content.decode()) == (422, True)
     assert not EmailAddress.objects.filter(email="x@demo.example").exists()

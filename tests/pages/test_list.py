@@ -260,7 +260,7 @@ def test_cancelling_many_names_what_it_leaves_alone_and_why(
     fine = order()
     left = {
         order(progress="pickup_missed"): "Another driver is booked",
-        order(progress="pickup_futile"): "Choose a new day under “Change delivery or pickup”",
+        order(progress="pickup_futile"): "choose a new day under “Change delivery or pickup”",
         order(progress="in_transit"): "already been picked up",
         order(status="cancelled"): "cancelled already",
         order(status="rejected"): "isn't booked",
