@@ -77,7 +77,8 @@ def fill_in(form: ReceiverForm, text: str, home: str) -> dict[str, Any]:
 def read(text: str, home: str) -> Pasted:
     """Take a pasted text apart; `home` is the country the parcel starts in."""
     pasted = Pasted()
-    text = as_seen("\n".join(text.splitlines()))
+    # Tabs part the cells of a spreadsheet's row, so they aren't spaces here.
+    text = "\t".join(map(as_seen, "\n".join(text.splitlines()).split("\t")))
     text, beyond = text[:LONGEST], text[LONGEST:].strip()
     text = _take_email(text, pasted)
     text = _take_place(text, home, pasted)

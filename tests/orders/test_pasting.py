@@ -23,6 +23,12 @@ READ: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
     "an envelope": ("AU", "Priya Nair\n4 Sample Street\nHobart TAS 7000", PRIYA, []),
     "capitals": ("AU", "Priya Nair\n4 Sample Street\nHOBART TAS 7000\nAUSTRALIA", PRIYA, []),
     "one line": ("AU", "Priya Nair, 4 Sample Street, Hobart TAS 7000, priya.nair@example.net", PRIYA | MAIL, []),
+    "cells of a spreadsheet's row": (
+        "AU",
+        "Priya Nair\tNair Ceramics Pty Ltd\t4 Sample Street\tHobart\tTAS\t7000",
+        PRIYA | {"company": "Nair Ceramics Pty Ltd"},
+        [],
+    ),
     "one line without commas": ("AU", "Priya Nair 4 Sample Street Hobart TAS 7000", PRIYA, []),
     "the state after the postcode": ("AU", "Priya Nair\n4 Sample Street\nHobart 7000 TAS", PRIYA, []),
     "the state in full": ("AU", "Priya Nair\n4 Sample Street\nHobart, Tasmania, 7000", PRIYA, []),
