@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from orders.contents_form import ROWS
-from shipping_portal.accounts.addresses import LINE_ADVISED, without_place, same_name
+from shipping_portal.accounts.addresses import LINE_ADVISED, same_name, without_place
 from shipping_portal.accounts.models import PickupAddress
 from shipping_portal.accounts.text import normalise
 from shipping_portal.importing import checking, columns, currencies, row_form, unread
@@ -144,9 +144,9 @@ def _corrections(row: ImportRow, values: Mapping[str, str]) -> dict[str, dict[st
 
 def _without_place(row: ImportRow, values: Mapping[str, str]) -> dict[str, str]:
     """Return the address lines without the words of the place at their end; none where a street would be left empty."""
-    place = [values.get(part, "") for part in PLACE]
+    place = {part: values.get(f"receiver_{part}", "") for part in ("suburb", "postcode", "state", "country")}
     typed = {name: values.get(name, "") for name in ("receiver_line1", "receiver_line2") if name in row.problems}
-    right = {name: text for name, line in typed.items() if (text := without_place(line, *place)) != line}
+    right = {name: text for name, line in typed.items() if (text := without_place(line, **place)) != line}
     return {} if right.get("receiver_line1", "street") == "" else right
 
 
