@@ -17,7 +17,6 @@ from shipping_portal.jobs.registry import enqueue
 
 State = ImportRow.State
 EMAIL = "receiver_email"
-PLACE = tuple(f"receiver_{part}" for part in ("suburb", "state", "postcode", "country"))
 SHOWN = 5  # rows of a correction, before and after
 LABELS = {
     "company": "Clear the company: it's the name again, or no word",
