@@ -77,9 +77,8 @@ class Group:
     name: str
     order: Order | None
     items: list[ComparedLine]
-    spare: dict[object, list[ComparedLine]] = field(
-        default_factory=lambda: defaultdict(list)
-    )  # known, and not met again yet
+    # Known, and not met again yet.
+    spare: dict[object, list[ComparedLine]] = field(default_factory=lambda: defaultdict(list))
     days: set[object] = field(default_factory=set)
 
     def compare(self) -> None:
