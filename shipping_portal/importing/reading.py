@@ -21,7 +21,7 @@ MOST_BYTES = 2 * 1024 * 1024  # of a workbook too, packed
 LONGEST_CELL = 2000
 LONGEST_HEADER = 20_000
 LONGEST_LINE = 50_000  # that is read without its quotation marks
-MOST_LINES = 250_000  # blank ones too
+MOST_LINES = 100_000  # blank ones too
 TOO_MANY_LINES = f"This file has more than {MOST_LINES:,} lines. Copy the rows to a new file and upload that."
 MOST_BAD = 50  # lines that can't be read; with more, the file is something else
 AMAZON = "Amazon"
@@ -210,9 +210,10 @@ def _lines(text: str, delimiter: str, notes: dict[str, Any]) -> Iterator[tuple[i
         reader = csv.reader(_line_by_line(source), delimiter=delimiter, strict=True)
         try:
             for line in reader:
-                if _joins(line, text[begins : source.tell()].splitlines(), delimiter, width):
+                ends = source.tell()
+                if _has_joined(line, delimiter) and _are_rows(text[begins:ends].splitlines(), delimiter, width):
                     raise csv.Error("two lines in one")
-                number, begins = number + 1, source.tell()
+                number, begins = number + 1, ends
                 if number > MOST_LINES:
                     raise UnreadableFile(TOO_MANY_LINES)
                 width = width or len(line)
@@ -229,11 +230,14 @@ def _lines(text: str, delimiter: str, notes: dict[str, Any]) -> Iterator[tuple[i
             yield number, written.rstrip("\r\n").split(delimiter)
 
 
-def _joins(line: list[str], written: list[str], delimiter: str, width: int) -> bool:
-    """Return whether a quotation mark joined lines that are rows: each has as many cells as the header without it."""
-    if len(written) < 2 or not any(delimiter in cell and len(cell.splitlines()) > 1 for cell in line):
-        return False
-    return all(one.count(delimiter) == width - 1 for one in written)
+def _has_joined(line: list[str], delimiter: str) -> bool:
+    """Return whether a quoted cell holds a delimiter and a line end: then its marks may have joined two rows."""
+    return any(delimiter in cell and len(cell.splitlines()) > 1 for cell in line)
+
+
+def _are_rows(written: list[str], delimiter: str, width: int) -> bool:
+    """Return whether each of these lines has as many cells as the header without its quotation marks."""
+    return len(written) > 1 and all(one.count(delimiter) == width - 1 for one in written)
 
 
 def _line_by_line(source: io.StringIO) -> Iterator[str]:

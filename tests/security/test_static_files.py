@@ -1,5 +1,7 @@
 """Static files are answered before most of the middleware, and carry what every answer carries."""
 
+from contextlib import closing
+
 import pytest
 from django.test import Client
 
@@ -9,7 +11,8 @@ from tests.table import table
 @table("path", ["/static/icon.svg", "/static/portal.css", "/static/no-such-file.css"])
 @pytest.mark.django_db
 def test_a_static_file_carries_the_policy_of_every_answer(path: str) -> None:
-    answer = Client().get(path)
     page = Client().get("/accounts/login/")
+    with closing(Client().get(path)) as answer:
+        given = dict(answer.headers)
     for name in ("Content-Security-Policy", "X-Frame-Options", "X-Content-Type-Options", "Cross-Origin-Opener-Policy"):
-        assert answer.get(name) == page.get(name) is not None, name
+        assert given.get(name) == page.get(name) is not None, name
