@@ -18,6 +18,7 @@ SHEETS = ("look.css", "portal.css")
 # Known without the other addresses: the page for a fault has none to ask.
 PATHS = {"brand_style": "brand/style.css", "brand_colours": "brand/colours.css", "brand_logo": "brand/logo"}
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+COMMENT = re.compile(r"/\*.*?\*/\n?", re.DOTALL)
 LOGOS = {".svg": "image/svg+xml", ".png": "image/png"}
 LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
 
@@ -40,7 +41,8 @@ def colours() -> str:
 
 @cache
 def _look() -> str:
-    return "".join((settings.BASE_DIR / "static" / name).read_text() for name in SHEETS)
+    written = "".join((settings.BASE_DIR / "static" / name).read_text() for name in SHEETS)
+    return COMMENT.sub("", written)
 
 
 def _logo() -> str:

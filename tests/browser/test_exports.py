@@ -43,10 +43,13 @@ def test_a_proof_pack_is_made_while_one_waits_and_fetched(
     assert reference in archive.read("summary.txt").decode()
 
 
-def test_everything_is_packed_left_alone_and_found_again(log_in: Open, tmp_path: Path) -> None:
+def test_everything_is_packed_left_alone_and_found_again(log_in: Open, stack: Stack, tmp_path: Path) -> None:
     page = log_in("sender")
     page.goto("/settings/data/")
     page.get_by_role("button", name="Pack everything").click()
+    page.fill("[name=password]", stack.people["sender"]["password"])
+    page.get_by_role("button", name="Go on").click()
+    page.wait_for_url("**/exports/**")
     page.goto("/today/")
     page.goto("/settings/data/")
     page.get_by_role("link", name=re.compile("^Of ")).first.click()

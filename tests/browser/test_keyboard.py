@@ -148,8 +148,10 @@ def test_a_password_can_be_looked_at_and_is_hidden_again_when_it_leaves(open_bro
     password.fill("what I typed")
     page.get_by_role("button", name="Show password").click()
     expect(password).to_have_attribute("type", "text")
-    page.locator("main form").evaluate("form => form.addEventListener('submit', (event) => event.preventDefault())")
-    page.get_by_role("button", name="Log in").click()
+    page.locator("form:has(#id_login)").evaluate(
+        "form => form.addEventListener('submit', (event) => event.preventDefault())"
+    )
+    page.get_by_role("button", name="Log in", exact=True).click()
     expect(password).to_have_attribute("type", "password")
     expect(page.get_by_role("button", name="Show password")).to_be_visible()
 
@@ -157,4 +159,4 @@ def test_a_password_can_be_looked_at_and_is_hidden_again_when_it_leaves(open_bro
 def test_without_javascript_no_button_offers_to_show_a_password(open_browser: Open) -> None:
     page = open_browser(javascript=False)
     page.goto("/accounts/login/")
-    expect(page.get_by_role("button")).to_have_text(["Log in"])
+    expect(page.locator("form:has(#id_login)").get_by_role("button")).to_have_text(["Log in"])

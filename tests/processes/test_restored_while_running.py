@@ -19,7 +19,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from shipping_portal.starting import REFUSED
-from tests.campaign.servers import dev
+from tests.ports import free_port
 from tests.processes.conftest import QUICK
 from tests.processes.portal import Portal, until, until_ready
 from tests.processes.servers import Servers
@@ -113,7 +113,7 @@ def portal(tmp_path: Path, carrier: SandboxCarrier, server: Server) -> Iterator[
 def test_who_was_left_running_books_nothing_twice(
     portal: Portal, carrier: SandboxCarrier, server: Server, tmp_path: Path, left: str, kind: str
 ) -> None:
-    port, token = dev.free_port(), uuid.uuid4()
+    port, token = free_port(), uuid.uuid4()
     portal.start_web(port)
     until_ready(port)
     alice, (quote,) = Visitor(portal, f"http://127.0.0.1:{port}"), portal.quotes(1)
