@@ -11,10 +11,9 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import answering, checking, pickup_days, submitting
 from shipping_portal.importing.models import Import
 from tests import factories
-from tests.orders.test_importing import GOOD, HEADER, shop, states, work_off  # noqa: F401  (a fixture)
-from tests.sandbox_carrier import SandboxCarrier
+from tests.orders.test_importing import GOOD, HEADER, states, work_off
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("localities", "carrier")]
 PICKED_UP = "cheapest_pickup"
 
 
@@ -37,9 +36,7 @@ def booked_days(file: Import, day: dt.date | None) -> dict[str, dt.date | None]:
     return dict(Order.objects.values_list("customer_reference", "pickup_date"))
 
 
-def test_each_row_is_booked_for_its_own_day_and_the_others_for_the_files(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_each_row_is_booked_for_its_own_day_and_the_others_for_the_files(quill: Sender, alice: User) -> None:
     second, third = on_offer(quill)[1:3]
     file = checked(quill, alice, second.isoformat(), "", third.strftime("%d/%m/%Y"), third.strftime("%d %B %Y"), "n/a")
     assert states(file) == ["ready"] * 5
@@ -48,7 +45,7 @@ def test_each_row_is_booked_for_its_own_day_and_the_others_for_the_files(
     assert booked_days(file, second) == wanted | {"1001": second, "1004": second}
 
 
-def test_a_parcel_that_is_dropped_off_has_no_pickup_day(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_a_parcel_that_is_dropped_off_has_no_pickup_day(quill: Sender, alice: User) -> None:
     file = checked(quill, alice, on_offer(quill)[1].isoformat())
     submitting.begin(file, submitting.Press("cheapest", alice, timezone.now()))
     work_off(file)
@@ -57,7 +54,7 @@ def test_a_parcel_that_is_dropped_off_has_no_pickup_day(shop: SandboxCarrier, qu
 
 
 def test_a_day_that_is_not_on_offer_waits_until_one_press_says_that_it_does_not_matter(
-    shop: SandboxCarrier, quill: Sender, alice: User
+    quill: Sender, alice: User
 ) -> None:
     days = on_offer(quill)
     today = timezone.now().astimezone(quill.tzinfo).date()
