@@ -253,20 +253,36 @@ def test_an_owed_booking_waits_for_the_end_of_the_pause_and_then_leaves(
 
 @pytest.mark.parametrize(("ended_before", "status"), [(HOUR, "booked"), (25 * HOUR, "rejected")])
 @pytest.mark.parametrize("how", ["resumed", "by itself", "by itself and written down"])
+@pytest.mark.parametrize("what", PAUSABLE)
 def test_the_24_hours_that_a_booking_is_tried_for_begin_anew_when_a_pause_ends(
-    submitted: Callable[..., Order], paused: Pause, sam: User, now: dt.datetime, how: str,
+    submitted: Callable[..., Order], paused: Pause, sam: User, now: dt.datetime, what: str, how: str,
     ended_before: dt.timedelta, status: str,
 ) -> None:  # fmt: skip
     order, end = submitted(), now - ended_before
     Order.objects.update(submitted_at=now - 49 * HOUR)
-    account = paused(BOOKINGS, at=now - 48 * HOUR, ends_at=None if how == "resumed" else end)
+    account = paused(what, at=now - 48 * HOUR, ends_at=None if how == "resumed" else end)
     if how == "resumed":
-        pausing.resume(account, BOOKINGS, by=sam, reason=REASON, now=end)
+        pausing.resume(account, what, by=sam, reason=REASON, now=end)
     if "written down" in how:
         pausing.end_what_is_over(now)
     booking.work(order.pk)
     order.refresh_from_db()
     assert order.status == status
+
+
+@pytest.mark.parametrize("ends_in", [None, MINUTE, 30 * HOUR], ids=str)
+@pytest.mark.parametrize("what", PAUSABLE)
+def test_no_booking_is_given_up_during_a_pause_of_over_a_day_that_it_waits_for(
+    submitted: Callable[..., Order], paused: Pause, now: dt.datetime, what: str, ends_in: dt.timedelta | None
+) -> None:
+    order = submitted()
+    Order.objects.update(submitted_at=now - 49 * HOUR, quoted_at=now - 49 * HOUR)
+    paused(what, at=now - 48 * HOUR, ends_at=now + ends_in if ends_in else None)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.attempts.count()) == ("booking", 0)
+    assert order.due_at
+    assert timezone.now() < order.due_at <= timezone.now() + MINUTE
 
 
 def test_a_booking_pressed_after_a_pause_is_tried_for_its_own_24_hours(
