@@ -161,6 +161,16 @@ def test_a_replay_leaves_in_good_time_or_not_at_all(
     assert (order.status, carrier.ledger("booked")) == ("unconfirmed", [])
 
 
+@pytest.mark.parametrize(("later", "is_asked"), [(-1, True), (0, False), (1, False)])
+def test_a_key_is_used_for_as_long_as_the_carrier_keeps_it_and_no_second_more(
+    quill: Sender, alice: User, contract: Any, later: int, is_asked: bool
+) -> None:
+    contract("replays = true\nreplay_hours = 24")
+    now = timezone.now()
+    attempt = BookingAttempt(sent_at=now - dt.timedelta(hours=24, seconds=later))
+    assert resolving._replayable(factories.order(quill, alice, status="unconfirmed"), attempt, now) is is_asked
+
+
 @pytest.mark.parametrize("status", ["booking", "draft", "rejected", "not_booked"])
 def test_a_late_yes_to_what_was_settled_otherwise_is_a_conflict(
     submitted: Submit, carrier: SandboxCarrier, sam: User, status: str

@@ -468,6 +468,15 @@ def test_a_webhook_before_the_last_three_scans_is_no_sign_of_life(quill: Sender,
     assert "webhook-silent" not in named(now)
 
 
+def test_what_a_poll_brought_unread_is_no_webhook(quill: Sender, alice: User) -> None:
+    now = timezone.now()
+    parcel = factories.parcel(factories.order(quill, alice, status="booked"))
+    for hours in (10, 8, 7):
+        factories.event(parcel, source="poll", received_at=now - hours * HOUR, description=str(hours))
+    factories.delivery(received_at=now - HOUR, state="quarantined", polled_for=parcel.reference)
+    assert named(now)["webhook-silent"] == "ticket"
+
+
 def test_no_message_names_a_person_or_a_parcel(quill: Sender, alice: User, settings: Any, carrier: Any) -> None:
     settings.ALERT_EMAILS = ["one@ops.example"]
     now = timezone.now()
