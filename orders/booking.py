@@ -212,7 +212,9 @@ def _is_paused(order: Order) -> bool:
 
 def _hopeless(order: Order, now: dt.datetime) -> str:
     """Return why it is no use to go on trying, or ""."""
-    # When it was pressed, or when the last pause since then ended: nobody tried it before that.
+    if order.account.stopped_at:  # none of anybody's is taken; one in five minutes goes out to see
+        return ""
+    # When it was pressed, or when the last pause or stop since then ended: nobody tried it before that.
     ends = (order.account.pause_ends_at, order.account.quotes_pause_ends_at)
     if now - max([order.submitted_at, *filter(None, ends)]) > GIVE_UP_AFTER:
         return "The booking could not be sent for 24 hours."

@@ -103,7 +103,7 @@ def end_stop(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime
         account.refresh_from_db()
         if not account.stopped_at:
             raise PauseRefused("The account isn't stopped.")
-        account.note_answer()
+        account.note_answer(now)
         Audit.write("account's stop taken away", account, by=by, reason=reason, at=now)
 
 

@@ -197,7 +197,7 @@ def test_a_probe_is_not_given_back_to_an_account_that_goes_on(account: CarrierAc
 
 def test_an_answer_changes_nothing_where_another_has_noted_it(account: CarrierAccount) -> None:
     at_rest = {"failures": 0, "stopped_at": None, "resting_until": None}
-    stays(account, {**at_rest, "stopped_reason": "kept", "probe_due_at": NOW}, account.note_answer)
+    stays(account, {**at_rest, "stopped_reason": "kept", "probe_due_at": NOW}, lambda: account.note_answer(NOW))
 
 
 @pytest.mark.parametrize(("failures", "rests"), [(BREAK_AFTER_FAILURES - 2, False), (BREAK_AFTER_FAILURES - 1, True)])

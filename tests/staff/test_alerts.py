@@ -312,7 +312,7 @@ def test_a_carrier_that_answers_no_booking_calls(db: None) -> None:
     assert named(now + 60 * MINUTE) == {"carrier-silent": "page"}
     assert named(now + 61 * MINUTE) == {}
     account.refresh_from_db()
-    account.note_answer()
+    account.note_answer(now)
     assert named(now) == {}
 
 
