@@ -17,6 +17,7 @@ from django.conf import settings as configured
 from django.core import mail
 from django.utils import timezone
 
+from orders import queues
 from orders.models import CarrierAccount, DailySpend, DatabaseMark, Label, Order
 from orders.restoring import marks
 from shipping_portal.accounts.models import Sender, User
@@ -409,6 +410,23 @@ def test_nine_tenths_of_the_daily_limit_call(db: None, settings: Any, spent: str
     DailySpend.objects.create(day=now.date(), spent=Decimal(spent))
     assert named(now) == ({"money-near-limit": "ticket"} if is_near else {})
     assert named(now + 36 * HOUR) == {}
+
+
+@table(
+    ("at", "is_told"),
+    [
+        ("2026-11-26T10:00:00Z", True),  # where a day begins first, it began
+        ("2026-11-28T00:00:00Z", True),
+        ("2026-11-28T11:59:59Z", True),  # where it ends last, it is the evening of the 27th
+        ("2026-11-28T12:00:00Z", False),
+    ],
+)
+def test_a_days_money_calls_until_that_day_is_over_everywhere(db: None, settings: Any, at: str, is_told: bool) -> None:
+    now, settings.DAILY_MONEY_LIMIT = dt.datetime.fromisoformat(at), Decimal(100)
+    day = dt.date(2026, 11, 27)
+    DailySpend.objects.create(day=day, spent=Decimal(95), refused_at=now - MINUTE, refused_price=Decimal(9))
+    assert ("money-near-limit" in named(now)) is is_told
+    assert DailySpend.objects.filter(queues._refused_today(now)).exists() is is_told
 
 
 def booked(quill: Sender, alice: User, at: dt.datetime) -> Order:
