@@ -17,7 +17,7 @@ from django.utils import timezone
 from orders import booking_rules, gateway, limits, progress, requoting, settling
 from orders.limits import LimitReached
 from orders.models import BookingAttempt, CarrierAccount, Order, OrderChange, Quote
-from orders.models.account import BOOKINGS
+from orders.models.account import BOOKINGS, QUOTES
 from orders.models.statuses import Status
 from orders.parcel_details import ParcelDetails, in_metric
 from orders.transitions import move_to, owe
@@ -200,9 +200,11 @@ def _is_stopped(order: Order) -> bool:
 
 
 def _is_paused(order: Order) -> bool:
-    """Return whether bookings are paused."""
+    """Return whether bookings are paused, or the prices that it has to be asked for again."""
     now = timezone.now()
     pause = order.account.pause_of(BOOKINGS, now)
+    if pause is None and requoting.is_old(order, now):
+        pause = order.account.pause_of(QUOTES, now)
     if pause:
         order.postpone(pause.look_again_at(now))
     return pause is not None
@@ -210,8 +212,11 @@ def _is_paused(order: Order) -> bool:
 
 def _hopeless(order: Order, now: dt.datetime) -> str:
     """Return why it is no use to go on trying, or ""."""
-    # When it was pressed, or when the last pause of all bookings since then ended: nobody tried it before that.
-    if now - max(order.submitted_at, order.account.pause_ends_at or order.submitted_at) > GIVE_UP_AFTER:
+    if order.account.stopped_at:  # none of anybody's is taken; one in five minutes goes out to see
+        return ""
+    # When it was pressed, or when the last pause or stop since then ended: nobody tried it before that.
+    ends = (order.account.pause_ends_at, order.account.quotes_pause_ends_at)
+    if now - max([order.submitted_at, *filter(None, ends)]) > GIVE_UP_AFTER:
         return "The booking could not be sent for 24 hours."
     return ""
 

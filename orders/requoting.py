@@ -8,7 +8,6 @@ from django.conf import settings
 
 from orders import answers, progress, quoting, settling
 from orders.models import Order
-from orders.models.account import QUOTES
 from orders.models.quotes import bookable
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
@@ -17,12 +16,9 @@ from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent
 def still_agreed(order: Order, client: Carrier, now: dt.datetime) -> bool:
     """Ask for an old price again; return whether the booking may go at the accepted one or less.
 
-    Equal or lower goes on, higher or gone goes back to the sender, and an unreachable carrier or a pause of prices
-    only postpones. Nothing was sent in any of these.
+    Equal or lower goes on, higher or gone goes back to the sender, and an unreachable carrier only postpones. Nothing
+    was sent in any of these.
     """
-    if pause := order.account.pause_of(QUOTES, now):
-        order.postpone(pause.look_again_at(now))
-        return False
     try:
         quoted = client.quote(order.details().shipment())
     except AccountStopped as error:

@@ -81,7 +81,7 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
         return
     # Not before: who posts a report has the account's row while it waits for an order's.
     if is_awaited:
-        order.account.note_answer()
+        order.account.note_answer(at)
     elif order.is_held and order.carrier_reference != booked.reference:
         # One key, two references: this carrier's replays cannot be trusted.
         CarrierAccount.objects.filter(pk=order.account_id, replays_off_at=None).update(replays_off_at=at)
@@ -165,7 +165,7 @@ def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None
         if order.status in AWAITED and _swap(attempt, live, state=State.REJECTED, **facts):
             problem = answers.problem(error, order.sender, order.pickup["country"], to=order.receiver_country)
             move_to(order, Status.REJECTED, reason=f"refused: {problem['text']}", at=at, due_at=None, problem=problem)
-    order.account.note_answer()
+    order.account.note_answer(at)
     answers.report(error, order.account, at, operation="book")
 
 

@@ -76,8 +76,12 @@ def django_db_keepdb() -> bool:
 def django_db_modify_db_settings(
     django_db_modify_db_settings_parallel_suffix: None, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    database, folder = settings.DATABASES["default"], tmp_path_factory.getbasetemp()
     if template():
-        begin_as_a_copy(settings.DATABASES["default"], tmp_path_factory.getbasetemp())
+        begin_as_a_copy(database, folder)
+    elif database["ENGINE"] == "django.db.backends.sqlite3":
+        # In memory, two threads that write at once don't wait for each other: one fails with "table is locked".
+        database["TEST"]["NAME"] = str(folder / "tests.sqlite3")
 
 
 @pytest.fixture(scope="session")

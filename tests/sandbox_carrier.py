@@ -89,6 +89,6 @@ class SandboxCarrier:
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json", "User-Agent": "tests"},
         )
-        with urllib.request.urlopen(request, timeout=10) as reply:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=60) as reply:  # noqa: S310
             text = reply.read()
         return json.loads(text) if text else None

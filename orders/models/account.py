@@ -58,7 +58,7 @@ class CarrierAccount(models.Model):
     `stopped_at`: the carrier refused the account itself (401, 402, 403, 412): every booking waits, none is lost.
     `fault_at`: when the carrier last refused how we asked, which is the operator's to correct; `fault` is in its own
     words. `fault_since`: when the first of a row of these was, each within a day of the one before.
-    `pause_ends_at`: when bookings are on again by themselves; once they are, when the last pause ended.
+    `pause_ends_at`: when bookings are on again by themselves; once they are, when the last pause or stop ended.
     `resting_until`: too many unclear answers in a row: nothing new is sent for half a minute.
     """
 
@@ -132,13 +132,16 @@ class CarrierAccount(models.Model):
         began = Case(When(fault_at__gte=at - FAULT_COUNTS, then=Coalesce("fault_since", "fault_at")), default=Value(at))
         CarrierAccount.objects.filter(pk=self.pk).update(fault_since=began, fault_at=at, fault=words[:300])
 
-    def note_answer(self) -> None:
+    def note_answer(self, at: dt.datetime) -> None:
         """End whatever stopped or rested the account, as it was just read: the carrier answered a booking clearly."""
         if not (self.failures or self.stopped_at or self.resting_until):
             return
+        ended = Case(When(stopped_at__isnull=False, paused_at=None, then=Value(at)), default=F("pause_ends_at"))
         CarrierAccount.objects.filter(
             Q(failures__gt=0) | Q(stopped_at__isnull=False) | Q(resting_until__isnull=False), pk=self.pk
-        ).update(failures=0, resting_until=None, stopped_at=None, stopped_reason="", probe_due_at=None)
+        ).update(
+            failures=0, resting_until=None, stopped_at=None, stopped_reason="", probe_due_at=None, pause_ends_at=ended
+        )
 
     def note_failure(self, at: dt.datetime) -> None:
         """Rest the account for half a minute after five unclear or unsent bookings in a row."""

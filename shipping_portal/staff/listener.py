@@ -132,7 +132,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "title": "Webhook listener",
         "accounts": [(configured, _addresses(configured)) for configured in carrier_settings.every()],
         "may_test": permissions.may(request.user, "replay"),
-        "last": WebhookDelivery.objects.order_by("-received_at").defer("body").first(),
+        "last": WebhookDelivery.objects.filter(polled_for="").order_by("-received_at").defer("body").first(),
         "refused": WebhookTally.objects.filter(day=timezone.now().date()).order_by("reason"),
     }
     return TemplateResponse(request, "admin/listener.html", context)

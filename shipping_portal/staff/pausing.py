@@ -103,7 +103,7 @@ def end_stop(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime
         account.refresh_from_db()
         if not account.stopped_at:
             raise PauseRefused("The account isn't stopped.")
-        account.note_answer()
+        account.note_answer(now)
         Audit.write("account's stop taken away", account, by=by, reason=reason, at=now)
 
 
@@ -120,7 +120,7 @@ def _running(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
 def _put(account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.datetime | None = None) -> None:
     """Replace the pause as it was read: one of two operators at the same moment is told. Raises PauseRefused.
 
-    When the last one ended stays, as bookings that waited are tried from then on; see booking._tried_since.
+    When the last one ended stays, as bookings that waited are tried from then on; see booking._hopeless.
     """
     since, text, ends_at = PAUSE_FIELDS[what]
     as_read = {name: getattr(account, name) for name in (since, ends_at)}

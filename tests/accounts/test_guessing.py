@@ -1,13 +1,18 @@
 """Guessing passwords is slow, from one address and from many; and it keeps nobody out of their account."""
 
+import datetime as dt
 from typing import Any
 
 import pytest
+import time_machine
 from allauth.account.models import EmailAddress
-from django.test import Client
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
 
+from shipping_portal.accounts import known_browsers
 from shipping_portal.accounts.models import User
 from tests import factories
+from tests.table import table
 
 pytestmark = pytest.mark.django_db
 LOG_IN = "/accounts/login/"
@@ -50,6 +55,19 @@ def test_a_browser_that_was_logged_in_before_gets_through(alice: User, bob: User
     browser.post("/accounts/logout/")
     browser.cookies["known"] = browser.cookies["known"].value + "x"
     assert SLOW in try_it(alice, right=True, browser=browser).content.decode()
+
+
+@table(("seconds", "is_known"), [(-1, True), (0, True), (1, False)])
+def test_a_browser_is_known_for_180_days_however_long_it_keeps_the_cookie(
+    alice: User, rf: RequestFactory, seconds: int, is_known: bool
+) -> None:
+    logged_in = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
+    response = HttpResponse()
+    with time_machine.travel(logged_in, tick=False):
+        known_browsers.remember(rf.get("/"), response, alice)
+    later = rf.get("/", headers={"cookie": response.cookies.output(header="", attrs=[]).strip()})
+    with time_machine.travel(logged_in + dt.timedelta(days=180, seconds=seconds), tick=False):
+        assert known_browsers.knows(later, alice.email) is is_known
 
 
 def test_a_browser_known_to_one_account_is_a_stranger_to_another(alice: User, bob: User) -> None:

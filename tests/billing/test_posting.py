@@ -1,5 +1,6 @@
 """A report counts whole or not at all, once, and for ever; what is posted is only ever corrected by another line."""
 
+import datetime as dt
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -218,6 +219,25 @@ class TestCorrections:
         )
         (charge,) = Charge.objects.for_user(alice)
         assert (charge.kind, charge.amount, charge.reason) == ("credit", Decimal("-5.00"), "Sorry.")
+
+    @pytest.mark.parametrize(
+        ("zone", "at", "day", "week"),
+        [
+            ("Australia/Melbourne", "2026-11-22T12:59:59Z", dt.date(2026, 11, 22), dt.date(2026, 11, 16)),
+            ("Australia/Melbourne", "2026-11-22T13:00:00Z", dt.date(2026, 11, 23), dt.date(2026, 11, 23)),
+            ("America/Vancouver", "2026-11-23T07:59:59Z", dt.date(2026, 11, 22), dt.date(2026, 11, 16)),
+            ("America/Vancouver", "2026-11-23T08:00:00Z", dt.date(2026, 11, 23), dt.date(2026, 11, 23)),
+        ],
+    )
+    def test_our_own_lines_stand_in_the_week_it_is_where_the_sender_is(
+        self, order: Order, sam: Any, zone: str, at: str, day: dt.date, week: dt.date
+    ) -> None:
+        Sender.objects.update(zone=zone)
+        sender, now = Sender.objects.get(pk=order.sender_id), dt.datetime.fromisoformat(at)
+        credit = correcting.credit(sender, Decimal("5.00"), "AUD", by=sam, now=now, reason="Sorry.")
+        charge = Charge.objects.get(pk=factories.charge(order, kind="order", amount="12.08").pk)
+        reversal = correcting.reverse(charge, by=sam, now=now, reason="Wrong.")
+        assert {(line.day, line.week) for line in (credit, reversal)} == {(day, week)}
 
     @pytest.mark.parametrize("amount", ["0", "-1"])
     def test_a_credit_is_more_than_nothing(self, order: Order, sam: Any, amount: str) -> None:

@@ -1,4 +1,4 @@
-"""Eleven ways to break the portal, each by a line; the campaign must turn red for every one, or it proves nothing."""
+"""Twelve ways to break the portal, each by a line; the campaign must turn red for every one, or it proves nothing."""
 
 import os
 import re
@@ -19,11 +19,15 @@ PATIENCE_SECONDS = 900
 
 @dataclass(frozen=True)
 class Sabotage:
-    """`changes`: (file, what is there exactly once, what stands there instead)."""
+    """`changes`: (file, what is there exactly once, what stands there instead).
+
+    `takes_a_day`: only the simulation lives long enough to notice.
+    """
 
     name: str
     changes: tuple[tuple[str, str, str], ...]
     options: tuple[str, ...] = SIZE
+    takes_a_day: bool = False
 
 
 SABOTAGES = (
@@ -136,7 +140,19 @@ SABOTAGES = (
             ),
         ),
     ),
+    Sabotage(
+        "count a pause of over a day as time to send in",
+        (
+            (
+                "orders/booking.py",
+                "now - max([order.submitted_at, *filter(None, ends)]) > GIVE_UP_AFTER",
+                "now - order.submitted_at > GIVE_UP_AFTER",
+            ),
+        ),
+        takes_a_day=True,
+    ),
 )
+IN_A_CAMPAIGN = [sabotage for sabotage in SABOTAGES if not sabotage.takes_a_day]
 
 
 @dataclass(frozen=True)
@@ -211,7 +227,7 @@ def table(verdicts: Sequence[Verdict]) -> Iterable[str]:
 
 def main() -> int:
     verdicts = []
-    chosen = [sabotage for sabotage in SABOTAGES if not sys.argv[1:] or sabotage.name in sys.argv[1:]]
+    chosen = [sabotage for sabotage in IN_A_CAMPAIGN if not sys.argv[1:] or sabotage.name in sys.argv[1:]]
     for sabotage in chosen:
         verdicts.append(run(sabotage))
         caught = verdicts[-1].broken

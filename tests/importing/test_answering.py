@@ -8,13 +8,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.importing import answering, columns, row_form, unread
+from shipping_portal.importing import answering, columns, currencies, row_form, unread
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from tests import factories
 from tests.orders.test_importing import GOOD, HEADER, work_off
 from tests.pages.test_imports import check_page
 from tests.pages.typed import text
 from tests.sandbox_carrier import SandboxCarrier
+from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -89,6 +90,23 @@ def test_a_rate_converts_the_values_of_its_currency_in_this_file_alone(take: Tak
     items = [row.quote.details["contents"][0]["value"] for row in file.rows.all() if row.quote]
     assert items == ["152.50", "28.00"]
     assert columns.RATES not in ColumnMapping.objects.get().constants
+
+
+@table(
+    ("typed", "rate", "converted"),
+    [
+        ("US$1.00", "0.124", "0.12"),
+        ("US$1.00", "0.125", "0.13"),
+        ("US$1.00", "0.126", "0.13"),
+        ("US$3.00", "0.125", "0.38"),
+        ("US$5.00", "0.125", "0.63"),
+        ("5.00", "0.125", "5.00"),
+        ("A$5.00", "0.125", "5.00"),
+        ("GBP 5.00", "0.125", "GBP 5.00"),
+    ],
+)
+def test_half_a_cent_is_rounded_up_as_every_price_is(typed: str, rate: str, converted: str) -> None:
+    assert currencies.converted(typed, "AUD", {"USD": rate}) == converted
 
 
 def test_rows_with_one_right_answer_are_corrected_by_kind(take: Take) -> None:

@@ -9,11 +9,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, requoting
+from orders import booking, requoting, settling
 from orders.limits import NOT_COUNTED
 from orders.models import Order
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.billing import posting, reconciling
+from shipping_portal.carrier.messages import Booked, Money
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing.models import Import
 from tests import factories
@@ -21,6 +22,7 @@ from tests.billing.conftest import line, summed
 from tests.billing.conftest import take as take
 from tests.pages.typed import text
 from tests.sandbox_carrier import SandboxCarrier
+from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -160,6 +162,31 @@ def test_a_booking_in_another_currency_is_told_however_low_its_number(
     assert f"Total {booked}" in said
     assert f"the carrier booked it at {booked}." in told(order)[0]
     assert reconciling.charged_otherwise(timezone.now()).get() == order
+
+
+@table(
+    ("booked", "charged", "unagreed"),
+    [
+        (Money(Decimal("13.83"), "AUD"), Decimal("13.83"), (None, "")),
+        (Money(Decimal("13.84"), "AUD"), Decimal("13.84"), (None, "")),
+        (Money(Decimal("13.85"), "AUD"), Decimal("13.85"), (Decimal("13.85"), "AUD")),
+        (Money(Decimal("13.83"), "USD"), None, (Decimal("13.83"), "USD")),
+        (Money(Decimal("13.84"), "USD"), None, (Decimal("13.84"), "USD")),
+        (Money(Decimal("13.85"), "USD"), None, (Decimal("13.85"), "USD")),
+    ],
+)
+def test_only_a_price_in_the_currency_agreed_to_is_what_is_charged(
+    submitted: Submit, booked: Money, charged: Decimal | None, unagreed: tuple[Decimal | None, str]
+) -> None:
+    """An amount in another would count in the limits, and in every total, as if it were of the agreed one."""
+    order = submitted()
+    attempt = booking._write_down(order, timezone.now())
+    assert attempt
+    settling.settle(attempt, Booked("id-1", "SQ7K2M0001", "Booked", (), None, booked, (), "", "", 201, b"{}"))
+    order.refresh_from_db()
+    assert (order.price, order.currency) == (Decimal("13.84"), "AUD")
+    assert (order.charged_price, (order.unagreed_price, order.unagreed_currency)) == (charged, unagreed)
+    assert (order.total, order.reserved) == (charged or order.price, charged or order.price)
 
 
 # -- A new price waits for a yes, to its amount and its currency --------------------------------------

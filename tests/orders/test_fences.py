@@ -161,6 +161,35 @@ def test_a_replay_leaves_in_good_time_or_not_at_all(
     assert (order.status, carrier.ledger("booked")) == ("unconfirmed", [])
 
 
+def is_asked_with_the_same_key(order: Order, since: dt.datetime, now: dt.datetime) -> bool:
+    return resolving._replayable(order, BookingAttempt(sent_at=since), now)
+
+
+def is_still_tried(order: Order, since: dt.datetime, now: dt.datetime) -> bool:
+    order.submitted_at = since
+    return not booking._hopeless(order, now)
+
+
+def is_asked_about_as_a_duplicate(order: Order, since: dt.datetime, now: dt.datetime) -> bool:
+    Order.objects.update(submitted_at=since)
+    assert order.quote
+    return booking_rules.booked_lately(order.quote, now, but=uuid.uuid4()) is not None
+
+
+@pytest.mark.parametrize(
+    ("holds", "hours", "at_its_end"),
+    [(is_asked_with_the_same_key, 24, False), (is_still_tried, 24, True), (is_asked_about_as_a_duplicate, 2, False)],
+)
+def test_a_span_of_time_ends_to_the_second(
+    quill: Sender, alice: User, contract: Any, holds: Callable[..., bool], hours: int, at_its_end: bool
+) -> None:
+    """A carrier forgets a key at the end of its hours: sent again then, it would be another booking."""
+    contract("replays = true\nreplay_hours = 24")
+    order, now = factories.order(quill, alice, status="unconfirmed"), timezone.now()
+    ends = [now - dt.timedelta(hours=hours, seconds=later) for later in (-1, 0, 1)]
+    assert [holds(order, since, now) for since in ends] == [True, at_its_end, False]
+
+
 @pytest.mark.parametrize("status", ["booking", "draft", "rejected", "not_booked"])
 def test_a_late_yes_to_what_was_settled_otherwise_is_a_conflict(
     submitted: Submit, carrier: SandboxCarrier, sam: User, status: str

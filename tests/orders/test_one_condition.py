@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 from django.db.models import Model
 
-from orders import cancelling, labels, limits, printing, resolving
+from orders import cancelling, labels, limits, printing, resolving, settling
 from orders.admin import _fetch_again
 from orders.models import BookingAttempt, CancelAttempt, CarrierAccount, DailySpend, Label, LabelBytes, Order
 from orders.models.account import BREAK_AFTER_FAILURES
 from orders.transitions import move_to
 from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.errors import AccountStopped, NotSent, Rejected
 from shipping_portal.carrier.messages import LabelFile
 from shipping_portal.jobs import dead_letters
 from shipping_portal.jobs.models import UNDER_WAY, DeadLetter
@@ -120,6 +121,28 @@ def unclear(quill: Sender, alice: User) -> Order:
     return made
 
 
+LATE_ANSWERS: list[tuple[Callable[[BookingAttempt], None], tuple[str, ...]]] = [
+    (lambda attempt: settling.not_sent(attempt, NotSent("late"), at=NOW), ("unknown", "accepted")),
+    (lambda attempt: settling.account_stopped(attempt, AccountStopped(402, "late"), at=NOW), ("unknown", "accepted")),
+    (lambda attempt: settling.unknown(attempt, "late", at=NOW), ("unknown", "accepted")),
+    (lambda attempt: settling.reject(attempt, Rejected(422, "late", "No."), at=NOW), ("accepted",)),
+]
+
+
+@pytest.mark.parametrize("status", ["booking", "unconfirmed"])
+@pytest.mark.parametrize(("settle", "live"), LATE_ANSWERS, ids=["not sent", "stopped", "unknown", "rejected"])
+def test_an_attempt_that_was_settled_before_a_late_answer(
+    unclear: Order, settle: Callable[[BookingAttempt], None], live: tuple[str, ...], status: str
+) -> None:
+    """Taken for not sent, a parcel that may be booked would be sent once more."""
+    attempt = unclear.attempts.get()
+    Order.objects.filter(pk=unclear.pk).update(status=status, due_at=NOW)
+    for state in (*live, "rejected", "not_sent", "not_created"):
+        before = row(unclear)
+        stays(attempt, {"state": state}, lambda: settle(attempt))
+        assert row(unclear) == before
+
+
 def test_an_order_whose_status_moved(order: Order) -> None:
     stays(order, {"status": "cancelling"}, lambda: move_to(order, "cancelling", reason="-", at=NOW))
     assert not order.changes.filter(at=NOW, new="cancelling").exists()
@@ -174,7 +197,7 @@ def test_a_probe_is_not_given_back_to_an_account_that_goes_on(account: CarrierAc
 
 def test_an_answer_changes_nothing_where_another_has_noted_it(account: CarrierAccount) -> None:
     at_rest = {"failures": 0, "stopped_at": None, "resting_until": None}
-    stays(account, {**at_rest, "stopped_reason": "kept", "probe_due_at": NOW}, account.note_answer)
+    stays(account, {**at_rest, "stopped_reason": "kept", "probe_due_at": NOW}, lambda: account.note_answer(NOW))
 
 
 @pytest.mark.parametrize(("failures", "rests"), [(BREAK_AFTER_FAILURES - 2, False), (BREAK_AFTER_FAILURES - 1, True)])

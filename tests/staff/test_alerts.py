@@ -17,6 +17,7 @@ from django.conf import settings as configured
 from django.core import mail
 from django.utils import timezone
 
+from orders import queues
 from orders.models import CarrierAccount, DailySpend, DatabaseMark, Label, Order
 from orders.restoring import marks
 from shipping_portal.accounts.models import Sender, User
@@ -312,7 +313,7 @@ def test_a_carrier_that_answers_no_booking_calls(db: None) -> None:
     assert named(now + 60 * MINUTE) == {"carrier-silent": "page"}
     assert named(now + 61 * MINUTE) == {}
     account.refresh_from_db()
-    account.note_answer()
+    account.note_answer(now)
     assert named(now) == {}
 
 
@@ -411,6 +412,23 @@ def test_nine_tenths_of_the_daily_limit_call(db: None, settings: Any, spent: str
     assert named(now + 36 * HOUR) == {}
 
 
+@table(
+    ("at", "is_told"),
+    [
+        ("2026-11-26T10:00:00Z", True),  # where a day begins first, it began
+        ("2026-11-28T00:00:00Z", True),
+        ("2026-11-28T11:59:59Z", True),  # where it ends last, it is the evening of the 27th
+        ("2026-11-28T12:00:00Z", False),
+    ],
+)
+def test_a_days_money_calls_until_that_day_is_over_everywhere(db: None, settings: Any, at: str, is_told: bool) -> None:
+    now, settings.DAILY_MONEY_LIMIT = dt.datetime.fromisoformat(at), Decimal(100)
+    day = dt.date(2026, 11, 27)
+    DailySpend.objects.create(day=day, spent=Decimal(95), refused_at=now - MINUTE, refused_price=Decimal(9))
+    assert ("money-near-limit" in named(now)) is is_told
+    assert DailySpend.objects.filter(queues._refused_today(now)).exists() is is_told
+
+
 def booked(quill: Sender, alice: User, at: dt.datetime) -> Order:
     return factories.order(quill, alice, status="booked", booked_at=at, reserved_on=at.date(), reserved=12, unbilled=12)
 
@@ -466,6 +484,15 @@ def test_a_webhook_before_the_last_three_scans_is_no_sign_of_life(quill: Sender,
     assert named(now)["webhook-silent"] == "ticket"
     factories.delivery(received_at=now - 9 * HOUR)
     assert "webhook-silent" not in named(now)
+
+
+def test_what_a_poll_brought_unread_is_no_webhook(quill: Sender, alice: User) -> None:
+    now = timezone.now()
+    parcel = factories.parcel(factories.order(quill, alice, status="booked"))
+    for hours in (10, 8, 7):
+        factories.event(parcel, source="poll", received_at=now - hours * HOUR, description=str(hours))
+    factories.delivery(received_at=now - HOUR, state="quarantined", polled_for=parcel.reference)
+    assert named(now)["webhook-silent"] == "ticket"
 
 
 def test_no_message_names_a_person_or_a_parcel(quill: Sender, alice: User, settings: Any, carrier: Any) -> None:

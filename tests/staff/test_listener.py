@@ -1,6 +1,7 @@
 """The listener's address for the carrier's dashboard: printed for the operator, rotated, tested for real."""
 
 import base64
+import datetime as dt
 import json
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,15 @@ from urllib.parse import urlsplit
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
 from orders import gateway
 from orders.models import CarrierAccount
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of
-from tests import older
+from tests import factories, older
+from tests.pages.typed import text
 from tests.receiver import Receiver
 from tests.table import table
 from tracking import reading
@@ -183,3 +186,12 @@ def test_the_desks_page_has_each_accounts_address_and_test(
     answer = desk.post("/admin/listener/", {"account": "CARRIER_OLD"}, follow=True)
     assert "200 for CARRIER_OLD." in answer.content.decode()
     assert Audit.objects.get().subject == subject_of(old)
+
+
+def test_what_a_poll_brought_unread_is_no_delivery(desk: Client) -> None:
+    factories.delivery(state="quarantined", polled_for="SPOLLED001")
+    assert "Last delivery" not in text(desk.get("/admin/listener/"))
+    pushed = factories.delivery(received_at=timezone.now() - dt.timedelta(hours=3))
+    page = desk.get("/admin/listener/")
+    assert "Last delivery 3 hours ago" in text(page)
+    assert f"/admin/tracking/webhookdelivery/{pushed.pk}/change/" in page.content.decode()

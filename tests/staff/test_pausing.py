@@ -22,6 +22,7 @@ from tests.staff.conftest import REASON
 from tests.table import table
 
 MINUTE, HOUR = dt.timedelta(minutes=1), dt.timedelta(hours=1)
+NOW = dt.datetime(2026, 11, 27, 7, tzinfo=dt.UTC)
 TEXT = "The depot is flooded."
 Pause = Callable[..., CarrierAccount]
 
@@ -253,20 +254,91 @@ def test_an_owed_booking_waits_for_the_end_of_the_pause_and_then_leaves(
 
 @pytest.mark.parametrize(("ended_before", "status"), [(HOUR, "booked"), (25 * HOUR, "rejected")])
 @pytest.mark.parametrize("how", ["resumed", "by itself", "by itself and written down"])
+@pytest.mark.parametrize("what", PAUSABLE)
 def test_the_24_hours_that_a_booking_is_tried_for_begin_anew_when_a_pause_ends(
-    submitted: Callable[..., Order], paused: Pause, sam: User, now: dt.datetime, how: str,
+    submitted: Callable[..., Order], paused: Pause, sam: User, now: dt.datetime, what: str, how: str,
     ended_before: dt.timedelta, status: str,
 ) -> None:  # fmt: skip
     order, end = submitted(), now - ended_before
     Order.objects.update(submitted_at=now - 49 * HOUR)
-    account = paused(BOOKINGS, at=now - 48 * HOUR, ends_at=None if how == "resumed" else end)
+    account = paused(what, at=now - 48 * HOUR, ends_at=None if how == "resumed" else end)
     if how == "resumed":
-        pausing.resume(account, BOOKINGS, by=sam, reason=REASON, now=end)
+        pausing.resume(account, what, by=sam, reason=REASON, now=end)
     if "written down" in how:
         pausing.end_what_is_over(now)
     booking.work(order.pk)
     order.refresh_from_db()
     assert order.status == status
+
+
+@pytest.mark.parametrize("ends_in", [None, MINUTE, 30 * HOUR], ids=str)
+@pytest.mark.parametrize("what", PAUSABLE)
+def test_no_booking_is_given_up_during_a_pause_of_over_a_day_that_it_waits_for(
+    submitted: Callable[..., Order], paused: Pause, now: dt.datetime, what: str, ends_in: dt.timedelta | None
+) -> None:
+    order = submitted()
+    Order.objects.update(submitted_at=now - 49 * HOUR, quoted_at=now - 49 * HOUR)
+    paused(what, at=now - 48 * HOUR, ends_at=now + ends_in if ends_in else None)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.attempts.count()) == ("booking", 0)
+    assert order.due_at
+    assert timezone.now() < order.due_at <= timezone.now() + MINUTE
+
+
+@table("what", ["", *PAUSABLE])
+def test_no_booking_is_lost_to_a_stop_of_over_a_day(
+    submitted: Callable[..., Order], paused: Pause, now: dt.datetime, what: str
+) -> None:
+    """One goes out to see, once that is due and nothing else is paused; then the others have their 24 hours."""
+    first, second = submitted(), submitted(description="Another one")
+    Order.objects.update(submitted_at=now - 49 * HOUR)
+    account = factories.account()
+    CarrierAccount.objects.update(stopped_at=now - 48 * HOUR, stopped_reason="unpaid", probe_due_at=now + MINUTE)
+    if what:
+        paused(what, at=now - 40 * HOUR, ends_at=now - 39 * HOUR)
+        pausing.end_what_is_over(now)
+    booking.work(first.pk)
+    first.refresh_from_db()
+    assert (first.status, first.attempts.count()) == ("booking", 0)
+    CarrierAccount.objects.update(probe_due_at=now)
+    for order in (first, second):
+        Order.objects.filter(pk=order.pk).update(due_at=now)
+        booking.work(order.pk)
+        order.refresh_from_db()
+    account.refresh_from_db()
+    assert (first.status, second.status, account.stopped_at) == ("booked", "booked", None)
+
+
+@table(("ended_before", "status"), [(HOUR, "booked"), (25 * HOUR, "rejected")])
+def test_the_24_hours_begin_anew_when_the_carrier_takes_the_account_again(
+    submitted: Callable[..., Order], sam: User, now: dt.datetime, ended_before: dt.timedelta, status: str
+) -> None:
+    order = submitted()
+    Order.objects.update(submitted_at=now - 49 * HOUR)
+    CarrierAccount.objects.update(stopped_at=now - 48 * HOUR, stopped_reason="unpaid", probe_due_at=now)
+    pausing.end_stop(gateway.account(), by=sam, reason=REASON, now=now - ended_before)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert order.status == status
+
+
+@table(("paused_at", "ends_at"), [(NOW, None), (NOW, NOW + HOUR), (None, NOW - HOUR), (None, None)])
+def test_the_end_of_a_stop_leaves_a_pause_as_it_is(db: None, paused_at: Any, ends_at: Any) -> None:
+    CarrierAccount.objects.filter(pk=factories.account().pk).update(
+        stopped_at=NOW - 2 * HOUR, paused_at=paused_at, pause_ends_at=ends_at
+    )
+    gateway.account().note_answer(NOW)
+    account = gateway.account()
+    assert (account.stopped_at, account.paused_at) == (None, paused_at)
+    assert account.pause_ends_at == (ends_at if paused_at else NOW)
+
+
+def test_an_answer_that_ends_no_stop_begins_no_24_hours(db: None) -> None:
+    CarrierAccount.objects.filter(pk=factories.account().pk).update(failures=2, pause_ends_at=NOW - HOUR)
+    gateway.account().note_answer(NOW)
+    account = gateway.account()
+    assert (account.failures, account.pause_ends_at) == (0, NOW - HOUR)
 
 
 def test_a_booking_pressed_after_a_pause_is_tried_for_its_own_24_hours(

@@ -108,7 +108,7 @@ def test_a_stop_counts_from_the_first_refusal_and_says_the_last_reason(db: None)
     account.refresh_from_db()
     assert (account.stopped_at, account.stopped_reason) == (first, "payment is due")
     assert account.probe_due_at == first + HOUR + 5 * MINUTE
-    account.note_answer()
+    account.note_answer(first + 2 * HOUR)
     account.stop("no such key", first + 2 * HOUR)
     account.refresh_from_db()
     assert account.stopped_at == first + 2 * HOUR
@@ -119,7 +119,7 @@ def test_a_fault_of_ours_once_a_minute_pages_once_after_its_term_and_clears_a_da
 
     def refuse() -> None:
         account.note_fault("metadata.partner_id: can't be blank", timezone.now())
-        account.note_answer()  # other bookings are accepted meanwhile
+        account.note_answer(timezone.now())  # other bookings are accepted meanwhile
 
     assert night.last(40, refuse) == {"[page] Refused: our setup": 15}
     account.refresh_from_db()
@@ -192,5 +192,5 @@ def test_a_carrier_that_is_silent_for_half_a_minute_in_ten_pages_once(night: Nig
                 account.note_failure(night.now - 45 * dt.timedelta(seconds=1))
 
     assert night.last(40, five_unclear) == {"[page] The carrier isn't answering bookings": 0}
-    gateway.account().note_answer()
+    gateway.account().note_answer(night.now)
     assert list(night.last(8))[1:] == ["[all clear] The carrier isn't answering bookings"]
