@@ -30,6 +30,23 @@ RULES = [
     # What was looked for: of an address, and of an error of the database that quotes a row or a statement.
     (re.compile(r"\?[\w.~%+-]+=[^\s\"'<>\\]*"), f"?{CUT}"),
     (re.compile(r"((?:DETAIL|CONTEXT|LINE\s\d+):\s)(?:(?!\\n\\n)(?:[^\"\\]|\\.))*"), rf"\1{CUT}"),
+    # What an error quotes of a value, as JSON spells the marks: the database's up to its end, and Python's own.
+    (
+        re.compile(
+            r"((?:for type [\w ]{1,40}|out of range|malformed [\w ]{1,40}|for enum \w{1,60}|at or near):? )"
+            r"(?:(?!\\n\\n)(?:[^\"\\]|\\.))*"
+        ),
+        rf"\1{CUT}",
+    ),
+    (
+        re.compile(r"((?:base \d+|isoformat string|KeyError|to float|but got):? )(?:'(?:[^'\\\"]|\\.)*'?|\\\".*)"),
+        rf"\1{CUT}",
+    ),
+    (re.compile(r"(?:time data |value )(?:'[^'\"]*'|\\\"(?:(?!\\\").)*\\\")"), CUT),
+    (
+        re.compile(r"(?:'[^'\"]*'|\\u201c(?:(?!\\u201[cd])[^\"])*\\u201d)(?= (?:is not a valid|value has|value must))"),
+        CUT,
+    ),
     (re.compile(r"[\w.+-]{1,64}(?:@|%40)[\w-]{1,63}(?:\.[\w-]{1,63})+", re.I), "[e-mail]"),
 ]
 
@@ -37,7 +54,8 @@ RULES = [
 # What no rule can do without: most lines have nothing of it.
 MARKS = re.compile(
     r"authoriz|token|sig|key|secret|password|://|eyJ|/webhooks/|/accounts/|invitat|unsubscr|@|%40|\?|DETAIL:|CONTEXT:"
-    r"|LINE \d",
+    r"|LINE \d|for type|out of range|malformed|for enum|at or near|base \d|isoformat|to float|but got|time data"
+    r"|valu|valid",
     re.I,
 )
 

@@ -58,7 +58,7 @@ def watched(request: MemberRequest) -> HttpResponse:
         watch = _watch(request, form)
         if watch:
             return redirect("watched_parcel", watch.uuid)
-    context = {"form": form, "rows": _watches(request).order_by("-pk")[: watching.MOST_WATCHES], "may_watch": may_watch}
+    context = {"form": form, "rows": _watches(request).order_by("-pk")[: watching.MOST_WATCHES]}
     return render(request, "tracking/watched.html", context, status=422 if form.errors else 200)
 
 
@@ -93,7 +93,6 @@ def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
         "watch": found,
         "parcel": found.parcel,
         "state": state,
-        "may_watch": request.membership.role in BOOKERS,
         "masks_details": request.membership.role == BOOKKEEPER or _is_anothers(found),
         "is_over": found.parcel.progress in {Progress.DELIVERED, Progress.LOST, Progress.EXPIRED},
     }

@@ -104,10 +104,13 @@ def frame(request: Any) -> dict[str, Any]:
     """Return the context of every page: the member, and what their role may do."""
     membership = getattr(request, "membership", None)
     role = membership.role if membership else ""
+    only_looks = hasattr(getattr(request, "user", None), "sees_as")
     return {
         "membership": membership,
         "sender": membership.sender if membership else None,
-        "may_book": role in BOOKERS,
+        "only_looks": only_looks,
+        "may_book": role in BOOKERS and not only_looks,
+        "is_owner": role == OWNER and not only_looks,
         "sees_money": role in SEE_MONEY,
         "theme": _theme(request),
         "demo_mail": settings.DEMO,

@@ -50,7 +50,9 @@ def reset_second_factor(person: User, *, by: User, reason: str, now: dt.datetime
         if not removed:
             raise ChangeRefused("There is no second factor to remove.")
         Audit.write("second factor reset", person, by=by, reason=reason, at=now)
-    send_mail("Two-step verification was turned off", SECOND_FACTOR_MAIL, None, [person.email])
+    is_unconfirmed = EmailAddress.objects.filter(user=person, email__iexact=person.email, verified=False).exists()
+    if person.is_active and not is_unconfirmed:
+        send_mail("Two-step verification was turned off", SECOND_FACTOR_MAIL, None, [person.email])
 
 
 def set_groups(person: User, groups: list[str], *, by: User, reason: str, now: dt.datetime) -> None:

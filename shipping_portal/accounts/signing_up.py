@@ -83,7 +83,8 @@ def work(request: ApprovalRequest) -> None:
     """Ask the operators, once; a crash in between at worst repeats one e-mail."""
     sender = request.sender
     try:
-        if settings.CONTACT_EMAIL and sender.approved_at is None:  # without an address the desk's queue says it
+        # Without an address the desk's queue says it.
+        if settings.CONTACT_EMAIL and sender.approved_at is None and sender.suspended_at is None:
             subject = f"{sender.name} waits for approval"
             send_mail(subject, _text(sender), None, [settings.CONTACT_EMAIL])
     except OSError:  # as every SMTP error is

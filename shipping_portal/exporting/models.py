@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from orders.models import Label, OrderChange
+from orders.models import Label, OrderChange, Restore
 from orders.models.order import Order
 from orders.models.statuses import STILL_AT_SENDER, Status
 from shipping_portal.accounts.models import OwnedQuerySet
@@ -62,7 +62,7 @@ class Export(Job):
 
     @property
     def holds_closed_label(self) -> bool:
-        """Return whether a label it may hold can't be used any more: cancelled since, or the dispatch was stopped.
+        """Return whether a label it may hold can't be used: cancelled since, the dispatch stopped, or being compared.
 
         Asked of the database each time, as the file outlives both by days.
         """
@@ -70,12 +70,14 @@ class Export(Job):
         orders = Order.objects.filter(Q(pk=self.order_id) if self.order_id else Q(sender=self.sender_id))
         orders = orders.filter(Exists(Label.objects.filter(order=OuterRef("pk"), stored_at__lte=packed_at)))
         left = OrderChange.objects.filter(order=OuterRef("pk"), old=Status.BOOKED, at__gte=self.created_at)
-        # Two queries, each by its own index of a sender's orders.
+        withheld = Label.objects.filter(order=OuterRef("pk"), state=Label.State.WITHHELD)
+        is_a_backups = Restore.objects.since(packed_at).exists()  # what was packed after the restore left them out
+        # Three queries, the first two by their own indexes of a sender's orders.
         moved = orders.filter(Exists(left), status__in=set(Status.values) - {Status.BOOKED})
         stopped = orders.filter(
             status=Status.BOOKED, progress__in=STILL_AT_SENDER, sender__dispatch_stopped_at__gte=self.created_at
         )
-        return moved.exists() or stopped.exists()
+        return moved.exists() or stopped.exists() or (is_a_backups and orders.filter(Exists(withheld)).exists())
 
 
 class ExportPart(models.Model):

@@ -5,25 +5,37 @@ Stories run one worker, so a swap seldom meets a row that moved. Here each condi
 
 import datetime as dt
 import uuid
-from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.db.models import Model
+from django.utils import timezone
 
-from orders import cancelling, labels, limits, printing, resolving, settling
+from orders import cancelling, labels, limits, printing, replacing, resolving, settling, waiting
 from orders.admin import _fetch_again
-from orders.models import BookingAttempt, CancelAttempt, CarrierAccount, DailySpend, Label, LabelBytes, Order
+from orders.models import (
+    BookingAttempt,
+    CancelAttempt,
+    CarrierAccount,
+    DailySpend,
+    Label,
+    LabelBytes,
+    Order,
+    Replacement,
+)
 from orders.models.account import BREAK_AFTER_FAILURES
+from orders.restoring import comparing
 from orders.transitions import move_to
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import AccountStopped, NotSent, Rejected
 from shipping_portal.carrier.messages import LabelFile
 from shipping_portal.jobs import dead_letters
 from shipping_portal.jobs.models import UNDER_WAY, DeadLetter
 from tests import factories
+from tests.swaps import row, stays
 from tracking import reading, watching, webhook_health, word_decisions
 from tracking.models import LastTime, Parcel, Poll, WebhookDelivery
 
@@ -33,23 +45,6 @@ NOW = dt.datetime(2026, 11, 27, 7, tzinfo=dt.UTC)
 SECOND, HOUR = dt.timedelta(seconds=1), dt.timedelta(hours=1)
 STORED = {"state": "stored", "sha256": "1" * 64, "length": 1, "stored_at": NOW}
 FILE = LabelFile(b"%PDF-1.4 %%EOF", "0" * 64)
-
-
-def row(of: Model) -> dict[str, Any]:
-    """The row as the database has it."""
-    return type(of)._default_manager.filter(pk=of.pk).values().get()  # type: ignore[attr-defined]
-
-
-def stays(of: Model, differs: dict[str, Any], change: Callable[[], Any]) -> Any:
-    """Let the row differ since it was read, try the change, and hold that it wrote nothing. Returns its answer."""
-    type(of)._default_manager.filter(pk=of.pk).update(**differs)  # type: ignore[attr-defined]
-    before = row(of)
-    try:
-        answer = change()
-    except (Order.WrongStatus, Refused, dead_letters.NoLongerParked):
-        answer = False
-    assert row(of) == before
-    return answer
 
 
 @pytest.fixture
@@ -141,6 +136,102 @@ def test_an_attempt_that_was_settled_before_a_late_answer(
         before = row(unclear)
         stays(attempt, {"state": state}, lambda: settle(attempt))
         assert row(unclear) == before
+
+
+@pytest.mark.parametrize("status", ["draft", "rejected", "not_booked"])
+def test_a_refusal_of_a_booking_that_nobody_waits_for(unclear: Order, status: str) -> None:
+    attempt = unclear.attempts.get()
+    Order.objects.filter(pk=unclear.pk).update(status=status)
+    stays(attempt, {}, lambda: settling._settle(attempt, Rejected(422)))
+
+
+@pytest.mark.parametrize("state", ["in_flight", "done", "refused"])
+def test_a_cancellation_that_is_asked_about_at_this_moment(order: Order, sam: User, state: str) -> None:
+    attempt = CancelAttempt.objects.create(order=order, by=sam, why="-", asked_at=NOW, state=state)
+    Order.objects.filter(pk=order.pk).update(status="cancel_unconfirmed")
+    order.refresh_from_db()
+    resolve = partial(cancelling.settle, order, is_cancelled=True, by=sam, reason="-", now=NOW + HOUR)
+    stays(attempt, {}, resolve)
+
+
+@pytest.mark.parametrize("state", ["done", "refused"])
+def test_a_yes_ends_no_older_attempt_that_has_its_answer(order: Order, sam: User, state: str) -> None:
+    older = CancelAttempt.objects.create(order=order, by=sam, why="-", asked_at=NOW, state=state)
+    newest = CancelAttempt.objects.create(order=order, by=sam, why="-", asked_at=NOW)
+    Order.objects.filter(pk=order.pk).update(status="cancelling")
+    answer = SimpleNamespace(status=200, body=b"{}", message="")
+    stays(older, {}, lambda: cancelling._store_yes(order.pk, newest.pk, answer))  # type: ignore[arg-type]
+    newest.refresh_from_db()
+    assert newest.state == "done"
+
+
+def test_money_that_was_given_back_is_not_given_back_again(order: Order) -> None:
+    Order.objects.filter(pk=order.pk).update(reserved_on=NOW.date())
+    assert limits._locked_counts(order) is not None
+    assert stays(order, {"reserved_on": None}, lambda: limits._locked_counts(order)) is None
+
+
+@pytest.mark.parametrize("at", [NOW - SECOND, NOW + SECOND])
+def test_the_first_moment_of_distrust_stays(order: Order, at: dt.datetime) -> None:
+    attempt = BookingAttempt.objects.create(
+        order=order,
+        generation=1,
+        key=uuid.uuid4(),
+        body=b"{}",
+        body_sha256="0" * 64,
+        sent_at=NOW,
+        lease_until=NOW,
+        state="accepted",
+    )
+    booked = SimpleNamespace(status=200, body=b"{}", reference="SANOTHER01", message="")
+    with suppress(AttributeError):  # what comes of it is another test's
+        stays(order.account, {"replays_off_at": at}, lambda: settling.accept(attempt, booked, at=NOW))  # type: ignore[arg-type]
+    order.account.refresh_from_db()
+    assert order.account.replays_off_at == at
+
+
+def test_a_replacement_that_ended_is_not_ended_again(order: Order, alice: User) -> None:
+    made = Replacement.objects.create(
+        order=order, asked_by=alice, asked_at=NOW, product_code="-", form_token=uuid.uuid4()
+    )
+    stays(made, {"ended_at": NOW, "problem": "kept"}, lambda: replacing.leave_out(made, now=NOW + HOUR))
+
+
+@pytest.mark.parametrize("places", range(3))
+def test_a_person_holds_as_many_places_as_there_are(alice: User, places: int) -> None:
+    taken = dict.fromkeys(waiting.OF_A_PERSON[:places], timezone.now() + HOUR)
+    User.objects.filter(pk=alice.pk).update(**taken)
+    before = row(alice)
+    try:
+        with waiting.at_a_page(alice):
+            held = {name: value for name, value in row(alice).items() if value != before[name]}
+    except waiting.Full:
+        held = {}
+    assert held.keys() == set(waiting.OF_A_PERSON[places : places + 1])
+    assert row(alice) == before
+
+
+def test_a_place_that_another_page_has_by_now_is_left_to_it(alice: User) -> None:
+    first = waiting.OF_A_PERSON[0]
+    later = timezone.now() + 9 * HOUR
+    with waiting.at_a_page(alice):
+        User.objects.filter(pk=alice.pk).update(**{first: later})
+    assert row(alice)[first] == later
+
+
+@pytest.mark.parametrize("state", ["stored", "pending", "absent", "failed"])
+def test_only_a_withheld_label_is_shown_again(label: Label, state: str) -> None:
+    facts = {"sha256": "1" * 64, "length": 1, "stored_at": NOW}
+    stays(label, {**facts, "state": state}, lambda: comparing.show(Label.objects.filter(pk=label.pk), now=NOW + HOUR))
+
+
+@pytest.mark.parametrize(("sha256", "state"), [("1" * 64, "stored"), ("", "pending")])
+def test_a_withheld_label_is_shown_as_it_was(label: Label, sha256: str, state: str) -> None:
+    facts = {"sha256": sha256, "length": 1, "stored_at": NOW} if sha256 else {}
+    Label.objects.filter(pk=label.pk).update(state="withheld", **facts)
+    comparing.show(Label.objects.filter(pk=label.pk), now=NOW + HOUR)
+    label.refresh_from_db()
+    assert (label.state, label.due_at) == (state, None if sha256 else NOW + HOUR)
 
 
 def test_an_order_whose_status_moved(order: Order) -> None:

@@ -31,6 +31,7 @@ class Site:
     proxy: Proxy
     carrier: SandboxCarrier
     ports: dict[str, int]
+    servers: Servers
     people: list[Person] = dataclasses.field(default_factory=list)
 
     def browser(self, noticed: Noticed) -> Browser:
@@ -68,12 +69,13 @@ class Site:
 
 
 @contextmanager
-def a_site(folder: Path, *, threads: int = 16) -> Iterator[Site]:
-    """A site on a database and a broker of its own, that runs until the block ends."""
+def a_site(folder: Path, *, threads: int = 16, has_own_server: bool = False) -> Iterator[Site]:
+    """A site on a database and a broker of its own, maybe a whole server, that runs until the block ends."""
     ports = {web: free_port() for web in WEBS}
     proxy = Proxy(folder / "nginx", list(ports.values()))
     with Servers(folder) as servers, SandboxCarrier(folder / "carrier", key="canary-carrier-key", speed=10) as carrier:
-        portal = Portal(folder / "portal", carrier.url, contract=QUICK)
+        database = servers.postgres() if has_own_server else ""
+        portal = Portal(folder / "portal", carrier.url, contract=QUICK, database=database)
         portal.env |= {
             "REDIS_URL": servers.valkey(),
             "TRUSTED_PROXY_COUNT": "1",
@@ -82,7 +84,7 @@ def a_site(folder: Path, *, threads: int = 16) -> Iterator[Site]:
             "DRAIN_SECONDS": str(DRAIN_SECONDS),
         }
         with proxy, portal:
-            site = Site(portal, proxy, carrier, ports, [Person(*pair) for pair in portal.settle_people()])
+            site = Site(portal, proxy, carrier, ports, servers, [Person(*pair) for pair in portal.settle_people()])
             for web in WEBS:
                 site.start(web)
             secret = settings.WEBHOOK_SECRETS[0]

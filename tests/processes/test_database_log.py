@@ -1,4 +1,4 @@
-"""PostgreSQL's own log, with the settings of deploy/compose.yaml: it says what failed and names nobody."""
+"""PostgreSQL's own log, with the settings of deploy/compose.yaml: it names nobody. What failed, the portal logs."""
 
 import contextlib
 import threading
@@ -27,14 +27,18 @@ def test_after_races_broken_rules_and_time_outs_it_holds_no_canary(tmp_path: Pat
                 "SET statement_timeout = 50; SELECT 'Zora Canaryname', pg_sleep(5)",
                 "SELECT 'Zora Canaryname' FROM nowhere",
                 "SELECT '{\"name\": Canaryname}'::json",
+                "SELECT 'Zora Canaryname'::int",
+                "SELECT 'Zora Canaryname'::timestamptz",
+                "SELECT Canaryname FROM parcel",
+                "SELECT 1 Zora Canaryname",
+                "SELECT ('(Zora Canaryname'::int4range)",
                 "DO $$ BEGIN RAISE division_by_zero USING DETAIL = 'Zora Canaryname'; END $$",
             ):
                 with contextlib.suppress(psycopg.Error):
                     one.execute(refused)  # type: ignore[call-overload]
         log = (servers.crew.logs / "postgres.log").read_text()
-    assert log.count("duplicate key value") > 5
-    assert "violates check constraint" in log
-    assert "canceling statement due to statement timeout" in log
+    assert "ready to accept connections" in log
+    assert "ERROR:" not in log
     assert "canary" not in log.casefold()
 
 

@@ -15,7 +15,7 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from orders.models import Order
+from orders.models import Label, Order
 from orders.transitions import move_to
 from shipping_portal.accounts import closing, mailing, outbox, team
 from shipping_portal.accounts.models import Notification, Sender, User
@@ -124,6 +124,12 @@ def cancel(at: Scene) -> None:
     move_to(at.order, "cancelled", reason="-", at=now, cancelled_at=now)
 
 
+def withhold(at: Scene) -> None:
+    """Keep the labels back until the carrier has said that their orders are still booked."""
+    factories.restore(restored_at=timezone.now())
+    Label.objects.update(state=Label.State.WITHHELD)
+
+
 def suspend(at: Scene, *, stop: bool) -> None:
     at.sender.suspend(by=at.by, category="terms", text="-", note="-", at=timezone.now(), stop_dispatch=stop)
 
@@ -155,6 +161,12 @@ CONTROLS: dict[str, tuple[Callable[[Scene], None], set[tuple[str, str]]]] = {
         ("originals of the queue", "name"), ("originals of one", "name"),
     }),
     "cancel": (cancel, EVERY - LABELS - {
+        ("a proof pack made before", "name"), ("everything, made before", "name"), ("the queue to print", "name"),
+        ("originals of the queue", "name"), ("originals of one", "name"),
+    }),
+    "a restore from a backup": (withhold, EVERY - {
+        (way, what) for way, what in LABELS if way != "the signed link"
+    } - {
         ("a proof pack made before", "name"), ("everything, made before", "name"), ("the queue to print", "name"),
         ("originals of the queue", "name"), ("originals of one", "name"),
     }),

@@ -2,6 +2,8 @@
 
 import datetime as dt
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -10,8 +12,8 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.accounts import mailing, outbox, team
-from shipping_portal.accounts.models import Notification, Sender, User
+from shipping_portal.accounts import mailing, outbox, people, signing_up, team
+from shipping_portal.accounts.models import ApprovalRequest, Notification, Sender, User
 from shipping_portal.staff import casework
 from tests import factories
 from tests.table import table
@@ -68,6 +70,58 @@ def test_a_new_password_is_for_whoever_may_log_in(state: str, order: Order) -> N
     Client().post("/accounts/password/reset/", {"email": order.made_by.email})
     links = [letter for letter in mail.outbox if "/accounts/password/reset/key/" in letter.body]
     assert bool(links) is (state != "turned off")
+
+
+@table("state", [*STATES, "approved", "declined"])
+def test_operators_are_asked_about_an_account_that_waits(state: str, order: Order, sam: User, settings: Any) -> None:
+    settings.CONTACT_EMAIL = "operators@portal.example"
+    now = timezone.now()
+    Sender.objects.filter(pk=order.sender_id).update(approved_at=None)
+    signing_up.announce(order.made_by, now=now)
+    asked = ApprovalRequest.objects.get()
+    if state == "approved":
+        Sender.objects.filter(pk=order.sender_id).update(approved_at=now)
+    STATES["suspended business" if state == "declined" else state if state in STATES else "active"](order)
+    mail.outbox.clear()
+    signing_up.work(asked.pk)
+    wanted = state not in {"approved", "declined", "suspended business"}
+    assert _written_to() == ({"operators@portal.example"} if wanted else set())
+
+
+@table("state", STATES)
+def test_an_approval_is_news_for_who_may_log_in_and_confirmed_the_address(state: str, order: Order, sam: User) -> None:
+    """A suspended account is approved by nobody."""
+    Sender.objects.filter(pk=order.sender_id).update(approved_at=None)
+    STATES[state](order)
+    mail.outbox.clear()
+    with suppress(Sender.NotAllowed):
+        signing_up.approve(order.sender, by=sam, note="-", now=timezone.now())
+    for notice in Notification.objects.filter(user=order.made_by):
+        Notification.objects.filter(pk=notice.pk).update(due_at=timezone.now())
+        mailing.work(notice.pk)
+    assert _written_to() == ({order.made_by.email} if state == "active" else set())
+
+
+@table("state", STATES)
+def test_a_reset_of_the_second_factor_is_told_to_who_may_log_in(state: str, order: Order, sam: User) -> None:
+    factories.second_factor(order.made_by)
+    STATES[state](order)
+    mail.outbox.clear()
+    person = User.objects.get(pk=order.made_by_id)
+    people.reset_second_factor(person, by=sam, reason="lost the phone", now=timezone.now())
+    assert _written_to() == ({person.email} if state in {*GETS, "left"} else set())
+
+
+@table("state", ["nobody", *STATES])
+def test_an_invitation_goes_to_an_address_and_tells_nothing_of_who_has_it(state: str, order: Order, bob: User) -> None:
+    """Whoever is turned off is refused where the link leads, which the business that invites is not told."""
+    address = "nobody@else.example" if state == "nobody" else bob.email
+    if state != "nobody":
+        factories.member(bob.membership.sender, factories.user("another@bolts.example"))  # an account needs an owner
+        STATES[state](factories.order(bob.membership.sender, bob))
+    mail.outbox.clear()
+    team.invite(order.sender, address, "viewer", by=order.made_by, now=timezone.now())
+    assert _written_to() == {address}
 
 
 def _written_to() -> set[str]:

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_safe
 
 from shipping_portal import brand
 from shipping_portal.accounts import access, places
-from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, OWNER, MemberRequest, audience, public
+from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience, public
 from shipping_portal.accounts.adapter import landing_page
 from shipping_portal.accounts.addresses import OnceOnly
 from shipping_portal.accounts.text import one_line
@@ -44,7 +44,7 @@ def start(request: MemberRequest) -> HttpResponse:
 @require_GET
 def more(request: MemberRequest) -> HttpResponse:
     """Show everything that has no place of its own at the top of each page."""
-    return render(request, "accounts/more.html", {"is_owner": request.membership.role == OWNER})
+    return render(request, "accounts/more.html")
 
 
 @audience(*EVERY_MEMBER)

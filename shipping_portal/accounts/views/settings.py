@@ -36,7 +36,6 @@ def settings_overview(request: MemberRequest) -> HttpResponse:
         "address": addresses[0] if addresses else None,
         "more_addresses": len(addresses) - 1,
         "has_second_factor": access.has_second_factor(request.user),
-        "is_owner": request.membership.role == OWNER,
         "default_size": sender.default_size,
         "usage": limits.usage(sender, timezone.now()),
         "members": sender.memberships.select_related("user").order_by("user__email"),

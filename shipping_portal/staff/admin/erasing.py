@@ -13,6 +13,7 @@ from shipping_portal.accounts.adminkit.actions import ReasonForm, Refused
 from shipping_portal.jobs import erasing
 from shipping_portal.jobs.erased_keys import NoErasedFile
 from shipping_portal.staff import erasing as acts
+from shipping_portal.staff import finding
 
 
 class PersonForm(forms.Form):
@@ -48,6 +49,9 @@ def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
         return _confirm(request, context)
     form = PersonForm(request.POST if request.method == "POST" else None)
     found = acts.find(**form.cleaned_data) if form.is_valid() else None
+    for sought in form.cleaned_data.values() if found is not None else ():
+        if sought:
+            finding.record_sought(request.user, sought)
     return TemplateResponse(request, "admin/erase.html", context | {"form": form, "found": found, "most": acts.MOST})
 
 

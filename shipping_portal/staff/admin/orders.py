@@ -118,7 +118,9 @@ class OrderAdmin(ActionsAdmin):
     ]
     list_select_related = ["sender"]
     search_fields = ["search"]  # turns the box on; get_search_results does the looking
-    search_help_text = "Reference, order number, sender or A-number, or the receiver's name, email, phone or postcode"
+    search_help_text = (
+        "Reference, order number, sender or A-number, or the receiver's name, postcode, or whole email or phone"
+    )
     change_form_template = "admin/parcel.html"
     exclude = ["pickup", "search", "form_token", "form_hash", *(f"receiver_{name}" for name in MASKED)]
     readonly_fields = ["uuid", "reached", "from_where", "public_tracking_url"]
@@ -133,6 +135,7 @@ class OrderAdmin(ActionsAdmin):
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
     ) -> tuple[QuerySet[Order], bool]:
         """Return the rows in which every word is found; a whole uuid or A-number is looked up as what it is."""
+        finding.record_search(request.user, search_term)
         return (queryset.filter(finding.orders_by(search_term)) if search_term.strip() else queryset), False
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:

@@ -280,4 +280,5 @@ class SenderAdmin(ActionsAdmin):
         term = search_term.strip()
         if not term:
             return queryset, False
+        finding.record_search(request.user, term)
         return queryset.filter(finding.senders_by(term)), False

@@ -1,0 +1,32 @@
+"""A compare-and-swap met by a row that moved since it was read."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import Model
+
+from orders.models import Order
+from shipping_portal.accounts.adminkit.actions import Refused
+from shipping_portal.billing.correcting import NotReversible
+from shipping_portal.billing.disputing import AlreadyAnswered
+from shipping_portal.billing.posting import NotReady
+from shipping_portal.jobs.dead_letters import NoLongerParked
+
+SAID_NO = (Order.WrongStatus, Refused, NoLongerParked, NotReversible, NotReady, AlreadyAnswered)
+
+
+def row(of: Model) -> dict[str, Any]:
+    """The row as the database has it."""
+    return type(of)._default_manager.filter(pk=of.pk).values().get()  # type: ignore[attr-defined]
+
+
+def stays(of: Model, differs: dict[str, Any], change: Callable[[], Any]) -> Any:
+    """Let the row differ since it was read, try the change, and hold that it wrote nothing. Returns its answer."""
+    type(of)._default_manager.filter(pk=of.pk).update(**differs)  # type: ignore[attr-defined]
+    before = row(of)
+    try:
+        answer = change()
+    except SAID_NO:
+        answer = False
+    assert row(of) == before
+    return answer
