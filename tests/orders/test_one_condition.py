@@ -5,6 +5,7 @@ Stories run one worker, so a swap seldom meets a row that moved. Here each condi
 
 import datetime as dt
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
 from functools import partial
