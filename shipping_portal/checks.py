@@ -90,6 +90,12 @@ def check_way_to_the_carrier(**options: Any) -> Iterable[CheckMessage]:
                 hint="Set the path of a PEM file with the authority that signed the carrier's certificate.",
                 id="portal.E050",
             )
+    if settings.ALERT_CA_BUNDLE and not is_bundle(settings.ALERT_CA_BUNDLE):
+        yield Error(
+            "ALERT_CA_BUNDLE is not a certificate file.",
+            hint="Set the path of a PEM file with the authority that signed your own receiver's certificate.",
+            id="portal.E050",
+        )
     proxy = settings.CARRIER_PROXY
     if proxy and not re.fullmatch(r"http://([^@/\s]+@)?[A-Za-z0-9.-]+:\d+", proxy):
         yield Error(

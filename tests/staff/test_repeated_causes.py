@@ -21,7 +21,6 @@ from orders import booking, gateway
 from orders.limits import DailyLimitReached
 from orders.models import CarrierAccount, DailySpend, Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.carrier import outgoing
 from shipping_portal.staff import alerting, conditions
 from shipping_portal.staff.models import AlertMessage
 from tests import factories
@@ -35,11 +34,11 @@ MINUTE, HOUR = dt.timedelta(minutes=1), dt.timedelta(hours=1)
 
 
 @pytest.fixture(autouse=True)
-def receiver(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+def receiver(tmp_path: Path, settings: Any) -> Iterator[Receiver]:
     """One address for mail and one for webhooks."""
     settings.ALERT_EMAILS, settings.ALERT_REPEAT_HOURS = ["one@ops.example"], 99
     with Receiver(tmp_path) as it:
-        monkeypatch.setattr(outgoing, "CA_BUNDLE", it.bundle)
+        settings.ALERT_PRIVATE_HOSTS, settings.ALERT_CA_BUNDLE = ["127.0.0.1"], it.bundle
         settings.ALERT_WEBHOOK_URL = it.url
         yield it
 
