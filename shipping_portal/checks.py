@@ -106,9 +106,9 @@ def check_way_to_the_carrier(**options: Any) -> Iterable[CheckMessage]:
 
 
 def is_bundle(path: str) -> bool:
-    """Return whether a file holds certificates that can be trusted."""
+    """Return whether a file holds certificates that can be trusted: an authority's, or a server's own."""
     try:
-        return bool(ssl.create_default_context(cafile=path).get_ca_certs())
+        return ssl.create_default_context(cafile=path).cert_store_stats()["x509"] > 0
     except OSError:  # ssl.SSLError is one
         return False
 

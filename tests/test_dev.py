@@ -342,11 +342,7 @@ def test_a_taken_port_ends_a_run_before_anything_is_made(
 @pytest.mark.parametrize("command", ["run", "test", "screenshots", "campaign", "simulate", "bench", "manage", "bill",
                                      "lint", "lock"])  # fmt: skip
 def test_asking_for_help_needs_nothing(
-    dev: ModuleType,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    command: str,
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str
 ) -> None:
     monkeypatch.setattr(dev, "VENV", tmp_path)
     for name in ("prepare", "become", "manage", "bill", "read_demo"):
