@@ -46,7 +46,7 @@ CAUSES = {
     "backup-old": ("ticket", 12, "backup_taken"),
 }
 ONCE = {"LABEL_STORE_GB": "0.000000001", "BACKUP_HOURS": "0.2"}  # settings that something is beyond of
-AT_FIRST = {"backup-old"}  # there is no label yet
+AT_FIRST = {"backup-old", "label-store", "certificate-now"}  # by the settings and the certificate of this test
 RIGHT = {"LABEL_STORE_GB": "50", "BACKUP_HOURS": "2600"}
 
 
