@@ -70,6 +70,8 @@ def _labelled(label: str, text: str) -> str:
 
 def _about_the_parcel(text: str) -> str:
     """Return what the carrier says of no field as a sentence: it often leaves out the subject, or writes one word."""
+    if text[:1] == "“":
+        return f"The carrier also says {text}."
     if VERB.match(text):
         return ended(f"The parcel {text[0].lower()}{text[1:]}")
     if " " in text and not text[0].islower():

@@ -90,6 +90,12 @@ def check_way_to_the_carrier(**options: Any) -> Iterable[CheckMessage]:
                 hint="Set the path of a PEM file with the authority that signed the carrier's certificate.",
                 id="portal.E050",
             )
+    if settings.ALERT_CA_BUNDLE and not is_bundle(settings.ALERT_CA_BUNDLE):
+        yield Error(
+            "ALERT_CA_BUNDLE is not a certificate file.",
+            hint="Set the path of a PEM file with the authority that signed your own receiver's certificate.",
+            id="portal.E050",
+        )
     proxy = settings.CARRIER_PROXY
     if proxy and not re.fullmatch(r"http://([^@/\s]+@)?[A-Za-z0-9.-]+:\d+", proxy):
         yield Error(
@@ -100,9 +106,9 @@ def check_way_to_the_carrier(**options: Any) -> Iterable[CheckMessage]:
 
 
 def is_bundle(path: str) -> bool:
-    """Return whether a file holds certificates that can be trusted."""
+    """Return whether a file holds certificates that can be trusted: an authority's, or a server's own."""
     try:
-        return bool(ssl.create_default_context(cafile=path).get_ca_certs())
+        return ssl.create_default_context(cafile=path).cert_store_stats()["x509"] > 0
     except OSError:  # ssl.SSLError is one
         return False
 

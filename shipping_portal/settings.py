@@ -191,6 +191,7 @@ ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
 ALERT_WEBHOOK_URL = env("ALERT_WEBHOOK_URL", default="")
 ALERT_WEBHOOK_SECRET = env("ALERT_WEBHOOK_SECRET", default="")  # signs what is sent there
 ALERT_PRIVATE_HOSTS = env.list("ALERT_PRIVATE_HOSTS", default=[])  # receivers of ours on a private network
+ALERT_CA_BUNDLE = env("ALERT_CA_BUNDLE", default="")  # PEM, whom to trust about those
 ALERT_REPEAT_HOURS = env.float("ALERT_REPEAT_HOURS", default=4.0)
 HEARTBEAT_URL = env("HEARTBEAT_URL", default="")  # asked each minute by the sweeper: who waits for it wakes somebody
 LABEL_STORE_GB = env.float("LABEL_STORE_GB", default=50.0)  # beyond which an alert is sent

@@ -101,6 +101,7 @@ def test_a_good_installation_has_nothing_to_say(production: Any) -> None:
         ("CARRIER_BASE_URL", "https://127.0.0.2", "portal.E003"),
         ("CARRIER_CA_BUNDLE", "/nowhere/authority.pem", "portal.E050"),
         ("CARRIER_CA_BUNDLE", __file__, "portal.E050"),
+        ("ALERT_CA_BUNDLE", "/nowhere/authority.pem", "portal.E050"),
         ("CARRIER_PROXY", "proxy.internal:3128", "portal.E051"),
         ("CARRIER_PROXY", "socks5://proxy.internal:1080", "portal.E051"),
         ("CARRIER_PARTNER_ID", "", "portal.E004"),

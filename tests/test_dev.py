@@ -342,14 +342,24 @@ def test_a_taken_port_ends_a_run_before_anything_is_made(
 @pytest.mark.parametrize("command", ["run", "test", "screenshots", "campaign", "simulate", "bench", "manage", "bill",
                                      "lint", "lock"])  # fmt: skip
 def test_asking_for_help_needs_nothing(
-    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str
 ) -> None:
+    monkeypatch.setattr(dev, "VENV", tmp_path)
     for name in ("prepare", "become", "manage", "bill", "read_demo"):
         monkeypatch.setattr(dev, name, lambda *_: pytest.fail("more than help was asked for"))
     monkeypatch.setattr(sys, "argv", ["./dev", command, "--help"])
     with contextlib.suppress(SystemExit):
         dev.main()
     assert f"./dev {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), [("campaign", "--pooled"), ("simulate", "--processes"), ("bench", "--only")]
+)
+def test_help_lists_the_options_of_the_program_behind_a_command(command: str, option: str) -> None:
+    asked = [sys.executable, str(ROOT / "dev"), command, "--help"]
+    said = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
+    assert (f"./dev {command}" in said, option in said) == (True, True)
 
 
 def test_every_migration_of_ours_is_in_the_stamp(dev: ModuleType) -> None:

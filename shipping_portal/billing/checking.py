@@ -7,7 +7,7 @@ again  (desk)    the same from the first line on, after a word or the profile wa
 import datetime as dt
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
 from typing import Self
@@ -26,6 +26,7 @@ State = BillingReport.State
 BATCH = 1000
 MOST_PROBLEMS = 100
 OVERWRITTEN = [field.name for field in Charge._meta.concrete_fields if not field.primary_key]
+DECIDED_ABOUT = ("reference", "kind", "amount", "currency")
 UNPOSTED = (State.READING, State.CHECKED, State.DAMAGED)
 
 
@@ -49,9 +50,9 @@ def again(report: BillingReport, *, now: dt.datetime) -> bool:
             state=State.READING, due_at=now, read=0, rows=0, problems=[], profile=profile, **BillingReport.AFRESH
         ):
             return False
-        report.lines.update(
-            key=STALE, is_repeat=True, held="", decision=""
-        )  # kept: a line read again keeps its number at the desk
+        # Kept: a line read again keeps its number at the desk, and what an operator decided about it.
+        report.lines.filter(decision="").update(held="")
+        report.lines.update(key=STALE, is_repeat=True)
         enqueue("report", report.pk)
     return True
 
@@ -94,8 +95,21 @@ def _store_batch(report: BillingReport, batch: list[tuple[int, ReportRow | Repor
 
 
 def _lines(report: BillingReport, rows: list[ReportRow]) -> list[Charge]:
+    whole = matching.whole_references(report.account_id, {row.reference for row in rows})
+    rows = [replace(row, reference=whole.get(row.reference, row.reference)) for row in rows]
     reader = Reader.of(report, rows)
-    return [line for row in rows for line in reader.lines(row)]
+    decided = report.lines.exclude(decision="").filter(line__in=[row.number for row in rows])
+    before = {(line.line, line.part): line for line in decided}
+    made = [line for row in rows for line in reader.lines(row)]
+    for line in made:
+        _decide_as_before(line, before.get((line.line, line.part)))
+    return made
+
+
+def _decide_as_before(line: Charge, before: Charge | None) -> None:
+    """Keep an operator's decision about a line that was on hold, if it says the same and no other report has it."""
+    if before and not line.is_repeat and all(getattr(line, name) == getattr(before, name) for name in DECIDED_ABOUT):
+        line.held, line.decision = before.held, before.decision
 
 
 @dataclass
@@ -113,7 +127,7 @@ class Reader:
     def of(cls, report: BillingReport, rows: list[ReportRow]) -> Self:
         orders = matching.orders_of(report.account_id, {row.reference for row in rows})
         posted = Charge.objects.posted().filter(
-            account=report.account_id, key__in=[key for row in rows for key in (row.key, row.used_key)]
+            account=report.account_id, key__in=[key for row in rows for key in (row.key, row.used_key, *row.other_keys)]
         )
         return cls(
             report,
@@ -148,7 +162,7 @@ class Reader:
         """
         week = self.report.week
         if order is None or kind != ChargeKind.UN_CANCELLATION or not kinds.was_used(order, week):
-            return row.key
+            return next((key for key in (row.key, *row.other_keys) if key in self.posted), row.key)
         posted = self.posted.get(row.used_key)
         is_anew = (posted and posted <= week) or self.history.is_given_back(order, week)
         return row.used_key if is_anew else row.key

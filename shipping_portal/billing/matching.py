@@ -13,6 +13,7 @@ from orders.models.order import DAY, NO_DAY
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import kinds, notifications, posting, reconciling, week_sums
 from shipping_portal.billing.models import REFUNDS, Charge, ChargeKind, ChargeQuerySet
+from shipping_portal.billing.reading import other_spellings
 from shipping_portal.jobs.registry import chore
 
 NEEDED = ("account_id", "carrier_reference", "sender_id", "cancelled_at", "used_after_cancel_at", "progress",
@@ -30,6 +31,22 @@ def orders_of(account: int, references: Collection[str]) -> dict[str, Order]:
     wanted = {reference.upper() for reference in references}
     found = Order.objects.filter(account=account, carrier_reference__upper__in=wanted).only(*NEEDED)
     return {str(order.carrier_reference).upper(): order for order in kinds.with_cancellations(found)}
+
+
+def whole_references(account: int, references: Collection[str]) -> dict[str, str]:
+    """Return the numbers that a spreadsheet shortened (00123 is saved as 123), each with the one that it was.
+
+    Only where one number that is known here fits, of an order or of what was billed before.
+    """
+    spelled = {text: {text, *others} for text in references if text[:1] != "0" and (others := other_spellings(text))}
+    wanted = {one for spellings in spelled.values() for one in spellings}
+    if not wanted:
+        return {}
+    ordered = Order.objects.filter(account=account, carrier_reference__upper__in=wanted)
+    billed = Charge.objects.posted().annotate(name=Upper("reference")).filter(account=account, name__in=wanted)
+    known = {*ordered.values_list("carrier_reference", flat=True), *billed.values_list("reference", flat=True)}
+    found = {text: spellings & known for text, spellings in spelled.items()}
+    return {text: one.pop() for text, one in found.items() if len(one) == 1}
 
 
 def orders_named(charges: Collection[Charge], sender: Sender) -> dict[int, Order]:

@@ -24,6 +24,7 @@ POSTED_FOR = dt.timedelta(days=14)  # a line that finds its sender later than th
 LATE_REPORT = dt.timedelta(days=120)
 ADDED = "{amount} added to {reference}. {reason}"
 ANSWERED = "We've answered your question about {what}{money}. The answer is next to the charge."
+CHANGED = "Your statement for {week} has changed, as the carrier confirmed charges: {net} for {parcels}."
 READY = "Your statement for {week} is ready: {net} for {parcels}."
 
 
@@ -31,6 +32,13 @@ def posted(report: BillingReport, now: dt.datetime) -> None:
     """Notify the senders of a report's size charges and of their statements; a week long ago is no news."""
     if report.week >= (now - LATE_REPORT).date():
         outbox.notify(*size_charges(report), *statements(report), now=now)
+
+
+def counted_later(report: BillingReport, lines: QuerySet[Charge], now: dt.datetime) -> None:
+    """Notify of lines that were on hold when their report was posted: they change a statement, or are its first."""
+    if report.week >= (now - LATE_REPORT).date():
+        sizes = [_added(line, report, is_alone=True) for line in _explainable(lines)]
+        outbox.notify(*sizes, *statements(report, lines), now=now)
 
 
 def found_its_sender(charge: Charge) -> None:
@@ -81,18 +89,23 @@ def size_charges(report: BillingReport) -> Iterator[Event]:
         yield _added(line, report, is_alone=charges_of[line.sender_id] == 1)
 
 
-def statements(report: BillingReport) -> Iterator[Event]:
-    """Make the event of each sender's statement, once a week; the figures are the page's own."""
-    name, theirs = week_name(report.week), _week_of_its_senders(report)
+def statements(report: BillingReport, later: QuerySet[Charge] | None = None) -> Iterator[Event]:
+    """Make the event of each sender's statement, once a week; the figures are the page's own.
+
+    With the lines that count `later` than their report: of a statement that had others before, that it has changed.
+    """
+    name, theirs = week_name(report.week), _week_of_its_senders(report.lines.all() if later is None else later, report)
     nets, parcels = _balances(theirs), _parcels(theirs)
+    before = {} if later is None else _parcels(theirs.exclude(pk__in=later))
+    first = "" if later is None else min(later.values_list("pk", flat=True))
     for sender in Sender.objects.filter(pk__in=nets):
         shown = money if len(nets[sender.pk]) == 1 else money_in
         count = parcels[sender.pk]
         yield Event(
             sender=sender,
             kind="statement",
-            dedupe_key=f"statement:{sender.pk}:{name}",
-            line=READY.format(
+            dedupe_key=f"statement:{sender.pk}:{name}{f':{first}' if sender.pk in before else ''}",
+            line=(CHANGED if sender.pk in before else READY).format(
                 week=week_words(report.week, sender),
                 net=" and ".join(shown(amount, currency) for currency, amount in nets[sender.pk]),
                 parcels=f"{count} {say('parcel' if count == 1 else 'parcels', sender.country)}",
@@ -125,9 +138,9 @@ def _added(line: Charge, report: BillingReport, *, is_alone: bool) -> Event:
     )
 
 
-def _week_of_its_senders(report: BillingReport) -> QuerySet[Charge]:
-    """Select what the senders of this report owe for its week, from whichever report."""
-    senders = report.lines.posted().filter(sender__isnull=False).order_by().values("sender").distinct()
+def _week_of_its_senders(lines: QuerySet[Charge], report: BillingReport) -> QuerySet[Charge]:
+    """Select what the senders of these lines owe for the report's week, from whichever report."""
+    senders = lines.filter(posted_at__isnull=False).filter(sender__isnull=False).order_by().values("sender").distinct()
     return Charge.objects.posted().filter(week=report.week, sender__in=list(senders.values_list("sender", flat=True)))
 
 

@@ -150,6 +150,8 @@ def _decide(chosen: list[Charge], *, post: bool, now: dt.datetime) -> list[Charg
     week_sums.add_up(week_sums.weeks_of(counted))
     end_exposure(counted)
     reconciling.note_unexpected(counted)
+    for report in {line.report for line in chosen if line.report and line.pk in counting}:
+        notifications.counted_later(report, counted.filter(report=report), now)
     return chosen
 
 

@@ -6,7 +6,7 @@ import hashlib
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
@@ -18,6 +18,10 @@ MOST_LINES = 100_000
 LARGEST = MOST_LINES * 400  # bytes; a line of the family's report has about a hundred
 TOO_MUCH = f"The file has more than {MOST_LINES:,} lines. Ask the carrier for one a week."
 CURRENCY = re.compile(r"[A-Z]{3}")
+MOST_ZEROS = 12
+# Days as a spreadsheet counts them, of this century: 46,352 is 26 November 2026.
+SERIAL = re.compile(r"[3-7][0-9]{4}(\.0+)?", re.ASCII)
+FIRST_DAY = dt.date(1899, 12, 30)
 LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 100, "customer_reference": 10_000}
 
 
@@ -42,6 +46,7 @@ class ReportRow:
     currency: str
     day: dt.date | None
     measures: dict[str, Decimal | None]
+    other_keys: Sequence[str] = ()  # with the carrier's own number as a spreadsheet would have shortened it, or not
 
     @property
     def used_key(self) -> str:
@@ -147,7 +152,12 @@ class Cells:
 
 @lru_cache(maxsize=100)  # a report has the days of a week or two
 def _day(text: str, form: str) -> dt.date:
-    return dt.datetime.strptime(text, form).date()  # noqa: DTZ007  (a day, no time)
+    try:
+        return dt.datetime.strptime(text, form).date()  # noqa: DTZ007  (a day, no time)
+    except ValueError:
+        if not SERIAL.fullmatch(text):
+            raise
+        return FIRST_DAY + dt.timedelta(days=int(text[:5]))
 
 
 def _records(content: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -206,9 +216,14 @@ def _row(number: int, of: Cells, alike: Counter[bytes]) -> ReportRow:
     word = " / ".join(part for name in ("type", "paid", "reason") if (part := of.text(name)))
     identity = _identity(of, word)
     alike[digest := hashlib.sha256(identity.encode()).digest()] += 1  # two lines alike in one file are two lines
+    key, *others = (
+        hashlib.sha256(f"{one}#{alike[digest]}".encode()).hexdigest()
+        for one in (identity, *(f"id {other}" for other in other_spellings(of.text("line_id"))))
+    )
     return ReportRow(
         number=number,
-        key=hashlib.sha256(f"{identity}#{alike[digest]}".encode()).hexdigest(),
+        key=key,
+        other_keys=others,
         word=word,
         reference=of.text("reference"),  # in the carrier's case, as everywhere
         customer_reference=of.text("customer_reference")[:255],  # ours is never longer
@@ -218,6 +233,14 @@ def _row(number: int, of: Cells, alike: Counter[bytes]) -> ReportRow:
         day=of.day("refund_date") or of.day("order_date"),
         measures={name: of.measure(name) for name in ("declared_kg", "declared_m3", "measured_kg", "measured_m3")},
     )
+
+
+def other_spellings(number: str) -> list[str]:
+    """Return a number with more or fewer zeros in front: a spreadsheet saves 00123 as 123."""
+    if not (number.isascii() and number.isdecimal()):
+        return []
+    digits = number.lstrip("0")
+    return [other for zeros in range(MOST_ZEROS) if digits and (other := "0" * zeros + digits) != number]
 
 
 def _identity(of: Cells, word: str) -> str:

@@ -85,6 +85,7 @@ def _retry_after(reply: Reply) -> float | None:
 
 
 MOST = 50  # messages kept of one refusal
+LONGEST_BESIDE = 200  # of what an error says beside its messages
 SIDES = ("sender", "receiver")
 SIZES = ("length", "width", "height")
 OURS = (
@@ -107,7 +108,7 @@ class ParsedRefusal(NamedTuple):
 
     The keys are our field names, "" for the parcel as a whole, and the carrier's own name of what we have no field
     for. The sentence is the general messages; the carrier's own one only where there are no messages at all, as with
-    them it is a wrapper such as "see messages".
+    them it is a wrapper such as "see messages". Beside general messages alone it is one more of them, in quotes.
     """
 
     code: str
@@ -125,9 +126,17 @@ def read_refusal(body: Any, contract: Contract) -> ParsedRefusal:
     code, sentence = at(body, contract.error_code), at(body, contract.error_text)
     if document is None and code is None and sentence is None:
         document = body
-    messages = _by_field(document, contract)
-    sentence = "; ".join(messages.get("", [])) if messages else _words(sentence)
+    messages, beside = _by_field(document, contract), _words(sentence)
+    if messages.keys() == {""} and beside and not _is_wrapper(beside, messages[""], contract):
+        messages[""].append(f"“{beside[:LONGEST_BESIDE].rstrip('. ')}”")
+    sentence = "; ".join(messages.get("", [])) if messages else beside
     return ParsedRefusal(text(code, 100), sentence, messages)
+
+
+def _is_wrapper(sentence: str, messages: list[str], contract: Contract) -> bool:
+    """Return whether a sentence only says where the messages are, or says one of them again."""
+    member = contract.error_messages.rpartition(".")[2]
+    return member.casefold() in sentence.casefold() or sentence.rstrip(".") in {one.rstrip(".") for one in messages}
 
 
 def _by_field(document: Any, contract: Contract) -> dict[str, list[str]]:

@@ -19,7 +19,6 @@ from shipping_portal.carrier.hosts import Origin, in_public, in_public_or_our_ne
 
 SECONDS = 5.0  # in all: the sweep waits for it
 LARGEST_REPLY = 64 * 1024
-CA_BUNDLE: str | None = None  # whom to trust instead of everybody's authorities: for tests
 
 
 class Undelivered(Exception):
@@ -54,13 +53,17 @@ def send(
     body: bytes | None = None,
     headers: Mapping[str, str] | None = None,
     may_reach: Callable[[str], bool] = in_public,
+    ca_bundle: str | None = None,
 ) -> None:
-    """POST a body, or GET without one. Raises Undelivered unless the answer is 2xx."""
+    """POST a body, or GET without one. Raises Undelivered unless the answer is 2xx.
+
+    `ca_bundle` is the file of an authority to trust instead of the public ones.
+    """
     origin = Origin.of(url)
     if origin is None or origin.scheme != "https":
         raise Undelivered("the address is not https")
     limits = Limits(
-        time.monotonic() + SECONDS, cap=LARGEST_REPLY, ca_bundle=CA_BUNDLE, peer="the receiver", may_reach=may_reach
+        time.monotonic() + SECONDS, cap=LARGEST_REPLY, ca_bundle=ca_bundle, peer="the receiver", may_reach=may_reach
     )
     method = "GET" if body is None else "POST"
     try:

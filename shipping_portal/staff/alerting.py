@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import json
 import logging
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.mail import send_mail
@@ -156,7 +157,12 @@ def _beat() -> None:
 def _ask(url: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> None:
     is_trial = settings.DEMO or settings.TESTING
     may_reach = anywhere if is_trial else outgoing.reach_of(url, settings.ALERT_PRIVATE_HOSTS)
-    outgoing.send(url, user_agent=gateway.user_agent(), body=body, headers=headers, may_reach=may_reach)
+    # A public service beside our own receiver keeps its public authority.
+    is_ours = urlsplit(url).hostname in settings.ALERT_PRIVATE_HOSTS
+    authority = settings.ALERT_CA_BUNDLE if is_ours else None
+    outgoing.send(
+        url, user_agent=gateway.user_agent(), body=body, headers=headers, may_reach=may_reach, ca_bundle=authority
+    )
 
 
 @retention.term("alerts")

@@ -107,6 +107,18 @@ def end_stop(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime
         Audit.write("account's stop taken away", account, by=by, reason=reason, at=now)
 
 
+def end_fault(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
+    """Note that what the carrier refused is corrected: its alert ends. Raises PauseRefused.
+
+    Not of a refusal that came after this account was read.
+    """
+    with transaction.atomic():
+        as_read = CarrierAccount.objects.filter(pk=account.pk, fault_at=account.fault_at, fault_at__isnull=False)
+        if not as_read.update(fault_at=None, fault_since=None):
+            raise PauseRefused("The carrier has just refused again, or somebody else said so before. Check it again.")
+        Audit.write("account's fault corrected", account, by=by, reason=f"{account.fault}: {reason}", at=now)
+
+
 def _running(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
     account.refresh_from_db()
     if what == BOOKINGS and Restore.objects.open().exists():

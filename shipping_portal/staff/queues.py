@@ -183,7 +183,8 @@ HELD = Wait(
 AT_FAULT = Wait(
     "Refused: our setup",
     Q(),
-    "Read the carrier's reason on the account's page, then fix the settings or the contract file.",
+    "Read the carrier's reason on the account's page, fix the settings or the contract file, then press The fault is "
+    "corrected.",
     "fault_since",
     term=AT_ONCE,
 )

@@ -15,7 +15,7 @@ from shipping_portal.billing.models import BillingReport
 
 HEADER = ["Type", "Reference", "Customer Reference", "Order Date", "Paid", "Price", "Currency", "Refund Date",
           "Refund Reason", "Warranty Price", "Declared Max Weight", "Declared Max Volume", "Measured Weight",
-          "Measured Volume"]  # fmt: skip
+          "Measured Volume", "Line"]  # fmt: skip
 
 
 def line(reference: str, price: str = "12.08", **cells: str) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """A posted report that comes again, written in another way: none of its lines is new, and nothing is owed twice."""
 
 import csv
+import datetime as dt
 import io
 import random
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from tests.billing.conftest import HEADER, line, refund, summed
 
 Take = Callable[..., BillingReport]
 pytestmark = pytest.mark.django_db
+DAYS = ("Order Date", "Refund Date")
 NUMBERS = ("Price", "Warranty Price", "Declared Max Weight", "Declared Max Volume")
 DECLARED = {"Declared_Max_Weight": "2.400", "Declared_Max_Volume": "0.0108"}
 SIZE = {"Type": "Adjustment: Incorrect size declared"}
@@ -36,15 +38,19 @@ ROWS = [
     line("SCANCEL1", "9.90", **DECLARED),
     refund("SCANCEL1", "9.90", **DECLARED),
     line("SNOBODY1", "31.40"),
+    line("00123456", "7.00"),  # of a carrier whose numbers are digits
+    line("00123456", "1.10", **SIZE),
+    line("007", "6.00"),  # nobody's
     line("", "5.00", Type="Adjustment: Oversize penalty"),  # of no parcel at all
 ]
+ROWS = [{**row, "Line": f"{at:04}"} for at, row in enumerate(ROWS, start=7)]
 POSTED = {"AUD": sum((Decimal(row["Price"]) * (-1 if row["Paid"] == "Refunded" else 1) for row in ROWS), Decimal(0))}
 
 
 @pytest.fixture
 def orders(quill: Sender, alice: User) -> None:
     """All that the report names are known here, but one."""
-    for reference in ("SA000001", "SA000002", "SA000003"):
+    for reference in ("SA000001", "SA000002", "SA000003", "00123456"):
         factories.order(quill, alice, status="booked", carrier_reference=reference)
     factories.order(quill, alice, status="cancelled", carrier_reference="SCANCEL1")
 
@@ -52,6 +58,11 @@ def orders(quill: Sender, alice: User) -> None:
 def shortest(cell: str) -> str:
     """As a spreadsheet saves 10.60 and 0.00."""
     return format(Decimal(cell).normalize(), "f") if cell.strip() else ""
+
+
+def serial(day: str) -> str:
+    """As a spreadsheet keeps a day in a cell that has no form."""
+    return str((dt.date.fromisoformat(day) - dt.date(1899, 12, 30)).days) if day else ""
 
 
 def measured(row: dict[str, str]) -> None:
@@ -64,22 +75,27 @@ CELLS: dict[str, Callable[[dict[str, str]], None]] = {
     "capitals": lambda row: row.update({"Type": row["Type"].upper(), "Reference": row.get("Reference", "").lower()}),
     "spaces": lambda row: row.update({name: f" {cell}\N{NO-BREAK SPACE} " for name, cell in row.items()}),
     "measures": measured,
+    "lost zeros": lambda row: row.update({name: row[name].lstrip("0") for name in ("Reference", "Line")}),
+    "days as numbers": lambda row: row.update({name: serial(row[name]) for name in DAYS}),
     "other references": lambda row: row.update({"Customer Reference": "another"}),
 }
 OPTIONAL = sorted(set(DEFAULT_COLUMNS) - {"type", "reference", "price", "currency", "paid", "cover"})
 
 
 def written(
-    cells: set[str], seed: int, *, bom: bool, delimiter: str, end: str, quoting: int, empty: bool, dates: str
-) -> bytes:
+    cells: set[str], seed: int, *, bom: bool, delimiter: str, end: str, quoting: int, empty: bool, dates: str,
+    sign: str,
+) -> bytes:  # fmt: skip
     """The same lines and totals; the rows and columns in the order that the seed says."""
     dice = random.Random(seed)  # noqa: S311  (nothing is kept secret by it)
     rows, totals = _read(summed(*ROWS))
     for row in rows:
         for name in sorted(cells):
             CELLS[name](row)
-        for name in ("Order Date", "Refund Date"):
-            row[name] = dates.format(*row[name].strip().split("-")) if row[name].strip() else ""
+        for name in DAYS:
+            row[name] = dates.format(*row[name].strip().split("-")) if "-" in row[name] else row[name]
+    for row in (*rows, *totals):
+        row.update({name: row[name].replace(".", sign) for name in (*NUMBERS, "Measured Weight", "Measured Volume")})
     dice.shuffle(rows)
     header = dice.sample(HEADER, len(HEADER))
     text = io.StringIO()
@@ -109,34 +125,39 @@ FORMS = {"%Y-%m-%d": "{0}-{1}-{2}", "%d/%m/%Y": "{2}/{1}/{0}", "%m/%d/%Y": "{1}/
     unmapped=st.sampled_from(["", *OPTIONAL]),
     was_unmapped=st.sampled_from(["", *OPTIONAL]),
     form=st.sampled_from(sorted(FORMS)),
+    numbered=st.tuples(st.booleans(), st.booleans()),
     layout=st.fixed_dictionaries({
         "bom": st.booleans(), "empty": st.booleans(), "delimiter": st.sampled_from(",;\t|"),
+        "sign": st.sampled_from(".,"),
         "end": st.sampled_from(["\r\n", "\n"]), "quoting": st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
     }),
 )  # fmt: skip
 def test_a_posted_report_written_in_another_way_has_no_new_line_and_owes_nothing_more(
     orders: None, take: Take, cells: set[str], seed: int, unmapped: str, was_unmapped: str, form: str,
-    layout: dict[str, Any],
+    layout: dict[str, Any], numbered: tuple[bool, bool],
 ) -> None:  # fmt: skip
     with transaction.atomic():
-        posted = by_profile(take, summed(*ROWS), was_unmapped)
+        posted = by_profile(take, summed(*ROWS), was_unmapped, numbered=numbered[0])
         posting.post(posted, by=None, now=timezone.now())
         assert not posted.lines.exclude(held="", is_repeat=False).exists()
         again = by_profile(
-            take, written(cells, seed, dates=FORMS[form], **layout), unmapped, form=form, delimiter=layout["delimiter"]
-        )
+            take, written(cells, seed, dates=FORMS[form], **layout), unmapped, form=form,
+            delimiter=layout["delimiter"], decimal_sign=layout["sign"], numbered=numbered[1],
+        )  # fmt: skip
         assert list(again.lines.filter(is_repeat=False).values_list("reference", "word", "amount", "day")) == []
         posting.post(again, by=None, now=timezone.now())
         assert Charge.objects.posted().net() == POSTED
-        assert WeekSum.objects.get(kind="").amount == POSTED["AUD"] - Decimal("36.40")  # of nobody's lines
+        assert WeekSum.objects.get(kind="").amount == POSTED["AUD"] - Decimal("42.40")  # of nobody's lines
         transaction.set_rollback(True)
 
 
 def by_profile(
-    take: Take, content: bytes, unmapped: str, *, form: str = "%Y-%m-%d", delimiter: str = ","
-) -> BillingReport:
+    take: Take, content: bytes, unmapped: str, *, form: str = "%Y-%m-%d", delimiter: str = ",", decimal_sign: str = "",
+    numbered: bool = False,
+) -> BillingReport:  # fmt: skip
+    """A report whose lines have the carrier's own number in a column, if they are `numbered`."""
     profile = profile_of(gateway.account())
-    profile.columns = {**DEFAULT_COLUMNS, unmapped: ""}
-    profile.date_form, profile.delimiter = form, delimiter
+    profile.columns = {**DEFAULT_COLUMNS, "line_id": "Line" if numbered else "", unmapped: ""}
+    profile.date_form, profile.delimiter, profile.decimal_sign = form, delimiter, decimal_sign
     profile.save()
     return take(content + b"\n")  # never the very bytes

@@ -73,7 +73,7 @@ def test_files_named_in_the_environment_are_mounted_where_the_containers_are_tol
             for setting, value in SERVICES[name]["environment"].items()
             if (found := re.fullmatch(rf"\$\{{{setting}:\+(/\S+)\}}", str(value))) and setting != "REPORTS_FOLDER"
         }
-        assert len(mounts) == 3
+        assert len(mounts) == 4
 
 
 def test_the_reports_folder_is_the_sweepers_alone_and_it_alone_is_told_of_it() -> None:

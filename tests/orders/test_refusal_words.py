@@ -40,7 +40,7 @@ FUTILE = "The driver came but couldn't collect it. Don't cancel:"
 
 
 def no(messages: Any = None, *, status: int = 422, **more: Any) -> bytes:
-    body = {"error": "unprocessable_entity", "error_description": WRAPPER, "messages": messages, **more}
+    body = {"error": "unprocessable_entity", "error_description": WRAPPER, "messages": messages} | more
     return reply(status, {name: member for name, member in body.items() if member is not None})
 
 
@@ -62,6 +62,10 @@ REFUSALS: dict[str, tuple[bytes, str]] = {
     "a month": (no({"base": ["May 5 is a holiday"]}), "May 5 is a holiday."),
     "at a field": (no({"pickup_date": ["has passed"]}), "Pickup day: has passed."),
     "at a field of the receiver": (no({"receiver_name": ["is odd"]}), "Name: is odd."),
+    "beside base": (no({"base": ["was refused"]}, error_description="No batteries of <b>that</b> size."),
+                    "The parcel was refused. The carrier also says “No batteries of <b>that</b> size”."),
+    "the same beside base": (no({"base": ["Ask us."]}, error_description="Ask us"), "Ask us."),
+    "beside a field": (no({"pickup_date": ["has passed"]}, error_description="No."), "Pickup day: has passed."),
     "two": (no({"base": ["was refused", "Ask us."]}), "The parcel was refused. Ask us."),
     "a name that we don't have": (no({"zebra": ["is odd"]}), OURS),
     "a code and no words": (reply(422, {"error": "unprocessable_entity"}), OURS),
@@ -158,6 +162,66 @@ def test_a_refused_booking(
     found = places(visit(alice), order)
     said = REFUSALS[answer][1].split(". ")[0]  # the page of the booking has a list of them
     assert {place: stands_alone(said, words) for place, words in found.items()} == dict.fromkeys(found, True)
+
+
+# -- Every status ----------------------------------------------------------------------------------
+
+SAID = {"error": "some_code", "error_description": "was not <i>possible</i>", "messages": {"base": ["was refused"]}}
+REFUSED, STOPPED, BUSY = (400, 404, 405, 413, 415, 422), (401, 402, 403, 412), (429,)
+NO_ANSWER = (300, 301, 302, 304, 307, 408, 409, 410, 418, 423, 425, 426, 428, 431, 451, 500, 501, 502, 503, 504, 599)
+BODIES = {
+    "words": SAID,
+    "words without an object": "was refused",
+    "a list": ["was refused"],
+    "numbers": {"error": 1, "messages": [2, None, {"base": 3}]},
+    "nothing": b"",
+    "a page": b"<html>was refused</html>",
+    "another name": {"messages": {"zebra": ["was refused"], "Base": ["isn't so"]}},
+}
+TORN = re.compile(r"(?:^|[.!?:] )(?:was refused|isn't so|was not)", re.MULTILINE)
+NOT_BOOKED = ("It wasn't booked", "you weren't charged")
+
+
+def claims(found: dict[str, str], *words: str) -> list[tuple[str, str]]:
+    return [(place, claim) for place, told in found.items() for claim in words if claim in told]
+
+
+def shows_no_torn_words(found: dict[str, str]) -> None:
+    assert not [(place, torn[0]) for place, told in found.items() if (torn := TORN.search(told))]
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("status", [*REFUSED, *STOPPED, *BUSY, *NO_ANSWER])
+def test_a_booking_says_only_what_its_answer_says(
+    submitted: Callable[..., Order], line: Meddler, alice: User, visit: Visit, status: int, body: str
+) -> None:
+    order = submitted()
+    line.says("book", reply(status, BODIES[body]))
+    booking.work(order.pk)
+    order.refresh_from_db()
+    waits = "booking" if status in (*STOPPED, *BUSY) else "unconfirmed"
+    assert order.status in ("rejected", "unconfirmed") if status in REFUSED else order.status == waits
+    found = places(visit(alice), order)
+    shows_no_torn_words(found)
+    if order.status != "rejected":
+        assert not claims(found, *NOT_BOOKED, "was refused")
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("status", [*REFUSED, *STOPPED, *BUSY, *NO_ANSWER])
+def test_a_cancellation_says_only_what_its_answer_says(
+    booked: Callable[..., Order], line: Meddler, alice: User, visit: Visit, status: int, body: str
+) -> None:
+    order = booked()
+    line.says("cancel", reply(status, BODIES[body]))
+    line.edits("view", lambda seen: seen.update(state="Booked"))
+    cancelled(order, alice)
+    found = places(visit(alice), order)
+    shows_no_torn_words(found)
+    assert order.status in {"booked", "cancelling", "cancel_unconfirmed"}
+    if order.status != "booked":
+        assert not claims(found, *STILL_BOOKED, "was refused")
+    assert not claims(found, "It's cancelled", "was cancelled", MISSED, FUTILE)
 
 
 # -- Nobody knows ----------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import time
 
 from django.utils import timezone
 
-from shipping_portal.carrier import outgoing
 from shipping_portal.settings import *  # noqa: F403
 
 SPEED = 60
@@ -21,6 +20,5 @@ def now() -> dt.datetime:
 
 
 timezone.now = now
-outgoing.CA_BUNDLE = os.environ["RECEIVER_BUNDLE"]
 EMAIL_BACKEND, EMAIL_FILE_PATH = "django.core.mail.backends.filebased.EmailBackend", os.environ["MAIL_FOLDER"]
 SILENCED_SYSTEM_CHECKS = ["portal.E033"]  # the receiver is our own site, too, and it speaks https

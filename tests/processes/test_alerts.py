@@ -1,4 +1,7 @@
-"""Twelve causes that an operator meets, against real processes: each calls once within its term, and clears once."""
+"""Thirteen causes that an operator meets, against real processes: each calls once within its term, and clears once.
+
+Eleven are alerts of the portal's own. That the sweeper or the database is gone is known by the heartbeat alone.
+"""
 
 import datetime as dt
 import json
@@ -43,12 +46,14 @@ CAUSES = {
     "backup-old": ("ticket", 12, "backup_taken"),
 }
 ONCE = {"LABEL_STORE_GB": "0.000000001", "BACKUP_HOURS": "0.2"}  # settings that something is beyond of
+AT_FIRST = {"backup-old", "label-store", "certificate-now"}  # by the settings and the certificate of this test
 RIGHT = {"LABEL_STORE_GB": "50", "BACKUP_HOURS": "2600"}
 
 
 @dataclass
 class Night:
     portal: Portal
+    servers: Servers
     carrier: SandboxCarrier
     receiver: Receiver
     mails: Path
@@ -68,6 +73,17 @@ class Night:
     def beats(self) -> int:
         return sum(request.method == "GET" for request in self.receiver.requests)
 
+    def falls_silent(self) -> None:
+        """Whoever waits for the heartbeat hears nothing for five minutes, which is when they wake somebody."""
+        time.sleep(1)  # one may be under way
+        beats = self.beats()
+        time.sleep(5)
+        assert self.beats() == beats
+
+    def beats_again(self) -> None:
+        beats = self.beats()
+        until(lambda: self.beats() > beats + 1, seconds=60, what="the heartbeat is back")
+
 
 @pytest.fixture
 def night(tmp_path: Path) -> Iterator[Night]:
@@ -77,11 +93,12 @@ def night(tmp_path: Path) -> Iterator[Night]:
         SandboxCarrier(tmp_path / "carrier", key="canary-carrier-key") as carrier,
         Receiver(tmp_path / "receiver") as receiver,
     ):
-        portal = Portal(tmp_path / "portal", carrier.url, contract=QUICK)
+        portal = Portal(tmp_path / "portal", carrier.url, contract=QUICK, database=servers.postgres())
         portal.env |= {
             "DJANGO_SETTINGS_MODULE": "tests.processes.fast_settings",
             "CLOCK_BEGAN": str(time.time()),
-            "RECEIVER_BUNDLE": receiver.bundle,
+            "ALERT_CA_BUNDLE": receiver.bundle,
+            "ALERT_PRIVATE_HOSTS": "127.0.0.1",
             "MAIL_FOLDER": str(tmp_path / "mails"),
             "REDIS_URL": servers.valkey(),
             "RESTORE_MARK_FILE": str(tmp_path / "mark"),
@@ -95,7 +112,7 @@ def night(tmp_path: Path) -> Iterator[Night]:
             **ONCE,
         }
         with portal:
-            yield Night(portal, carrier, receiver, tmp_path / "mails")
+            yield Night(portal, servers, carrier, receiver, tmp_path / "mails")
 
 
 def test_each_cause_calls_once_within_its_term_says_what_to_do_and_clears_once(night: Night, tmp_path: Path) -> None:
@@ -129,15 +146,23 @@ def test_each_cause_calls_once_within_its_term_says_what_to_do_and_clears_once(n
     night.receiver.renew(renewed)
     carrier.clear()
     portal.kill("sweep")
-    beats = night.beats()
-    time.sleep(5)
-    assert night.beats() == beats, "the twelfth: whoever waits for the heartbeat hears nothing for five minutes"
-    portal.env |= {**RIGHT, "RECEIVER_BUNDLE": str(renewed.bundle)}
+    night.falls_silent()
+    portal.env |= {**RIGHT, "ALERT_CA_BUNDLE": str(renewed.bundle)}
     portal.run("-m", "tests.processes.causes", "end")
     portal.start_workers()
 
     until(lambda: night.told("closed").keys() >= CAUSES.keys(), seconds=180, what="each of them clears")
     assert night.told("opened").keys() == night.told("closed").keys() == CAUSES.keys()
-    assert night.beats() > beats
+    night.beats_again()
     until(lambda: night.subjects().total() >= 2 * len(CAUSES), seconds=60, what="each has its mail")
     assert set(night.subjects().values()) == {1}, night.subjects()
+
+
+def test_a_database_that_is_gone_is_a_heartbeat_that_stops_and_comes_back_by_itself(night: Night) -> None:
+    night.beats_again()
+    night.servers.stop("postgres")
+    night.falls_silent()
+    assert night.portal.running["sweep"].poll() is None
+    night.servers.start("postgres")
+    night.beats_again()
+    assert night.told("opened").keys() <= AT_FIRST

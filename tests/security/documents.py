@@ -194,7 +194,10 @@ def connections() -> str:
         ),
         (
             "ALERT_WEBHOOK_URL",
-            "https, certificates checked, no redirect or proxy, private hosts as listed; signed (HMAC-SHA256)",
+            (
+                "https, certificates checked, no redirect or proxy, private hosts as listed (ALERT_CA_BUNDLE); "
+                "signed (HMAC-SHA256)"
+            ),
             f"{outgoing.SECONDS:g} s in all, {limits.connect_timeout:g} s to connect, {outgoing.LARGEST_REPLY} bytes",
             "workers, one a message",
             f"{alerting.MOST_TRIES} times, 1 to 16 minutes apart, then as a job that fails",

@@ -43,10 +43,10 @@ SECRET = configured.ALERT_WEBHOOK_SECRET
 
 
 @pytest.fixture
-def receiver(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+def receiver(tmp_path: Path, settings: Any) -> Iterator[Receiver]:
     """The address that alerts are sent to; its certificate is trusted."""
     with Receiver(tmp_path) as it:
-        monkeypatch.setattr(outgoing, "CA_BUNDLE", it.bundle)
+        settings.ALERT_PRIVATE_HOSTS, settings.ALERT_CA_BUNDLE = ["127.0.0.1"], it.bundle
         settings.ALERT_WEBHOOK_URL, settings.ALERT_WEBHOOK_SECRET = f"{it.url}alerts", SECRET
         yield it
 
@@ -169,10 +169,14 @@ def test_a_receiver_that_stays_away_makes_a_dead_letter_and_the_mail_goes_all_th
     assert line.why == "the receiver answered 503"
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("ALERT_CA_BUNDLE", ""), ("ALERT_PRIVATE_HOSTS", ["alertmanager.internal"])]
+)
 def test_a_certificate_nobody_vouches_for_is_sent_nothing(
-    stopped: CarrierAccount, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    stopped: CarrierAccount, receiver: Receiver, settings: Any, caplog: pytest.LogCaptureFixture, name: str, value: Any
 ) -> None:
-    monkeypatch.setattr(outgoing, "CA_BUNDLE", None)
+    """Our own authority vouches for the listed hosts alone."""
+    setattr(settings, name, value)
     alerting.check(timezone.now())
     sent()
     assert receiver.requests == []
@@ -188,7 +192,7 @@ def test_an_installation_sends_nothing_to_its_own_machine_or_network(
     receiver: Receiver, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     """By the address the name led to, whatever the name is: the receiver is reached, and told nothing."""
-    settings.TESTING, settings.HEARTBEAT_URL = False, receiver.url
+    settings.TESTING, settings.HEARTBEAT_URL, settings.ALERT_PRIVATE_HOSTS = False, receiver.url, []
     alerting.look(timezone.now())
     assert receiver.requests == []
     assert [line.why for line in caplog.records if line.message == "heartbeat_undelivered"] == [

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from orders import gateway
 from orders.models import Order
-from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.billing import checking, disputing, folder, matching, photos, queues
 from shipping_portal.billing.fields import profile_of
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
@@ -740,3 +740,84 @@ def test_who_may_not_bill_decides_nothing_and_reverses_nothing(
     for address in (act(doubled, "reverse"), act(doubled, "count-held"), act(held, "count"), act(held, "leave-out")):
         assert browser.post(address, {"reason": REASON}).status_code == 403
     assert not held.decision
+
+
+# -- What was decided is kept, and many are decided at once ---------------------------------------
+
+
+@pytest.fixture
+def checked(desk: Client, order: Order, alice: User) -> BillingReport:
+    """A report that isn't posted yet, with three lines on hold: a second cost, its Extra Cover, too much given back."""
+    first = uploaded(desk, summed(line(order.carrier_reference)))
+    desk.post(act(first, "post"), {"reason": REASON})
+    other = factories.order(order.sender, alice, status="booked", carrier_reference="SOTHER001")
+    rows = [
+        line(order.carrier_reference, "13.00", Warranty_Price="2.00"),
+        {**refund(str(other), "9.00"), "Refund Reason": "Delay"},
+    ]
+    report = uploaded(desk, summed(*rows), week="2026-11-30")
+    assert sorted(report.lines.values_list("held", flat=True)) == ["refund", "twice", "twice"]
+    return report
+
+
+@pytest.mark.parametrize(
+    ("which", "left"), [("", []), ("twice", ["refund"]), ("refund", ["twice", "twice"]), ("order", ["refund"])]
+)
+def test_all_lines_of_a_kind_are_decided_by_one_press(
+    desk: Client, checked: BillingReport, which: str, left: list[str]
+) -> None:
+    shown = desk.get(act(checked, "leave-held")).context["preview"]
+    assert [row[:3] for row in shown[1:]] == [
+        ["Refunded more than charged?", "Refund for delay", "1"],
+        ["Billed twice?", "Extra Cover", "1"],
+        ["Billed twice?", "Order cost", "1"],
+    ]
+    desk.post(act(checked, "leave-held"), {"reason": REASON, "which": which})
+    assert sorted(checked.lines.filter(decision="").values_list("held", flat=True)) == left
+
+
+@pytest.mark.parametrize(("way", "decision"), [("leave", "leave"), ("count", "post")])
+def test_a_report_that_is_processed_again_keeps_what_was_decided_about_its_lines(
+    desk: Client, checked: BillingReport, way: str, decision: str
+) -> None:
+    desk.post(act(checked, f"{way}-held"), {"reason": REASON, "which": "twice"})
+    before = list(checked.lines.order_by("line", "part").values_list("held", "decision"))
+    assert [one for _, one in before] == [decision, decision, ""]
+    desk.post(act(checked, "read-again"), {"reason": REASON})
+    checking.work(checked.pk)
+    assert list(checked.lines.order_by("line", "part").values_list("held", "decision")) == before
+
+
+@pytest.mark.parametrize("name", ["amount", "reference", "kind", "currency"])
+def test_a_decision_ends_with_what_it_was_about(desk: Client, checked: BillingReport, name: str) -> None:
+    desk.post(act(checked, "leave-held"), {"reason": REASON})
+    other = {"amount": 1, "reference": "SELSE0001", "kind": "oversize", "currency": "CAD"}[name]
+    checked.lines.filter(line=2, part=0).update(**{name: other})
+    checking.again(checked, now=timezone.now())
+    checking.work(checked.pk)
+    assert list(checked.lines.order_by("line", "part").values_list("decision", flat=True)) == ["", "leave", "leave"]
+
+
+def test_a_line_that_another_report_posted_meanwhile_is_a_duplicate_whatever_was_decided(
+    desk: Client, checked: BillingReport
+) -> None:
+    desk.post(act(checked, "count-held"), {"reason": REASON})
+    checked.lines.filter(line=2).update(report=None, posted_at=timezone.now())
+    checking.again(checked, now=timezone.now())
+    checking.work(checked.pk)
+    assert set(checked.lines.filter(line=2).values_list("is_repeat", "decision")) == {(True, "")}
+
+
+def test_senders_hear_of_charges_that_count_later_than_their_report(
+    desk: Client, order: Order, checked: BillingReport
+) -> None:
+    def told() -> list[str]:
+        return list(Notification.objects.filter(sender=order.sender, kind="statement").values_list("line", flat=True))
+
+    desk.post(act(checked, "post"), {"reason": REASON})
+    assert len(told()) == 1  # of the first report
+    desk.post(act(checked, "count-held"), {"reason": REASON, "which": "twice"})
+    assert [said for said in told() if "is ready: $13.00 for 1 parcel" in said]
+    desk.post(act(checked, "count-held"), {"reason": REASON, "which": "refund"})
+    assert [said for said in told() if "has changed, as the carrier confirmed charges: $4.00 for 2 parcels" in said]
+    assert len(told()) == 3

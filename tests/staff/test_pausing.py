@@ -415,6 +415,23 @@ def test_either_pause_alone_is_written_down_once_it_ended_by_itself(
     assert account.kept_pause(what) is None
 
 
+@pytest.mark.parametrize("fault_at", [None, dt.timedelta(0), dt.timedelta(seconds=1)])
+def test_a_fault_is_corrected_once_and_not_one_that_came_after_it_was_read(
+    sam: User, now: dt.datetime, fault_at: dt.timedelta | None
+) -> None:
+    CarrierAccount.objects.filter(pk=factories.account().pk).update(
+        fault_at=now, fault_since=now - HOUR, fault="partner_id: can't be blank"
+    )
+    account = CarrierAccount.objects.get()
+    CarrierAccount.objects.update(fault_at=None if fault_at is None else now + fault_at)
+    if fault_at == dt.timedelta(0):
+        pausing.end_fault(account, by=sam, reason=REASON, now=now)
+        assert Audit.objects.get().reason == f"partner_id: can't be blank: {REASON}"
+    with pytest.raises(pausing.PauseRefused, match="just refused again"):
+        pausing.end_fault(account, by=sam, reason=REASON, now=now)
+    assert CarrierAccount.objects.filter(fault_since=now - HOUR).exists() is (fault_at != dt.timedelta(0))
+
+
 def test_only_a_stopped_account_is_asked_at_once_or_freed_of_its_stop(sam: User, now: dt.datetime) -> None:
     account = factories.account()
     for act in (pausing.try_now, pausing.end_stop):

@@ -21,8 +21,7 @@ from orders import booking, gateway
 from orders.limits import DailyLimitReached
 from orders.models import CarrierAccount, DailySpend, Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.carrier import outgoing
-from shipping_portal.staff import alerting, conditions
+from shipping_portal.staff import alerting, conditions, pausing
 from shipping_portal.staff.models import AlertMessage
 from tests import factories
 from tests.receiver import Receiver
@@ -35,11 +34,11 @@ MINUTE, HOUR = dt.timedelta(minutes=1), dt.timedelta(hours=1)
 
 
 @pytest.fixture(autouse=True)
-def receiver(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+def receiver(tmp_path: Path, settings: Any) -> Iterator[Receiver]:
     """One address for mail and one for webhooks."""
     settings.ALERT_EMAILS, settings.ALERT_REPEAT_HOURS = ["one@ops.example"], 99
     with Receiver(tmp_path) as it:
-        monkeypatch.setattr(outgoing, "CA_BUNDLE", it.bundle)
+        settings.ALERT_PRIVATE_HOSTS, settings.ALERT_CA_BUNDLE = ["127.0.0.1"], it.bundle
         settings.ALERT_WEBHOOK_URL = it.url
         yield it
 
@@ -128,6 +127,18 @@ def test_a_fault_of_ours_once_a_minute_pages_once_after_its_term_and_clears_a_da
     assert len(night.last(30)) == 1
     night.now += HOUR
     assert list(night.last(12)) == ["[page] Refused: our setup", "[all clear] Refused: our setup"]
+
+
+def test_a_fault_that_an_operator_corrected_is_over_and_another_pages_anew(night: Night, sam: User) -> None:
+    account = factories.account()
+    account.note_fault("metadata.partner_id: can't be blank", night.now)
+    assert night.last(17) == {"[page] Refused: our setup": 15}
+    account.refresh_from_db()
+    pausing.end_fault(account, by=sam, reason="partner_id is set now", now=night.now)
+    assert list(night.last(7)) == ["[page] Refused: our setup", "[all clear] Refused: our setup"]
+    account.note_fault("description: too long", night.now)
+    account.refresh_from_db()
+    assert account.fault_since == account.fault_at
 
 
 @table(("after", "is_same_row"), [(dt.timedelta(days=1), True), (dt.timedelta(days=1, seconds=1), False)])

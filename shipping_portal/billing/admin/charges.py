@@ -21,7 +21,7 @@ from shipping_portal.accounts.adminkit.queues import Wait
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import correcting, matching, posting, queues, reconciling
 from shipping_portal.billing.balancing import HELD, LEFT_OUT
-from shipping_portal.billing.models import BillingReport, Charge, Dispute
+from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, Dispute, Hold
 
 WEEKS = 26
 
@@ -91,12 +91,24 @@ def _accept(charge: Charge, **written: Any) -> str:
     return str(charge)
 
 
+class WhichForm(ReasonForm):
+    """Which lines on hold of a report, and why."""
+
+    which = forms.ChoiceField(
+        choices=[("", "All on hold"), ("Why they wait", Hold.choices), ("What they are", ChargeKind.choices)],
+        required=False,
+    )
+    field_order = ["which", "reason"]
+
+
 def decided(*, post: bool) -> Callable[..., str]:
     """Return what decides about the lines on hold of a report, or about one line with the Extra Cover in its price."""
 
-    def do(thing: BillingReport | Charge, *, now: dt.datetime, **written: Any) -> str:
+    def do(thing: BillingReport | Charge, *, now: dt.datetime, which: str = "", **written: Any) -> str:
         if isinstance(thing, BillingReport):
-            lines = Charge.objects.filter(HELD, report=thing)
+            held = Charge.objects.filter(HELD, report=thing)
+            chosen = held.filter(Q(held=which) | Q(kind=which)) if which else held
+            lines = held.filter(line__in=chosen.values("line"))  # with the Extra Cover in a price
         else:  # one that was left out may be counted after all
             lines = Charge.objects.exclude(held="").filter(report=thing.report_id, line=thing.line)
         found = posting.decide(list(lines), post=post, now=now)

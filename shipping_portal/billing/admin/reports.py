@@ -18,9 +18,9 @@ from shipping_portal.accounts.adminkit.queues import needs
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import checking, correcting, posting, queues
 from shipping_portal.billing.admin import uploading
-from shipping_portal.billing.admin.charges import ToSenderForm, decided
+from shipping_portal.billing.admin.charges import ToSenderForm, WhichForm, decided
 from shipping_portal.billing.balancing import HELD, tallies
-from shipping_portal.billing.models import BillingReport, cents
+from shipping_portal.billing.models import BillingReport, ChargeKind, Hold, cents
 
 State = BillingReport.State
 MOST_SHOWN = 200  # senders
@@ -94,6 +94,15 @@ def _has_held(report: BillingReport) -> bool:
     return report.state in posting.DECIDABLE and report.lines.filter(HELD).exists()
 
 
+def _on_hold(report: BillingReport) -> list[list[str]]:
+    """Return what waits, by why and by kind."""
+    columns = ("held", "kind", "currency")
+    held = report.lines.filter(HELD).order_by(*columns).values(*columns)
+    sums: Any = held.annotate(lines=Count("pk"), amount=Sum("amount"))
+    rows = [[Hold(row["held"]).label, ChargeKind(row["kind"]).label, *_change(row)[:2]] for row in sums]
+    return [["Why", "What", "Lines", "Amount"], *rows]
+
+
 act = partial(AdminAction, needs="billing", refusals=(posting.NotReady, Refused))
 POST = act(
     "post",
@@ -161,20 +170,25 @@ class BillingReportAdmin(ActionsAdmin):
         ),
         act(
             "count-held",
-            "Count all on hold",
-            "Counts every line of this report that is on hold. Do it only if the carrier confirms that they are "
-            "charges of their own.",
+            "Count what is on hold",
+            "Counts the lines of this report that are on hold, all of them or those of one kind. Do it only if the "
+            "carrier confirms that they are charges of their own.",
             decided(post=True),
             audit="held charges counted",
             applies=_has_held,
+            form=WhichForm,
+            preview=_on_hold,
         ),
         act(
             "leave-held",
-            "Leave out all on hold",
-            "Leaves out every line of this report that is on hold, because the carrier billed them by mistake.",
+            "Leave out what is on hold",
+            "Leaves out the lines of this report that are on hold, all of them or those of one kind, because the "
+            "carrier billed them by mistake.",
             decided(post=False),
             audit="held charges left out",
             applies=_has_held,
+            form=WhichForm,
+            preview=_on_hold,
         ),
     )
     change_list_template = "admin/list_with_acts.html"

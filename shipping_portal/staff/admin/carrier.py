@@ -177,6 +177,14 @@ class CarrierAccountAdmin(ActionsAdmin):
             pausing.end_stop,
             applies=_was_stopped,
         ),
+        act(
+            "end-fault",
+            "The fault is corrected",
+            "The carrier refused how we asked. Once the settings or the contract file are right, this ends the alert. "
+            "Another refusal begins a new one.",
+            pausing.end_fault,
+            applies=lambda account: account.fault_at is not None,
+        ),
     )
     list_display = [*("name", "role", "bookings", "quotes", "stopped_at", "stopped_reason", "fault", "resting_until")]
     waits = ("held", {"stopped": queues.STOPPED, "fault": queues.AT_FAULT})
