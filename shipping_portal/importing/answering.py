@@ -45,11 +45,10 @@ class Correction:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a file's rows wait for that one answer resolves: how many by each currency, by a rule, and so on."""
+    """What a file's rows wait for that one answer settles: how many by each currency, without an email, by a rule."""
 
     currencies: dict[str, int]
     without_email: int
-    values: int  # of one piece, or of all pieces of a line
     corrections: list[Correction]
 
 
@@ -57,11 +56,10 @@ def asked(rows: Iterable[ImportRow], typed: Mapping[int, Mapping[str, str]]) -> 
     """Return what these rows, which are to be fixed, wait for; `typed` is what each says by its key."""
     found: dict[str, Correction] = {}
     money: dict[str, int] = {}
-    blank = values_of = 0
+    blank = 0
     for row in rows:
         values = typed[row.pk]
         blank += EMAIL in row.problems and not values.get(EMAIL)
-        values_of += _asks_for_one_or_line(row)
         for code in sorted(_currencies(row, values)):
             money[code] = money.get(code, 0) + 1
         for kind, right in _corrections(row, values).items():
@@ -69,7 +67,7 @@ def asked(rows: Iterable[ImportRow], typed: Mapping[int, Mapping[str, str]]) -> 
             one.rows[row.pk] = right
             if len(one.examples) < SHOWN:
                 one.examples.append((row.number, _shown(values, right), _shown(right, right)))
-    return Asked(money, blank, values_of, [found[kind] for kind in LABELS if kind in found])
+    return Asked(money, blank, [found[kind] for kind in LABELS if kind in found])
 
 
 def correct(file: Import, kind: str, now: dt.datetime) -> int:
@@ -92,14 +90,6 @@ def use_rate(file: Import, code: str, rate: str, now: dt.datetime) -> int:
     rows = [row for row in row_form.to_fix(file) if code in _currencies(row, columns.values(row, file))]
     _decide(file, {columns.RATES: {**file.constants.get(columns.RATES, {}), code: rate}})
     return _check([(row, {}) for row in rows], now)
-
-
-def say_values_of(file: Import, what: str, now: dt.datetime) -> int:
-    """Take the values as of one piece or of the whole line, for the next file too; return how many rows."""
-    if what not in (columns.ONE, columns.LINE):
-        return 0
-    _decide(file, {columns.VALUES_OF: what})
-    return _check([(row, {}) for row in row_form.to_fix(file) if _asks_for_one_or_line(row)], now)
 
 
 def pass_over(file: Import, places: Iterable[int], now: dt.datetime) -> int:
@@ -125,10 +115,6 @@ def _check(rows: list[tuple[ImportRow, dict[str, str]]], now: dt.datetime) -> in
     owed = [row for row, right in rows if checking.again(row, right, now)]
     enqueue("check-row", *(row.pk for row in owed[: checking.ENQUEUED_AT_ONCE]))
     return len(owed)
-
-
-def _asks_for_one_or_line(row: ImportRow) -> bool:
-    return any(text.startswith(checking.ONE_OR_LINE) for texts in row.problems.values() for text in texts)
 
 
 def _currencies(row: ImportRow, values: Mapping[str, str]) -> set[str]:

@@ -6,7 +6,7 @@ work   (worker)  sent already? → the form's rules → bought before? → price
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -45,8 +45,6 @@ from shipping_portal.jobs.registry import enqueue, job
 
 State = ImportRow.State
 ENQUEUED_AT_ONCE = 50
-ONE_OR_LINE = "Is this the value of one?"
-SEVERAL = re.compile(r"[2-9]|[1-9][0-9]{1,5}", re.ASCII)
 SHORTENED = re.compile(r"\d(\.\d+)?E\+\d+", re.IGNORECASE | re.ASCII)
 
 
@@ -329,22 +327,9 @@ def _of_customs(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
     if not form.is_abroad:
         return {}
     found = {name: ["Enter how many, 1 or more."] for name in items.uncounted(form.data) if name in form.fields}
-    if columns.may_be_of_lines(row.file):
-        found |= {name: [text] for name, text in _of_one_or_line(form.data) if name not in row.corrected}
     if items.TOO_MANY in form.data and not any(name.startswith("item_") for name in row.corrected):
         found["item_1_description"] = [f"This order has more than {ROWS} items. Write them as {ROWS} or fewer."]
     return found
-
-
-def _of_one_or_line(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the values beside a quantity above 1: each may be of one piece or of all of them."""
-    for number in range(1, ROWS + 1):
-        value, times = values.get(f"item_{number}_value"), values.get(f"item_{number}_quantity", "")
-        if value and SEVERAL.fullmatch(times):
-            yield (
-                f"item_{number}_value",
-                f"{ONE_OR_LINE} {value} may be of one, or of all {times}. Save the row: it's of one.",
-            )
 
 
 def unmangled(form: ParcelForm) -> list[list[str]]:

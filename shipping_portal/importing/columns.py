@@ -25,8 +25,6 @@ PICKUP_DAY = "pickup_day"
 YES_OR_NO = {AUTHORITY_COLUMN: AUTHORITY, SIGNATURE_COLUMN: SIGNATURE}
 # Among the constants: names of columns that don't matter, and what one of another currency is in ours.
 NO_MATTER, RATES = "no_matter", "rates"
-# Among the constants: whether a value is of one piece or of all, where the column's name leaves it open.
-VALUES_OF, ONE, LINE = "values_of", "one", "line"
 LINE_ENDS = re.compile(r"[\r\n]+")  # an address of two lines in one cell is one line of ours
 YES = frozenset(("yes", "y", "true", "1", "x", "on", "required"))
 NO = frozenset(("", "no", "n", "false", "0", "off", "none", "not required", "n a", "na"))
@@ -35,7 +33,6 @@ NO_EMAIL = frozenset(
     ("invalid request", "not available", "unavailable", "no email", "none", "n a", "na", "unknown", "0")
 )
 AMOUNTS = {"item_1_value", "cover_amount"}
-OF_EITHER = {"value", "customs value"}
 OF_AN_ITEM = {*items.OWN, "item_1_quantity", "item_1_origin", WEIGHT}
 LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$|receiver_line[12]_is_street$")
 
@@ -220,18 +217,6 @@ def are_of_one_item(file: Import) -> bool:
     return place is not None and not OF_ONE.isdisjoint(normalise(file.header[place]).split())
 
 
-def are_of_lines(file: Import) -> bool:
-    """Return whether each value is of all pieces of its line: as the shop writes it, or as its sender said."""
-    shops_way = shops.is_price_of_line(file.header, file.columns["item_1_value"])
-    return shops_way or file.constants.get(VALUES_OF) == LINE
-
-
-def may_be_of_lines(file: Import) -> bool:
-    """Return whether nobody said yet what the values are of, and the column's name does not say it either."""
-    place = file.columns.get("item_1_value")
-    return place is not None and VALUES_OF not in file.constants and currencies.bare(file.header[place]) in OF_EITHER
-
-
 def lines(row: ImportRow, file: Import) -> list[dict[str, str]]:
     """Return what this row says by our field, its weight with the unit, then what the rows joined to it say.
 
@@ -269,7 +254,7 @@ def _typed(row: ImportRow, file: Import, *, head: ImportRow) -> dict[str, str]:
     currency = filled.pop(CURRENCY, "") or cell(head, file, CURRENCY)
     for name in AMOUNTS & filled.keys():
         filled[name] = _amount(name, filled[name], currency or currencies.stated(file.header[file.columns[name]]))
-    if "item_1_value" in filled and are_of_lines(file):
+    if "item_1_value" in filled and shops.is_price_of_line(file.header, file.columns["item_1_value"]):
         times = shops.bought(file.header, row.cells) or filled.get("item_1_quantity", "")
         filled["item_1_value"] = currencies.of_one(filled["item_1_value"], times)
     return filled

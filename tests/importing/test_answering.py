@@ -20,7 +20,7 @@ from tests.table import table
 pytestmark = pytest.mark.django_db
 
 Take = Callable[..., Import]
-ABROAD_HEADER = f"{HEADER},Country,Phone,Customs description,Item value,Quantity,Country of origin"
+ABROAD_HEADER = f"{HEADER},Country,Phone,Customs description,Customs value,Quantity,Country of origin"
 ABROAD = (
     "Priya Nair,priya@example.net,4 Sampling Street,Portland,97205,Mugs,2.4,32,24,11,{number},US,+1 503 555 0142,"
     "Mugs,{value},2,Australia"
@@ -168,30 +168,3 @@ def test_others_answer_nothing(take: Take, visit: Callable[[User], Client]) -> N
     answer = visit(other).post(reverse("answer_import", args=[file.uuid]), {"column": "11"})
     assert answer.status_code == 404
     assert ImportRow.objects.get().state == "fix"
-
-
-@pytest.mark.parametrize(("what", "told"), [("one", ["60.00", "45.00"]), ("line", ["30.00", "22.50"])])
-def test_what_a_value_beside_several_pieces_is_of_is_asked_once_and_remembered(
-    what: str, told: list[str], take: Take, alice: User, visit: Callable[[User], Client]
-) -> None:
-    header = ABROAD_HEADER.replace("Item value", "Customs value")
-    of_one = ABROAD.format(number=1003, value="9.00").replace("Mugs,9.00,2", "Mugs,9.00,1")
-    rows = [ABROAD.format(number=1001, value="60.00"), ABROAD.format(number=1002, value="45.00"), of_one]
-    file = take(header, *rows)
-    assert (states(file), asked(file).values) == (["fix", "fix", "ready"], 2)
-    visit(alice).post(reverse("answer_import", args=[file.uuid]), {"values_of": what})
-    assert states(file) == ["ready"] * 3
-    worth = [row.quote.details["contents"][0] for row in file.rows.select_related("quote")]
-    assert [one["value"] for one in worth] == [*told, "9.00"]
-    assert [one["quantity"] for one in worth] == [2, 2, 1]
-    again = take(header, rows[0].replace("1001", "1004"))
-    assert states(again) == ["ready"]
-
-
-def test_a_value_that_is_saved_is_of_one_piece(take: Take) -> None:
-    file = take(ABROAD_HEADER.replace("Item value", "Value"), ABROAD.format(number=1001, value="60.00"))
-    row = file.rows.get()
-    assert list(row.problems) == ["item_1_value"]
-    assert row_form.save(file, row, {"item_1_value": "60.00"}, alike=False, now=timezone.now())
-    assert states(file) == ["ready"]
-    assert answering.say_values_of(file, "both", timezone.now()) == 0

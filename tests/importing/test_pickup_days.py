@@ -11,9 +11,10 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import answering, checking, pickup_days, submitting
 from shipping_portal.importing.models import Import
 from tests import factories
-from tests.orders.test_importing import GOOD, HEADER, states, work_off
+from tests.orders.test_importing import GOOD, HEADER, shop, states, work_off  # noqa: F401  (a fixture)
+from tests.sandbox_carrier import SandboxCarrier
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("localities", "carrier")]
+pytestmark = pytest.mark.django_db
 PICKED_UP = "cheapest_pickup"
 
 
@@ -36,7 +37,9 @@ def booked_days(file: Import, day: dt.date | None) -> dict[str, dt.date | None]:
     return dict(Order.objects.values_list("customer_reference", "pickup_date"))
 
 
-def test_each_row_is_booked_for_its_own_day_and_the_others_for_the_files(quill: Sender, alice: User) -> None:
+def test_each_row_is_booked_for_its_own_day_and_the_others_for_the_files(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
     second, third = on_offer(quill)[1:3]
     file = checked(quill, alice, second.isoformat(), "", third.strftime("%d/%m/%Y"), third.strftime("%d %B %Y"), "n/a")
     assert states(file) == ["ready"] * 5
@@ -45,7 +48,7 @@ def test_each_row_is_booked_for_its_own_day_and_the_others_for_the_files(quill: 
     assert booked_days(file, second) == wanted | {"1001": second, "1004": second}
 
 
-def test_a_parcel_that_is_dropped_off_has_no_pickup_day(quill: Sender, alice: User) -> None:
+def test_a_parcel_that_is_dropped_off_has_no_pickup_day(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, on_offer(quill)[1].isoformat())
     submitting.begin(file, submitting.Press("cheapest", alice, timezone.now()))
     work_off(file)
@@ -54,7 +57,7 @@ def test_a_parcel_that_is_dropped_off_has_no_pickup_day(quill: Sender, alice: Us
 
 
 def test_a_day_that_is_not_on_offer_waits_until_one_press_says_that_it_does_not_matter(
-    quill: Sender, alice: User
+    shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     days = on_offer(quill)
     today = timezone.now().astimezone(quill.tzinfo).date()

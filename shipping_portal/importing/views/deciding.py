@@ -89,8 +89,6 @@ def answer_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         answered = answering.pass_over(found, [waiting[posted["column"]]], now)
     elif "own_email" in posted and address:
         answered = answering.use_own_email(found, address, now)
-    elif "values_of" in posted:
-        answered = answering.say_values_of(found, posted["values_of"], now)
     elif "correct" in posted:
         answered = answering.correct(found, posted["correct"], now)
     if answered:
