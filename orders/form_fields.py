@@ -7,7 +7,9 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-POUNDS = re.compile(r"(?:([0-9.]+) ?lbs?\.?)? ?(?:([0-9.]+) ?oz\.?)?", re.ASCII | re.IGNORECASE)
+POUNDS = re.compile(
+    r"(?:([0-9.]+) ?(?:lbs?\.?|pounds?))?,? ?(?:([0-9.]+) ?(?:oz\.?|ounces?))?", re.ASCII | re.IGNORECASE
+)
 PLAIN_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
 
 

@@ -172,14 +172,22 @@ ZONES_OF_COUNTRIES = {"AU": "Australia/Sydney", "CA": "America/Toronto", "US": "
 # What else countries are called; shops write "United States (US)".
 COUNTRY_NAMES = {
     "AS": ("ASM",),
-    "AU": ("Australia", "AU", "AUS", "Commonwealth of Australia"),
+    "AU": ("Australia", "AU", "AUS", "Aust", "Aussie", "Commonwealth of Australia"),
     "CA": ("Canada", "CA", "CAN"),
     "CC": ("Cocos Islands", "Keeling Islands", "CCK"),
     "CX": ("CXR",),
+    "AE": ("UAE", "U.A.E."),
+    "CZ": ("Czechia",),
+    "GB": ("UK", "U.K.", "GBR", "Great Britain", "Britain", "England", "Scotland", "Wales", "Northern Ireland"),
     "GU": ("GUM", "Guam (US)", "Guam USA"),
+    "IE": ("IRL", "Eire", "Republic of Ireland"),
+    "KR": ("Korea", "Republic of Korea"),
     "MP": ("Northern Marianas", "Commonwealth of the Northern Mariana Islands", "CNMI", "MNP", "Saipan"),
     "NF": ("NFK",),
+    "NL": ("Holland", "The Netherlands"),
+    "NZ": ("NZL", "Aotearoa", "N.Z."),
     "PR": ("PRI", "Puerto Rico (US)", "Puerto Rico USA", "Porto Rico"),
+    "SG": ("SGP",),
     "US": (
         "United States", "United States of America", "US", "USA", "U.S.A.", "U.S. of A.", "United States (US)",
         "United States of America (USA)", "The United States", "U S A", "U S", "Estados Unidos",

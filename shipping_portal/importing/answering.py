@@ -10,8 +10,7 @@ from django.db import transaction
 from orders.contents_form import ROWS
 from shipping_portal.accounts.addresses import LINE_ADVISED, same_name, without_place
 from shipping_portal.accounts.models import PickupAddress
-from shipping_portal.accounts.text import normalise
-from shipping_portal.importing import checking, columns, currencies, row_form, unread
+from shipping_portal.importing import checking, columns, currencies, headings, row_form, unread
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from shipping_portal.jobs.registry import enqueue
 
@@ -50,15 +49,17 @@ class Asked:
     currencies: dict[str, int]
     without_email: int
     corrections: list[Correction]
+    unsure_prices: int  # of one piece, or of all of a line
 
 
 def asked(rows: Iterable[ImportRow], typed: Mapping[int, Mapping[str, str]]) -> Asked:
     """Return what these rows, which are to be fixed, wait for; `typed` is what each says by its key."""
     found: dict[str, Correction] = {}
     money: dict[str, int] = {}
-    blank = 0
+    blank = unsure = 0
     for row in rows:
         values = typed[row.pk]
+        unsure += _is_unsure(row, values)
         blank += EMAIL in row.problems and not values.get(EMAIL)
         for code in sorted(_currencies(row, values)):
             money[code] = money.get(code, 0) + 1
@@ -67,7 +68,7 @@ def asked(rows: Iterable[ImportRow], typed: Mapping[int, Mapping[str, str]]) -> 
             one.rows[row.pk] = right
             if len(one.examples) < SHOWN:
                 one.examples.append((row.number, _shown(values, right), _shown(right, right)))
-    return Asked(money, blank, [found[kind] for kind in LABELS if kind in found])
+    return Asked(money, blank, [found[kind] for kind in LABELS if kind in found], unsure)
 
 
 def correct(file: Import, kind: str, now: dt.datetime) -> int:
@@ -92,10 +93,19 @@ def use_rate(file: Import, code: str, rate: str, now: dt.datetime) -> int:
     return _check([(row, {}) for row in rows], now)
 
 
+def use_prices(file: Import, of_what: str, now: dt.datetime) -> int:
+    """Read prices that may be of one piece or of a line as either, in this file and the next with its header."""
+    if of_what not in (columns.OF_PIECE, columns.OF_LINE):
+        return 0
+    rows = [row for row in row_form.to_fix(file) if _is_unsure(row, columns.values(row, file))]
+    _decide(file, {columns.PRICES: of_what})
+    return _check([(row, {}) for row in rows], now)
+
+
 def pass_over(file: Import, places: Iterable[int], now: dt.datetime) -> int:
     """Take columns as of no matter, in this file and the next with its header; how many rows are checked again."""
     places = set(places)
-    names = {normalise(file.header[place]) for place in places}
+    names = {headings.plain(file.header[place]) for place in places}
     _decide(file, {columns.NO_MATTER: sorted({*file.constants.get(columns.NO_MATTER, ()), *names})})
     keys = {f"{unread.KEY}{place}" for place in places}
     return _check([(row, {}) for row in row_form.to_fix(file) if keys & row.problems.keys()], now)
@@ -121,6 +131,11 @@ def _currencies(row: ImportRow, values: Mapping[str, str]) -> set[str]:
     """Return the foreign currencies of the amounts that the row waits for."""
     names = [f"item_{number}_value" for number in range(1, ROWS + 1)] + ["cover_amount"]
     return {code for name in names if name in row.problems and (code := currencies.read(values.get(name, ""))[1])}
+
+
+def _is_unsure(row: ImportRow, values: Mapping[str, str]) -> bool:
+    names = [name for name in row.problems if name.endswith("_value")]
+    return any(currencies.UNSURE.fullmatch(values.get(name, "")) for name in names)
 
 
 def _corrections(row: ImportRow, values: Mapping[str, str]) -> dict[str, dict[str, str]]:

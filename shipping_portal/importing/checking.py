@@ -276,6 +276,8 @@ def _of_amounts(row: ImportRow, texts: Mapping[str, str]) -> dict[str, list[str]
             continue
         if many := currencies.OF_MANY.fullmatch(text):
             found[name] = [f"{many[1]} is the price of {many[2]} together. Write the value of one."]
+        elif unsure := currencies.UNSURE.fullmatch(text):
+            found[name] = [f"{unsure[1]} may be the price of one or of all {unsure[2]}. Write the value of one."]
         elif (code := currencies.read(text)[1]) and code != own:
             found[name] = [f"This is in {code}. Write it in {own}, or enter a rate for the whole file."]
     return found

@@ -11,7 +11,7 @@ from orders.receiver_form import AUTHORITY, SIGNATURE
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
 from shipping_portal.accounts.text import as_seen, normalise
-from shipping_portal.importing import currencies, items, shops, units
+from shipping_portal.importing import currencies, headings, items, shops, units
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from shipping_portal.importing.reading import NOTHING
 from shipping_portal.importing.units import DIMENSIONS, KINDS, SIZE_UNIT, TABLES, WEIGHT, WEIGHT_UNIT
@@ -22,9 +22,15 @@ AUTHORITY_COLUMN, SIGNATURE_COLUMN = "authority_to_leave", "signature_required"
 EXTRA = {LAST_NAME: "Last name, where it has its own column"}
 LINE3, CURRENCY = "receiver_line3", "currency"
 PICKUP_DAY = "pickup_day"
+OUNCES, ADDRESS = "ounces", "address"
+PLACE = ("receiver_line1", "receiver_suburb", "receiver_postcode")  # may stand in one cell
 YES_OR_NO = {AUTHORITY_COLUMN: AUTHORITY, SIGNATURE_COLUMN: SIGNATURE}
 # Among the constants: names of columns that don't matter, and what one of another currency is in ours.
 NO_MATTER, RATES = "no_matter", "rates"
+PRICES = "prices"  # of what they are, where the file doesn't tell
+OF_PIECE, OF_LINE = "piece", "line"
+ADDRESS_PARTS = re.compile(r"[,\r\n]+|  +")
+POSTCODE = re.compile(r"[0-9]{4,5}(?:-[0-9]{4})?|[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9]", re.ASCII)
 LINE_ENDS = re.compile(r"[\r\n]+")  # an address of two lines in one cell is one line of ours
 YES = frozenset(("yes", "y", "true", "1", "x", "on", "required"))
 NO = frozenset(("", "no", "n", "false", "0", "off", "none", "not required", "n a", "na"))
@@ -33,6 +39,7 @@ NO_EMAIL = frozenset(
     ("invalid request", "not available", "unavailable", "no email", "none", "n a", "na", "unknown", "0")
 )
 AMOUNTS = {"item_1_value", "cover_amount"}
+NUMBERS = {*AMOUNTS, *units.MEASURES, OUNCES}
 OF_AN_ITEM = {*items.OWN, "item_1_quantity", "item_1_origin", WEIGHT}
 LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$|receiver_line[12]_is_street$")
 
@@ -40,29 +47,37 @@ LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$|receiver_line[12]_is_street$"
 # A receiver's column may say whose it is besides: “Ship to city”, “City (Shipping)”.
 SYNONYMS = {
     "receiver_name": ("name", "full name", "recipient name", "recipient", "receiver", "contact name", "customer name",
-                      "first name", "buyer name"),
-    LAST_NAME: ("last name", "surname"),
-    "receiver_company": ("company name", "company"),
-    "receiver_country": ("country", "country code"),
-    "receiver_line1": ("address1", "address 1", "address 1 2", "address line 1", "street 1", "street address", "street",
-                       "address"),
+                      "attention to", "attn", "attention", "first name", "firstname", "given name",
+                      "buyer name", "deliver to", "ship to", "send to", "addressee", "retailer name", "to", "who"),
+    LAST_NAME: ("last name", "lastname", "surname", "family name"),
+    "receiver_company": ("company name", "company", "business name", "organization name", "organisation",
+                         "organization", "organisation name"),
+    "receiver_country": ("country", "country code", "country name", "country id", "country region"),
+    "receiver_line1": ("address1", "address 1", "address 1 2", "address line 1", "address line1", "street 1", "street address",
+                       "street", "address one", "address"),
     LINE3: ("address3", "address 3", "address line 3", "street 3", "address line3"),
-    "receiver_line2": ("address2", "address 2", "address line 2", "street 2", "unit", "building"),
+    "receiver_line2": ("address2", "address 2", "address line 2", "address line2", "address two", "street 2",
+                       "unit", "building"),
     "receiver_suburb": ("suburb", "city", "town"),
-    "receiver_state": ("state", "state code", "province", "region", "county"),
-    "receiver_postcode": ("postcode", "post code", "postal code", "zip code", "zipcode", "zip"),
-    "receiver_email": ("email", "e mail", "email address", "customer email", "buyer email", "email billing",
-                       "billing email"),
-    "receiver_phone": ("phone", "phone number", "telephone", "mobile", "buyer phone number", "phone billing",
-                       "billing phone"),
-    "receiver_instructions": ("delivery instructions", "instructions", "delivery note", "customer note", "notes"),
+    "receiver_state": ("state", "state code", "state name", "state or province code", "state or province",
+                       "state province", "province", "province code", "region", "region code", "county"),
+    "receiver_postcode": ("postcode", "post code", "postal code", "zip code", "zipcode", "zip",
+                          "zip postal code", "zip postcode", "postal", "p code", "pcode"),
+    "receiver_email": ("email", "e mail", "email address", "customer email", "buyer email", "contact email",
+                       "e mail 1 value", "e mail address", "mail", "email billing", "billing email"),
+    "receiver_phone": ("phone", "phone number", "telephone", "mobile", "mobile number", "contact number",
+                       "telephone number", "phone mobile", "mobile phone", "phone 1 value", "home phone",
+                       "buyer phone number", "customer phone number", "customer phone", "phone billing", "billing phone"),
+    "receiver_instructions": ("delivery instructions", "instructions", "delivery note", "delivery notes",
+                              "delivery special instruction 1", "customer note", "notes"),
     "delivery_choice": ("delivery instructions", "instructions", "delivery note"),
     "description": ("whats inside", "contents", "lineitem name", "item name", "item title", "product name",
-                    "item description", "description", "item"),
+                    "item description", "parcel contents", "goods", "description", "item", "product"),
     "customer_reference": ("your order number", "order number", "order no", "order id", "sales record number",
-                           "reference", "order", "name"),
+                           "order name", "order reference", "order ref", "customer reference", "sender reference 1",
+                           "increment id", "po number", "backer number", "reference", "ref", "order", "name"),
     # Measures by their names without a unit.
-    WEIGHT: ("weight", "total weight", "parcel weight", "package weight"),
+    WEIGHT: ("weight", "", "ship weight", "shipping weight", "total weight", "parcel weight", "package weight"),
     "length": ("length", "parcel length", "package length", "l"),
     "width": ("width", "parcel width", "package width", "w"),
     "height": ("height", "parcel height", "package height", "depth", "h"),
@@ -72,6 +87,9 @@ SYNONYMS = {
     DIMENSIONS: ("dimensions", "dimension", "dims", "box size", "box dimensions", "package size", "package dimensions",
                  "parcel size", "parcel dimensions", "l x w x h", "lxwxh", "lwh", "l w h", "size l x w x h",
                  "dimensions l x w x h", "dimensions lxwxh", "size lxwxh"),
+    OUNCES: ("ounces", "oz"),
+    ADDRESS: ("full address", "whole address", "mailing address", "city state zip", "city state and zip", "city state zip code", "city state postcode",
+              "suburb state postcode"),
     CURRENCY: ("currency", "order currency", "currency code", "order currency code", "presentment currency"),
     AUTHORITY_COLUMN: ("authority to leave", "atl", "safe to leave", "leave unattended", "can be left"),
     SIGNATURE_COLUMN: ("signature required", "signature on delivery", "signature", "signature confirmation",
@@ -80,18 +98,21 @@ SYNONYMS = {
                  "preferred pickup date", "requested pickup date"),
     "cover_amount": ("extra cover", "extra cover up to", "insured value", "insurance"),
     "item_1_description": ("customs description",),
-    "item_1_value": ("customs value", "item value", "value", "lineitem price", "item price", "item cost"),
+    "item_1_value": ("customs value", "item value", "value", "unit price", "item unit price", "lineitem price",
+                     "item price", "item cost", "product price", "price each", "wholesale price", "price"),
     "item_1_quantity": ("lineitem quantity", "item quantity", "quantity refund", "quantity to ship",
-                        "quantity purchased", "quantity", "qty"),
-    "item_1_origin": ("country of origin", "origin"),
+                        "quantity purchased", "product quantity", "quantity", "qty"),
+    "item_1_origin": ("country of origin", "origin", "made in"),
     "item_1_hs_code": ("tariff code", "harmonized code"),
 }  # fmt: skip
 
 SHOPS_NUMBER = ("customer_reference", "name")  # in one shop's export; in all other files `name` is the receiver's
 LAST = 99
+FIRST_NAMES = ("first name", "firstname", "given name")
 OF_ONE = {"item", "lineitem", "product", "unit"}
 OF_RECEIVER = re.compile(
-    r"(?:(?:ship|post|deliver|send) to|to|delivery|recipient|receiver|shipping|ship) (.+)|(.+) shipping"
+    r"(?:(?:ship|post|deliver|send) to|to|delivery|recipient|receiver|shipping|ship|sa|home|address 1)"
+    r" (.+)|(.+) shipping"
 )
 
 
@@ -107,6 +128,8 @@ class Field:
 # What only a file says apart: read into other fields, or beside them.
 FILE_ONLY = (
     Field(LINE3, "Third line of the address, where it has its own column", is_needed=False),
+    Field(ADDRESS, "Suburb, state and postcode, with or without the street, in one column", is_needed=False),
+    Field(OUNCES, "Ounces, beside a column of pounds", is_needed=False),
     Field(DIMENSIONS, "All three sides, where they have one column", is_needed=False),
     Field(WEIGHT_UNIT, "Unit of the weight, where it has its own column", is_needed=False),
     Field(SIZE_UNIT, "Unit of the measures, where it has its own column", is_needed=False),
@@ -153,18 +176,46 @@ def guess(header: list[str], wanted: list[Field]) -> dict[str, int]:
     for _, name, place in sorted(wishes, key=lambda wish: wish[0]):
         if name not in found and place not in found.values():
             found[name] = place
-    return found if _is_split_name(header, found) else {n: at for n, at in found.items() if n != LAST_NAME}
+    if shops.of(header) == "Xero":  # its contacts are businesses, or people in no business
+        named = (at for at, name in enumerate(header) if normalise(name) == "contactname")
+        found |= {"receiver_company": at for at in named if at != found.get("receiver_name")}
+    if not _is_split_name(header, found):
+        found.pop(LAST_NAME, None)
+    return _without_ounces(header, _with_one_address(found))
+
+
+def _with_one_address(found: dict[str, int]) -> dict[str, int]:
+    """Return the columns, the address as one cell only where the file has no column of postcodes."""
+    if "receiver_postcode" in found:
+        return {name: at for name, at in found.items() if name != ADDRESS}
+    if ADDRESS not in found and "receiver_line1" in found and "receiver_suburb" not in found:
+        found[ADDRESS] = found.pop("receiver_line1")
+    return found
+
+
+def _without_ounces(header: list[str], found: dict[str, int]) -> dict[str, int]:
+    """Return the columns, ounces apart only beside pounds: alone they are the weight, in their unit."""
+    if OUNCES not in found:
+        return found
+    ounces, weight = found.pop(OUNCES), found.get(WEIGHT)
+    if weight is None:
+        return found | {WEIGHT: ounces}
+    return found | {OUNCES: ounces} if units.stated(header[weight], TABLES[WEIGHT_UNIT]) == "lb" else found
 
 
 def _is_split_name(header: list[str], found: Mapping[str, int]) -> bool:
     """Return whether a last name belongs behind the name: a full name, such as Etsy's, has it already."""
-    first, last = (normalise(header[found[name]]) if name in found else "" for name in ("receiver_name", LAST_NAME))
-    return "first name" in first or last == normalise(EXTRA[LAST_NAME])
+    first, last = (
+        headings.plain(header[found[name]]) if name in found else "" for name in ("receiver_name", LAST_NAME)
+    )
+    return any(word in first for word in FIRST_NAMES) or last == normalise(EXTRA[LAST_NAME])
 
 
 def _rank(field: Field, name: str) -> int | None:
     """Return how well a column of this name fits: the less the better, below 0 where it names the receiver."""
     words, label = _words(field, name), _words(field, field.label)
+    if not words and not units.stated(name, TABLES[units.WEIGHT_UNIT]):
+        return None
     known = (*SYNONYMS.get(field.name, ()), label)
     bare = OF_RECEIVER.fullmatch(words) if field.name.startswith("receiver_") else None
     if bare and (bare[1] or bare[2]) in known:
@@ -179,7 +230,7 @@ def _words(field: Field, name: str) -> str:
     if field.name in AMOUNTS:
         return currencies.bare(name)
     kind = KINDS.get(field.name)
-    return units.bare(name, TABLES[kind]) if kind else normalise(name)
+    return units.bare(name, TABLES[kind]) if kind else headings.plain(name)
 
 
 def lasting(constants: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,6 +257,7 @@ def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict
     plain["receiver_country"], plain["receiver_state"] = countries.at_home(country, *where)
     _give_back_zeros(plain)
     _join_lines(plain)
+    _without_repeats(plain)
     _in_our_currency(plain, file)
     _choose_delivery(plain)
     return {form_name(name, country): text for name, text in plain.items()} | row.corrected
@@ -214,7 +266,7 @@ def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict
 def are_of_one_item(file: Import) -> bool:
     """Return whether the weights are those of one item, by the column's name: “Item weight”, “Product Weight (kg)”."""
     place = file.columns.get(WEIGHT)
-    return place is not None and not OF_ONE.isdisjoint(normalise(file.header[place]).split())
+    return place is not None and not OF_ONE.isdisjoint(headings.plain(file.header[place]).split())
 
 
 def lines(row: ImportRow, file: Import) -> list[dict[str, str]]:
@@ -237,13 +289,20 @@ def cell(row: ImportRow, file: Import, name: str) -> str:
     return str(row.cells[place]) if place < len(row.cells) else ""
 
 
-def _one_line(text: str) -> str:
-    return " ".join(filter(None, map(str.strip, LINE_ENDS.split(as_seen(text)))))
+def _one_line(text: str, between: str) -> str:
+    return between.join(filter(None, map(str.strip, LINE_ENDS.split(as_seen(text)))))
 
 
 def _typed(row: ImportRow, file: Import, *, head: ImportRow) -> dict[str, str]:
     typed = {name: row.cells[place] for name, place in file.columns.items() if place < len(row.cells)}
-    filled = {name: line for name, text in typed.items() if (line := _one_line(text)) and line not in NOTHING}
+    lines = {name: _one_line(text, ", " if name.startswith("receiver_line") else " ") for name, text in typed.items()}
+    filled = {name: line for name, line in lines.items() if line and line not in NOTHING}
+    if file.delimiter == ";":
+        filled |= {name: units.with_dot(filled[name]) for name in NUMBERS & filled.keys()}
+    if address := filled.pop(ADDRESS, ""):
+        filled = _of_one_cell(address, typed[ADDRESS], head.file.sender.country) | filled
+    if ounces := filled.pop(OUNCES, ""):
+        filled[WEIGHT] = f"{filled.get(WEIGHT, '0')} lb {ounces} oz"
     if WEIGHT in filled:
         filled[WEIGHT] = units.with_unit(filled[WEIGHT], units.of_cell(WEIGHT, row, file))
     if (three := filled.pop(DIMENSIONS, "")) and not any(side in filled for side in units.SIZES):
@@ -254,10 +313,46 @@ def _typed(row: ImportRow, file: Import, *, head: ImportRow) -> dict[str, str]:
     currency = filled.pop(CURRENCY, "") or cell(head, file, CURRENCY)
     for name in AMOUNTS & filled.keys():
         filled[name] = _amount(name, filled[name], currency or currencies.stated(file.header[file.columns[name]]))
-    if "item_1_value" in filled and shops.is_price_of_line(file.header, file.columns["item_1_value"]):
-        times = shops.bought(file.header, row.cells) or filled.get("item_1_quantity", "")
-        filled["item_1_value"] = currencies.of_one(filled["item_1_value"], times)
+    if "item_1_value" in filled:
+        filled["item_1_value"] = _value_of_one(filled["item_1_value"], filled.get("item_1_quantity", ""), row, file)
     return filled
+
+
+def _value_of_one(text: str, times: str, row: ImportRow, file: Import) -> str:
+    """Return the value of one piece: by the shop, by the column's name, by a total beside it, or as its sender said."""
+    place, said = file.columns["item_1_value"], file.constants.get(PRICES)
+    if shops.is_price_of_line(file.header, place):
+        return currencies.of_one(text, shops.bought(file.header, row.cells) or times)
+    if times in ("", "0", "1") or said == OF_PIECE or shops.is_price_of_piece(file.header, place):
+        return text
+    number, total = (currencies.read(one)[0] for one in (text, shops.total_of_line(file.header, row.cells)))
+    if said == OF_LINE or (total and currencies.is_times(total, number, "1")):
+        return currencies.of_one(text, times)
+    if (total and currencies.is_times(total, number, times)) or not times.isdecimal():
+        return text
+    return f"{text} of one or of {times}"
+
+
+def _of_one_cell(line: str, cell: str, home: str) -> dict[str, str]:
+    """Return the parts of an address in one cell: what ends like “Brunswick VIC 3056” behind a comma or a line's end.
+
+    Anything else is a street, so that the form asks for the rest.
+    """
+    parts = [part.strip(" .") for part in ADDRESS_PARTS.split(as_seen(cell)) if part.strip(" .")]
+    code = countries.code_of(parts[-1]) if len(parts) > 1 else ""
+    words = " , ".join(parts[:-1] if code else parts).split()
+    country = code or home
+    at = next((at for at in (1, 2) if POSTCODE.fullmatch(" ".join(words[-at:]))), 0)
+    before = " ".join(words[:-at]).rstrip(" ,") if at else ""
+    for count in (1, 2, 3):
+        head, _, last = [*before.rsplit(" ", count), ""][0], "", " ".join(before.split()[-count:])
+        state = countries.state_code(country, last) if last else ""
+        if state in countries.STATES.get(country, {}):
+            street, comma, suburb = head.rstrip(" ,").rpartition(" , ")
+            found = {"receiver_suburb": suburb, "receiver_state": state, "receiver_postcode": " ".join(words[-at:])}
+            found |= {"receiver_line1": street.replace(" ,", ",")} if comma else {}
+            return found | ({"receiver_country": code} if code else {})
+    return {"receiver_line1": line}
 
 
 def _amount(name: str, text: str, column: str) -> str:
@@ -300,6 +395,21 @@ def _give_back_zeros(plain: dict[str, Any]) -> None:
         plain["receiver_postcode"] = f"{start.zfill(5)}{dash}{end}"
 
 
+def _without_repeats(plain: dict[str, Any]) -> None:
+    """Take a lone company for the name, the postcode out of the suburb, and “.0” off what a program took for a number.
+
+    Each of them has no other reading.
+    """
+    if not plain.get("receiver_name"):
+        plain["receiver_name"] = plain.pop("receiver_company", "")
+    for name in ("receiver_postcode", "receiver_phone"):
+        if (text := plain.get(name, "")).endswith(".0") and text[:-2].isdigit():
+            plain[name] = text[:-2]
+    suburb, code = plain.get("receiver_suburb", ""), plain.get("receiver_postcode", "")
+    if code and suburb.endswith(f" {code}"):
+        plain["receiver_suburb"] = suburb.removesuffix(code).rstrip(" ,")
+
+
 def _join_lines(plain: dict[str, Any]) -> None:
     """Print the third line of an address behind the second, or in its place."""
     third = plain.pop(LINE3, "")
@@ -312,7 +422,7 @@ def _in_our_currency(plain: dict[str, Any], file: Import) -> None:
     for name in [name for name in plain if name == "cover_amount" or name.endswith("_value")]:
         text = currencies.converted(plain[name], own, file.constants.get(RATES, {}))
         plain[name] = text if is_abroad or name == "cover_amount" else currencies.read(text)[0]
-        if not is_abroad and currencies.OF_MANY.fullmatch(text):
+        if not is_abroad and (currencies.OF_MANY.fullmatch(text) or currencies.UNSURE.fullmatch(text)):
             del plain[name]
 
 

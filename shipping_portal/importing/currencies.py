@@ -6,6 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from orders.form_fields import PLAIN_NUMBER
 from shipping_portal.accounts.text import normalise
+from shipping_portal.importing import headings
 
 CENT = Decimal("0.01")
 CODES = re.compile(
@@ -21,6 +22,7 @@ NAMES = {
     "euro": "EUR", "pound sterling": "GBP", "british pound": "GBP",
 }  # fmt: skip
 AMOUNT = re.compile(r"([^0-9.,+-]*)([0-9][0-9.,]*)\s*([^0-9]*)", re.ASCII)
+UNSURE = re.compile(r"^(.+) of one or of ([0-9]+)$")  # the price of a piece, or of so many
 OF_MANY = re.compile(r"^(.+) for ([0-9]+)$")  # the price of so many that no whole cents are one's
 
 
@@ -48,7 +50,13 @@ def stated(name: str) -> str:
 
 def bare(name: str) -> str:
     """Return a column's name, normalised, without the currency that it states."""
-    return " ".join(word for word in normalise(name).split() if not CODES.fullmatch(word.upper()))
+    return " ".join(word for word in headings.plain(name).split() if not CODES.fullmatch(word.upper()))
+
+
+def is_times(total: str, number: str, times: str) -> bool:
+    """Return whether so many at this price come to the total."""
+    is_number = all(PLAIN_NUMBER.fullmatch(text) and len(text) < 12 for text in (total, number, times))
+    return is_number and Decimal(total) == Decimal(number) * Decimal(times)
 
 
 def of_one(text: str, times: str) -> str:

@@ -92,7 +92,8 @@ class Match:
         given = self.column.value() or (self.constant and self.constant.value())
         form = self.column.form
         size = self.field.name in units.MEASURES and form[columns.SIZE].value()
-        size = size or (self.field.name in units.SIZES and form[f"column_{units.DIMENSIONS}"].value())
+        of_one_cell = ((units.SIZES, units.DIMENSIONS), (columns.PLACE, columns.ADDRESS))
+        size = size or any(self.field.name in names and form[f"column_{one}"].value() for names, one in of_one_cell)
         return self.field.is_needed and not given and not size
 
 
@@ -150,6 +151,7 @@ class MatchForm(forms.Form):
         size = self.sizes.get(cleaned.get(columns.SIZE, ""))
         of_size = {*units.MEASURES, "description" if size.description else ""} if size else set()
         of_size |= set(units.SIZES) if cleaned.get(f"column_{units.DIMENSIONS}") else set()
+        of_size |= set(columns.PLACE) if cleaned.get(f"column_{columns.ADDRESS}") else set()
         for field in self.wanted:
             given = cleaned.get(f"column_{field.name}") or cleaned.get(f"all_{field.name}")
             if field.is_needed and not given and field.name not in of_size:

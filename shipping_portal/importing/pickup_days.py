@@ -54,4 +54,6 @@ def _on_offer(quote: Quote) -> list[dt.date]:
     """Return the days on which every service that picks up may come."""
     firsts = [quoting.first_pickup(offer) for offer in bookable(quote.products)]
     pickup = ParcelDetails.from_json(quote.details).pickup
-    return booking_rules.pickup_days(quote.sender, pickup, timezone.now(), first=max(filter(None, firsts), default=None))
+    return booking_rules.pickup_days(
+        quote.sender, pickup, timezone.now(), first=max(filter(None, firsts), default=None)
+    )

@@ -38,6 +38,8 @@ NO_TABLES = {
 AS_TEXT = re.compile(r'="([^"]*)"')  # how some exports keep the zero of 0800
 AS_TEXT_TOO = re.compile(r"'([0-9][0-9 ()+.-]*)")  # how others do: '0800, also before a phone number
 BELOW = re.compile(r"(?:[\d,]+ ?)?record\(s\) downloaded\b|seller id ?:", re.IGNORECASE | re.ASCII)
+MOST_ABOVE = 10  # lines looked at for the names of the columns
+IS_NAME = re.compile(r"(?!\d)(?=[^@]*[^\W\d_])[^@]*+")
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
@@ -94,16 +96,45 @@ def read(data: bytes) -> Sheet:
         raise UnreadableFile(TOO_LARGE)
     notes: dict[str, Any] = {}
     lines, encoding, delimiter = _table(data, notes)
-    _, names = next(lines, (0, []))
+    dropped: list[str] = []
+    names, lines = _header(lines, dropped)
     if not names:
         raise UnreadableFile("This file is empty.")
     if len(names) > MOST_COLUMNS:
         raise UnreadableFile(f"This file has {len(names):,} columns. One import takes at most {MOST_COLUMNS}.")
     header = [_plain(name).strip() or f"Column {place}" for place, name in enumerate(names, start=1)]
-    dropped: list[str] = []
-    rows = _rows(_without_what_is_below(lines, dropped), len(header))
+    rows = _rows(_without_what_is_below(lines, names, dropped), len(header))
     _note_cells(rows, notes)
     return Sheet(header, rows, encoding, delimiter, hashlib.sha256(data).hexdigest(), tuple(dropped), notes)
+
+
+def _header(
+    lines: Iterator[tuple[int, list[str]]], dropped: list[str]
+) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """Return the names of the columns and the lines below them.
+
+    A title or the names of groups of columns above them are left out, and added to `dropped`: lines with half as many
+    cells filled at most as a line below that has no number and no address in it.
+    """
+    top = list(islice(lines, MOST_ABOVE))
+    if not top:
+        return [], lines
+    first = _filled(top[0][1])
+    at = next(
+        (at for at, (_, line) in enumerate(top) if _is_of_names(line) and len(_filled(line)) >= 2 * len(first)), 0
+    )
+    dropped += [" ".join(_filled(line))[:80] for _, line in top[:at]]
+    return top[at][1], chain(top[at + 1 :], lines)
+
+
+def _filled(line: list[str]) -> list[str]:
+    return [cell.strip() for cell in line if cell.strip()]
+
+
+def _is_of_names(line: list[str]) -> bool:
+    """Return whether a line may name columns: three or more different words, no number and no address."""
+    names = [cell.casefold() for cell in _filled(line)]
+    return len(names) >= 3 and len({*names}) == len(names) and all(map(IS_NAME.fullmatch, names))
 
 
 def _note_cells(rows: dict[int, list[str]], notes: dict[str, Any]) -> None:
@@ -171,8 +202,8 @@ def _delimiter(text: str) -> tuple[str, str]:
     if named:
         return named[1], text[named.end() :]
     bare = re.sub(r'"(?:[^"]|"")*"', "x", text[:LONGEST_HEADER])
-    first = next((line for line in bare.splitlines() if line.strip()), "")
-    seen = Counter(first)
+    top = [Counter(line) for line in bare.splitlines() if line.strip()][:MOST_ABOVE]
+    seen = next((signs for signs in top if any(signs[sign] for sign in DELIMITERS)), Counter[str]())
     return max(DELIMITERS, key=lambda sign: seen[sign]), text
 
 
@@ -256,12 +287,16 @@ def _why_unreadable(error: csv.Error, number: int) -> str:
 
 
 def _without_what_is_below(
-    lines: Iterator[tuple[int, list[str]]], dropped: list[str]
+    lines: Iterator[tuple[int, list[str]]], names: list[str], dropped: list[str]
 ) -> Iterator[tuple[int, list[str]]]:
-    """Leave out, and add to `dropped`, what eBay writes below the orders; files put together have it in between."""
+    """Leave out, and add to `dropped`, what eBay writes below the orders, and the first line once more.
+
+    Files put together have both in between.
+    """
+    again = _filled(names)
     for number, line in lines:
-        filled = [cell.strip() for cell in line if cell.strip()]
-        if BELOW.match(" ".join(filled)):
+        filled = _filled(line)
+        if filled == again or BELOW.match(" ".join(filled)):
             dropped.append(" ".join(filled)[:80])
         else:
             yield number, line

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from shipping_portal.accounts.text import normalise
+from shipping_portal.importing.headings import plain
 
 STATUS = "shop_status"  # among a row's problems, and among its corrections once it is taken all the same
 SHIPPED = "Already shipped in your shop."
@@ -16,7 +17,7 @@ NOT_A_PARCEL = "This row holds a sum, so it isn't a parcel."
 REASONS = (CANCELLED, REFUNDED, SHIPPED, PARTLY, NO_PARCEL, UNPAID)  # the first that is true is told
 
 _SENT = dict.fromkeys(
-    ("fulfilled", "shipped", "dispatched", "posted", "completed", "complete", "delivered"), SHIPPED
+    ("fulfilled", "shipped", "sent", "mailed", "dispatched", "posted", "completed", "complete", "delivered"), SHIPPED
 ) | dict.fromkeys(("partial", "partially fulfilled", "partially shipped"), PARTLY)
 _ENDED = {"refunded": REFUNDED} | dict.fromkeys(
     (
@@ -40,16 +41,33 @@ _OPEN = dict.fromkeys(
      "on hold", "holded", "incomplete", "not paid", "payment review", "pending review", "draft", "checkout draft"),
     UNPAID,
 )  # fmt: skip
+_FETCHED_STATES = dict.fromkeys(
+    ("awaiting pickup", "ready for pickup", "ready for collection", "pickup", "pick up", "picked up", "collect",
+     "to be collected", "collected by customer"),
+    NO_PARCEL,
+)  # fmt: skip
 # What the values of a column mean, by its normalised name. Pending is unpaid, but of a shipment it is still to be made.
 WORDS = (
-    dict.fromkeys(("order status", "status", "order state"), _SENT | _ENDED | _OPEN)
+    dict.fromkeys(("order status", "status", "order state", "current state"), _SENT | _ENDED | _OPEN | _FETCHED_STATES)
     | dict.fromkeys(("financial status", "payment status"), _ENDED | _OPEN)
     | dict.fromkeys(
         ("fulfillment status", "fulfilment status", "shipping status", "shipment status", "delivery status"),
-        _SENT | _ENDED,
+        _SENT | _ENDED | _FETCHED_STATES,
     )
+    | {"pledged status": _ENDED | {"dropped": CANCELLED}}
     | {"quantity to ship": {"0": SHIPPED}}
 )
+_STATES = WORDS.keys() - {"quantity to ship"}
+# Of an order that is still to be sent.
+_GOING = (
+    "paid", "new", "processing", "unfulfilled", "unshipped", "not shipped", "awaiting fulfillment", "in progress",
+    "awaiting fulfilment", "awaiting shipment", "awaiting dispatch", "awaiting processing", "awaiting collection",
+    "ready", "ready to ship", "ready for shipping", "to ship", "to send", "to post", "to pack", "packed", "packing",
+    "picked", "printed", "open", "active", "confirmed", "accepted", "acknowledged", "approved", "received", "ok",
+    "payment accepted", "payment received", "remote payment accepted", "processing in progress", "invoiced",
+    "partially refunded", "partially paid back", "success", "captured", "collected", "created", "scheduled", "pending",
+    "backordered", "manual verification required", "partially invoiced", "available", "in stock", "pledged",
+)  # fmt: skip
 DAYS = {"cancelled at": CANCELLED, "canceled at": CANCELLED, "refunded at": REFUNDED} | dict.fromkeys(
     ("date shipped", "shipped at", "shipped on date", "dispatched on date", "posted on date"), SHIPPED
 )
@@ -72,14 +90,14 @@ _BY_METHOD = re.compile(
 )
 _TYPES = ("fulfillment type", "fulfilment type", "delivery type", "listings type", "order type", "item type",
           "lineitem type", "product type", "line item type")  # fmt: skip
-_METHODS = ("shipping method", "shipping method title", "delivery method", "shipping option", "delivery option",
+_METHODS = ("shipping description", "shipping method", "shipping method title", "delivery method", "shipping option", "delivery option",
             "shipping service", "ship method", "delivery", "shipping", "shipping label", "shipping rate name",
             "postage service", "ship service level")  # fmt: skip
 _OTHERS = {"fulfillment channel": ("afn", "amazon"), "fulfilment channel": ("afn", "amazon"),
            "fulfilled by": ("amazon",)}  # fmt: skip
 _SAYS = {
     **dict.fromkeys(_TYPES, _FETCHED),
-    "fulfillment type": (*_FETCHED, "delivery"),  # Square's: by the seller
+    "fulfillment type": (*_FETCHED, "delivery", "fulfillment by tiktok"),  # Square's delivery: by the seller
     **dict.fromkeys(_METHODS, _FETCHED),
     **_OTHERS,
 }
@@ -94,12 +112,14 @@ _IS_NOT_SENT = (
     "is downloadable",
     "click and collect",
 )
+_OF_PIECE = re.compile(r"(?:.* )?(?:unit|each|single|piece|lineitem|item value|item cost|of one|per item)(?: .*)?")
+_TOTALS = ("line total", "item total", "total price", "total value", "subtotal", "sub total", "amount", "total")
 _AMAZONS = {"order item id", "amazon order id", "quantity purchased", "asin"}
 YES, NO = ("true", "yes", "y", "1"), ("false", "no", "n", "0")
 KNOWN_COLUMNS = frozenset((*WORDS, *DAYS, *NO_DAY, *_TYPES, *_OTHERS, *_IS_SENT, *_IS_NOT_SENT))
 SUMS = re.compile(
     r"(?:(?:grand|sub|order|orders|overall|sum) ?)?(?:totals?|sum|subtotal|summe|gesamt|zwischensumme|totaal|somme)"
-    r"(?: of)?(?: orders| parcels| rows)?"
+    r"(?: .*)?"
 )
 
 # What only the export of this shop has among its columns, normalised.
@@ -114,13 +134,15 @@ SHOPS = (
     ("Amazon", {"order id", "order item id", "ship postal code"}),
     ("Square", {"order", "fulfillment type", "recipient postal code"}),
     ("BigCommerce", {"order id", "shipping suburb", "shipping zip", "product details"}),
+    ("Xero", {"po address line 1", "sa address line 1", "sa postal code"}),
+    ("Australia Post", {"row type", "packaging type", "quantity"}),
     ("Starshipit", {"order number", "telephone", "building", "suburb", "postcode"}),
 )
 
 
 def of(header: Sequence[str]) -> str:
     """Return the shop whose export has this header, or ""."""
-    names = set(map(normalise, header))
+    names = set(map(plain, header))
     return next((shop for shop, its_own in SHOPS if its_own <= names), "")
 
 
@@ -142,13 +164,23 @@ def is_sent(header: Sequence[str], cells: Sequence[str], head: Sequence[str]) ->
 
     How an order reaches its buyer may stand on its first row alone, the `head`.
     """
-    for name, text, first in zip(map(normalise, header), map(normalise, cells), map(normalise, head), strict=False):
+    for name, text, first in zip(map(plain, header), map(normalise, cells), map(normalise, head), strict=False):
         how = text or first
         if (name in _IS_SENT and text in NO) or (name in _IS_NOT_SENT and text in YES):
             return False
         if how in _SAYS.get(name, ()) or (name in _METHODS and _BY_METHOD.fullmatch(how)):
             return False
     return True
+
+
+def is_unknown_state(name: str, text: str) -> bool:
+    """Return whether a cell of a column of states says a word that we don't know: it may mean that nothing is sent."""
+    return name in _STATES and text.removeprefix("wc ") not in {*_GOING, *WORDS[name]}
+
+
+def is_count_of_parcels(header: Sequence[str], name: str) -> bool:
+    """Return whether a column of quantities is of parcels: a carrier's template has a row for those of one kind."""
+    return name == "quantity" and of(header) == "Australia Post"
 
 
 def is_a_sum(cells: Sequence[str]) -> bool:
@@ -159,16 +191,27 @@ def is_a_sum(cells: Sequence[str]) -> bool:
 
 def is_price_of_line(header: Sequence[str], place: int) -> bool:
     """Return whether this column holds the price of all pieces of a line: Amazon's does, other shops' are of one."""
-    return normalise(header[place]) == "item price" and not _AMAZONS.isdisjoint(map(normalise, header))
+    return plain(header[place]) == "item price" and not _AMAZONS.isdisjoint(map(plain, header))
+
+
+def is_price_of_piece(header: Sequence[str], place: int) -> bool:
+    """Return whether this column holds the price of one: that of a shop that we know, or by its name."""
+    return bool(of(header)) or _OF_PIECE.fullmatch(plain(header[place])) is not None
+
+
+def total_of_line(header: Sequence[str], cells: Sequence[str]) -> str:
+    """Return what a column says that all pieces of this line cost, "" without one."""
+    named = dict(zip(map(plain, header), cells, strict=False))
+    return next((named[name] for name in _TOTALS if named.get(name, "").strip()), "")
 
 
 def bought(header: Sequence[str], cells: Sequence[str]) -> str:
     """Return how many pieces an Amazon price is of: those that were bought, though fewer may be left to send."""
-    named = dict(zip(map(normalise, header), cells, strict=False))
+    named = dict(zip(map(plain, header), cells, strict=False))
     return named.get("quantity purchased", "").strip()
 
 
 def _reasons(header: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
-    for name, cell in zip(map(normalise, header), map(normalise, cells), strict=False):
+    for name, cell in zip(map(plain, header), map(normalise, cells), strict=False):
         yield WORDS.get(name, {}).get(cell.removeprefix("wc "), "")
         yield DAYS.get(name, "") if cell else NO_DAY.get(name, "")

@@ -6,8 +6,9 @@ from decimal import Decimal
 
 from orders.form_fields import PLAIN_NUMBER
 from orders.forms import SIZES, UNITS
-from shipping_portal.accounts.text import as_seen, normalise
+from shipping_portal.accounts.text import as_seen
 from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
+from shipping_portal.importing import headings
 from shipping_portal.importing.models import Import, ImportRow
 
 WEIGHT = "weight"
@@ -36,7 +37,8 @@ NAMES = {
 }
 UNIT_OF = {name: unit for unit, names in NAMES.items() for name in names.split()}
 INCHES = re.compile(r"""([^"″”]*)(?:["″”]|'')(\W*)""")  # one such mark, at the end: more of them are quotation marks
-CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+TRAILING = re.compile(r"^([0-9]{1,9}\.[0-9]{3})0{1,9}$", re.ASCII)
+COMMA = re.compile(r"^([0-9]{1,9}),([0-9]{1,6})(?![0-9.,])", re.ASCII)
 CELL = re.compile(r"([0-9.,]*[0-9])\s*(\D*)", re.ASCII)
 SIDE = r"""(?:[LWHD]\s*+(?:[:=]\s*+)?)?([0-9]++(?:\.[0-9]++)?)\s*+([CM]?M|INCHES|INCH|IN|["″”]|'')?\s*+(?:[LWHD]\b)?"""
 BETWEEN = r"(?:\s*+(?:[X×*/,;]|BY)\s*+|\s++|(?<=\s))"
@@ -67,7 +69,7 @@ def convert(text: str, unit: str, wanted: str, table: Mapping[str, Decimal]) -> 
     if not unit:
         return text
     if unit == wanted:
-        return number
+        return TRAILING.sub(r"\1", number)
     if wanted not in table or not _is_measure(number, unit, table):
         return f"{number} {unit}"
     return _plain(Decimal(number) * table[unit] / table[wanted])
@@ -85,6 +87,11 @@ def sides(text: str, unit: str) -> dict[str, str]:
 
 def _mark(mark: str) -> str:
     return UNIT_OF.get(mark.casefold(), "in")
+
+
+def with_dot(text: str) -> str:
+    """Return the number with a dot for its decimal comma, which sheets with semicolons have."""
+    return COMMA.sub(r"\1.\2", text)
 
 
 def with_unit(text: str, unit: str) -> str:
@@ -164,7 +171,7 @@ def _plain(number: Decimal) -> str:
 def _words(text: str) -> list[str]:
     """Return the words of a header, normalised. The “in” of “length in cm” is no unit."""
     inches = INCHES.fullmatch(text)
-    spaced = CAMEL.sub(" ", f"{inches[1]} inch {inches[2]}" if inches else text).replace(".", " ")
-    words = normalise(spaced).split()
+    spaced = (f"{inches[1]} inch {inches[2]}" if inches else text).replace(".", " ")
+    words = headings.plain(spaced).split()
     pairs = zip(words, [*words, ""][1:], strict=True)
     return [word for word, after in pairs if word != "in" or after not in UNIT_OF]

@@ -6,12 +6,12 @@ drop what stands below it.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from shipping_portal.accounts.text import normalise
-from shipping_portal.importing import columns, shops, units
+from shipping_portal.importing import columns, headings, shops, units
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import REASON
 
@@ -70,14 +70,32 @@ additional details|parent|parent order|related orders?|version|deleted|archived|
 review.*|loyalty.*|points.*|subscription.*|recurring.*|warehouse|bin|shelf|aisle|stock.*|lot|batch|serial.*
 picked by|packed by|picker|packer|(?:staff|internal|private|admin|seller) notes?|title|prefix|salutation|gender
 address (?:type|status|verified|validated|validation)|residential|is residential|latitude|longitude|lat|lng|geo.*
+order (?:substatus|name|platform|url|notes count)|(?:normal|pre order|normal or pre order)
+(?:cancell?ation|cancel|return)(?: return)? (?:type|by|time|reason)|cancell?ation return type
+(?:sku|seller|platform|unit|line|item) (?:unit )?(?:original|platform|seller|sub|line)?(?: )?(?:total|price|discount)
+sku (?:quantity of return|subtotal .*|platform discount|seller discount|unit original price)
+(?:original )?shipping fee(?: .*)?|seller note|buyer username|package id|(?:rts|paid|created|delivered|order) time
+channel (?:type|name|order number)|product details|purchase point|purchased from|customer segment|segment|flids
+bill to name|shipping information|shipping and handling|total (?:qty|quantity)(?: ordered)?|total order quantity
+id (?:order|customer|cart|shop|lang)|option name|retail price|(?:scheduled )?(?:order|ship) date|po|po number
+(?:ship|delivery|shipping|promised) (?:date|tier|sla)(?: .*)?|shipping config source|update status
+shipping sla|line total|sub total|deposit amount|net total|gross total
+(?:e mail|email|phone|address|website|event|relation|custom field|im) \d (?:label|type)|address 1 formatted
+labels|group membership|file as|photo|nickname|phonetic .*|(?:organization|job) title|middle name|suffix|initials
+member rating|optin .*|confirm .*|gmtoff|dstoff|cc|last changed|leid|euid|tags
+backer (?:uid|name|id)|pledge(?:d)? (?:amount|at|manager)|reward (?:title|id|minimum)|backing minimum|survey response
+row type|(?:sender|payer|charge) account|product (?:id|code)|packaging type|send tracking email.*|search term
+anniversary|hobby|(?:account|customer) (?:code|ref)|partner|fax|(?:home|business|other) fax|.* fax(?: number)?
+additional checkout info|fulfil?lment service|variant|shipping label|contact status|custom field \d|rubber stamp \d
+grand total .*|shipping description|(?:item|lineitem|product|unit) weight(?: \w+)?
 date of birth|birthday|age|cancel reason|cancell?ation reason|return reason|duties|total duties
 """
 NO_MATTER = re.compile("|".join(OF_NO_MATTER.strip().splitlines()))
 OTHER_PARTY = re.compile(
-    r"(billing|bill to|bill|invoice|invoice to|buyer|payer|customer|purchaser|sender|ship from|from|return|return to"
+    r"(po|billing|bill to|bill|invoice|invoice to|buyer|payer|customer|purchaser|sender|ship from|from|return|return to"
     r"|returns|store|shop|warehouse|seller|merchant|vendor|supplier|origin|pickup|collection|cardholder) (?:first |last"
     r" |full )?(?:name|company|address|street|unit|building|suburb|city|town|state|county|region|province|zip|postcode"
-    r"|post code|postal code|country|phone|email|mobile|tax identifier).*|(?:.*) (billing|bill to|buyer|sender|invoice)"
+    r"|post code|postal code|country|phone|contact|attention|email|mobile|tax identifier).*|(?:.*) (billing|bill to|buyer|sender|invoice)"
 )
 # What matters only where a parcel leaves its country, and what the row has of its own already.
 ABROAD = re.compile(
@@ -133,8 +151,10 @@ def _unread(row: ImportRow, file: Import, values: Mapping[str, Any], *, is_abroa
         read.discard(file.columns.get(columns.DIMENSIONS, -1))  # the sides have columns of their own
     words = {word for text in values.values() for word in normalise(str(text)).split()}
     for place, cell in enumerate(row.cells[: len(file.header)]):
-        name, text = normalise(file.header[place]), normalise(cell)
-        if place in read or not _is_filled(cell) or set(text.split()) <= words or is_of_no_matter(name):
+        name, text = headings.plain(file.header[place]), normalise(cell)
+        if not _is_filled(cell) or (place in read and not _says_more(name, text, file.header)):
+            continue
+        if place not in read and (is_of_no_matter(name) or _is_repeated(text, words)):
             continue
         if name in file.constants.get(columns.NO_MATTER, ()) or _is_of_another(name, file):
             continue
@@ -147,6 +167,16 @@ def _unread(row: ImportRow, file: Import, values: Mapping[str, Any], *, is_abroa
         yield place, " ".join(cell.split())
 
 
+def _says_more(name: str, text: str, header: list[str]) -> bool:
+    """Return whether a column that is read says what no field holds: a state nobody knows, or several parcels."""
+    return shops.is_unknown_state(name, text) or (shops.is_count_of_parcels(header, name) and text != "1")
+
+
+def _is_repeated(text: str, words: Collection[str]) -> bool:
+    """Return whether a cell says what is read elsewhere; a short number may be there for another reason."""
+    return set(text.split()) <= set(words) and not re.fullmatch(r"[0-9 ]{1,3}", text, re.ASCII)
+
+
 def _is_filled(cell: str) -> bool:
     """Return whether a cell says anything: no zero, no “no”, no dash."""
     text = normalise(cell)
@@ -156,12 +186,13 @@ def _is_filled(cell: str) -> bool:
 def _read(file: Import) -> set[int]:
     """Return the places of the columns that are read: fields, states of the order, our own reason."""
     known = {*shops.KNOWN_COLUMNS, normalise(REASON)}
-    return {*file.columns.values(), *(at for at, name in enumerate(file.header) if normalise(name) in known)}
+    return {*file.columns.values(), *(at for at, name in enumerate(file.header) if headings.plain(name) in known)}
 
 
 def _is_of_another(name: str, file: Import) -> bool:
     """Return whether a column is of whoever bought or sends, in a file that has the receiver's own street."""
-    found, street = OTHER_PARTY.fullmatch(name), file.columns.get("receiver_line1")
+    found = OTHER_PARTY.fullmatch(name)
+    street = file.columns.get("receiver_line1", file.columns.get(columns.ADDRESS))
     if found is None or street is None:
         return False
-    return (found[1] or found[2]) not in normalise(file.header[street])
+    return (found[1] or found[2]) not in headings.plain(file.header[street])

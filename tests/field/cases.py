@@ -3,6 +3,7 @@
 People and streets are made up. `source` is the public thread or page that reports the case, where we know one.
 """
 
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -346,3 +347,28 @@ CASES = {
         },
     ),
 }
+
+
+def _exports() -> dict[str, Case]:
+    """Read what becomes of exports of shops, carriers and address books, and of sheets that people type.
+
+    A line names a file, whose account takes it and the page or thread its shape is from; each line below is a row: its
+    order number, or another cell of it, and what becomes of it. `ready` and `asked` spell out what goes on the label:
+    name; company; lines; place; email; the last digits of the phone; instructions; measures but the saved size's;
+    what customs are told. `asked` is ready, but its measures are asked about before it is booked. `ready by hand` has
+    one reading too, and waits all the same.
+    """
+    found: dict[str, Case] = {}
+    rows: dict[str, str] = {}
+    for line in (Path(__file__).parent / "exports.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("\t"):
+            number, verdict = line[1:].split("\t")
+            rows[number] = verdict
+        else:
+            name, account, source = line.split(" ")
+            rows = {}
+            found[name] = Case(account, source, rows)
+    return found
+
+
+EXPORTS = _exports()

@@ -87,6 +87,8 @@ def answer_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         answered = answering.pass_over(found, waiting.values(), now)
     elif posted.get("column") in waiting:
         answered = answering.pass_over(found, [waiting[posted["column"]]], now)
+    elif "prices" in posted:
+        answered = answering.use_prices(found, posted["prices"], now)
     elif "own_email" in posted and address:
         answered = answering.use_own_email(found, address, now)
     elif "correct" in posted:

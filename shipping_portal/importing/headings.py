@@ -1,0 +1,13 @@
+"""Names of columns as they are compared: `ShipToZipCode`, `ship_to_zip_code` and “Ship to ZIP code” are one."""
+
+import re
+
+from shipping_portal.accounts.text import normalise
+
+# Where a word begins inside of a name without blanks: shipTo, SAAddress, Address1.
+INSIDE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z])(?=[0-9])")
+
+
+def plain(name: str) -> str:
+    """Return the name normalised, a name without blanks by its words."""
+    return normalise(INSIDE.sub(" ", name) if name.isalnum() else name)
