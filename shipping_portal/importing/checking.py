@@ -34,7 +34,6 @@ from shipping_portal.importing import (
     items,
     joining,
     notes,
-    pickup_days,
     reading,
     shops,
     unread,
@@ -193,17 +192,10 @@ def _price(row: ImportRow, form: ParcelForm) -> None:
         if not bookable(quote.products):
             _tell_why_none(quote, form)
             return _to_fix(row, form)
-        day, wrong_day = pickup_days.of_row(row, quote)
-        if wrong_day:
-            return row.finish(state=State.FIX, problems=wrong_day)
         left_out = {name: [text] for name, text in form.left_out.items() if name not in row.corrected}
         doubts = left_out | second_look(row, details, quote)
         row.finish(
-            state=State.WARNING if doubts else State.READY,
-            quote=quote,
-            reference=row.reference,
-            problems=doubts,
-            pickup_date=day,
+            state=State.WARNING if doubts else State.READY, quote=quote, reference=row.reference, problems=doubts
         )
 
 

@@ -21,7 +21,6 @@ SIZE = "size"  # among the constants
 AUTHORITY_COLUMN, SIGNATURE_COLUMN = "authority_to_leave", "signature_required"
 EXTRA = {LAST_NAME: "Last name, where it has its own column"}
 LINE3, CURRENCY = "receiver_line3", "currency"
-PICKUP_DAY = "pickup_day"
 OUNCES, ADDRESS = "ounces", "address"
 PLACE = ("receiver_line1", "receiver_suburb", "receiver_postcode")  # may stand in one cell
 YES_OR_NO = {AUTHORITY_COLUMN: AUTHORITY, SIGNATURE_COLUMN: SIGNATURE}
@@ -94,8 +93,6 @@ SYNONYMS = {
     AUTHORITY_COLUMN: ("authority to leave", "atl", "safe to leave", "leave unattended", "can be left"),
     SIGNATURE_COLUMN: ("signature required", "signature on delivery", "signature", "signature confirmation",
                        "requires signature", "sign on delivery"),
-    PICKUP_DAY: ("pickup date", "pickup day", "pick up date", "pick up day", "collection date", "collection day",
-                 "preferred pickup date", "requested pickup date"),
     "cover_amount": ("extra cover", "extra cover up to", "insured value", "insurance"),
     "item_1_description": ("customs description",),
     "item_1_value": ("customs value", "item value", "value", "unit price", "item unit price", "lineitem price",
@@ -134,7 +131,6 @@ FILE_ONLY = (
     Field(WEIGHT_UNIT, "Unit of the weight, where it has its own column", is_needed=False),
     Field(SIZE_UNIT, "Unit of the measures, where it has its own column", is_needed=False),
     Field(CURRENCY, "Currency of the values, where it has its own column", is_needed=False),
-    Field(PICKUP_DAY, "Pickup day, where it has its own column", is_needed=False),
     Field(AUTHORITY_COLUMN, f"{AUTHORITY}, where a column says yes or no", is_needed=False),
     Field(SIGNATURE_COLUMN, f"{SIGNATURE}, where a column says yes or no", is_needed=False),
 )
@@ -309,7 +305,6 @@ def _typed(row: ImportRow, file: Import, *, head: ImportRow) -> dict[str, str]:
         filled |= units.sides(three, units.of_cell(DIMENSIONS, row, file))
     if filled.get("receiver_email") and normalise(filled["receiver_email"]) in NO_EMAIL:
         del filled["receiver_email"]
-    filled.pop(PICKUP_DAY, "")
     currency = filled.pop(CURRENCY, "") or cell(head, file, CURRENCY)
     for name in AMOUNTS & filled.keys():
         filled[name] = _amount(name, filled[name], currency or currencies.stated(file.header[file.columns[name]]))

@@ -81,8 +81,7 @@ class ImportRow(Job):
     `cells` are never changed; `corrected` holds what was put right by our field, and what its sender decided.
 
     `problems` are messages by field, "" for the whole row. `token` is the form token of its one order: whoever books
-    the row, and however often, makes the same order. What it is to be booked as is written down when Book is pressed;
-    `pickup_date` already when it is checked, where the file has one.
+    the row, and however often, makes the same order. What it is to be booked as is written down when Book is pressed.
     A booked row stands as its order stands.
     """
 

@@ -7,7 +7,7 @@ wrong stay where they are until their sender says that they are right: see outli
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -64,7 +64,7 @@ def begin(file: Import, press: Press) -> int:
         if press.seen and (len(chosen) > press.seen.rows or outliers.shown(doubts) != press.seen.doubts):
             raise MoreIsReady
         duplicates.leave_out(file, ImportRow.READY)
-        owed = sum(_owe(file, press, *group) for group in _by_offer(press, chosen, _own_days(file)))
+        owed = sum(_owe(file, press, *group) for group in _by_offer(press, chosen))
         if owed:
             Import.objects.filter(pk=file.pk).update(
                 state=Import.State.BOOKING, begun_at=press.now, begun_by=press.by,
@@ -86,21 +86,12 @@ def ready(file: Import, seen: Seen | None = None) -> list[Ready]:
     ]
 
 
-def _own_days(file: Import) -> dict[int, dt.date]:
-    """Return the pickup days that rows have of their own, by their quotes."""
-    rows = file.rows.filter(state__in=ImportRow.READY).exclude(pickup_date=None)
-    return dict(rows.values_list("quote", "pickup_date"))
-
-
-def _by_offer(
-    press: Press, chosen: list[Choice], own_days: Mapping[int, dt.date]
-) -> Iterator[tuple[str, dt.date | None, list[int]]]:
+def _by_offer(press: Press, chosen: list[Choice]) -> Iterator[tuple[str, dt.date | None, list[int]]]:
     """Yield product, pickup day and the quotes that are booked so; no product where nothing is offered."""
     found: dict[tuple[str, dt.date | None], list[int]] = defaultdict(list)
     for choice in chosen:
         is_picked_up = choice.offer and choice.offer.get("first_mile") == "pickup"
-        day = own_days.get(choice.row.quote, press.pickup_date) if is_picked_up else None
-        found[choice.code, day].append(choice.row.quote)
+        found[choice.code, press.pickup_date if is_picked_up else None].append(choice.row.quote)
     for (code, day), same in found.items():
         yield code, day, same
 
