@@ -6,6 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from shipping_portal.sandbox import places
 from shipping_portal.sandbox.config import Config
 from shipping_portal.sandbox.contract import Contract
 from shipping_portal.sandbox.server import start
@@ -24,6 +25,9 @@ class SandboxCarrier:
         self._config = Config(state=state, **choices)
 
     def __enter__(self) -> Self:
+        # Every ZIP code, once a process: a second of CPU, for which the first request abroad had to wait, and on a busy
+        # machine longer than the client does.
+        places.at_postcode("US", "")
         self.running = start(self._config)
         self.url = self.running.url
         return self
