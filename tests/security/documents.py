@@ -170,8 +170,7 @@ def connections() -> str:
         ("label files", "https, hosts of the contract only", within, "workers, in turns", "later and later"),
         (
             "PostgreSQL",
-            "TLS as DATABASE_URL says; required elsewhere (E029); a role that may not change tables (E040); "
-            "its log quotes nobody (E041)",
+            "TLS as DATABASE_URL says (or E029); a role that changes no tables (E040); a log that names nobody (E041)",
             f"3 s to connect, {settings.DATABASE_LIMITS}",
             "one a thread, or as many as PgBouncer shares out among them",
             "503 with Retry-After; jobs wait",
@@ -253,8 +252,8 @@ def logs() -> str:
         "phone or e-mail is "
         "in any (`shipping_portal/logs.py`; canary tests): addresses stand without their query, and of an error, "
         "what the database or Python quotes of a value is cut. nginx logs paths alone. PostgreSQL logs no error, no "
-        "statement and no row (`docs/database.md`; E041 asks the server). Where the lines go, how long they are kept and "
-        "who reads them "
+        "statement and no row (`docs/database.md`; E041 asks the server). Where the lines go, how long they are kept "
+        "and who reads them "
         "is the operator's: 30 days are enough for everything the run-book asks.\n\nSecurity events "
         "(`logger: security`) "
         "have `kind`, the `user` or the keyed hash of an `account` that does not exist, and the `ip`; each "
