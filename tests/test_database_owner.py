@@ -105,6 +105,34 @@ def test_a_portal_that_works_as_the_owner_is_an_error_and_a_line_in_the_log(capl
     assert "database_role_has_too_many_rights" in caplog.text
 
 
+LOUDER = {
+    "log_min_messages": "error", "log_min_error_statement": "error", "log_error_verbosity": "default",
+    "log_parameter_max_length_on_error": "-1", "log_statement": "all", "log_min_duration_statement": "0",
+    "log_min_duration_sample": "0",
+}  # fmt: skip
+
+
+def told_of_the_log() -> list[str]:
+    return [str(one.msg) for one in deploy_checks.check_database_log(databases=["default"])]
+
+
+@table("name", deploy_checks.QUOTES_NOBODY)
+def test_each_setting_by_which_the_servers_log_quotes_receivers_is_told_by_name(name: str, settings: Any) -> None:
+    settings.ACCEPTED_RISKS = []
+    assert told_of_the_log() == []
+    run(f"SET LOCAL {name} = '{LOUDER[name]}'")
+    assert told_of_the_log() == [f"PostgreSQL's log quotes receivers: {name} is {LOUDER[name]}."]
+    assert list(deploy_checks.check_database_log(databases=None)) == []  # a check without the database asks it nothing
+    settings.ACCEPTED_RISKS = ["portal.E041"]
+    assert told_of_the_log() == []
+
+
+@table("value", ["fatal", "panic"])
+def test_a_log_that_says_less_is_as_good(value: str) -> None:
+    run(f"SET LOCAL log_min_messages = {value}")
+    assert told_of_the_log() == []
+
+
 def test_one_role_for_both_is_refused_by_the_command(settings: Any) -> None:
     settings.APP_DATABASE = settings.DATABASES["default"]
     with pytest.raises(CommandError, match="MIGRATE_DATABASE_URL"):

@@ -1,6 +1,8 @@
 """What tracking holds of a person: scans and webhooks as the carrier sent them, and names of watched parcels."""
 
 import datetime as dt
+import json
+from collections.abc import Iterable
 
 from django.conf import settings
 from django.db.models import Min, QuerySet
@@ -11,6 +13,7 @@ from shipping_portal.jobs.retention import term
 from tracking.models import LastTime, Parcel, TrackingEvent, Watch, WebhookDelivery
 
 State = WebhookDelivery.State
+UNREAD = WebhookDelivery.objects.filter(state__in=(State.NEW, State.QUARANTINED, State.DIFFERS), event=None)
 
 
 @eraser("order", "scans and webhooks")
@@ -31,16 +34,22 @@ def _erase(scans: QuerySet[TrackingEvent]) -> int:
     return count
 
 
+@eraser("webhook", "webhooks that could not be read")
+def erase_unread(webhooks: Keys) -> int:
+    return erase_bytes(UNREAD.filter(pk__in=webhooks), "body")
+
+
 def _set_aside(orders: Keys) -> list[int]:
     """Return webhooks that could not be read and name one of these parcels; their bodies alone tell."""
-    parcels = Parcel.objects.filter(order__in=orders).values_list("reference", flat=True)
-    named = [reference.upper().encode() for reference in parcels]
+    return naming(Parcel.objects.filter(order__in=orders).values_list("reference", flat=True))
+
+
+def naming(words: Iterable[str]) -> list[int]:
+    """Return webhooks that could not be read and have one of these words, in whatever case, as text or as JSON."""
+    spelled = {form.upper() for word in words for form in (word.encode(), json.dumps(word)[1:-1].encode())}
     since = timezone.now() - dt.timedelta(days=settings.WEBHOOK_DAYS)
-    unread = WebhookDelivery.objects.filter(
-        state__in=(State.NEW, State.QUARANTINED, State.DIFFERS), event=None, received_at__gt=since
-    )
-    bodies = unread.values_list("pk", "body").iterator(500)
-    return [pk for pk, body in bodies if any(reference in bytes(body).upper() for reference in named)]
+    bodies = UNREAD.filter(received_at__gt=since).values_list("pk", "body").iterator(500) if spelled else ()
+    return [pk for pk, body in bodies if any(word in bytes(body).upper() for word in spelled)]
 
 
 overwrites("order", "names of watched parcels", Watch.objects.exclude(name=""), "parcel__order", name=ERASED)

@@ -13,6 +13,7 @@ from django.utils import timezone
 from shipping_portal.accounts import sessions
 from shipping_portal.accounts.models import (
     ApprovalRequest,
+    Audit,
     Invitation,
     Membership,
     Notification,
@@ -113,8 +114,10 @@ def erase_unconfirmed(people: QuerySet[User]) -> int:
     members = set(people.select_for_update(no_key=True).values_list("pk", flat=True))
     opened = Membership.objects.filter(user__in=members, role=Role.OWNER)
     senders = set(opened.values_list("sender", flat=True))
+    now = timezone.now()
     for key in members:  # before anything is looked for by it: the address is somebody else's
         User.objects.filter(pk=key).update(email=f"{key}{NOBODYS}")
+        Audit.write("unconfirmed sign-up erased", f"{User._meta.verbose_name} {key}", by=None, at=now)
     EmailAddress.objects.filter(user__in=members).delete()
     erasing.erase({"member": members, "sender": senders})
     return len(members)

@@ -23,7 +23,8 @@ from shipping_portal.jobs import erased_keys, erasing
 from shipping_portal.jobs.erasing import ERASED, Chosen, Keys
 from shipping_portal.jobs.retention import term
 from shipping_portal.staff.models import Note, SenderMail
-from tracking.models import TrackingEvent
+from tracking.erasing import UNREAD, naming
+from tracking.models import TrackingEvent, WebhookDelivery
 
 MOST = 100  # of a kind in one list
 SHORTEST_NAME = 3  # letters of a word that is looked for in free text
@@ -46,6 +47,7 @@ NOT_ERASED: dict[str, QuerySet[Any]] = {
     "note": Note.objects.exclude(text=ERASED).select_related("sender").alias(words=F("text")),
     "email": SenderMail.objects.exclude(text=ERASED).select_related("order__sender").alias(words=F("text")),
     "scan": TrackingEvent.objects.filter(parcel__order=None).exclude(description="").alias(words=F("description")),
+    "webhook": UNREAD,
     "member": User.objects.exclude(email__endswith=NOBODYS).select_related("membership__sender"),
     "sender": Sender.objects.filter(erased_at=None),
 }
@@ -88,16 +90,22 @@ def _rules(email: str, phone: str, name: str, postcode: str) -> dict[str, Q]:
         "receiver": _is_theirs("", email, phone, name, postcode),
         **dict.fromkeys(("draft", "quote", "row"), typed),
         **dict.fromkeys(("import", "note", "email", "scan"), _is_named(email, phone, name)),
+        "webhook": Q(pk__in=naming(_free_words(email, phone, name))),
         "member": Q(email__iexact=email) | Q(emailaddress__email__iexact=email) if email else Q(),
     }
 
 
 def _is_named(email: str, phone: str, name: str) -> Q:
     """Return the rule of free words: the email, the phone as it may be written, or any longer word of the name."""
-    rule = Q(words__icontains=email) if email else Q()
-    for word in (*_spellings(phone), *(word for word in name.split() if len(word) >= SHORTEST_NAME)):
+    rule = Q()
+    for word in _free_words(email, phone, name):
         rule |= Q(words__icontains=word)
     return rule
+
+
+def _free_words(email: str, phone: str, name: str) -> list[str]:
+    long_ones = [word for word in name.split() if len(word) >= SHORTEST_NAME]
+    return [*([email] if email else []), *_spellings(phone), *long_ones]
 
 
 def _is_theirs(prefix: str, email: str, phone: str, name: str, postcode: str) -> Q:
@@ -116,7 +124,7 @@ def _spellings(phone: str) -> set[str]:
 def _sender_of(row: Any) -> Sender | None:
     if isinstance(row, User):
         return row.membership.sender if hasattr(row, "membership") else None
-    if isinstance(row, TrackingEvent):
+    if isinstance(row, TrackingEvent | WebhookDelivery):
         return None
     of = row.file if isinstance(row, ImportRow) else row.order if isinstance(row, SenderMail) else row
     sender: Sender = of.sender

@@ -12,7 +12,8 @@ from django.test import Client
 from django.utils import timezone
 
 from shipping_portal.accounts import erasing, team
-from shipping_portal.accounts.models import Membership, Sender, User
+from shipping_portal.accounts.models import Audit, Membership, Sender, User
+from shipping_portal.accounts.models.audit import subject_of
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -78,6 +79,7 @@ def test_whoever_has_the_address_joins_by_the_invitation_though_a_stranger_signe
     assert browser.get("/parcels/").status_code == 200
     opened.refresh_from_db()
     assert (opened.name, opened.memberships.count()) == (f"Closed account {opened.number}", 0)
+    assert Audit.objects.filter(action="unconfirmed sign-up erased").count() == 1
 
 
 @pytest.mark.parametrize(("hours", "is_gone"), [(24, False), (25, False), (26, True)])
@@ -87,6 +89,8 @@ def test_a_sign_up_nobody_confirmed_ends_after_a_day(quill: Sender, alice: User,
     assert erasing.purge_unconfirmed(timezone.now()) == is_gone
     person.refresh_from_db()
     assert (person.email == SIGN_UP["email"]) is not is_gone
+    rows = Audit.objects.filter(action="unconfirmed sign-up erased").values_list("subject", "actor")
+    assert list(rows) == [(subject_of(person), None)] * is_gone
     assert User.objects.get(pk=alice.pk).email == alice.email
 
 

@@ -67,7 +67,11 @@ def access() -> str:
         "## The desk, by group\n\nAn operator is in a group and has a second factor; each act asks why and "
         "is in the audit. "
         f"A superuser may do everything.\n\n{rows(('act', *permissions.GROUPS), acts)}"
-        "Every group reads every page, with receivers' e-mail, phone and street masked.\n\n" + "\n".join(hidden) + "\n"
+        "Every group reads every page, with receivers' e-mail, phone and street masked. A search finds an "
+        "e-mail or a phone whole, never by a part of it, and leaves a row in the audit with a keyed hash. Whoever sees "
+        "a sender's pages as the sender does finds no link, form or button there that would be refused.\n\n"
+        + "\n".join(hidden)
+        + "\n"
     )
 
 
@@ -166,7 +170,7 @@ def connections() -> str:
         ("label files", "https, hosts of the contract only", within, "workers, in turns", "later and later"),
         (
             "PostgreSQL",
-            "TLS as DATABASE_URL says; required elsewhere (E029); a role that may not change tables (E040)",
+            "TLS as DATABASE_URL says (or E029); a role that changes no tables (E040); a log that names nobody (E041)",
             f"3 s to connect, {settings.DATABASE_LIMITS}",
             "one a thread, or as many as PgBouncer shares out among them",
             "503 with Retry-After; jobs wait",
@@ -249,8 +253,10 @@ def logs() -> str:
         "`logger`, `event`, "
         "the `request` it belongs to, and what is listed here. No secret, link, one-time key, address, "
         "phone or e-mail is "
-        "in any (`shipping_portal/logs.py`; canary tests). Where the lines go, how long they are kept and "
-        "who reads them "
+        "in any (`shipping_portal/logs.py`; canary tests): addresses stand without their query, and of an error, "
+        "what the database or Python quotes of a value is cut. nginx logs paths alone. PostgreSQL logs no error, no "
+        "statement and no row (`docs/database.md`; E041 asks the server). Where the lines go, how long they are kept "
+        "and who reads them "
         "is the operator's: 30 days are enough for everything the run-book asks.\n\nSecurity events "
         "(`logger: security`) "
         "have `kind`, the `user` or the keyed hash of an `account` that does not exist, and the `ip`; each "

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from shipping_portal.accounts import sessions
 from tests.security import data_classes
-from tests.security.asvs import DEVIATION, ROWS, asvs, is_there
+from tests.security.asvs import ATTACKS, DEVIATION, ROWS, asvs, is_there
 from tests.security.documents import DOCUMENTS, ROOT
 from tests.table import table
 
@@ -45,6 +45,11 @@ def test_each_row_of_asvs_is_shown_by_what_is_there() -> None:
     missing = [one for *_, evidence in ROWS for one in evidence if not is_there(one)]
     assert missing == []
     assert all(evidence for *_, evidence in ROWS)
+
+
+def test_each_row_of_asvs_names_an_attack_of_its_own() -> None:
+    assert [*ATTACKS] == [re.split("[,-]", numbers)[0] for numbers, *_ in ROWS]
+    assert len({*ATTACKS.values()}) == len(ROWS)
 
 
 def test_the_deviations_of_asvs_are_the_written_ones_and_no_others() -> None:

@@ -27,6 +27,7 @@ from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export, ExportPart
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs import erased_keys, erasing, retention
+from shipping_portal.jobs.erasing import MARK
 from shipping_portal.staff import casework
 from tests import factories
 from tests.catalogue.pushing import last, push, wire
@@ -555,14 +556,19 @@ def test_a_person_in_the_name_of_a_file_a_note_or_a_strangers_scan_is_found_and_
     factories.import_file(quill, alice, file_name="Quandary-orders.csv")
     stranger = factories.parcel(reference="SNOBODY1")
     factories.event(stranger, description="Left with Zephyrine", raw=b"Zephyrine Quandary")
+    unread = factories.delivery(body=b'{"to": "ZEPHYRINE"', state="quarantined")
+    other = factories.delivery(body=b'{"to": "somebody"', state="quarantined")
     kept = factories.event(stranger, description="Out for delivery", raw=b"{}")
     factories.import_file(quill, alice, file_name="monday.csv")
     casework.add_note(quill, "Asked for a refund", by=sam, now=timezone.now())
     chosen = values(desk, name=CANARY.name, postcode=CANARY.postcode)
-    assert [value.partition(":")[0] for value in chosen] == ["import", "note", "scan"]
+    assert [value.partition(":")[0] for value in chosen] == ["import", "note", "scan", "webhook"]
     confirm(desk, chosen)
     assert traces() == []
-    kept.refresh_from_db()
+    for one in (kept, unread, other):
+        one.refresh_from_db()
+    assert bytes(unread.body).startswith(MARK)
+    assert bytes(other.body) == b'{"to": "somebody"'
     assert (kept.description, bytes(kept.raw)) == ("Out for delivery", b"{}")
     assert set(quill.imports.values_list("file_name", flat=True)) == {"monday.csv", "Erased"}
     assert values(desk, name=CANARY.name, postcode=CANARY.postcode) == []
