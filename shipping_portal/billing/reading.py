@@ -19,7 +19,7 @@ LARGEST = MOST_LINES * 400  # bytes; a line of the family's report has about a h
 TOO_MUCH = f"The file has more than {MOST_LINES:,} lines. Ask the carrier for one a week."
 CURRENCY = re.compile(r"[A-Z]{3}")
 MOST_ZEROS = 12
-# Days as a spreadsheet counts them, of this century: 46,352 is 26 November 2026.
+# Days as a spreadsheet counts them, from 1982 to 2119: 46,352 is 26 November 2026.
 SERIAL = re.compile(r"[3-7][0-9]{4}(\.0+)?", re.ASCII)
 FIRST_DAY = dt.date(1899, 12, 30)
 LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 100, "customer_reference": 10_000}

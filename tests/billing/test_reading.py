@@ -97,7 +97,7 @@ def test_a_line_that_was_cut_off_is_told() -> None:
     content = written(line("SQ7K2M"), line("SQ9M4R")).rsplit(b",", 8)[0]
     *_, last = read(content, PROFILE)
     assert isinstance(last, Problem)
-    assert (last.number, "header has 14" in last.message) == (3, True)
+    assert (last.number, "header has 15" in last.message) == (3, True)
 
 
 def test_a_quote_that_never_ends_is_told() -> None:

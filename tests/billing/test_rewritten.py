@@ -161,3 +161,33 @@ def by_profile(
     profile.date_form, profile.delimiter, profile.decimal_sign = form, delimiter, decimal_sign
     profile.save()
     return take(content + b"\n")  # never the very bytes
+
+
+@pytest.mark.parametrize(
+    ("known", "named"),
+    [
+        (["00123456"], "00123456"),
+        (["0123456", "00123456"], None),  # either may be meant
+        (["123456"], "123456"),
+        (["0" * 12 + "123456"], None),  # more zeros than a number has
+        (["A0123456"], None),
+        ([], None),
+    ],
+)
+def test_a_number_that_a_spreadsheet_shortened_is_of_the_one_parcel_that_fits(
+    take: Take, quill: Sender, alice: User, known: list[str], named: str | None
+) -> None:
+    for reference in known:
+        factories.order(quill, alice, status="booked", carrier_reference=reference)
+    charge = take(summed(line("123456"))).lines.get()
+    assert (charge.order and charge.order.carrier_reference) == named
+    assert charge.reference == (named or "123456")
+
+
+@pytest.mark.parametrize(
+    ("cell", "day"),
+    [("46352", "2026-11-26"), ("46352.0", "2026-11-26"), ("29999", None), ("80000", None), ("4.6E+04", None)],
+)
+def test_a_day_as_a_number_is_one_a_report_may_have(take: Take, cell: str, day: str | None) -> None:
+    report = take(summed(line("SA000001", Order_Date=cell)))
+    assert [str(one) for one in report.lines.values_list("day", flat=True)] == ([day] if day else [])

@@ -1,5 +1,6 @@
 """No request takes more than a second of CPU, whatever is typed, pasted or uploaded."""
 
+import logging
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,6 +20,22 @@ from tests.test_access import OURS, World, address, world  # noqa: F401
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("localities")]
 ADMIN = "/admin/"
+
+
+@pytest.fixture(autouse=True)
+def no_request_is_kept() -> Iterator[None]:
+    """What Django logs of a refused request holds all of it, and pytest keeps what is logged: gigabytes in the end."""
+
+    def without_it(record: logging.LogRecord) -> bool:
+        record.__dict__.pop("request", None)
+        return True
+
+    loggers = [logging.getLogger(name) for name in ("django.request", "django.security.SuspiciousOperation")]
+    for logger in loggers:
+        logger.addFilter(without_it)
+    yield
+    for logger in loggers:
+        logger.removeFilter(without_it)
 
 
 def pages(browser: Client, urls: list[str]) -> Iterator[tuple[Client, Form]]:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.conf import settings as configured
 from django.core import mail
+from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from orders import queues
@@ -281,6 +282,23 @@ def test_there_is_no_heartbeat_when_the_alerts_could_not_be_looked_at(
     monkeypatch.setattr(conditions, "present", lambda now: 1 / 0)
     Sweep()._do_chores()
     assert receiver.requests == []
+
+
+def test_there_is_no_heartbeat_while_nothing_can_be_written(receiver: Receiver, settings: Any) -> None:
+    """A full disk or a standby: every look finds all in order."""
+    settings.HEARTBEAT_URL = receiver.url
+    alerting.look(timezone.now())
+    assert len(receiver.requests) == 1
+    read_only = {"sqlite": "PRAGMA query_only = 1", "postgresql": "SET LOCAL transaction_read_only = on"}
+    with connection.cursor() as cursor:
+        cursor.execute(read_only[connection.vendor])
+    try:
+        with pytest.raises(DatabaseError), transaction.atomic():
+            alerting.look(timezone.now())
+    finally:
+        if connection.vendor == "sqlite":
+            connection.cursor().execute("PRAGMA query_only = 0")
+    assert len(receiver.requests) == 1
 
 
 # -- What calls ----------------------------------------------------------------------------------
