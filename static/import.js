@@ -69,17 +69,17 @@ async function choose(select) {
 if (grid) document.addEventListener("change", (event) => {
   if (event.target.name === "rule") return reprice(event.target);
   if (event.target.name?.startsWith("service-")) return choose(event.target);
-  event.target.closest("form.fix")?.setAttribute("data-changed", "");
+  event.target.closest(".fix")?.setAttribute("data-changed", "");
 });
 grid?.addEventListener("focusout", (event) => {
-  const form = event.target.closest("form.fix");
-  if (form && !form.contains(event.relatedTarget)) recheck(form);
+  const row = event.target.closest(".fix");
+  if (row && !row.contains(event.relatedTarget)) recheck(row);
 });
 
 // Enter goes to the same cell of the next row; from the last one it saves.
 grid?.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
-  const all = [...grid.querySelectorAll(`input[name="${event.target.name}"]`)];
+  const all = [...grid.querySelectorAll(`.fix input[name$="${event.target.name.replace(/^row-[0-9]+/, "")}"]`)];
   const below = all[all.indexOf(event.target) + 1];
   if (!below) return;
   event.preventDefault();
@@ -88,15 +88,16 @@ grid?.addEventListener("keydown", (event) => {
 });
 
 // A row is checked when it is left; without an answer there is the Save button.
-async function recheck(form) {
-  if (!form.hasAttribute("data-changed")) return;
-  form.removeAttribute("data-changed");
-  const reply = await fetch(form.action, { method: "POST", body: new FormData(form) }).catch(() => null);
-  if (!reply?.ok) return form.setAttribute("data-changed", "");
+async function recheck(row) {
+  if (!row.hasAttribute("data-changed")) return;
+  row.removeAttribute("data-changed");
+  const body = new FormData(row.closest("form"));
+  const reply = await fetch(row.dataset.save, { method: "POST", body }).catch(() => null);
+  if (!reply?.ok) return row.setAttribute("data-changed", "");
   const page = await parse(reply);
   if (!page.getElementById("grid")) return window.location.assign(reply.url);
-  const now = page.getElementById(form.id);
-  if (now) form.replaceWith(now);
-  else form.remove();
-  renew(page, grid.querySelector("form.fix") ? ["progress", "tabs", "choices", "book"] : undefined);
+  const now = page.getElementById(row.id);
+  if (now) row.replaceWith(now);
+  else row.remove();
+  renew(page, grid.querySelector(".fix") ? ["progress", "tabs", "choices", "book"] : undefined);
 }

@@ -60,7 +60,7 @@ ACCESS = {
         new_parcel handover note_many originals pick_list printed printed_many quotes replace replace_prices replacing
         label_test_page save_draft send_again sizes start stop_watching choose_services decide_import remove_import
         shipped_rows
-        answer_import price_import_again suggest_receivers take_left_out tracking_page unpaste""",
+        answer_import price_import_again save_rows suggest_receivers take_left_out tracking_page unpaste""",
     ("owner", "bookkeeper"): """
         billing charge_is_wrong dispute_photo refunds refunds_file report_file reports statement statement_csv""",
     ("owner",): """

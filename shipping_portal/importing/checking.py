@@ -34,6 +34,7 @@ from shipping_portal.importing import (
     items,
     joining,
     notes,
+    pickup_days,
     reading,
     shops,
     unread,
@@ -104,7 +105,7 @@ def work(row: ImportRow) -> None:
         row.finish(state=State.SKIPPED, problems={shops.STATUS: [why]})
     elif shape := odd_shape(row):
         row.finish(state=State.FIX, problems={"": [shape]})
-    elif not form.is_valid() or beyond_the_form(row, form) or unread.of_row(row, form.data, is_abroad=form.is_abroad):
+    elif not form.is_valid() or beyond_the_form(row, form) or _waits(row, form):
         _to_fix(row, form)
     elif words := _duplicate_of(row, form.cleaned_data["customer_reference"]):
         row.finish(state=State.SKIPPED, problems={"": [words]})
@@ -167,10 +168,15 @@ def take_all(file: Import, why: str, now: dt.datetime) -> int:
     return taken
 
 
+def _waits(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
+    """Return what no field of the form takes, by its column."""
+    return unread.of_row(row, form.data, is_abroad=form.is_abroad) | pickup_days.of_row(row, form.address)[1]
+
+
 def _to_fix(row: ImportRow, form: ParcelForm) -> None:
     near = [[place.suburb, place.state, place.postcode] for place in form.near[:2]] or unmangled(form)
     problems = {"" if name == "__all__" else name: [str(text) for text in texts] for name, texts in form.errors.items()}
-    problems |= beyond_the_form(row, form) | unread.of_row(row, form.data, is_abroad=form.is_abroad)
+    problems |= beyond_the_form(row, form) | _waits(row, form)
     row.finish(state=State.FIX, problems=problems, near=near)
 
 
@@ -195,7 +201,11 @@ def _price(row: ImportRow, form: ParcelForm) -> None:
         left_out = {name: [text] for name, text in form.left_out.items() if name not in row.corrected}
         doubts = left_out | second_look(row, details, quote)
         row.finish(
-            state=State.WARNING if doubts else State.READY, quote=quote, reference=row.reference, problems=doubts
+            state=State.WARNING if doubts else State.READY,
+            quote=quote,
+            reference=row.reference,
+            problems=doubts,
+            pickup_date=pickup_days.of_row(row, form.address)[0],
         )
 
 

@@ -21,7 +21,7 @@ SIZE = "size"  # among the constants
 AUTHORITY_COLUMN, SIGNATURE_COLUMN = "authority_to_leave", "signature_required"
 EXTRA = {LAST_NAME: "Last name, where it has its own column"}
 LINE3, CURRENCY = "receiver_line3", "currency"
-OUNCES, ADDRESS = "ounces", "address"
+OUNCES, ADDRESS, PICKUP_DAY = "ounces", "address", "pickup_day"
 PLACE = ("receiver_line1", "receiver_suburb", "receiver_postcode")  # may stand in one cell
 YES_OR_NO = {AUTHORITY_COLUMN: AUTHORITY, SIGNATURE_COLUMN: SIGNATURE}
 # Among the constants: names of columns that don't matter, and what one of another currency is in ours.
@@ -87,6 +87,7 @@ SYNONYMS = {
                  "parcel size", "parcel dimensions", "l x w x h", "lxwxh", "lwh", "l w h", "size l x w x h",
                  "dimensions l x w x h", "dimensions lxwxh", "size lxwxh"),
     OUNCES: ("ounces", "oz"),
+    PICKUP_DAY: ("pickup date", "pickup day", "pick up date", "pick up day", "collection date", "collection day"),
     ADDRESS: ("full address", "whole address", "mailing address", "city state zip", "city state and zip", "city state zip code", "city state postcode",
               "suburb state postcode"),
     CURRENCY: ("currency", "order currency", "currency code", "order currency code", "presentment currency"),
@@ -126,6 +127,7 @@ class Field:
 FILE_ONLY = (
     Field(LINE3, "Third line of the address, where it has its own column", is_needed=False),
     Field(ADDRESS, "Suburb, state and postcode, with or without the street, in one column", is_needed=False),
+    Field(PICKUP_DAY, "Pickup day, where it has its own column", is_needed=False),
     Field(OUNCES, "Ounces, beside a column of pounds", is_needed=False),
     Field(DIMENSIONS, "All three sides, where they have one column", is_needed=False),
     Field(WEIGHT_UNIT, "Unit of the weight, where it has its own column", is_needed=False),
@@ -295,6 +297,7 @@ def _typed(row: ImportRow, file: Import, *, head: ImportRow) -> dict[str, str]:
     filled = {name: line for name, line in lines.items() if line and line not in NOTHING}
     if file.delimiter == ";":
         filled |= {name: units.with_dot(filled[name]) for name in NUMBERS & filled.keys()}
+    filled.pop(PICKUP_DAY, "")  # is no field of the form: see pickup_days.py
     if address := filled.pop(ADDRESS, ""):
         filled = _of_one_cell(address, typed[ADDRESS], head.file.sender.country) | filled
     if ounces := filled.pop(OUNCES, ""):

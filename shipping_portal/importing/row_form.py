@@ -106,8 +106,27 @@ def save(file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: b
     return len(saved)
 
 
+def save_changed(file: Import, address: PickupAddress, posted: Mapping[str, str], now: dt.datetime) -> int:
+    """Owe a check to every row with a field that was changed on the page of rows to fix; how many.
+
+    A row that nobody touched stays as it is: saving it would say that it was seen.
+    """
+    rows, size = to_fix(file), checking.chosen_size(file)
+    shown = [row for row in rows if any(name.startswith(prefix_of(row)) for name in posted)]
+    owed: list[int] = []
+    for row in shown:
+        form = form_of(row, file, address, size)
+        corrected = corrections(row, form, {name: text for name, text in posted.items() if name.startswith("row-")})
+        is_changed = any(text != str(form.initial.get(name, "")) for name, text in corrected.items())
+        if is_changed and checking.again(row, corrected, now):
+            owed.append(row.pk)
+    enqueue("check-row", *owed[: checking.ENQUEUED_AT_ONCE])
+    return len(owed)
+
+
 def corrections(row: ImportRow, form: ParcelForm, posted: Mapping[str, str]) -> dict[str, str]:
     """Return what was changed: values of the form's own fields that differ from what the row says."""
+    posted = {name.removeprefix(prefix_of(row)): text for name, text in posted.items()}
     place = [_tidy(part) for part in posted.get("place", "").split("|")]
     chosen = dict(zip(PLACE, place, strict=True)) if len(place) == len(PLACE) else {}
     values = {name: _tidy(posted[name]) for name in form.fields if name in posted} | chosen
@@ -116,9 +135,17 @@ def corrections(row: ImportRow, form: ParcelForm, posted: Mapping[str, str]) -> 
     return {name: text for name, text in values.items() if text != form.initial.get(name, "") or name in row.problems}
 
 
-def form_of(row: ImportRow, file: Import, address: PickupAddress, size: ParcelSize | None = None) -> ParcelForm:
+def prefix_of(row: ImportRow) -> str:
+    """Return what begins the names of this row's controls among those of other rows."""
+    return f"row-{row.pk}-"
+
+
+def form_of(
+    row: ImportRow, file: Import, address: PickupAddress, size: ParcelSize | None = None, *, among_others: bool = False
+) -> ParcelForm:
     """Return the parcel form holding this row, not yet asked to judge it; its controls say which are in trouble."""
-    form = ParcelForm(initial=_values(row, file, size), sender=file.sender, address=address, auto_id=f"row-{row.pk}-%s")
+    apart = {"prefix": prefix_of(row)[:-1], "auto_id": "%s"} if among_others else {"auto_id": f"{prefix_of(row)}%s"}
+    form = ParcelForm(initial=_values(row, file, size), sender=file.sender, address=address, **apart)
     for name, shown_at in _first_shown(row, form).items():
         described = {"aria-invalid": "true", "aria-describedby": f"row-{row.pk}-{shown_at}_error"}
         form.fields[name].widget.attrs |= described
@@ -148,7 +175,7 @@ def without_constants(row: ImportRow, file: Import) -> dict[str, str]:
 
 
 def _fix(row: ImportRow, typed: dict[str, str], file: Import, address: PickupAddress, alike: int) -> Fix:
-    form = form_of(row, file, address)
+    form = form_of(row, file, address, among_others=True)
     wrong = cells(row, form, [name for name in form.fields if name in row.problems])
     loose = [text for name, texts in row.problems.items() if name not in form.fields for text in texts]
     return Fix(row, wrong, typed.get("receiver_name", ""), loose, alike)

@@ -112,7 +112,9 @@ _IS_NOT_SENT = (
     "is downloadable",
     "click and collect",
 )
-_OF_PIECE = re.compile(r"(?:.* )?(?:unit|each|single|piece|lineitem|item value|item cost|of one|per item)(?: .*)?")
+_OF_PIECE = re.compile(
+    r"(?:.* )?(?:unit|each|single|piece|lineitem|item value|item cost|customs|of one|per item)(?: .*)?"
+)
 _TOTALS = ("line total", "item total", "total price", "total value", "subtotal", "sub total", "amount", "total")
 _AMAZONS = {"order item id", "amazon order id", "quantity purchased", "asin"}
 YES, NO = ("true", "yes", "y", "1"), ("false", "no", "n", "0")

@@ -7,7 +7,7 @@ wrong stay where they are until their sender says that they are right: see outli
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -64,7 +64,8 @@ def begin(file: Import, press: Press) -> int:
         if press.seen and (len(chosen) > press.seen.rows or outliers.shown(doubts) != press.seen.doubts):
             raise MoreIsReady
         duplicates.leave_out(file, ImportRow.READY)
-        owed = sum(_owe(file, press, *group) for group in _by_offer(press, chosen))
+        own = dict(file.rows.filter(pickup_date__isnull=False).values_list("quote", "pickup_date"))
+        owed = sum(_owe(file, press, *group) for group in _by_offer(press, chosen, own))
         if owed:
             Import.objects.filter(pk=file.pk).update(
                 state=Import.State.BOOKING, begun_at=press.now, begun_by=press.by,
@@ -86,12 +87,18 @@ def ready(file: Import, seen: Seen | None = None) -> list[Ready]:
     ]
 
 
-def _by_offer(press: Press, chosen: list[Choice]) -> Iterator[tuple[str, dt.date | None, list[int]]]:
-    """Yield product, pickup day and the quotes that are booked so; no product where nothing is offered."""
+def _by_offer(
+    press: Press, chosen: list[Choice], own: Mapping[int, dt.date]
+) -> Iterator[tuple[str, dt.date | None, list[int]]]:
+    """Yield product, pickup day and the quotes that are booked so; no product where nothing is offered.
+
+    A row's own day, by its quote, goes before the one for all.
+    """
     found: dict[tuple[str, dt.date | None], list[int]] = defaultdict(list)
     for choice in chosen:
         is_picked_up = choice.offer and choice.offer.get("first_mile") == "pickup"
-        found[choice.code, press.pickup_date if is_picked_up else None].append(choice.row.quote)
+        day = own.get(choice.row.quote, press.pickup_date)
+        found[choice.code, day if is_picked_up else None].append(choice.row.quote)
     for (code, day), same in found.items():
         yield code, day, same
 

@@ -168,7 +168,7 @@ def test_a_row_that_could_not_be_saved_is_sent_again_when_it_is_left_again(log_i
     with page.expect_response("**/rows/*/"):
         weight.fill("1.5")
         weight.blur()
-    expect(page.locator("form.fix[data-changed]")).to_be_visible()  # the answer has been read
+    expect(page.locator(".fix[data-changed]")).to_be_visible()  # the answer has been read
     weight.focus()
     weight.blur()
     expect(page.get_by_role("button", name=re.compile("^Book 1 parcel"))).to_be_visible()

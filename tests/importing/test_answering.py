@@ -168,3 +168,44 @@ def test_others_answer_nothing(take: Take, visit: Callable[[User], Client]) -> N
     answer = visit(other).post(reverse("answer_import", args=[file.uuid]), {"column": "11"})
     assert answer.status_code == 404
     assert ImportRow.objects.get().state == "fix"
+
+
+PRICED = f"{HEADER},Country,Phone,Customs description,Price,Quantity,Country of origin"
+
+
+@pytest.mark.parametrize(("press", "value"), [("piece", "100.00"), ("line", "50.00")])
+def test_one_press_says_whether_prices_are_of_one_piece_or_of_all(
+    press: str, value: str, take: Take, alice: User, visit: Callable[[User], Client]
+) -> None:
+    file = take(PRICED, *(ABROAD.format(number=number, value="100.00") for number in ("1", "2")))
+    assert asked(file).unsure_prices == 2
+    page = visit(alice)
+    assert "2 rows with a price and more than one piece" in text(page.get(check_page(file)))
+    page.post(reverse("answer_import", args=[file.uuid]), {"prices": press})
+    assert states(file) == ["ready", "ready"]
+    assert {row.quote.details["contents"][0]["value"] for row in file.rows.all() if row.quote} == {value}
+    assert ColumnMapping.objects.get().constants["prices"] == press
+
+
+def test_a_price_of_anything_else_is_no_answer(take: Take) -> None:
+    file = take(PRICED, ABROAD.format(number="1", value="100.00"))
+    assert answering.use_prices(file, "dozen", timezone.now()) == 0
+    assert states(file) == ["fix"]
+
+
+def test_one_save_takes_every_row_that_was_changed_and_no_other(
+    take: Take, alice: User, visit: Callable[[User], Client]
+) -> None:
+    wrong = GOOD.replace("priya@example.net", "priya@")
+    file = take(HEADER, *(wrong.replace("1001", number) for number in ("1", "2", "3")))
+    first, second, third = file.rows.all()
+    page, save = visit(alice), reverse("save_rows", args=[file.uuid])
+    assert "Save all 3 rows shown" in text(page.get(check_page(file)))
+    typed = {first: "p@example.net", second: "q@example.net", third: "priya@"}
+    page.post(save, {f"row-{row.pk}-receiver_email": email for row, email in typed.items()})
+    assert states(file) == ["ready", "ready", "fix"]
+    third.refresh_from_db()
+    assert third.corrected == {}
+    page.post(save, {f"row-{first.pk}-receiver_email": "r@example.net"})  # is no row to fix any more
+    first.refresh_from_db()
+    assert first.corrected == {"receiver_email": "p@example.net"}

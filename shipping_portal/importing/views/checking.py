@@ -200,6 +200,19 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
     return redirect(f"{reverse('check_import', args=[found.file.uuid])}?show={request.POST.get('show') or 'fix'}#grid")
 
 
+@audience(*BOOKERS)
+@require_POST
+def save_rows(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
+    """Save every row of the page whose fields were changed."""
+    found, address = import_of(request, file), request.sender.pickup_address()
+    saved = row_form.save_changed(found, address, request.POST.dict(), timezone.now()) if address else 0
+    if saved:
+        messages.success(request, f"{saved} row{'s are' if saved > 1 else ' is'} checked again.")
+    else:
+        messages.info(request, "No field was changed, so nothing was saved.")
+    return redirect(f"{reverse('check_import', args=[found.uuid])}?show=fix#grid")
+
+
 def _joined(request: MemberRequest, row: ImportRow) -> HttpResponse:
     """Make a row that is part of another's parcel a parcel of its own."""
     if request.method == "POST" and not joining.separate(row, timezone.now()):

@@ -1,0 +1,56 @@
+"""Names of columns, and the line that holds them."""
+
+import pytest
+
+from shipping_portal.importing import headings, reading
+from tests.table import table
+
+
+@table(
+    ("name", "plain"),
+    [
+        ("ShipToZipCode", "ship to zip code"),
+        ("ship_to_zip_code", "ship to zip code"),
+        ("SAAddressLine1", "sa address line 1"),
+        ("RecipientZIP", "recipient zip"),
+        ("Address1", "address 1"),
+        ("Shipping Address1", "shipping address1"),
+        ("eBay Plus", "ebay plus"),
+        ("[ship_to_ZIP]", "ship to zip"),
+        ("SKU", "sku"),
+    ],
+)
+def test_a_name_without_blanks_is_read_by_its_words(name: str, plain: str) -> None:
+    assert headings.plain(name) == plain
+
+
+HEADER = "Name,Street,Suburb,Postcode"
+ROW = "Ada Alder,3 Sampling Street,Brunswick,3056"
+
+
+@table(
+    ("above", "dropped"),
+    [
+        ("", ()),
+        ("Orders for November,,,\n", ("Orders for November",)),
+        ("Orders for November\n", ("Orders for November",)),
+        ("Orders,,,\nPrinted 27/11/2026,,,\n,,,\n", ("Orders", "Printed 27/11/2026")),
+        ("Deliver to,,Place,\n", ("Deliver to Place",)),
+    ],
+)
+def test_what_stands_above_the_names_of_the_columns_is_left_out(above: str, dropped: tuple[str, ...]) -> None:
+    sheet = reading.read(f"{above}{HEADER}\n{ROW}\n{HEADER}\n{ROW}\n".encode())
+    assert sheet.header == HEADER.split(",")
+    assert list(sheet.rows.values()) == [ROW.split(","), ROW.split(",")]
+    assert sheet.dropped == (*dropped, "Name Street Suburb Postcode")
+
+
+@pytest.mark.parametrize("first", ["Name,Street,,", "Name,Street,Suburb,"])
+def test_a_first_line_with_more_than_half_as_many_names_is_the_header(first: str) -> None:
+    below = "Note,Second,Third,Fourth" if first.count(",,") == 0 else "Note,Second,Third,"
+    assert reading.read(f"{first}\n{below}\n{ROW}".encode()).header[:2] == ["Name", "Street"]
+
+
+@pytest.mark.parametrize("row", [ROW, "Ada Alder,ada@shop.example,Brunswick,VIC", "Ada,Ada,Brunswick,VIC"])
+def test_a_row_of_values_is_never_the_header(row: str) -> None:
+    assert reading.read(f"Name\n{row}\n".encode()).header == ["Name"]

@@ -1,0 +1,80 @@
+"""A pickup day of a row's own is used where it is one day on offer; else the row waits."""
+
+import datetime as dt
+
+import pytest
+from django.utils import timezone
+
+from orders import booking_rules
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.importing import answering, pickup_days, submitting
+from shipping_portal.importing.models import Import
+from tests import factories
+from tests.orders.test_importing import GOOD, HEADER, work_off
+from tests.sandbox_carrier import SandboxCarrier
+from tests.table import table
+
+DAY = dt.date(2026, 12, 2)
+
+
+@table(
+    ("text", "days"),
+    [
+        ("2026-12-02", {DAY}),
+        ("2026-12-02T00:00:00", {DAY}),
+        ("2026-12-02 00:00:00", {DAY}),
+        ("2/12/2026", {DAY, dt.date(2026, 2, 12)}),
+        ("02.12.26", {DAY, dt.date(2026, 2, 12)}),
+        ("25/12/2026", {dt.date(2026, 12, 25)}),
+        ("46358", {DAY}),
+        ("46358.0", {DAY}),
+        ("2 Dec 2026", {DAY}),
+        ("Wed, 2 December 2026", {DAY}),
+        ("December 2, 2026", {DAY}),
+        ("tomorrow", set()),
+        ("31/02/2026", set()),
+        ("0", set()),
+        ("", set()),
+    ],
+)
+def test_a_day_is_read_as_sheets_and_people_write_it(text: str, days: set[dt.date]) -> None:
+    assert set(pickup_days.readings(text)) == days
+
+
+@pytest.fixture
+def on_offer(quill: Sender, alice: User) -> list[dt.date]:
+    address = quill.pickup_address()
+    assert address is not None
+    return booking_rules.pickup_days(quill, address.party(), timezone.now())
+
+
+def taken(quill: Sender, alice: User, *days: str) -> Import:
+    rows = [f"{GOOD.replace('1001', str(1001 + at))},{day}" for at, day in enumerate(days)]
+    file = factories.taken("\n".join([f"{HEADER},Pickup date", *rows]).encode(), quill, alice)
+    work_off(file)
+    return file
+
+
+def test_a_rows_own_day_is_booked_and_goes_before_the_one_for_all(
+    quill: Sender, alice: User, localities: None, carrier: SandboxCarrier, on_offer: list[dt.date]
+) -> None:
+    file = taken(quill, alice, on_offer[1].isoformat(), "")
+    press = submitting.Press("pickup_cheapest", alice, timezone.now(), on_offer[2])
+    choices = submitting.choosing.choices(submitting.ready(file), press.rule, "")
+    is_picked_up = [bool(one.offer and one.offer["first_mile"] == "pickup") for one in choices]
+    assert submitting.begin(file, press) == 2
+    days = list(file.rows.order_by("number").values_list("pickup_date", flat=True))
+    wanted = [on_offer[1], on_offer[2]]
+    assert days == [day if picked_up else None for day, picked_up in zip(wanted, is_picked_up, strict=True)]
+    assert any(is_picked_up)
+
+
+def test_a_day_that_is_not_on_offer_waits_until_it_is_said_not_to_matter(
+    quill: Sender, alice: User, localities: None, carrier: SandboxCarrier, on_offer: list[dt.date]
+) -> None:
+    before, after = on_offer[0] - dt.timedelta(days=7), on_offer[-1] + dt.timedelta(days=1)
+    file = taken(quill, alice, before.isoformat(), after.isoformat(), on_offer[-1].isoformat(), "soon")
+    assert list(file.rows.values_list("state", flat=True)) == ["fix", "fix", "ready", "fix"]
+    assert answering.pass_over(file, [11], timezone.now()) == 3
+    work_off(file)
+    assert set(file.rows.values_list("state", "pickup_date")) == {("ready", None), ("ready", on_offer[-1])}
