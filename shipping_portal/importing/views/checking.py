@@ -23,6 +23,7 @@ from shipping_portal.carrier.messages import Money
 from shipping_portal.importing import (
     answering,
     checking,
+    columns,
     joining,
     listing,
     notes,
@@ -133,6 +134,7 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
         "rule": rule,
         "total": next((total for total in totals if total.rule == rule), None),
         "has_pickup": any(total.has_pickup for total in totals),
+        "has_own_days": columns.PICKUP_DAY in file.columns,
         "pickup_days": common_pickup_days(request.sender, [choice.row for choice in sure]),
         "priced_on": checking.priced_before(file, timezone.now()) if sure else None,
     }
