@@ -52,7 +52,8 @@ SYNONYMS = {
     "receiver_company": ("company name", "company", "business name", "organization name", "organisation",
                          "organization", "organisation name"),
     "receiver_country": ("country", "country code", "country name", "country id", "country region"),
-    "receiver_line1": ("address1", "address 1", "address 1 2", "address line 1", "address line1", "street 1", "street address",
+    "receiver_line1": ("address1", "address 1", "address 1 2", "address line 1", "address line1", "street 1",
+                       "street address",
                        "street", "address one", "address"),
     LINE3: ("address3", "address 3", "address line 3", "street 3", "address line3"),
     "receiver_line2": ("address2", "address 2", "address line 2", "address line2", "address two", "street 2",
@@ -66,7 +67,8 @@ SYNONYMS = {
                        "e mail 1 value", "e mail address", "mail", "email billing", "billing email"),
     "receiver_phone": ("phone", "phone number", "telephone", "mobile", "mobile number", "contact number",
                        "telephone number", "phone mobile", "mobile phone", "phone 1 value", "home phone",
-                       "buyer phone number", "customer phone number", "customer phone", "phone billing", "billing phone"),
+                       "buyer phone number", "customer phone number", "customer phone", "phone billing",
+                       "billing phone"),
     "receiver_instructions": ("delivery instructions", "instructions", "delivery note", "delivery notes",
                               "delivery special instruction 1", "customer note", "notes"),
     "delivery_choice": ("delivery instructions", "instructions", "delivery note"),
@@ -88,7 +90,8 @@ SYNONYMS = {
                  "dimensions l x w x h", "dimensions lxwxh", "size lxwxh"),
     OUNCES: ("ounces", "oz"),
     PICKUP_DAY: ("pickup date", "pickup day", "pick up date", "pick up day", "collection date", "collection day"),
-    ADDRESS: ("full address", "whole address", "mailing address", "city state zip", "city state and zip", "city state zip code", "city state postcode",
+    ADDRESS: ("full address", "whole address", "mailing address", "city state zip", "city state and zip",
+              "city state zip code", "city state postcode",
               "suburb state postcode"),
     CURRENCY: ("currency", "order currency", "currency code", "order currency code", "presentment currency"),
     AUTHORITY_COLUMN: ("authority to leave", "atl", "safe to leave", "leave unattended", "can be left"),
@@ -176,7 +179,8 @@ def guess(header: list[str], wanted: list[Field]) -> dict[str, int]:
             found[name] = place
     if shops.of(header) == "Xero":  # its contacts are businesses, or people in no business
         named = (at for at, name in enumerate(header) if normalise(name) == "contactname")
-        found |= {"receiver_company": at for at in named if at != found.get("receiver_name")}
+        if (at := next(named, None)) not in (None, found.get("receiver_name")):
+            found["receiver_company"] = at
     if not _is_split_name(header, found):
         found.pop(LAST_NAME, None)
     return _without_ounces(header, _with_one_address(found))

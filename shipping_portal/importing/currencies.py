@@ -53,6 +53,12 @@ def bare(name: str) -> str:
     return " ".join(word for word in headings.plain(name).split() if not CODES.fullmatch(word.upper()))
 
 
+def bare_amount(text: str) -> str:
+    """Return the amount of a price that may be of one piece or of several, as the file has it; other text as it is."""
+    unsure = UNSURE.fullmatch(text)
+    return unsure[1] if unsure else text
+
+
 def is_times(total: str, number: str, times: str) -> bool:
     """Return whether so many at this price come to the total."""
     is_number = all(PLAIN_NUMBER.fullmatch(text) and len(text) < 12 for text in (total, number, times))

@@ -15,7 +15,8 @@ from shipping_portal.importing.models import ImportRow
 SPREADSHEETS_DAY_0 = dt.date(1899, 12, 30)
 NUMBERS = re.compile(r"([0-9]{1,4})[-/. ]([0-9]{1,2})[-/. ]([0-9]{1,4})(?:[T ][0-9:.+Z]{1,20})?", re.ASCII)
 SERIAL = re.compile(r"[45][0-9]{4}(?:\.0)?", re.ASCII)
-NAMED = ("%d %B %Y", "%d %b %Y", "%B %d %Y", "%b %d %Y", "%A %d %B %Y", "%a %d %b %Y")
+NAMED = ("%d %B %Y", "%d %b %Y", "%B %d %Y", "%b %d %Y")
+WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*+", re.IGNORECASE | re.ASCII)
 
 
 def of_row(row: ImportRow, address: PickupAddress) -> tuple[dt.date | None, dict[str, list[str]]]:
@@ -46,7 +47,7 @@ def readings(text: str) -> Iterator[dt.date]:
         orders = [(first, middle, last)] if first > 999 else [(last, middle, first), (last, first, middle)]
         for year, month, day in orders:
             yield from _day(year if year > 99 else 2000 + year, month, day)
-    words = " ".join(re.findall(r"[A-Za-z]+|[0-9]+", text)).removesuffix(" ")
+    words = " ".join(word for word in re.findall(r"[A-Za-z]+|[0-9]+", text) if not WEEKDAY.fullmatch(word))
     for form in NAMED:
         try:
             yield dt.datetime.strptime(words, form).date()  # noqa: DTZ007 (a day of the sender's calendar)

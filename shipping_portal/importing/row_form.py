@@ -12,7 +12,7 @@ from orders.forms import ParcelForm
 from orders.receiver_form import LINES, street_of
 from shipping_portal.accounts.addresses import REPEATS
 from shipping_portal.accounts.models import ParcelSize, PickupAddress
-from shipping_portal.importing import checking, columns, unread
+from shipping_portal.importing import checking, columns, currencies, unread
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.jobs.registry import enqueue
 
@@ -145,7 +145,8 @@ def form_of(
 ) -> ParcelForm:
     """Return the parcel form holding this row, not yet asked to judge it; its controls say which are in trouble."""
     apart = {"prefix": prefix_of(row)[:-1], "auto_id": "%s"} if among_others else {"auto_id": f"{prefix_of(row)}%s"}
-    form = ParcelForm(initial=_values(row, file, size), sender=file.sender, address=address, **apart)
+    values = {name: currencies.bare_amount(text) for name, text in _values(row, file, size).items()}
+    form = ParcelForm(initial=values, sender=file.sender, address=address, **apart)
     for name, shown_at in _first_shown(row, form).items():
         described = {"aria-invalid": "true", "aria-describedby": f"row-{row.pk}-{shown_at}_error"}
         form.fields[name].widget.attrs |= described

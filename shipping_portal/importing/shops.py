@@ -90,7 +90,8 @@ _BY_METHOD = re.compile(
 )
 _TYPES = ("fulfillment type", "fulfilment type", "delivery type", "listings type", "order type", "item type",
           "lineitem type", "product type", "line item type")  # fmt: skip
-_METHODS = ("shipping description", "shipping method", "shipping method title", "delivery method", "shipping option", "delivery option",
+_METHODS = ("shipping description", "shipping method", "shipping method title", "delivery method", "shipping option",
+            "delivery option",
             "shipping service", "ship method", "delivery", "shipping", "shipping label", "shipping rate name",
             "postage service", "ship service level")  # fmt: skip
 _OTHERS = {"fulfillment channel": ("afn", "amazon"), "fulfilment channel": ("afn", "amazon"),

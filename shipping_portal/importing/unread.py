@@ -95,7 +95,8 @@ OTHER_PARTY = re.compile(
     r"(po|billing|bill to|bill|invoice|invoice to|buyer|payer|customer|purchaser|sender|ship from|from|return|return to"
     r"|returns|store|shop|warehouse|seller|merchant|vendor|supplier|origin|pickup|collection|cardholder) (?:first |last"
     r" |full )?(?:name|company|address|street|unit|building|suburb|city|town|state|county|region|province|zip|postcode"
-    r"|post code|postal code|country|phone|contact|attention|email|mobile|tax identifier).*|(?:.*) (billing|bill to|buyer|sender|invoice)"
+    r"|post code|postal code|country|phone|contact|attention|email|mobile|tax identifier).*"
+    r"|(?:.*) (billing|bill to|buyer|sender|invoice)"
 )
 # What matters only where a parcel leaves its country, and what the row has of its own already.
 ABROAD = re.compile(

@@ -1,6 +1,7 @@
 """Every filled cell is read, known to be of no matter, or makes its row wait: for any name, known or not."""
 
 import re
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -28,18 +29,22 @@ WEIGHTY = (
 )  # fmt: skip
 
 
+@cache
+def wanted() -> list[columns.Field]:
+    """All that a column can be; made once, as it is the same for every file of an account."""
+    return [*columns.fields(Sender(country="AU"), PickupAddress(country="AU")), *columns.FILE_ONLY]
+
+
 def waits(header: list[str], cells: list[str], *, is_abroad: bool = True) -> set[str]:
     """The columns that such a row waits for, its columns matched by their names."""
     sender = Sender(country="AU")
-    wanted = [*columns.fields(sender, PickupAddress(country="AU")), *columns.FILE_ONLY]
-    file = Import(sender=sender, header=header, columns=columns.guess(header, wanted), constants={})
+    file = Import(sender=sender, header=header, columns=columns.guess(header, wanted()), constants={})
     found = unread._unread(ImportRow(file=file, cells=cells), file, {}, is_abroad=is_abroad)
     return {header[place] for place, _ in found}
 
 
 def is_read(name: str, header: list[str]) -> bool:
-    wanted = [*columns.fields(Sender(country="AU"), PickupAddress(country="AU")), *columns.FILE_ONLY]
-    places = columns.guess(header, wanted).values()
+    places = columns.guess(header, wanted()).values()
     return header.index(name) in places or normalise(name) in {*shops.KNOWN_COLUMNS, "reason"}
 
 

@@ -59,7 +59,7 @@ def test_a_rows_own_day_is_booked_and_goes_before_the_one_for_all(
     quill: Sender, alice: User, localities: None, carrier: SandboxCarrier, on_offer: list[dt.date]
 ) -> None:
     file = taken(quill, alice, on_offer[1].isoformat(), "")
-    press = submitting.Press("pickup_cheapest", alice, timezone.now(), on_offer[2])
+    press = submitting.Press("cheapest_pickup", alice, timezone.now(), on_offer[2])
     choices = submitting.choosing.choices(submitting.ready(file), press.rule, "")
     is_picked_up = [bool(one.offer and one.offer["first_mile"] == "pickup") for one in choices]
     assert submitting.begin(file, press) == 2

@@ -160,6 +160,8 @@ def is_slow(pattern: re.Pattern[str], method: str, attack: tuple[str, str, str],
         ):
             return "without an end"
     short, long = most // 4, most
+    if cpu(pattern, method, grown(*attack, short)) < SLOW / 32:  # what grows by the square takes SLOW / 16 here
+        return ""
     if cpu(pattern, method, grown(*attack, long)) < SLOW:
         return ""
     for _ in range(3):  # only what is slow each time
