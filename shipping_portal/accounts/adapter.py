@@ -88,6 +88,10 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         }
         super().send_mail(template_prefix, email, {**context, **ours})
 
+    def is_safe_url(self, url: str) -> bool:
+        """Lead on to paths of the portal alone: any other text would become a part of one, and stand in the log."""
+        return bool(url) and url.startswith("/") and bool(super().is_safe_url(url))
+
     def can_delete_email(self, email_address: EmailAddress) -> bool:
         """Refuse to remove an address that stands on the account's labels until another one does."""
         in_use = PickupAddress.objects.filter(

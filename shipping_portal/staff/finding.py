@@ -87,7 +87,8 @@ def _is_shown(word: str) -> Q:
     # One without three letters in a row was looked for where a word begins (`_part`): it has to be the same word.
     before = OF_A_WORD if is_part and TRIGRAM.search(word) else ""
     after = OF_A_WORD if is_part else ""
-    text = Replace(F("search"), F("receiver_phone"), Value(""), output_field=TextField())
+    phone: Any = F("receiver_phone")
+    text = Replace(F("search"), phone, Value(""), output_field=TextField())
     return Q(Regex(text, rf"(^|\s){before}{re.escape(word)}{after}(\s|$)"))
 
 

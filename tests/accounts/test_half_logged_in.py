@@ -108,3 +108,10 @@ def test_nobody_else_ends_with_them(differs: Callable[[User], object]) -> None:
     differs(person)
     assert erasing.purge_unconfirmed(timezone.now()) == 0
     assert User.objects.get(pk=person.pk).email == SIGN_UP["email"]
+
+
+@pytest.mark.parametrize(("given", "leads_to"), [("Zora Canaryname", "/today/"), ("/watch/", "/watch/")])
+def test_a_log_in_leads_on_to_a_path_and_never_to_words(alice: User, given: str, leads_to: str) -> None:
+    browser = Client()
+    browser.force_login(alice, backend="allauth.account.auth_backends.AuthenticationBackend")
+    assert browser.get("/accounts/login/", {"next": given})["Location"] == leads_to

@@ -81,3 +81,10 @@ def test_such_a_word_beside_others_is_taken(password: str) -> None:
 def test_the_business_of_a_member_counts(alice: User) -> None:
     with pytest.raises(ValidationError):
         validate_password("quillco quillco", alice)
+
+
+@pytest.mark.parametrize("password", ["kestrelkestrel", "Kestrel Freight", "k3str3l-fr3ight"])
+def test_the_brand_of_this_installation_counts(settings: Any, password: str) -> None:
+    settings.BRAND_NAME = "Kestrel Freight"
+    with pytest.raises(ValidationError):
+        validate_password(password, User(email="mia@quill.example"))
