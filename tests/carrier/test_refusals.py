@@ -1,5 +1,7 @@
 """A refusal in any of the four shapes, told in our field names."""
 
+import pytest
+
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.outcomes import read_refusal
 from tests.table import table
@@ -173,3 +175,15 @@ def test_what_is_about_the_parcel_as_a_whole_is_the_senders(body, said):
 )
 def test_a_message_that_is_an_object_is_about_the_field_it_names_or_stands_at(said, read):
     assert messages(said) == read
+
+
+@pytest.mark.parametrize(("length", "kept"), [(199, 199), (200, 200), (201, 200)])
+def test_what_an_error_says_beside_its_messages_is_bounded(length: int, kept: int) -> None:
+    said = read_refusal({"error_description": "x" * length, "messages": {"base": ["was refused"]}}, Contract())
+    assert said.messages == {"": ["was refused", f"“{'x' * kept}”"]}
+
+
+@pytest.mark.parametrize("where", ["see messages", "Some data is invalid; see Messages.", "was refused."])
+def test_a_sentence_that_says_nothing_of_its_own_is_left_out(where: str) -> None:
+    said = read_refusal({"error_description": where, "messages": {"base": ["was refused"]}}, Contract())
+    assert said.messages == {"": ["was refused"]}
