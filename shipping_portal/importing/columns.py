@@ -112,7 +112,7 @@ LAST = 99
 FIRST_NAMES = ("first name", "firstname", "given name")
 OF_ONE = {"item", "lineitem", "product", "unit"}
 OF_RECEIVER = re.compile(
-    r"(?:(?:ship|post|deliver|send) to|to|delivery|recipient|receiver|shipping|ship|sa|home|address 1)"
+    r"(?:(?:ship|post|deliver|send) to|to|delivery|recipient|receiver|shipping|ship|sa|home|address 1(?! 2))"
     r" (.+)|(.+) shipping"
 )
 
