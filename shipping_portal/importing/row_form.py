@@ -144,7 +144,9 @@ def form_of(
     row: ImportRow, file: Import, address: PickupAddress, size: ParcelSize | None = None, *, among_others: bool = False
 ) -> ParcelForm:
     """Return the parcel form holding this row, not yet asked to judge it; its controls say which are in trouble."""
-    apart = {"prefix": prefix_of(row)[:-1], "auto_id": "%s"} if among_others else {"auto_id": f"{prefix_of(row)}%s"}
+    apart: dict[str, Any] = (
+        {"prefix": prefix_of(row)[:-1], "auto_id": "%s"} if among_others else {"auto_id": f"{prefix_of(row)}%s"}
+    )
     values = {name: currencies.bare_amount(text) for name, text in _values(row, file, size).items()}
     form = ParcelForm(initial=values, sender=file.sender, address=address, **apart)
     for name, shown_at in _first_shown(row, form).items():
