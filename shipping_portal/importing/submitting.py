@@ -64,7 +64,7 @@ def begin(file: Import, press: Press) -> int:
         if press.seen and (len(chosen) > press.seen.rows or outliers.shown(doubts) != press.seen.doubts):
             raise MoreIsReady
         duplicates.leave_out(file, ImportRow.READY)
-        days = file.rows.values_list("quote", "pickup_date")
+        days = file.rows.exclude(pickup_date=None).values_list("quote", "pickup_date")
         own = {quote: day for quote, day in days if quote and day}
         owed = sum(_owe(file, press, *group) for group in _by_offer(press, chosen, own))
         if owed:
