@@ -322,13 +322,13 @@ def _typed(row: ImportRow, file: Import, *, head: ImportRow) -> dict[str, str]:
 
 def _value_of_one(text: str, times: str, row: ImportRow, file: Import) -> str:
     """Return the value of one piece: by the shop, by the column's name, by a total beside it, or as its sender said."""
-    place, said = file.columns["item_1_value"], file.constants.get(PRICES)
+    place, answer = file.columns["item_1_value"], file.constants.get(PRICES)
     if shops.is_price_of_line(file.header, place):
         return currencies.of_one(text, shops.bought(file.header, row.cells) or times)
-    if times in ("", "0", "1") or said == OF_PIECE or shops.is_price_of_piece(file.header, place):
+    if times in ("", "0", "1") or answer == OF_PIECE or shops.is_price_of_piece(file.header, place):
         return text
     number, total = (currencies.read(one)[0] for one in (text, shops.total_of_line(file.header, row.cells)))
-    if said == OF_LINE or (total and currencies.is_times(total, number, "1")):
+    if answer == OF_LINE or (total and currencies.is_times(total, number, "1")):
         return currencies.of_one(text, times)
     if (total and currencies.is_times(total, number, times)) or not times.isdecimal():
         return text

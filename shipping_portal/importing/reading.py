@@ -39,7 +39,6 @@ AS_TEXT = re.compile(r'="([^"]*)"')  # how some exports keep the zero of 0800
 AS_TEXT_TOO = re.compile(r"'([0-9][0-9 ()+.-]*)")  # how others do: '0800, also before a phone number
 BELOW = re.compile(r"(?:[\d,]+ ?)?record\(s\) downloaded\b|seller id ?:", re.IGNORECASE | re.ASCII)
 MOST_ABOVE = 10  # lines looked at for the names of the columns
-IS_NAME = re.compile(r"(?!\d)(?=[^@]*[^\W\d_])[^@]*+")
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
@@ -134,7 +133,12 @@ def _filled(line: list[str]) -> list[str]:
 def _is_of_names(line: list[str]) -> bool:
     """Return whether a line may name columns: three or more different words, no number and no address."""
     names = [cell.casefold() for cell in _filled(line)]
-    return len(names) >= 3 and len({*names}) == len(names) and all(map(IS_NAME.fullmatch, names))
+    return len(names) >= 3 and len({*names}) == len(names) and all(map(_may_name_a_column, names))
+
+
+def _may_name_a_column(text: str) -> bool:
+    """Return whether a cell holds words, no number and no email."""
+    return "@" not in text and not text[:1].isdigit() and any(map(str.isalpha, text))
 
 
 def _note_cells(rows: dict[int, list[str]], notes: dict[str, Any]) -> None:
