@@ -172,7 +172,7 @@ def _plain(line: str) -> str:
 
 def _phrases(suburb: str, postcode: str = "", state: str = "", country: str = "") -> set[tuple[str, ...]]:
     names = [suburb, postcode, "".join(postcode.split()), state, state_name(country, state)]
-    names += COUNTRY_NAMES.get(country, (country, countries.name(country)))
+    names += (country, countries.name(country), *COUNTRY_NAMES.get(country, ()))
     return {tuple(normalise(name).split()) for name in names} - {()}
 
 

@@ -78,7 +78,7 @@ sku (?:quantity of return|subtotal .*|platform discount|seller discount|unit ori
 channel (?:type|name|order number)|product details|purchase point|purchased from|customer segment|segment|flids
 bill to name|shipping information|shipping and handling|total (?:qty|quantity)(?: ordered)?|total order quantity
 id (?:order|customer|cart|shop|lang)|option name|retail price|(?:scheduled )?(?:order|ship) date|po|po number
-(?:ship|delivery|shipping|promised) (?:date|tier|sla)(?: .*)?|shipping config source|update status
+(?:ship|shipping|promised) (?:date|tier|sla)(?: .*)?|delivery (?:tier|sla)(?: .*)?|shipping config source|update status
 shipping sla|line total|sub total|deposit amount|net total|gross total
 (?:e mail|email|phone|address|website|event|relation|custom field|im) \d (?:label|type)|address 1 formatted
 labels|group membership|file as|photo|nickname|phonetic .*|(?:organization|job) title|middle name|suffix|initials

@@ -79,7 +79,8 @@ def test_a_line_on_hold_that_is_held_no_more(differs: dict[str, Any], post: bool
     report = factories.billing_report(state="checked")
     line = factories.charge(order, report=report, posted_at=None)
     Charge.objects.filter(pk=line.pk).update(**HELD)
-    state = differs.pop("report__state", "checked") if "report__state" in differs else "checked"
+    differs = dict(differs)
+    state = differs.pop("report__state", "checked")
     BillingReport.objects.filter(pk=report.pk).update(state=state)
     stays(line, dict(differs), lambda: posting.decide([line], post=post, now=NOW))
 

@@ -677,7 +677,7 @@ def test_a_cell_of_two_lines_is_one_line_on_the_label(shop: SandboxCarrier, quil
     file = checked(quill, alice, GOOD.replace("4 Sample Street", '"Unit 3\n4 Sample Street"'))
     row = file.rows.get()
     assert row.quote
-    assert row.quote.details["receiver"]["line1"] == "Unit 3 4 Sample Street"
+    assert row.quote.details["receiver"]["line1"] == "Unit 3, 4 Sample Street"
 
 
 def test_a_number_that_a_spreadsheet_shortened_is_no_order_number(

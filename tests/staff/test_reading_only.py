@@ -136,7 +136,7 @@ def test_search_finds_the_order_by_what_support_is_told(
     desk: Client, quill: Sender, alice: User, bob: User, typed: str
 ) -> None:
     order = factories.order(quill, alice, status="booked")
-    other = factories.order(bob.membership.sender, bob, search="somebody else")
+    other = factories.order(bob.membership.sender, bob, search="somebody else", receiver_email="sol@example.net")
     page = desk.get(_url(Order, "changelist"), {"q": typed}).content.decode()
     assert _url(Order, "change", order.pk) in page
     assert _url(Order, "change", other.pk) not in page
