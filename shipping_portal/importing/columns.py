@@ -1,7 +1,7 @@
 """Which column of a file is which of our fields: guessed from its name, remembered once it was confirmed."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ AUTHORITY_COLUMN, SIGNATURE_COLUMN = "authority_to_leave", "signature_required"
 EXTRA = {LAST_NAME: "Last name, where it has its own column"}
 LINE3, CURRENCY = "receiver_line3", "currency"
 OUNCES, ADDRESS, PICKUP_DAY = "ounces", "address", "pickup_day"
+NAME_LAST_FIRST = "name last first"  # “Name (Last, First)”
 PLACE = ("receiver_line1", "receiver_suburb", "receiver_postcode")  # may stand in one cell
 YES_OR_NO = {AUTHORITY_COLUMN: AUTHORITY, SIGNATURE_COLUMN: SIGNATURE}
 # Among the constants: names of columns that don't matter, and what one of another currency is in ours.
@@ -38,6 +39,7 @@ NO_EMAIL = frozenset(
     ("invalid request", "not available", "unavailable", "no email", "none", "n a", "na", "unknown", "0")
 )
 AMOUNTS = {"item_1_value", "cover_amount"}
+CONTACT = ("receiver_phone", "receiver_email")
 NUMBERS = {*AMOUNTS, *units.MEASURES, OUNCES}
 OF_AN_ITEM = {*items.OWN, "item_1_quantity", "item_1_origin", WEIGHT}
 LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$|receiver_line[12]_is_street$")
@@ -46,25 +48,28 @@ LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$|receiver_line[12]_is_street$"
 # A receiver's column may say whose it is besides: “Ship to city”, “City (Shipping)”.
 SYNONYMS = {
     "receiver_name": ("name", "full name", "recipient name", "recipient", "receiver", "contact name", "customer name",
-                      "attention to", "attn", "attention", "first name", "firstname", "given name",
-                      "buyer name", "deliver to", "ship to", "send to", "addressee", "retailer name", "to", "who"),
+                      "attention to", "attn", "attention", "first name", "firstname", "given name", "given names",
+                      "buyer name", "deliver to", "ship to", "send to", "addressee", "retailer name", "to", "who",
+                      "customer", "contact", NAME_LAST_FIRST),
     LAST_NAME: ("last name", "lastname", "surname", "family name"),
     "receiver_company": ("company name", "company", "business name", "organization name", "organisation",
-                         "organization", "organisation name"),
+                         "organization", "organisation name", "organization 1 name"),
     "receiver_country": ("country", "country code", "country name", "country id", "country region"),
-    "receiver_line1": ("address1", "address 1", "address 1 2", "address line 1", "address line1", "street 1",
-                       "street address",
+    "receiver_line1": ("address 1", "address 1 2", "address line 1", "line 1", "street 1", "street address",
                        "street", "address one", "address"),
-    LINE3: ("address3", "address 3", "address line 3", "street 3", "address line3"),
-    "receiver_line2": ("address2", "address 2", "address line 2", "address line2", "address two", "street 2",
-                       "unit", "building"),
-    "receiver_suburb": ("suburb", "city", "town"),
+    LINE3: ("address 3", "address line 3", "line 3", "street 3"),
+    "receiver_line2": ("address 2", "address line 2", "line 2", "address two", "street 2", "unit", "building",
+                       "unit number", "apt", "apartment", "suite", "flat", "apt suite", "apt suite etc",
+                       "apartment suite etc", "apartment unit etc"),
+    "receiver_suburb": ("suburb", "city", "town", "suburb town", "suburb city", "town city", "city town", "town suburb",
+                        "city suburb"),
     "receiver_state": ("state", "state code", "state name", "state or province code", "state or province",
-                       "state province", "province", "province code", "region", "region code", "county"),
+                       "state province", "state region", "state territory", "state or territory", "state county",
+                       "state abbreviation", "province", "province code", "region", "region code", "county"),
     "receiver_postcode": ("postcode", "post code", "postal code", "zip code", "zipcode", "zip",
                           "zip postal code", "zip postcode", "postal", "p code", "pcode"),
     "receiver_email": ("email", "e mail", "email address", "customer email", "buyer email", "contact email",
-                       "e mail 1 value", "e mail address", "mail", "email billing", "billing email"),
+                       "primary email", "e mail 1 value", "e mail address", "mail", "email billing", "billing email"),
     "receiver_phone": ("phone", "phone number", "telephone", "mobile", "mobile number", "contact number",
                        "telephone number", "phone mobile", "mobile phone", "phone 1 value", "home phone",
                        "buyer phone number", "customer phone number", "customer phone", "phone billing",
@@ -73,22 +78,25 @@ SYNONYMS = {
                               "delivery special instruction 1", "customer note", "notes"),
     "delivery_choice": ("delivery instructions", "instructions", "delivery note"),
     "description": ("whats inside", "contents", "lineitem name", "item name", "item title", "product name",
-                    "item description", "parcel contents", "goods", "description", "item", "product"),
+                    "item description", "parcel contents", "goods", "description", "item", "product", "products",
+                    "what", "what would you like to order"),
     "customer_reference": ("your order number", "order number", "order no", "order id", "sales record number",
                            "order name", "order reference", "order ref", "customer reference", "sender reference 1",
-                           "increment id", "po number", "backer number", "reference", "ref", "order", "name"),
+                           "increment id", "invoice number", "po number", "backer number", "reference", "ref", "order",
+                           "name"),
     # Measures by their names without a unit.
-    WEIGHT: ("weight", "", "ship weight", "shipping weight", "total weight", "parcel weight", "package weight"),
-    "length": ("length", "parcel length", "package length", "l"),
-    "width": ("width", "parcel width", "package width", "w"),
-    "height": ("height", "parcel height", "package height", "depth", "h"),
+    WEIGHT: ("weight", "", "ship weight", "shipping weight", "total weight", "weight value",
+             "combined product weight", "item weight", "lineitem weight", "product weight", "unit weight"),
+    "length": ("length", "item length", "l"),
+    "width": ("width", "item width", "w"),
+    "height": ("height", "item height", "depth", "h"),
     WEIGHT_UNIT: ("weight unit", "weight units", "unit of weight"),
     SIZE_UNIT: ("dimension unit", "dimensions unit", "dimension units", "dimensions units", "unit of dimensions",
-                "size unit", "length unit", "unit of measures"),
+                "size unit", "size units", "units", "length unit", "unit of measures"),
     DIMENSIONS: ("dimensions", "dimension", "dims", "box size", "box dimensions", "package size", "package dimensions",
                  "parcel size", "parcel dimensions", "l x w x h", "lxwxh", "lwh", "l w h", "size l x w x h",
-                 "dimensions l x w x h", "dimensions lxwxh", "size lxwxh"),
-    OUNCES: ("ounces", "oz"),
+                 "dimensions l x w x h", "dimensions lxwxh", "size lxwxh", "size"),
+    OUNCES: ("ounces", "oz", "weight oz", "weight ounces"),
     PICKUP_DAY: ("pickup date", "pickup day", "pick up date", "pick up day", "collection date", "collection day"),
     ADDRESS: ("full address", "whole address", "mailing address", "city state zip", "city state and zip",
               "city state zip code", "city state postcode",
@@ -102,19 +110,25 @@ SYNONYMS = {
     "item_1_value": ("customs value", "item value", "value", "unit price", "item unit price", "lineitem price",
                      "item price", "item cost", "product price", "price each", "wholesale price", "price"),
     "item_1_quantity": ("lineitem quantity", "item quantity", "quantity refund", "quantity to ship",
-                        "quantity purchased", "product quantity", "quantity", "qty"),
+                        "quantity purchased", "product quantity", "quantity", "qty", "item qty", "product qty"),
     "item_1_origin": ("country of origin", "origin", "made in"),
     "item_1_hs_code": ("tariff code", "harmonized code"),
 }  # fmt: skip
 
 SHOPS_NUMBER = ("customer_reference", "name")  # in one shop's export; in all other files `name` is the receiver's
 LAST = 99
+QUANTITY = re.compile(r"\b(?:quantity|qty)\b")
 FIRST_NAMES = ("first name", "firstname", "given name")
 OF_ONE = {"item", "lineitem", "product", "unit"}
 OF_RECEIVER = re.compile(
-    r"(?:(?:ship|post|deliver|send) to|to|delivery|recipient|receiver|shipping|ship|sa|home|address 1(?! 2))"
-    r" (.+)|(.+) shipping"
+    r"(?:(?:ship|post|deliver|send) to|to|delivery|recipient|receiver|shipping|ship|sa|home|address 1(?! 2)|your)"
+    r" (.+)"
 )
+OF_PART = re.compile("^(?:address|person|name) ")  # “delivery_address_city”, “shipping_person_name”
+OF_PARCEL = re.compile(r"(?:parcel|package|box|carton|shipment)(?: size| dimensions?)? (.+)")
+ONLY_WITH_UNIT = ("", "size")  # “Lbs” is a weight, “Size (cm)” are the three sides
+LAST_FIRST = re.compile(r"[^\W\d]+(?:[-’'][^\W\d]+)*, *[^\W\d]+(?:[-’'][^\W\d]+)*(?: [A-Z])?\.?")
+NOT_FIRST = {"inc", "llc", "ltd", "limited", "pty", "co", "corp", "plc", "gmbh", "jr", "sr", "ii", "iii", "md", "phd"}
 
 
 @dataclass(frozen=True)
@@ -165,16 +179,19 @@ def fields(sender: Sender, address: PickupAddress) -> list[Field]:
     return found
 
 
-def guess(header: list[str], wanted: list[Field]) -> dict[str, int]:
-    """Return the best column for each field by its name; no column is two fields."""
+def guess(header: list[str], wanted: list[Field], filled: Collection[int] = ()) -> dict[str, int]:
+    """Return the best column for each field by its name; no column is two fields.
+
+    Of two for a phone or an email, one with anything in it goes first: `filled` are these, where they are known.
+    """
     wishes = [
-        (rank, field.name, place)
+        (field.name in CONTACT and bool(filled) and place not in filled, rank, field.name, place)
         for place, name in enumerate(header)
         for field in wanted
         if (rank := _rank(field, name)) is not None
     ]
     found: dict[str, int] = {}
-    for _, name, place in sorted(wishes, key=lambda wish: wish[0]):
+    for *_, name, place in sorted(wishes, key=lambda wish: wish[:2]):
         if name not in found and place not in found.values():
             found[name] = place
     if shops.of(header) == "Xero":  # its contacts are businesses, or people in no business
@@ -183,6 +200,8 @@ def guess(header: list[str], wanted: list[Field]) -> dict[str, int]:
             found["receiver_company"] = at
     if not _is_split_name(header, found):
         found.pop(LAST_NAME, None)
+    if any(QUANTITY.search(headings.plain(name)) for name in header):  # an item's sides are no parcel's
+        found = {n: at for n, at in found.items() if n not in units.SIZES or "item" not in headings.plain(header[at])}
     return _without_ounces(header, _with_one_address(found))
 
 
@@ -216,15 +235,26 @@ def _is_split_name(header: list[str], found: Mapping[str, int]) -> bool:
 def _rank(field: Field, name: str) -> int | None:
     """Return how well a column of this name fits: the less the better, below 0 where it names the receiver."""
     words, label = _words(field, name), _words(field, field.label)
-    if not words and not units.stated(name, TABLES[units.WEIGHT_UNIT]):
+    if words in ONLY_WITH_UNIT and not units.stated(name, units.NAMES):
         return None
     known = (*SYNONYMS.get(field.name, ()), label)
-    bare = OF_RECEIVER.fullmatch(words) if field.name.startswith("receiver_") else None
-    if bare and (bare[1] or bare[2]) in known:
-        return known.index(bare[1] or bare[2]) - LAST
+    if bare := next((one for one in _bare(field, words) if one in known), ""):
+        return known.index(bare) - LAST
     if words not in known:
         return None
     return LAST if (field.name, words) == SHOPS_NUMBER else known.index(words)
+
+
+def _bare(field: Field, words: str) -> Iterator[str]:
+    """Yield what a column says without whose it is: “delivery address city” is city, “parcel size length” is length."""
+    if field.name.startswith("receiver_") or field.name == ADDRESS:
+        if words.endswith(" shipping"):
+            yield words.removesuffix(" shipping")
+        if found := OF_RECEIVER.fullmatch(words):
+            yield found[1]
+            yield OF_PART.sub("", found[1])
+    elif (field.name in KINDS or field.name in TABLES) and (found := OF_PARCEL.fullmatch(words)):
+        yield found[1]
 
 
 def _words(field: Field, name: str) -> str:
@@ -268,7 +298,8 @@ def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict
 def are_of_one_item(file: Import) -> bool:
     """Return whether the weights are those of one item, by the column's name: “Item weight”, “Product Weight (kg)”."""
     place = file.columns.get(WEIGHT)
-    return place is not None and not OF_ONE.isdisjoint(headings.plain(file.header[place]).split())
+    words = headings.plain(file.header[place]).split() if place is not None else []
+    return not OF_ONE.isdisjoint(words) and "combined" not in words
 
 
 def lines(row: ImportRow, file: Import) -> list[dict[str, str]]:
@@ -312,6 +343,9 @@ def _typed(row: ImportRow, file: Import, *, head: ImportRow) -> dict[str, str]:
         filled |= units.sides(three, units.of_cell(DIMENSIONS, row, file))
     if filled.get("receiver_email") and normalise(filled["receiver_email"]) in NO_EMAIL:
         del filled["receiver_email"]
+    if name := filled.get("receiver_name"):
+        is_said = headings.plain(file.header[file.columns["receiver_name"]]) == NAME_LAST_FIRST
+        filled["receiver_name"] = _first_name_first(name, is_said=is_said)
     currency = filled.pop(CURRENCY, "") or cell(head, file, CURRENCY)
     for name in AMOUNTS & filled.keys():
         filled[name] = _amount(name, filled[name], currency or currencies.stated(file.header[file.columns[name]]))
@@ -343,6 +377,9 @@ def _of_one_cell(line: str, cell: str, home: str) -> dict[str, str]:
     parts = [part.strip(" .") for part in ADDRESS_PARTS.split(as_seen(cell)) if part.strip(" .")]
     code = countries.code_of(parts[-1]) if len(parts) > 1 else ""
     words = " , ".join(parts[:-1] if code else parts).split()
+    if not code and any(POSTCODE.fullmatch(" ".join(words[at:-1])) for at in (-2, -3)):
+        code = countries.code_of(words[-1])
+        words = words[:-1] if code else words
     country = code or home
     at = next((at for at in (1, 2) if POSTCODE.fullmatch(" ".join(words[-at:]))), 0)
     before = " ".join(words[:-at]).rstrip(" ,") if at else ""
@@ -355,6 +392,14 @@ def _of_one_cell(line: str, cell: str, home: str) -> dict[str, str]:
             found |= {"receiver_line1": street.replace(" ,", ",")} if comma else {}
             return found | ({"receiver_country": code} if code else {})
     return {"receiver_line1": line}
+
+
+def _first_name_first(text: str, *, is_said: bool) -> str:
+    """Return Jane Doe for “Doe, Jane”: where the column says so, or where both are one word and it is no company."""
+    last, comma, first = text.partition(",")
+    if not comma or not (is_said or (LAST_FIRST.fullmatch(text) and normalise(first) not in NOT_FIRST)):
+        return text
+    return f"{first.strip()} {last.strip()}".strip()
 
 
 def _amount(name: str, text: str, column: str) -> str:

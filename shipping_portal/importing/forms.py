@@ -200,7 +200,7 @@ class MatchForm(forms.Form):
 def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
     """Return what the matching page begins with: confirmed before for this very header, or guessed from its names."""
     known = columns.remembered(file.sender, file.fingerprint)
-    matched = known.columns if known else columns.guess(file.header, [*wanted, *columns.FILE_ONLY])
+    matched = known.columns if known else columns.guess(file.header, [*wanted, *columns.FILE_ONLY], file.filled)
     constants = {
         kind: next(iter(units.of_columns(file.header, matched, kind).values()), own)
         for kind, own in units.of_account(file.sender.country).items()

@@ -36,9 +36,11 @@ NO_TABLES = {
     b"\xff\xd8\xff": "This is a picture. Export your orders as CSV, and upload that file.",
 }
 AS_TEXT = re.compile(r'="([^"]*)"')  # how some exports keep the zero of 0800
-AS_TEXT_TOO = re.compile(r"'([0-9][0-9 ()+.-]*)")  # how others do: '0800, also before a phone number
+# How others do: '0800, also before a phone number, and before a postcode with letters.
+AS_TEXT_TOO = re.compile(r"'([0-9][0-9 ()+.-]*|[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9][A-Z][0-9A-Z])")
 BELOW = re.compile(r"(?:[\d,]+ ?)?record\(s\) downloaded\b|seller id ?:", re.IGNORECASE | re.ASCII)
 MOST_ABOVE = 10  # lines looked at for the names of the columns
+HINTS = frozenset(("required", "optional", "mandatory"))  # below the names of a template's columns
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
@@ -295,15 +297,23 @@ def _without_what_is_below(
 ) -> Iterator[tuple[int, list[str]]]:
     """Leave out, and add to `dropped`, what eBay writes below the orders, and the first line once more.
 
-    Files put together have both in between.
+    Files put together have both in between. A line that describes the columns stands right below their names.
     """
-    again = _filled(names)
+    again, is_first = _filled(names), True
     for number, line in lines:
         filled = _filled(line)
-        if filled == again or BELOW.match(" ".join(filled)):
+        if filled == again or BELOW.match(" ".join(filled)) or (is_first and _describes(names, line)):
             dropped.append(" ".join(filled)[:80])
         else:
+            is_first = False
             yield number, line
+
+
+def _describes(names: list[str], line: list[str]) -> bool:
+    """Return whether half of these cells at least say what their columns are: “Current order status.”, “Required”."""
+    pairs = [(normalise(name), normalise(cell)) for name, cell in zip(names, line, strict=False) if cell.strip()]
+    about = [cell for name, cell in pairs if cell in HINTS or (name and name != cell and f" {name} " in f" {cell} ")]
+    return len(about) >= 3 and 2 * len(about) >= len(pairs)
 
 
 def _rows(lines: Iterator[tuple[int, list[str]]], width: int) -> dict[int, list[str]]:

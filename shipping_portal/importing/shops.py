@@ -17,8 +17,10 @@ NOT_A_PARCEL = "This row holds a sum, so it isn't a parcel."
 REASONS = (CANCELLED, REFUNDED, SHIPPED, PARTLY, NO_PARCEL, UNPAID)  # the first that is true is told
 
 _SENT = dict.fromkeys(
-    ("fulfilled", "shipped", "sent", "mailed", "dispatched", "posted", "completed", "complete", "delivered"), SHIPPED
-) | dict.fromkeys(("partial", "partially fulfilled", "partially shipped"), PARTLY)
+    ("fulfilled", "shipped", "sent", "mailed", "dispatched", "posted", "completed", "complete", "delivered",
+     "in transit", "out for delivery"),
+    SHIPPED,
+) | dict.fromkeys(("partial", "partially fulfilled", "partially shipped"), PARTLY)  # fmt: skip
 _ENDED = {"refunded": REFUNDED} | dict.fromkeys(
     (
         "cancelled",
@@ -33,6 +35,7 @@ _ENDED = {"refunded": REFUNDED} | dict.fromkeys(
         "trash",
         "fraud",
         "suspected fraud",
+        "will not deliver",
     ),
     CANCELLED,
 )
@@ -60,7 +63,8 @@ WORDS = (
 _STATES = WORDS.keys() - {"quantity to ship"}
 # Of an order that is still to be sent.
 _GOING = (
-    "paid", "new", "processing", "unfulfilled", "unshipped", "not shipped", "awaiting fulfillment", "in progress",
+    "paid", "new", "processing", "unfulfilled", "not fulfilled", "unshipped", "not shipped", "not yet shipped",
+    "not sent", "not dispatched", "to be shipped", "awaiting fulfillment", "in progress",
     "awaiting fulfilment", "awaiting shipment", "awaiting dispatch", "awaiting processing", "awaiting collection",
     "ready", "ready to ship", "ready for shipping", "to ship", "to send", "to post", "to pack", "packed", "packing",
     "picked", "printed", "open", "active", "confirmed", "accepted", "acknowledged", "approved", "received", "ok",
@@ -95,7 +99,8 @@ _METHODS = ("shipping description", "shipping method", "shipping method title", 
             "shipping service", "ship method", "delivery", "shipping", "shipping label", "shipping rate name",
             "postage service", "ship service level")  # fmt: skip
 _OTHERS = {"fulfillment channel": ("afn", "amazon"), "fulfilment channel": ("afn", "amazon"),
-           "fulfilled by": ("amazon",)}  # fmt: skip
+           "fulfilled by": ("amazon",),
+           "fulfillment entity": ("walmart fulfilled", "walmart", "wfs")}  # fmt: skip
 _SAYS = {
     **dict.fromkeys(_TYPES, _FETCHED),
     "fulfillment type": (*_FETCHED, "delivery", "fulfillment by tiktok"),  # Square's delivery: by the seller

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 
 from orders.form_fields import PLAIN_NUMBER
 from orders.forms import SIZES, UNITS
@@ -40,6 +40,7 @@ INCHES = re.compile(r"""([^"″”]*)(?:["″”]|'')(\W*)""")  # one such mark,
 TRAILING = re.compile(r"^([0-9]{1,9}\.[0-9]{3})0{1,9}$", re.ASCII)
 COMMA = re.compile(r"^([0-9]{1,9}),([0-9]{1,6})(?![0-9.,])", re.ASCII)
 CELL = re.compile(r"([0-9.,]*[0-9])\s*(\D*)", re.ASCII)
+PAIR = re.compile(r"([0-9]++(?:\.[0-9]++)?)\s*+([a-z]++)\.?(?:\s*+,)?(?:\s++and\b)?\s*+", re.ASCII | re.IGNORECASE)
 SIDE = r"""(?:[LWHD]\s*+(?:[:=]\s*+)?)?([0-9]++(?:\.[0-9]++)?)\s*+([CM]?M|INCHES|INCH|IN|["″”]|'')?\s*+(?:[LWHD]\b)?"""
 BETWEEN = r"(?:\s*+(?:[X×*/,;]|BY)\s*+|\s++|(?<=\s))"
 THREE_SIDES = re.compile(rf"\(?{SIDE}{BETWEEN}{SIDE}{BETWEEN}{SIDE}\)?", re.IGNORECASE)
@@ -154,10 +155,21 @@ def _chosen(kind: str, file: Import) -> str:
 
 def _read(text: str, unit: str, table: Mapping[str, Decimal]) -> tuple[str, str]:
     """Return the number and unit of a cell; "" for the unit where it is no number, or in none of these."""
+    text = _in_one(text, table)
     cell = CELL.fullmatch(text.strip())
     if cell is None:
         return text, ""
-    return cell[1], stated(cell[2], table) if cell[2] else unit
+    return cell[1], stated(cell[2].replace("#", "lb"), table) if cell[2] else unit
+
+
+def _in_one(text: str, table: Mapping[str, Decimal]) -> str:
+    """Return “1 lb 3 oz” in its first unit, never less than it weighs: 1.188 lb. Any other text stays."""
+    pairs = [(number, stated(unit, table)) for number, unit in PAIR.findall(text)]
+    if len(pairs) < 2 or PAIR.sub("", text).strip() or not all(_is_measure(*pair, table) for pair in pairs):
+        return text
+    first = pairs[0][1]
+    whole = sum((Decimal(number) * table[unit] for number, unit in pairs), Decimal(0)) / table[first]
+    return f"{whole.quantize(PLACES, ROUND_UP).normalize():f} {first}"
 
 
 def _is_measure(number: str, unit: str, table: Mapping[str, Decimal]) -> bool:

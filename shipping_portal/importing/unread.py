@@ -78,7 +78,8 @@ sku (?:quantity of return|subtotal .*|platform discount|seller discount|unit ori
 channel (?:type|name|order number)|product details|purchase point|purchased from|customer segment|segment|flids
 bill to name|shipping information|shipping and handling|total (?:qty|quantity)(?: ordered)?|total order quantity
 id (?:order|customer|cart|shop|lang)|option name|retail price|(?:scheduled )?(?:order|ship) date|po|po number
-(?:ship|shipping|promised) (?:date|tier|sla)(?: .*)?|delivery (?:tier|sla)(?: .*)?|shipping config source|update status
+(?:ship|shipping|promised) date(?: .*)?|(?:ship|delivery|shipping|promised) (?:tier|sla)(?: .*)?
+shipping config source|update status
 shipping sla|line total|sub total|deposit amount|net total|gross total
 (?:e mail|email|phone|address|website|event|relation|custom field|im) \d (?:label|type)|address 1 formatted
 labels|group membership|file as|photo|nickname|phonetic .*|(?:organization|job) title|middle name|suffix|initials
@@ -87,30 +88,41 @@ backer (?:uid|name|id)|pledge(?:d)? (?:amount|at|manager)|reward (?:title|id|min
 row type|(?:sender|payer|charge) account|product (?:id|code)|packaging type|send tracking email.*|search term
 anniversary|hobby|(?:account|customer) (?:code|ref)|partner|fax|(?:home|business|other) fax|.* fax(?: number)?
 additional checkout info|fulfil?lment service|variant|shipping label|contact status|custom field \d|rubber stamp \d
+tax label|brand family|product reference|(?:item|line) code|date (?:add|upd)|payment|total paid.*|id order
+customer user|download permissions.*|order item \d+|update (?:qty|quantity|status)|replacement order|seller order no
+(?:item )?(?:packaging type|delivery service)|additional label information \d|service used|store key|order item id
+send (?:tracking |delivery |dispatch )?(?:notifications?|emails?|sms|updates?)|(?:closed|archived) status
 grand total .*|shipping description|(?:item|lineitem|product|unit) weight(?: \w+)?
 date of birth|birthday|age|cancel reason|cancell?ation reason|return reason|duties|total duties
 """
 NO_MATTER = re.compile("|".join(OF_NO_MATTER.strip().splitlines()))
 OTHER_PARTY = re.compile(
-    r"(po|billing|bill to|bill|invoice|invoice to|buyer|payer|customer|purchaser|sender|ship from|from|return|return to"
-    r"|returns|store|shop|warehouse|seller|merchant|vendor|supplier|origin|pickup|collection|cardholder) (?:first |last"
-    r" |full )?(?:name|company|address|street|unit|building|suburb|city|town|state|county|region|province|zip|postcode"
-    r"|post code|postal code|country|phone|contact|attention|email|mobile|tax identifier).*"
+    r"(po|billing|bill to|bill|invoice|invoice to|buyer|payer|customer|purchaser|sender|ship from|send from|from|return"
+    r"|return to|returns|store|shop|warehouse|seller|merchant|vendor|supplier|origin|pickup|collection|cardholder)"
+    r" (?:first ?|last ?|full |address )?(?:name|company|address|street|unit|building|suburb|city|town|state|county"
+    r"|region|province|zip|postcode|post code|postal code|country|phone|contact|attention|email|mobile"
+    r"|tax identifier).*"
     r"|(?:.*) (billing|bill to|buyer|sender|invoice)"
 )
 # What matters only where a parcel leaves its country, and what the row has of its own already.
 ABROAD = re.compile(
     r"\b(?:customs|tariff|hs|hts|harmoni[sz]ed|origin|made in|commodity|eori|ioss|incoterms?|dut(?:y|ies)|ddp|dap|value"
     r"|worth|currency|export|contents type|reason for export|tax identifier value|tax id|vat number)\b"
+    r"|^(?:(?:line ?item|item|product|order|total) )?(?:quantity|qty)(?: ordered)?$"
 )
 CONTACT = {
     "receiver_phone": re.compile(r"\b(?:phone|telephone|tel|mobile|cell|fax|whatsapp)\b"),
     "receiver_email": re.compile(r"\b(?:e ?mail|email address)\b"),
-    "receiver_name": re.compile(r"(?:ship|shipping|recipient|receiver|contact|full|first|last|buyer|customer)? ?name"),
+    "receiver_name": re.compile(
+        r"^(?:(?:ship|shipping|recipient|receiver|contact|full|first|last|buyer|customer) )?name$"
+    ),
     "receiver_state": re.compile(r"\b(?:state|province|county|region)\b"),
     "receiver_country": re.compile(r"\bcountry\b"),
 }
 WEIGHTY_VALUE = re.compile(r"\b(?:insur|declared|cover\b|cod\b|cash on delivery)")
+LABELS = {"phone", "tel", "telephone", "mobile", "email", "name", "address"}  # before what a cell repeats
+# What WooCommerce notes of an order by itself.
+OF_THE_SHOP = re.compile(r"order status changed from (?:\w+ ){1,3}to \w+(?: \w+)?")
 COUNT = re.compile(
     r"(?:(?:number|no|qty|quantity|count|total)(?: of)? )?(?:parcels?|packages?|boxes|cartons?|labels|pieces)"
     r"(?: count| qty| quantity| total)?"
@@ -151,17 +163,20 @@ def _unread(row: ImportRow, file: Import, values: Mapping[str, Any], *, is_abroa
     if any(columns.cell(row, file, side).strip() for side in units.SIZES):
         read.discard(file.columns.get(columns.DIMENSIONS, -1))  # the sides have columns of their own
     words = {word for text in values.values() for word in normalise(str(text)).split()}
-    for place, cell in enumerate(row.cells[: len(file.header)]):
-        name, text = headings.plain(file.header[place]), normalise(cell)
+    names = [headings.plain(name) for name in file.header]
+    for place, (name, cell) in enumerate(zip(names, row.cells, strict=False)):
+        text = normalise(cell)
         if not _is_filled(cell) or (place in read and not _says_more(name, text, file.header)):
             continue
         if place not in read and (is_of_no_matter(name) or _is_repeated(text, words)):
             continue
         if name in file.constants.get(columns.NO_MATTER, ()) or _is_of_another(name, file):
             continue
+        if OF_THE_SHOP.fullmatch(text) or (name == "delivery date" and "ship by" in names):
+            continue  # a promise of the shop's
         if COUNT.fullmatch(name) and re.fullmatch(r"1(?:\.0+)?", cell.strip(), re.ASCII):
             continue
-        if ABROAD.search(name) and not is_abroad and not WEIGHTY_VALUE.search(name):
+        if ABROAD.search(name) and place not in read and not is_abroad and not WEIGHTY_VALUE.search(name):
             continue
         if any(values.get(field) and its.search(name) for field, its in CONTACT.items()):
             continue
@@ -175,7 +190,7 @@ def _says_more(name: str, text: str, header: list[str]) -> bool:
 
 def _is_repeated(text: str, words: Collection[str]) -> bool:
     """Return whether a cell says what is read elsewhere; a short number may be there for another reason."""
-    return set(text.split()) <= set(words) and not re.fullmatch(r"[0-9 ]{1,3}", text, re.ASCII)
+    return set(text.split()) - LABELS <= set(words) and not re.fullmatch(r"[0-9 ]{1,3}", text, re.ASCII)
 
 
 def _is_filled(cell: str) -> bool:

@@ -131,7 +131,7 @@ MATCHES = {
         "receiver_name": "Ship Name", "receiver_country": "Ship Country", "receiver_line1": "Ship Address1",
         "receiver_line2": "Ship Address2", "receiver_suburb": "Ship City", "receiver_state": "Ship State",
         "receiver_postcode": "Ship Zipcode", "customer_reference": "Order ID", "description": "Item Name",
-        "item_1_quantity": "Quantity", "item_1_value": "Price",
+        "item_1_value": "Price", "item_1_quantity": "Quantity",
     }),
     "eBay AU": (EBAY_AU, {
         "receiver_name": "Post to name", "receiver_country": "Post to country",
