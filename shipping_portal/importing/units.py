@@ -1,7 +1,7 @@
 """Units of a file's measures: stated by a header or a cell, and converted to the units of the parcel form."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import ROUND_UP, Decimal
 
 from orders.form_fields import PLAIN_NUMBER
@@ -50,7 +50,7 @@ READ_AS = "read_as_"  # before a kind of unit, among the constants: whatever the
 UNSAID = "(unit?)"  # is in no table, so that the form refuses the measure
 
 
-def stated(text: str, table: Mapping[str, Decimal]) -> str:
+def stated(text: str, table: Collection[str]) -> str:
     """Return the one unit of this table that the words state, such as mm in “Length (mm)”; "" for none or several."""
     found = {unit for unit in map(UNIT_OF.get, _words(text)) if unit in table}
     return str(found.pop()) if len(found) == 1 else ""
