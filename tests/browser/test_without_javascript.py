@@ -39,7 +39,7 @@ def press(page: Page, name: str) -> None:
 
 def fill(page: Page, **values: str) -> None:
     for name, value in values.items():
-        control = page.locator(f"[name={name}]")
+        control = page.locator(f"[name={name}]:not([type=hidden])")
         if control.evaluate("it => it.tagName") == "SELECT":
             control.select_option(value)
         else:
