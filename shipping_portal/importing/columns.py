@@ -344,8 +344,8 @@ def _typed(row: ImportRow, file: Import, *, head: ImportRow) -> dict[str, str]:
     if filled.get("receiver_email") and normalise(filled["receiver_email"]) in NO_EMAIL:
         del filled["receiver_email"]
     if name := filled.get("receiver_name"):
-        is_said = headings.plain(file.header[file.columns["receiver_name"]]) == NAME_LAST_FIRST
-        filled["receiver_name"] = _first_name_first(name, is_said=is_said)
+        is_stated = headings.plain(file.header[file.columns["receiver_name"]]) == NAME_LAST_FIRST
+        filled["receiver_name"] = _first_name_first(name, is_stated=is_stated)
     currency = filled.pop(CURRENCY, "") or cell(head, file, CURRENCY)
     for name in AMOUNTS & filled.keys():
         filled[name] = _amount(name, filled[name], currency or currencies.stated(file.header[file.columns[name]]))
@@ -394,10 +394,10 @@ def _of_one_cell(line: str, cell: str, home: str) -> dict[str, str]:
     return {"receiver_line1": line}
 
 
-def _first_name_first(text: str, *, is_said: bool) -> str:
+def _first_name_first(text: str, *, is_stated: bool) -> str:
     """Return Jane Doe for “Doe, Jane”: where the column says so, or where both are one word and it is no company."""
     last, comma, first = text.partition(",")
-    if not comma or not (is_said or (LAST_FIRST.fullmatch(text) and normalise(first) not in NOT_FIRST)):
+    if not comma or not (is_stated or (LAST_FIRST.fullmatch(text) and normalise(first) not in NOT_FIRST)):
         return text
     return f"{first.strip()} {last.strip()}".strip()
 
