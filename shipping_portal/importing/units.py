@@ -40,7 +40,11 @@ INCHES = re.compile(r"""([^"″”]*)(?:["″”]|'')(\W*)""")  # one such mark,
 TRAILING = re.compile(r"^([0-9]{1,9}\.[0-9]{3})0{1,9}$", re.ASCII)
 COMMA = re.compile(r"^([0-9]{1,9}),([0-9]{1,6})(?![0-9.,])", re.ASCII)
 CELL = re.compile(r"([0-9.,]*[0-9])\s*(\D*)", re.ASCII)
-PAIR = re.compile(r"([0-9]++(?:\.[0-9]++)?)\s*+([a-z]++)\.?(?:\s*+,)?(?:\s++and\b)?\s*+", re.ASCII | re.IGNORECASE)
+# Each repeat is bounded: a cell of a million digits takes no longer than in proportion.
+PAIR = re.compile(
+    r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s{0,3}([a-z]{1,12})\.?(?:\s{0,3},)?(?:\s{1,3}and\b)?\s{0,3}",
+    re.ASCII | re.IGNORECASE,
+)
 SIDE = r"""(?:[LWHD]\s*+(?:[:=]\s*+)?)?([0-9]++(?:\.[0-9]++)?)\s*+([CM]?M|INCHES|INCH|IN|["″”]|'')?\s*+(?:[LWHD]\b)?"""
 BETWEEN = r"(?:\s*+(?:[X×*/,;]|BY)\s*+|\s++|(?<=\s))"
 THREE_SIDES = re.compile(rf"\(?{SIDE}{BETWEEN}{SIDE}{BETWEEN}{SIDE}\)?", re.IGNORECASE)
