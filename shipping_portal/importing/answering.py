@@ -147,7 +147,8 @@ def _corrections(row: ImportRow, values: Mapping[str, str]) -> dict[str, dict[st
         found["company"] = {"receiver_company": ""}
     if lines := _without_place(row, values):
         found["line"] = lines
-    if row.near and row.near[0][2] == values.get("receiver_postcode", "").zfill(len(row.near[0][2])):
+    postcode = values.get("receiver_postcode", "")
+    if row.near and row.near[0][2] != postcode and row.near[0][2] == postcode.zfill(len(row.near[0][2])):
         found["postcode"] = dict(zip(row_form.PLACE, row.near[0], strict=True))
     third = columns.cell(row, row.file, columns.LINE3).strip()
     first = [columns.cell(row, row.file, f"receiver_line{number}").strip() for number in (1, 2)]

@@ -133,6 +133,16 @@ def test_rows_with_one_right_answer_are_corrected_by_kind(take: Take) -> None:
     assert answering.correct(file, "company", timezone.now()) == 0
 
 
+def test_a_whole_postcode_has_lost_no_zero_though_its_state_is_another(take: Take) -> None:
+    """The state is the sender's to decide: no press that speaks of a zero changes it."""
+    header = HEADER.replace("Suburb,Postcode", "Suburb,State,Postcode")
+    file = take(header, GOOD.replace("Brunswick,3056", "Brunswick,NSW,3056"))
+    row = file.rows.get()
+    assert (row.state, row.near[0][2]) == ("fix", "3056")
+    assert asked(file).corrections == []
+    assert answering.correct(file, "postcode", timezone.now()) == 0
+
+
 def test_the_page_asks_each_once_and_its_buttons_answer(
     take: Take, alice: User, visit: Callable[[User], Client]
 ) -> None:
