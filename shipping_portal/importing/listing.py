@@ -27,6 +27,7 @@ class ListedRow:
     service: str = ""
     price: Decimal | None = None
     currency: str = ""
+    is_picked_up: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,10 @@ def _line(row: ImportRow, rule: str, last: str) -> ListedRow:
     if row.order:
         return ListedRow(row, row.order.product_name, row.order.total, row.order.currency)
     offer = _offer(row, rule, last)
-    return ListedRow(row, offer["name"], Decimal(offer["amount"]), offer["currency"]) if offer else ListedRow(row)
+    if offer is None:
+        return ListedRow(row)
+    is_picked_up = offer["first_mile"] == "pickup"
+    return ListedRow(row, offer["name"], Decimal(offer["amount"]), offer["currency"], is_picked_up)
 
 
 def _offer(row: ImportRow, rule: str, last: str) -> dict[str, Any] | None:

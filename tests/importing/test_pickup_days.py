@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from orders import booking_rules
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.importing import answering, pickup_days, submitting
+from shipping_portal.importing import answering, listing, pickup_days, submitting
 from shipping_portal.importing.models import Import
 from tests import factories
 from tests.orders.test_importing import GOOD, HEADER, work_off
@@ -78,3 +78,21 @@ def test_a_day_that_is_not_on_offer_waits_until_it_is_said_not_to_matter(
     assert answering.pass_over(file, [11], timezone.now()) == 3
     work_off(file)
     assert set(file.rows.values_list("state", "pickup_date")) == {("ready", None), ("ready", on_offer[-1])}
+
+
+@pytest.mark.parametrize(("rule", "is_picked_up"), [("cheapest", False), ("cheapest_pickup", True)])
+def test_a_row_that_is_dropped_off_is_listed_without_its_day(
+    rule: str,
+    is_picked_up: bool,
+    quill: Sender,
+    alice: User,
+    localities: None,
+    carrier: SandboxCarrier,
+    on_offer: list[dt.date],
+) -> None:
+    file = taken(quill, alice, on_offer[1].isoformat())
+    [line] = listing.page(file.rows.all(), rule, "", dearest_of=None, number=1).lines
+    assert (line.row.pickup_date, line.is_picked_up) == (on_offer[1], is_picked_up)
+    choice = submitting.choosing.choices(submitting.ready(file), rule, "")[0]
+    assert choice.offer
+    assert (choice.offer["first_mile"] == "pickup") == is_picked_up
