@@ -18,9 +18,9 @@ State = ImportRow.State
 EMAIL = "receiver_email"
 SHOWN = 5  # rows of a correction, before and after
 LABELS = {
-    "company": "Clear the company: it's the name again, or no word",
-    "line": "Leave out of the address what the place has already",
-    "postcode": "Put back the zero that the postcode lost",
+    "company": "Clear the company where it repeats the name or isn't a word",
+    "line": "Remove the suburb, state or postcode from the street",
+    "postcode": "Restore the postcode's leading zero",
     "street": "Put the street first",
 }
 

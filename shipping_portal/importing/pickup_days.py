@@ -1,4 +1,4 @@
-"""A pickup day of a row's own: read where it can be one day on offer only, else the row waits."""
+"""A row's own pickup day: taken where it can only be one day on offer. Any other text makes the row wait."""
 
 import datetime as dt
 import re
@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from orders import booking_rules
 from shipping_portal.accounts.models import PickupAddress
+from shipping_portal.accounts.text import normalise
 from shipping_portal.importing import columns, unread
 from shipping_portal.importing.headings import plain
 from shipping_portal.importing.models import ImportRow
@@ -28,24 +29,28 @@ def of_row(row: ImportRow, address: PickupAddress) -> tuple[dt.date | None, dict
     passed = row.corrected.get(unread.SEEN) or (
         place >= 0 and plain(row.file.header[place]) in row.file.constants.get(columns.NO_MATTER, ())
     )
-    if not text or passed:
+    if normalise(text) in unread.NOTHING or passed:
         return None, {}
     days = booking_rules.pickup_days(row.file.sender, address.party(), timezone.now())
-    found = {day for day in readings(text) if day in days}
+    found = {day for day in readings(text, row.file.sender.country) if day in days}
     if len(found) == 1:
         return found.pop(), {}
-    why = "may be more than one pickup day" if found else "is no pickup day on offer"
+    why = "could be more than one pickup day" if found else "isn't a pickup day on offer"
     return None, {f"{unread.KEY}{place}": [f"“{text[:60]}” {why}. Choose the day when you book, or skip the row."]}
 
 
-def readings(text: str) -> Iterator[dt.date]:
-    """Yield the days that this may be: as a spreadsheet counts them, day or month first, or by the month's name."""
+def readings(text: str, country: str) -> Iterator[dt.date]:
+    """Yield the days that this may be: as a spreadsheet counts them, in numbers, or by the month's name.
+
+    Australians write the day first, Americans the month. Canadians write either, so it may be both.
+    """
     if SERIAL.fullmatch(text):
         yield SPREADSHEETS_DAY_0 + dt.timedelta(days=int(float(text)))
     if numbers := NUMBERS.fullmatch(text):
         first, middle, last = map(int, numbers.groups())
-        orders = [(first, middle, last)] if first > 999 else [(last, middle, first), (last, first, middle)]
-        for year, month, day in orders:
+        day_first, month_first = (last, middle, first), (last, first, middle)
+        orders = {"AU": [day_first], "US": [month_first]}.get(country, [day_first, month_first])
+        for year, month, day in [(first, middle, last)] if first > 999 else orders:
             yield from _day(year if year > 99 else 2000 + year, month, day)
     words = " ".join(word for word in re.findall(r"[A-Za-z]+|[0-9]+", text) if not WEEKDAY.fullmatch(word))
     for form in NAMED:

@@ -149,8 +149,8 @@ def test_the_page_asks_each_once_and_its_buttons_answer(
     file = take(f"{HEADER},Zorble", f"{GOOD},quux", f"{GOOD.replace('1001', '1002').replace('priya@example.net', '')},")
     page = visit(alice)
     shown = text(page.get(check_page(file)))
-    assert "1 column of your file says more than a parcel here has" in shown
-    assert "Use your own for the 1 row without one" in shown
+    assert "1 column in your file holds details we can't use" in shown
+    assert "Use yours for 1 row" in shown
     answer = reverse("answer_import", args=[file.uuid])
     page.post(answer, {"column": "11"})
     page.post(answer, {"own_email": "yes"})

@@ -18,27 +18,33 @@ DAY = dt.date(2026, 12, 2)
 
 
 @table(
-    ("text", "days"),
+    ("text", "country", "days"),
     [
-        ("2026-12-02", {DAY}),
-        ("2026-12-02T00:00:00", {DAY}),
-        ("2026-12-02 00:00:00", {DAY}),
-        ("2/12/2026", {DAY, dt.date(2026, 2, 12)}),
-        ("02.12.26", {DAY, dt.date(2026, 2, 12)}),
-        ("25/12/2026", {dt.date(2026, 12, 25)}),
-        ("46358", {DAY}),
-        ("46358.0", {DAY}),
-        ("2 Dec 2026", {DAY}),
-        ("Wed, 2 December 2026", {DAY}),
-        ("December 2, 2026", {DAY}),
-        ("tomorrow", set()),
-        ("31/02/2026", set()),
-        ("0", set()),
-        ("", set()),
+        ("2026-12-02", "AU", {DAY}),
+        ("2026-12-02T00:00:00", "US", {DAY}),
+        ("2026-12-02 00:00:00", "CA", {DAY}),
+        ("2/12/2026", "AU", {DAY}),
+        ("12/2/2026", "US", {DAY}),
+        ("2/12/2026", "US", {dt.date(2026, 2, 12)}),  # which is not on offer, so that it waits
+        ("2/12/2026", "CA", {DAY, dt.date(2026, 2, 12)}),
+        ("02.12.26", "AU", {DAY}),
+        ("25/12/2026", "CA", {dt.date(2026, 12, 25)}),
+        ("25/12/2026", "US", set()),
+        ("46358", "AU", {DAY}),
+        ("46358.0", "US", {DAY}),
+        ("2 Dec 2026", "US", {DAY}),
+        ("Wed, 2 December 2026", "AU", {DAY}),
+        ("December 2, 2026", "AU", {DAY}),
+        ("tomorrow", "AU", set()),
+        ("31/02/2026", "AU", set()),
+        ("0", "AU", set()),
+        ("", "AU", set()),
     ],
 )
-def test_a_day_is_read_as_sheets_and_people_write_it(text: str, days: set[dt.date]) -> None:
-    assert set(pickup_days.readings(text)) == days
+def test_a_day_is_read_as_sheets_and_people_of_the_country_write_it(
+    text: str, country: str, days: set[dt.date]
+) -> None:
+    assert set(pickup_days.readings(text, country)) == days
 
 
 @pytest.fixture
@@ -58,7 +64,7 @@ def taken(quill: Sender, alice: User, *days: str) -> Import:
 def test_a_rows_own_day_is_booked_and_goes_before_the_one_for_all(
     quill: Sender, alice: User, localities: None, carrier: SandboxCarrier, on_offer: list[dt.date]
 ) -> None:
-    file = taken(quill, alice, on_offer[1].isoformat(), "")
+    file = taken(quill, alice, on_offer[1].isoformat(), "n/a")
     press = submitting.Press("cheapest_pickup", alice, timezone.now(), on_offer[2])
     choices = submitting.choosing.choices(submitting.ready(file), press.rule, "")
     is_picked_up = [bool(one.offer and one.offer["first_mile"] == "pickup") for one in choices]
