@@ -384,7 +384,7 @@ def _of_one_cell(line: str, cell: str, home: str) -> dict[str, str]:
     at = next((at for at in (1, 2) if POSTCODE.fullmatch(" ".join(words[-at:]))), 0)
     before = " ".join(words[:-at]).rstrip(" ,") if at else ""
     for count in (1, 2, 3):
-        head, _, last = [*before.rsplit(" ", count), ""][0], "", " ".join(before.split()[-count:])
+        head, last = before.rsplit(" ", count)[0], " ".join(before.split()[-count:])
         state = countries.state_code(country, last) if last else ""
         if state in countries.STATES.get(country, {}):
             street, comma, suburb = head.rstrip(" ,").rpartition(" , ")

@@ -178,6 +178,13 @@ BODIES = {
     "a page": b"<html>was refused</html>",
     "another name": {"messages": {"zebra": ["was refused"], "Base": ["isn't so"]}},
 }
+# Each status with its words, each body with one status of each kind; all of them together each night.
+ALWAYS = {REFUSED[-1], STOPPED[0], BUSY[0], NO_ANSWER[-3]}
+ANSWERS = [
+    pytest.param(status, body, marks=[] if body == "words" or status in ALWAYS else pytest.mark.nightly)
+    for status in (*REFUSED, *STOPPED, *BUSY, *NO_ANSWER)
+    for body in BODIES
+]
 TORN = re.compile(r"(?:^|[.!?:] )(?:was refused|isn't so|was not)", re.MULTILINE)
 NOT_BOOKED = ("It wasn't booked", "you weren't charged")
 
@@ -190,8 +197,7 @@ def shows_no_torn_words(found: dict[str, str]) -> None:
     assert not [(place, torn[0]) for place, told in found.items() if (torn := TORN.search(told))]
 
 
-@pytest.mark.parametrize("body", BODIES)
-@pytest.mark.parametrize("status", [*REFUSED, *STOPPED, *BUSY, *NO_ANSWER])
+@pytest.mark.parametrize(("status", "body"), ANSWERS)
 def test_a_booking_says_only_what_its_answer_says(
     submitted: Callable[..., Order], line: Meddler, alice: User, visit: Visit, status: int, body: str
 ) -> None:
@@ -207,8 +213,7 @@ def test_a_booking_says_only_what_its_answer_says(
         assert not claims(found, *NOT_BOOKED, "was refused")
 
 
-@pytest.mark.parametrize("body", BODIES)
-@pytest.mark.parametrize("status", [*REFUSED, *STOPPED, *BUSY, *NO_ANSWER])
+@pytest.mark.parametrize(("status", "body"), ANSWERS)
 def test_a_cancellation_says_only_what_its_answer_says(
     booked: Callable[..., Order], line: Meddler, alice: User, visit: Visit, status: int, body: str
 ) -> None:
