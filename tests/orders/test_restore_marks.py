@@ -177,10 +177,9 @@ STARTS = {
 
 
 def test_what_is_loaded_as_a_process_begins_is_no_garbage_to_look_through() -> None:
-    gc.unfreeze()
+    gc.unfreeze()  # the collected tests: see `pytest_collection_finish`
     starting.begin()  # as all three of STARTS do
     assert gc.get_freeze_count() > 100_000
-    gc.unfreeze()
 
 
 @pytest.mark.parametrize("process", STARTS)

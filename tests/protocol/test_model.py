@@ -1,7 +1,7 @@
 """The protocol as a model, walked through whole, and held against the portal's own functions."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -36,6 +36,13 @@ def walks(replays: bool, repeatable: bool, *, workers: int, with_misled: bool) -
     before = exploring.explore(starts, with_misled=with_misled)
     again = list(exploring.restored(before))
     return (starts, before), (again, exploring.explore(again, with_misled=with_misled))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _walks_are_forgotten() -> Iterator[None]:
+    """Millions of worlds would be looked through for garbage until the end of the run."""
+    yield
+    walks.cache_clear()
 
 
 def refute(walk: Walk) -> None:

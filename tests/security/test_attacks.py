@@ -1,5 +1,6 @@
 """No request takes more than a second of CPU, whatever is typed, pasted or uploaded."""
 
+import gc
 import logging
 import re
 from collections.abc import Callable, Iterator
@@ -23,8 +24,11 @@ ADMIN = "/admin/"
 
 
 @pytest.fixture(autouse=True)
-def no_request_is_kept() -> Iterator[None]:
-    """What Django logs of a refused request holds all of it, and pytest keeps what is logged: gigabytes in the end."""
+def nothing_is_kept() -> Iterator[None]:
+    """What Django logs of a refused request holds all of it, and pytest keeps what is logged: gigabytes in the end.
+
+    So does what `attacks.seconds` freezes.
+    """
 
     def without_it(record: logging.LogRecord) -> bool:
         record.__dict__.pop("request", None)
@@ -36,6 +40,9 @@ def no_request_is_kept() -> Iterator[None]:
     yield
     for logger in loggers:
         logger.removeFilter(without_it)
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 def pages(browser: Client, urls: list[str]) -> Iterator[tuple[Client, Form]]:
