@@ -143,6 +143,7 @@ def pytest_collection_finish() -> None:
     """Spare the garbage collector the collected tests: they stay until the end."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(autouse=True, scope="session")

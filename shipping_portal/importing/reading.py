@@ -21,7 +21,8 @@ MOST_BYTES = 2 * 1024 * 1024  # of a workbook too, packed
 LONGEST_CELL = 2000
 LONGEST_HEADER = 20_000
 LONGEST_LINE = 50_000  # that is read without its quotation marks
-MOST_LINES = 100_000  # blank ones too
+# Blank ones too. Each takes some ten microseconds where Python gives memory back after each, and takes it again.
+MOST_LINES = 40_000
 TOO_MANY_LINES = f"This file has more than {MOST_LINES:,} lines. Copy the rows to a new file and upload that."
 MOST_BAD = 50  # lines that can't be read; with more, the file is something else
 AMAZON = "Amazon"

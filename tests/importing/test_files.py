@@ -46,7 +46,7 @@ def test_blank_lines_count_to_a_limit(blank: int, is_read: bool) -> None:
     if is_read:
         assert reading.read(data).rows == {reading.MOST_LINES: ["Mia"]}
         return
-    with pytest.raises(reading.UnreadableFile, match="more than 100,000 lines"):
+    with pytest.raises(reading.UnreadableFile, match="more than 40,000 lines"):
         reading.read(data)
 
 
