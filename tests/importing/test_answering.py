@@ -219,3 +219,16 @@ def test_one_save_takes_every_row_that_was_changed_and_no_other(
     page.post(save, {f"row-{first.pk}-receiver_email": "r@example.net"})  # is no row to fix any more
     first.refresh_from_db()
     assert first.corrected == {"receiver_email": "p@example.net"}
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_enter_saves_what_is_typed_and_answers_no_question(
+    take: Take, alice: User, visit: Callable[[User], Client], count: int
+) -> None:
+    """Where no script runs, Enter presses the first button of its form: never a place that is only offered."""
+    file = take(HEADER, *[GOOD.replace("1001", str(at)).replace(",3056,", ",3057,") for at in range(count)])
+    assert all(row.near for row in file.rows.all())
+    page = visit(alice).get(check_page(file)).content.decode()
+    form = page.partition(f'action="{reverse("save_rows", args=[file.uuid])}"')[2]
+    assert form.count('name="place"') >= count
+    assert "formaction" not in form.partition("<button")[2].partition(">")[0]
