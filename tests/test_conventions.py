@@ -119,6 +119,11 @@ def test_no_module_is_named_after_nothing() -> None:
 DJANGO_CALLS = {"save_model"}  # signatures that are Django's, not ours
 
 
+def test_decisions_are_numbered_one_after_the_other() -> None:
+    numbers = [int(file.name.split("-")[0]) for file in sorted((ROOT / "docs" / "decisions").glob("*.md"))]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
 def test_boolean_parameters_are_named_where_they_are_given() -> None:
     for name, tree in trees():
         for node in ast.walk(tree):
