@@ -50,46 +50,59 @@ SYNONYMS = {
     "receiver_name": ("name", "full name", "recipient name", "recipient", "receiver", "contact name", "customer name",
                       "attention to", "attn", "attention", "first name", "firstname", "given name", "given names",
                       "buyer name", "deliver to", "ship to", "send to", "addressee", "retailer name", "to", "who",
-                      "customer", "contact", NAME_LAST_FIRST),
-    LAST_NAME: ("last name", "lastname", "surname", "family name"),
+                      "customer", "contact", NAME_LAST_FIRST, "nom complet", "destinataire", "nom du destinataire",
+                      "prenom", "nom", "buyer first name", "customer first name"),
+    LAST_NAME: ("last name", "lastname", "surname", "family name", "nom de famille", "nom", "buyer last name",
+                "customer last name"),
     "receiver_company": ("company name", "company", "business name", "organization name", "organisation",
-                         "organization", "organisation name", "organization 1 name"),
-    "receiver_country": ("country", "country code", "country name", "country id", "country region"),
+                         "organization", "organisation name", "organization 1 name", "entreprise", "societe",
+                         "compagnie", "nom de l entreprise"),
+    "receiver_country": ("country", "country code", "country name", "country id", "country region", "pays"),
     "receiver_line1": ("address 1", "address 1 2", "address line 1", "line 1", "street 1", "street address",
-                       "street", "address one", "address"),
+                       "street", "address one", "address", "adresse", "adresse 1", "adresse ligne 1", "rue"),
     LINE3: ("address 3", "address line 3", "line 3", "street 3"),
     "receiver_line2": ("address 2", "address line 2", "line 2", "address two", "street 2", "unit", "building",
                        "unit number", "apt", "apartment", "suite", "flat", "apt suite", "apt suite etc",
-                       "apartment suite etc", "apartment unit etc"),
+                       "apartment suite etc", "apartment unit etc", "adresse 2", "adresse ligne 2", "appartement",
+                       "complement d adresse", "address line 2 district neighborhood"),
     "receiver_suburb": ("suburb", "city", "town", "suburb town", "suburb city", "town city", "city town", "town suburb",
-                        "city suburb"),
+                        "city suburb", "suburb or town", "town or suburb", "suburb or city", "city or suburb",
+                        "town or city", "city or town", "locality", "ville", "municipalite"),
     "receiver_state": ("state", "state code", "state name", "state or province code", "state or province",
                        "state province", "state region", "state territory", "state or territory", "state county",
-                       "state abbreviation", "province", "province code", "region", "region code", "county"),
+                       "state abbreviation", "province", "province code", "region", "region code", "county",
+                       "state province region county territory prefecture republic"),
     "receiver_postcode": ("postcode", "post code", "postal code", "zip code", "zipcode", "zip",
-                          "zip postal code", "zip postcode", "postal", "p code", "pcode"),
+                          "zip postal code", "zip postcode", "postal", "p code", "pcode", "code postal"),
     "receiver_email": ("email", "e mail", "email address", "customer email", "buyer email", "contact email",
-                       "primary email", "e mail 1 value", "e mail address", "mail", "email billing", "billing email"),
+                       "primary email", "e mail 1 value", "e mail address", "mail", "email billing", "billing email",
+                       "courriel", "adresse courriel", "adresse de courriel", "adresse e mail"),
     "receiver_phone": ("phone", "phone number", "telephone", "mobile", "mobile number", "contact number",
                        "telephone number", "phone mobile", "mobile phone", "phone 1 value", "home phone",
                        "buyer phone number", "customer phone number", "customer phone", "phone billing",
-                       "billing phone"),
+                       "billing phone", "contact phone", "contact phone number", "cell phone", "cell", "phone no",
+                       "mobile no", "tel", "tel no", "contact no", "daytime phone", "numero de telephone",
+                       "cellulaire"),
     "receiver_instructions": ("delivery instructions", "instructions", "delivery note", "delivery notes",
-                              "delivery special instruction 1", "customer note", "notes"),
+                              "delivery special instruction 1", "customer note", "notes", "customer notes",
+                              "notes from customer", "special instructions", "shipping instructions",
+                              "driver instructions", "courier instructions", "delivery comments",
+                              "instructions de livraison"),
     "delivery_choice": ("delivery instructions", "instructions", "delivery note"),
     "description": ("whats inside", "contents", "lineitem name", "item name", "item title", "product name",
                     "item description", "parcel contents", "goods", "description", "item", "product", "products",
-                    "what", "what would you like to order"),
+                    "what", "what would you like to order", "what would you like", "order items", "items ordered",
+                    "content", "contents description", "description of contents", "description of goods", "contenu"),
     "customer_reference": ("your order number", "order number", "order no", "order id", "sales record number",
                            "order name", "order reference", "order ref", "customer reference", "sender reference 1",
                            "increment id", "invoice number", "po number", "backer number", "reference", "ref", "order",
-                           "name"),
+                           "customer ref", "numero de commande", "no de commande", "commande", "name"),
     # Measures by their names without a unit.
     WEIGHT: ("weight", "", "ship weight", "shipping weight", "total weight", "weight value",
-             "combined product weight", "item weight", "lineitem weight", "product weight", "unit weight"),
-    "length": ("length", "item length", "l"),
-    "width": ("width", "item width", "w"),
-    "height": ("height", "item height", "depth", "h"),
+             "combined product weight", "item weight", "lineitem weight", "product weight", "unit weight", "poids"),
+    "length": ("length", "item length", "l", "longueur"),
+    "width": ("width", "item width", "w", "largeur"),
+    "height": ("height", "item height", "depth", "h", "hauteur"),
     WEIGHT_UNIT: ("weight unit", "weight units", "unit of weight"),
     SIZE_UNIT: ("dimension unit", "dimensions unit", "dimension units", "dimensions units", "unit of dimensions",
                 "size unit", "size units", "units", "length unit", "unit of measures"),
@@ -110,7 +123,8 @@ SYNONYMS = {
     "item_1_value": ("customs value", "item value", "value", "unit price", "item unit price", "lineitem price",
                      "item price", "item cost", "product price", "price each", "wholesale price", "price"),
     "item_1_quantity": ("lineitem quantity", "item quantity", "quantity refund", "quantity to ship",
-                        "quantity purchased", "product quantity", "quantity", "qty", "item qty", "product qty"),
+                        "quantity purchased", "product quantity", "quantity", "qty", "item qty", "product qty",
+                        "quantite"),
     "item_1_origin": ("country of origin", "origin", "made in"),
     "item_1_hs_code": ("tariff code", "harmonized code"),
 }  # fmt: skip
@@ -118,14 +132,15 @@ SYNONYMS = {
 SHOPS_NUMBER = ("customer_reference", "name")  # in one shop's export; in all other files `name` is the receiver's
 LAST = 99
 QUANTITY = re.compile(r"\b(?:quantity|qty)\b")
-FIRST_NAMES = ("first name", "firstname", "given name")
+FIRST_NAMES = ("first name", "firstname", "given name", "prenom")
 OF_ONE = {"item", "lineitem", "product", "unit"}
 OF_RECEIVER = re.compile(
-    r"(?:(?:ship|post|deliver|send) to|to|delivery|recipient|receiver|shipping|ship|sa|home|address 1(?! 2)|your)"
-    r" (.+)"
+    r"(?:(?:ship|post|deliver|send) to|to|delivery|recipient|receiver|shipping|ship|sa|home|address 1(?! 2)|your"
+    r"|default address|default) (.+)"
 )
+ANYWHERE = re.compile("(?:home|your|default) ")  # is not where a parcel goes, where the file says that too
 OF_PART = re.compile("^(?:address|person|name) ")  # “delivery_address_city”, “shipping_person_name”
-OF_PARCEL = re.compile(r"(?:parcel|package|box|carton|shipment)(?: size| dimensions?)? (.+)")
+OF_PARCEL = re.compile(r"(?:(?:parcel|package|box|carton|shipment)(?: size| dimensions?)?|dimensions?) (.+)")
 ONLY_WITH_UNIT = ("", "size")  # “Lbs” is a weight, “Size (cm)” are the three sides
 LAST_FIRST = re.compile(r"[^\W\d]+(?:[-’'][^\W\d]+)*, *[^\W\d]+(?:[-’'][^\W\d]+)*(?: [A-Z])?\.?")
 NOT_FIRST = {"inc", "llc", "ltd", "limited", "pty", "co", "corp", "plc", "gmbh", "jr", "sr", "ii", "iii", "md", "phd"}
@@ -198,6 +213,12 @@ def guess(header: list[str], wanted: list[Field], filled: Collection[int] = ()) 
         named = (at for at, name in enumerate(header) if normalise(name) == "contactname")
         if (at := next(named, None)) not in (None, found.get("receiver_name")):
             found["receiver_company"] = at
+    if shops.of(header) == "PayPal":  # its payments come from whoever bought, to us
+        names = [headings.plain(name) for name in header]
+        found["receiver_email"] = names.index("from email address")
+        found["receiver_line1"] = names.index("address line 1")
+    if "receiver_name" not in found and LAST_NAME in found:
+        found["receiver_name"] = found.pop(LAST_NAME)
     if not _is_split_name(header, found):
         found.pop(LAST_NAME, None)
     if any(QUANTITY.search(headings.plain(name)) for name in header):  # an item's sides are no parcel's
@@ -239,7 +260,7 @@ def _rank(field: Field, name: str) -> int | None:
         return None
     known = (*SYNONYMS.get(field.name, ()), label)
     if bare := next((one for one in _bare(field, words) if one in known), ""):
-        return known.index(bare) - LAST
+        return known.index(bare) - (LAST if ANYWHERE.match(words) else 2 * LAST)
     if words not in known:
         return None
     return LAST if (field.name, words) == SHOPS_NUMBER else known.index(words)

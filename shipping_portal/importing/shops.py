@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 from shipping_portal.accounts.text import normalise
 from shipping_portal.importing.headings import plain
@@ -49,18 +50,37 @@ _FETCHED_STATES = dict.fromkeys(
      "to be collected", "collected by customer"),
     NO_PARCEL,
 )  # fmt: skip
-# What the values of a column mean, by its normalised name. Pending is unpaid, but of a shipment it is still to be made.
-WORDS = (
-    dict.fromkeys(("order status", "status", "order state", "current state"), _SENT | _ENDED | _OPEN | _FETCHED_STATES)
-    | dict.fromkeys(("financial status", "payment status"), _ENDED | _OPEN)
-    | dict.fromkeys(
-        ("fulfillment status", "fulfilment status", "shipping status", "shipment status", "delivery status"),
-        _SENT | _ENDED | _FETCHED_STATES,
+YES, NO = ("true", "yes", "y", "1"), ("false", "no", "n", "0")
+_TICKED = (*YES, "x", "done")
+# A column that asks a question, such as “Shipped?”: a tick in it says what the word itself would say.
+_QUESTIONS = {
+    asked: reason
+    for reason, words in (
+        (SHIPPED, ("shipped", "sent", "dispatched", "despatched", "posted", "mailed", "fulfilled", "delivered")),
+        (CANCELLED, ("cancelled", "canceled", "voided", "deleted")),
+        (REFUNDED, ("refunded", "fully refunded")),
     )
+    for word in words
+    for asked in (word, f"is {word}", f"order {word}", f"already {word}")
+}
+# What the values of a column mean, by its normalised name. Pending is unpaid, but of a shipment it is still to be made.
+_OF_SHIPMENTS = ("fulfillment status", "fulfilment status", "shipping status", "shipment status", "delivery status")
+WORDS = (
+    {name: dict.fromkeys(_TICKED, reason) for name, reason in _QUESTIONS.items()}
+    | dict.fromkeys(("paid", "is paid", "order paid"), dict.fromkeys(NO, UNPAID))
+    | dict.fromkeys(
+        ("order status", "status", "order state", "current state"), _SENT | _ENDED | _OPEN | _FETCHED_STATES
+    )
+    | dict.fromkeys(("financial status", "payment status"), _ENDED | _OPEN)
+    | dict.fromkeys(_OF_SHIPMENTS, _SENT | _ENDED | _FETCHED_STATES)
     | {"pledged status": _ENDED | {"dropped": CANCELLED}}
     | {"quantity to ship": {"0": SHIPPED}}
 )
-_STATES = WORDS.keys() - {"quantity to ship"}
+_STATES = WORDS.keys() - {"quantity to ship", "paid", "is paid", "order paid"}
+_COMPLETED = ("completed", "complete")  # paid in full, where a column of its own says what was sent
+_SUM = re.compile(r"(?:order |grand )?(?:total|amount)(?: price| paid)?|sale price|gross")
+_REFUND = re.compile(r"(?:.* )?refund(?:ed)?(?: to buyer)?(?: amount| total)?|(?:amount|total) refunded")
+_NUMBER = re.compile(r"([-(]?)[^\d.,()-]{0,4}(-?)([0-9]{1,9}(?:\.[0-9]{1,4})?)\D{0,5}", re.ASCII)
 # Of an order that is still to be sent.
 _GOING = (
     "paid", "new", "processing", "unfulfilled", "not fulfilled", "unshipped", "not shipped", "not yet shipped",
@@ -70,7 +90,8 @@ _GOING = (
     "picked", "printed", "open", "active", "confirmed", "accepted", "acknowledged", "approved", "received", "ok",
     "payment accepted", "payment received", "remote payment accepted", "processing in progress", "invoiced",
     "partially refunded", "partially paid back", "success", "captured", "collected", "created", "scheduled", "pending",
-    "backordered", "manual verification required", "partially invoiced", "available", "in stock", "pledged",
+    "backordered", "manual verification required", "completed", "partially invoiced", "available", "in stock",
+    "pledged",
 )  # fmt: skip
 DAYS = {"cancelled at": CANCELLED, "canceled at": CANCELLED, "refunded at": REFUNDED} | dict.fromkeys(
     ("date shipped", "shipped at", "shipped on date", "dispatched on date", "posted on date"), SHIPPED
@@ -123,7 +144,6 @@ _OF_PIECE = re.compile(
 )
 _TOTALS = ("line total", "item total", "total price", "total value", "subtotal", "sub total", "amount", "total")
 _AMAZONS = {"order item id", "amazon order id", "quantity purchased", "asin"}
-YES, NO = ("true", "yes", "y", "1"), ("false", "no", "n", "0")
 KNOWN_COLUMNS = frozenset((*WORDS, *DAYS, *NO_DAY, *_TYPES, *_OTHERS, *_IS_SENT, *_IS_NOT_SENT))
 SUMS = re.compile(
     r"(?:(?:grand|sub|order|orders|overall|sum) ?)?(?:totals?|sum|subtotal|summe|gesamt|zwischensumme|totaal|somme)"
@@ -142,6 +162,7 @@ SHOPS = (
     ("Amazon", {"order id", "order item id", "ship postal code"}),
     ("Square", {"order", "fulfillment type", "recipient postal code"}),
     ("BigCommerce", {"order id", "shipping suburb", "shipping zip", "product details"}),
+    ("PayPal", {"transaction id", "gross", "from email address", "address line 1"}),
     ("Xero", {"po address line 1", "sa address line 1", "sa postal code"}),
     ("Australia Post", {"row type", "packaging type", "quantity"}),
     ("Starshipit", {"order number", "telephone", "building", "suburb", "postcode"}),
@@ -220,6 +241,30 @@ def bought(header: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def _reasons(header: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
-    for name, cell in zip(map(plain, header), map(normalise, cells), strict=False):
-        yield WORDS.get(name, {}).get(cell.removeprefix("wc "), "")
+    names = list(map(plain, header))
+    says_what_is_sent = of(header) == "PayPal" or not set(names).isdisjoint(_OF_SHIPMENTS)
+    for name, cell in zip(names, map(normalise, cells), strict=False):
+        text = cell.removeprefix("wc ")
+        if text not in _COMPLETED or name in _OF_SHIPMENTS or not says_what_is_sent:
+            yield WORDS.get(name, {}).get(text, "")
         yield DAYS.get(name, "") if cell else NO_DAY.get(name, "")
+        if cell[:1].isdigit() and len(cell) >= len("1 1 26"):  # “Shipped” may hold the day
+            yield _QUESTIONS.get(name, "")
+    if _is_paid_back(names, cells):
+        yield REFUNDED
+
+
+def _is_paid_back(names: Sequence[str], cells: Sequence[str]) -> bool:
+    """Return whether what was paid was paid back, all of it, or whether the row itself is a payment back."""
+    sums = [_number(cell) for name, cell in zip(names, cells, strict=False) if _SUM.fullmatch(name)]
+    refunds = [abs(_number(cell)) for name, cell in zip(names, cells, strict=False) if _REFUND.fullmatch(name)]
+    paid = max(sums, default=Decimal(0))
+    return min(sums, default=Decimal(0)) < 0 or (paid > 0 and max(refunds, default=Decimal(0)) >= paid)
+
+
+def _number(cell: str) -> Decimal:
+    """Return the amount in a cell, 0 without one: $27.20, -20.00, (20.00)."""
+    found = _NUMBER.fullmatch(cell.strip().replace(",", ""))
+    if found is None:
+        return Decimal(0)
+    return -Decimal(found[3]) if found[1] or found[2] else Decimal(found[3])

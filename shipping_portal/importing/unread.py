@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from shipping_portal.accounts import countries
 from shipping_portal.accounts.text import normalise
 from shipping_portal.importing import columns, headings, shops, units
 from shipping_portal.importing.models import Import, ImportRow
@@ -93,6 +94,9 @@ customer user|download permissions.*|order item \d+|update (?:qty|quantity|statu
 (?:item )?(?:packaging type|delivery service)|additional label information \d|service used|store key|order item id
 send (?:tracking |delivery |dispatch )?(?:notifications?|emails?|sms|updates?)|(?:closed|archived) status
 grand total .*|shipping description|(?:item|lineitem|product|unit) weight(?: \w+)?
+fees? (?:refunded|paid|charged).*|date of (?:listing|sale|order|purchase|payment)|total (?:spent|orders|shipping)
+gross|net|amount (?:spent|received|you received)|balance impact|address status
+requested service|service requested|artist|catalog number|paid to|attendee(?: no)?
 date of birth|birthday|age|cancel reason|cancell?ation reason|return reason|duties|total duties
 """
 NO_MATTER = re.compile("|".join(OF_NO_MATTER.strip().splitlines()))
@@ -125,7 +129,7 @@ LABELS = {"phone", "tel", "telephone", "mobile", "email", "name", "address"}  # 
 OF_THE_SHOP = re.compile(r"order status changed from (?:\w+ ){1,3}to \w+(?: \w+)?")
 COUNT = re.compile(
     r"(?:(?:number|no|qty|quantity|count|total)(?: of)? )?(?:parcels?|packages?|boxes|cartons?|labels|pieces)"
-    r"(?: count| qty| quantity| total)?"
+    r"(?: count| qty| quantity| total)?|(?:qty|quantity) of items"
 )
 
 
@@ -162,7 +166,9 @@ def _unread(row: ImportRow, file: Import, values: Mapping[str, Any], *, is_abroa
     read = _read(file)
     if any(columns.cell(row, file, side).strip() for side in units.SIZES):
         read.discard(file.columns.get(columns.DIMENSIONS, -1))  # the sides have columns of their own
-    words = {word for text in values.values() for word in normalise(str(text)).split()}
+    country, state = str(values.get("receiver_country", "")), str(values.get("receiver_state", ""))
+    said = (*values.values(), countries.name(country), countries.state_name(country, state))
+    words = {word for text in said for word in normalise(str(text)).split()}
     names = [headings.plain(name) for name in file.header]
     for place, (name, cell) in enumerate(zip(names, row.cells, strict=False)):
         text = normalise(cell)

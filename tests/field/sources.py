@@ -65,6 +65,29 @@ SOURCES = {
     "etsy_united_states.csv": ("US", "https://help.etsy.com/hc/en-us/articles/360000343508"),
     "amazon_united_states.txt": ("US", "https://sellercentral.amazon.com/gp/help/external/200547170"),
     "ebay_united_states.csv": ("US", "https://github.com/eugenmihailescu/ebay-purchase-report/issues/11"),
+    "paypal_activity.csv": (
+        "AU",
+        "https://developer.paypal.com/api/nvp-soap/paypal-payments-standard/admin/download-history/",
+    ),
+    "gumroad_sales.csv": ("US", "https://github.com/antiwork/gumroad/pull/336"),
+    "big_cartel_orders.csv": (
+        "US",
+        "https://help.shopify.com/en/manual/migrating-to-shopify/import-store-app/big-cartel",
+    ),
+    "pirate_ship_template.csv": (
+        "US",
+        "https://support.pirateship.com/en/articles/1804193-what-are-rubber-stamps-and-how-do-i-use-them",
+    ),
+    "shopify_customers.csv": ("US", "https://matrixify.app/documentation/customers/"),
+    "depop_sales.csv": ("US", ""),
+    "own_ticks.csv": ("AU", ""),
+    "own_ticks_and_holds.csv": ("US", ""),
+    "own_questions_of_a_form.csv": ("AU", ""),
+    "eventbrite_attendees.csv": ("AU", ""),
+    "own_carriers_template.csv": ("AU", ""),
+    "bandcamp_orders.csv": ("AU", ""),
+    "stamps_template.csv": ("US", ""),
+    "own_french_names.csv": ("CA", ""),
 }
 PLACES = """country,suburb,state,postcode
 AU,Fitzroy,VIC,3065
