@@ -167,8 +167,8 @@ def _unread(row: ImportRow, file: Import, values: Mapping[str, Any], *, is_abroa
     if any(columns.cell(row, file, side).strip() for side in units.SIZES):
         read.discard(file.columns.get(columns.DIMENSIONS, -1))  # the sides have columns of their own
     country, state = str(values.get("receiver_country", "")), str(values.get("receiver_state", ""))
-    said = (*values.values(), countries.name(country), countries.state_name(country, state))
-    words = {word for text in said for word in normalise(str(text)).split()}
+    texts = (*values.values(), countries.name(country), countries.state_name(country, state))
+    words = {word for text in texts for word in normalise(str(text)).split()}
     names = [headings.plain(name) for name in file.header]
     for place, (name, cell) in enumerate(zip(names, row.cells, strict=False)):
         text = normalise(cell)

@@ -38,7 +38,10 @@ def slowest_probe(shop: Shop, text: str) -> float:
 
 
 def test_the_web_is_alive_while_sixty_four_hostile_texts_are_pasted(shop: Shop) -> None:
-    """Within a second; on a busy machine, about as soon as while people paste ordinary addresses."""
-    ordinary = slowest_probe(shop, "Jo Smith\n1 Example Street\nRichmond VIC 3121")
-    took = {text[:12]: slowest_probe(shop, text) for text in TEXTS}
-    assert {text: found for text, found in took.items() if found > max(1, 3 * ordinary)} == {}
+    """Within a second; on a busy machine, about as soon as while people paste ordinary addresses.
+
+    A text that is slow is slow each time: what came from another test beside this one is gone at the second or third.
+    """
+    most = max(1, 3 * slowest_probe(shop, "Jo Smith\n1 Example Street\nRichmond VIC 3121"))
+    for text in TEXTS:
+        assert any(slowest_probe(shop, text) <= most for _ in range(3)), text[:12]
