@@ -9,7 +9,7 @@ from django.utils import timezone
 from orders import booking_rules
 from shipping_portal.accounts.models import PickupAddress
 from shipping_portal.accounts.text import normalise
-from shipping_portal.importing import columns, unread
+from shipping_portal.importing import columns, shops, unread
 from shipping_portal.importing.headings import plain
 from shipping_portal.importing.models import ImportRow
 
@@ -29,7 +29,7 @@ def of_row(row: ImportRow, address: PickupAddress) -> tuple[dt.date | None, dict
     passed = row.corrected.get(unread.SEEN) or (
         place >= 0 and plain(row.file.header[place]) in row.file.constants.get(columns.NO_MATTER, ())
     )
-    if normalise(text) in unread.NOTHING or passed:
+    if normalise(text) in shops.NOTHING or passed:
         return None, {}
     days = booking_rules.pickup_days(row.file.sender, address.party(), timezone.now())
     found = {day for day in readings(text, row.file.sender.country) if day in days}

@@ -93,9 +93,18 @@ _GOING = (
     "backordered", "manual verification required", "completed", "partially invoiced", "available", "in stock",
     "pledged",
 )  # fmt: skip
-DAYS = {"cancelled at": CANCELLED, "canceled at": CANCELLED, "refunded at": REFUNDED} | dict.fromkeys(
-    ("date shipped", "shipped at", "shipped on date", "dispatched on date", "posted on date"), SHIPPED
-)
+NOTHING = frozenset(("", "0", "no", "n", "false", "none", "n a", "na", "null", "nan", "nil", "off", "not set", "unset"))
+# Whatever stands there: the day on which it came about, or why.
+DAYS = (
+    dict.fromkeys(
+        ("cancelled at", "canceled at", "cancelled on", "canceled on", "cancelled time", "canceled time",
+         "cancelled date", "canceled date", "cancel time", "cancel reason", "cancellation reason",
+         "cancelation reason"),
+        CANCELLED,
+    )
+    | {"refunded at": REFUNDED, "refunded on": REFUNDED, "refund reason": REFUNDED}
+    | dict.fromkeys(("date shipped", "shipped at", "shipped on date", "dispatched on date", "posted on date"), SHIPPED)
+)  # fmt: skip
 NO_DAY = {"paid on date": UNPAID}
 # How an order reaches its buyer, where that is no parcel: fetched, brought by the seller, downloaded, sent by others.
 _FETCHED = (
@@ -247,7 +256,7 @@ def _reasons(header: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
         text = cell.removeprefix("wc ")
         if text not in _COMPLETED or name in _OF_SHIPMENTS or not says_what_is_sent:
             yield WORDS.get(name, {}).get(text, "")
-        yield DAYS.get(name, "") if cell else NO_DAY.get(name, "")
+        yield DAYS.get(name, "") if cell not in NOTHING else NO_DAY.get(name, "")
         if cell[:1].isdigit() and len(cell) >= len("1 1 26"):  # “Shipped” may hold the day
             yield _QUESTIONS.get(name, "")
     if _is_paid_back(names, cells):

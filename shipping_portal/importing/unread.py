@@ -18,7 +18,6 @@ from shipping_portal.importing.reading import REASON
 
 SEEN = "unread"  # among a row's corrections: its sender says that nothing of it matters
 KEY = "unread:"  # among a row's problems, before the place of the column
-NOTHING = frozenset(("", "0", "no", "n", "false", "none", "n a", "na", "null", "nan", "nil", "off", "not set", "unset"))
 
 # The list of what is of no matter for a parcel: whole names, normalised, a pattern a line. How an order was sold, paid,
 # taxed, advertised and found; who made it; what the shop keeps for itself.
@@ -67,12 +66,12 @@ fulfil?lment (?:status|service|channel|by|provider|id)|fulfil?led by
 (?:sales )?record number|sold via .*|sold for|my item note
 feedback .*|global shipping .*|click and collect .*|ebay .*|in ?person .*
 listings? .*|vat paid by buyer|order net|shipping discount|etsy .*|status|store|store .*|shop|shop .*
-additional details|parent|parent order|related orders?|version|deleted|archived|closed|locked|test|is test|rating
+additional details|parent|parent order|related orders?|version|rating
 review.*|loyalty.*|points.*|subscription.*|recurring.*|warehouse|bin|shelf|aisle|stock.*|lot|batch|serial.*
 picked by|packed by|picker|packer|(?:staff|internal|private|admin|seller) notes?|title|prefix|salutation|gender
 address (?:type|status|verified|validated|validation)|residential|is residential|latitude|longitude|lat|lng|geo.*
 order (?:substatus|name|platform|url|notes count)|(?:normal|pre order|normal or pre order)
-(?:cancell?ation|cancel|return)(?: return)? (?:type|by|time|reason)|cancell?ation return type
+cancel (?:by|date)(?: date)?
 (?:sku|seller|platform|unit|line|item) (?:unit )?(?:original|platform|seller|sub|line)?(?: )?(?:total|price|discount)
 sku (?:quantity of return|subtotal .*|platform discount|seller discount|unit original price)
 (?:original )?shipping fee(?: .*)?|seller note|buyer username|package id|(?:rts|paid|created|delivered|order) time
@@ -97,7 +96,7 @@ grand total .*|shipping description|(?:item|lineitem|product|unit) weight(?: \w+
 fees? (?:refunded|paid|charged).*|date of (?:listing|sale|order|purchase|payment)|total (?:spent|orders|shipping)
 gross|net|amount (?:spent|received|you received)|balance impact|address status
 requested service|service requested|artist|catalog number|paid to|attendee(?: no)?
-date of birth|birthday|age|cancel reason|cancell?ation reason|return reason|duties|total duties
+date of birth|birthday|age|duties|total duties
 """
 NO_MATTER = re.compile("|".join(OF_NO_MATTER.strip().splitlines()))
 OTHER_PARTY = re.compile(
@@ -202,7 +201,7 @@ def _is_repeated(text: str, words: Collection[str]) -> bool:
 def _is_filled(cell: str) -> bool:
     """Return whether a cell says anything: no zero, no “no”, no dash."""
     text = normalise(cell)
-    return text not in NOTHING and not re.fullmatch(r"\W*+0*+(?:[.,]0++)?+\W*+", cell.strip(), re.ASCII)
+    return text not in shops.NOTHING and not re.fullmatch(r"\W*+0*+(?:[.,]0++)?+\W*+", cell.strip(), re.ASCII)
 
 
 def _read(file: Import) -> set[int]:

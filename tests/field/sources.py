@@ -88,6 +88,7 @@ SOURCES = {
     "bandcamp_orders.csv": ("AU", ""),
     "stamps_template.csv": ("US", ""),
     "own_french_names.csv": ("CA", ""),
+    "own_reasons.csv": ("AU", ""),
 }
 PLACES = """country,suburb,state,postcode
 AU,Fitzroy,VIC,3065
