@@ -80,7 +80,7 @@ _STATES = WORDS.keys() - {"quantity to ship", "paid", "is paid", "order paid"}
 _COMPLETED = ("completed", "complete")  # paid in full, where a column of its own says what was sent
 _SUM = re.compile(r"(?:order |grand )?(?:total|amount)(?: price| paid)?|sale price|gross")
 _REFUND = re.compile(r"(?:.* )?refund(?:ed)?(?: to buyer)?(?: amount| total)?|(?:amount|total) refunded")
-_NUMBER = re.compile(r"([-(]?)[^\d.,()-]{0,4}(-?)([0-9]{1,9}(?:\.[0-9]{1,4})?)\D{0,5}", re.ASCII)
+_NUMBER = re.compile(r"([-(]?)[^\d.,()-]{0,4}(-?)([0-9]{1,9}(?:\.[0-9]{1,4})?)(-?)[^\d-]{0,5}", re.ASCII)
 # Of an order that is still to be sent.
 _GOING = (
     "paid", "new", "processing", "unfulfilled", "not fulfilled", "unshipped", "not shipped", "not yet shipped",
@@ -272,8 +272,8 @@ def _is_paid_back(names: Sequence[str], cells: Sequence[str]) -> bool:
 
 
 def _number(cell: str) -> Decimal:
-    """Return the amount in a cell, 0 without one: $27.20, -20.00, (20.00)."""
+    """Return the amount in a cell, 0 without one: $27.20, -20.00, 20.00-, (20.00)."""
     found = _NUMBER.fullmatch(cell.strip().replace(",", ""))
     if found is None:
         return Decimal(0)
-    return -Decimal(found[3]) if found[1] or found[2] else Decimal(found[3])
+    return -Decimal(found[3]) if found[1] or found[2] or found[4] else Decimal(found[3])
