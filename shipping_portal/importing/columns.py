@@ -51,9 +51,10 @@ SYNONYMS = {
                       "attention to", "attn", "attention", "first name", "firstname", "given name", "given names",
                       "buyer name", "deliver to", "ship to", "send to", "addressee", "retailer name", "to", "who",
                       "customer", "contact", NAME_LAST_FIRST, "nom complet", "destinataire", "nom du destinataire",
-                      "prenom", "nom", "buyer first name", "customer first name"),
+                      "prenom", "nom", "buyer first name", "customer first name",
+                      "guest name", "attendee name", "member name", "donor name", "client name", "client"),
     LAST_NAME: ("last name", "lastname", "surname", "family name", "nom de famille", "nom", "buyer last name",
-                "customer last name"),
+                "customer last name", "co last name"),
     "receiver_company": ("company name", "company", "business name", "organization name", "organisation",
                          "organization", "organisation name", "organization 1 name", "entreprise", "societe",
                          "compagnie", "nom de l entreprise"),
@@ -73,7 +74,7 @@ SYNONYMS = {
                        "state abbreviation", "province", "province code", "region", "region code", "county",
                        "state province region county territory prefecture republic"),
     "receiver_postcode": ("postcode", "post code", "postal code", "zip code", "zipcode", "zip",
-                          "zip postal code", "zip postcode", "postal", "p code", "pcode", "code postal"),
+                          "zip postal code", "zip postcode", "postal", "p code", "pcode", "pc", "code postal"),
     "receiver_email": ("email", "e mail", "email address", "customer email", "buyer email", "contact email",
                        "primary email", "e mail 1 value", "e mail address", "mail", "email billing", "billing email",
                        "courriel", "adresse courriel", "adresse de courriel", "adresse e mail"),
@@ -82,7 +83,7 @@ SYNONYMS = {
                        "buyer phone number", "customer phone number", "customer phone", "phone billing",
                        "billing phone", "contact phone", "contact phone number", "cell phone", "cell", "phone no",
                        "mobile no", "tel", "tel no", "contact no", "daytime phone", "numero de telephone",
-                       "cellulaire"),
+                       "cellulaire", "phone no 1"),
     "receiver_instructions": ("delivery instructions", "instructions", "delivery note", "delivery notes",
                               "delivery special instruction 1", "customer note", "notes", "customer notes",
                               "notes from customer", "special instructions", "shipping instructions",
@@ -136,7 +137,7 @@ FIRST_NAMES = ("first name", "firstname", "given name", "prenom")
 OF_ONE = {"item", "lineitem", "product", "unit"}
 OF_RECEIVER = re.compile(
     r"(?:(?:ship|post|deliver|send) to|to|delivery|recipient|receiver|shipping|ship|sa|home|address 1(?! 2)|your"
-    r"|default address|default) (.+)"
+    r"|default address|default|addr 1) (.+)"
 )
 ANYWHERE = re.compile("(?:home|your|default) ")  # is not where a parcel goes, where the file says that too
 OF_PART = re.compile("^(?:address|person|name) ")  # “delivery_address_city”, “shipping_person_name”

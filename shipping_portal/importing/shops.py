@@ -51,6 +51,7 @@ _FETCHED_STATES = dict.fromkeys(
     NO_PARCEL,
 )  # fmt: skip
 YES, NO = ("true", "yes", "y", "1"), ("false", "no", "n", "0")
+TICK, CROSS = re.compile("[✓✔✅☑🗸]"), re.compile("[✗✘❌✖☒]")
 _TICKED = (*YES, "x", "done")
 # A column that asks a question, such as “Shipped?”: a tick in it says what the word itself would say.
 _QUESTIONS = {
@@ -80,7 +81,7 @@ _STATES = WORDS.keys() - {"quantity to ship", "paid", "is paid", "order paid"}
 _COMPLETED = ("completed", "complete")  # paid in full, where a column of its own says what was sent
 _SUM = re.compile(r"(?:order |grand )?(?:total|amount)(?: price| paid)?|sale price|gross")
 _REFUND = re.compile(r"(?:.* )?refund(?:ed)?(?: to buyer)?(?: amount| total)?|(?:amount|total) refunded")
-_NUMBER = re.compile(r"([-(]?)[^\d.,()-]{0,4}(-?)([0-9]{1,9}(?:\.[0-9]{1,4})?)\D{0,5}", re.ASCII)
+_NUMBER = re.compile(r"([-(]?)[^\d.,()-]{0,4}(-?)([0-9]{1,9}(?:\.[0-9]{1,4})?)(-?)[^\d-]{0,5}", re.ASCII)
 # Of an order that is still to be sent.
 _GOING = (
     "paid", "new", "processing", "unfulfilled", "not fulfilled", "unshipped", "not shipped", "not yet shipped",
@@ -125,7 +126,7 @@ _BY_METHOD = re.compile(
 _TYPES = ("fulfillment type", "fulfilment type", "delivery type", "listings type", "order type", "item type",
           "lineitem type", "product type", "line item type")  # fmt: skip
 _METHODS = ("shipping description", "shipping method", "shipping method title", "delivery method", "shipping option",
-            "delivery option",
+            "delivery option", "ship via",
             "shipping service", "ship method", "delivery", "shipping", "shipping label", "shipping rate name",
             "postage service", "ship service level")  # fmt: skip
 _OTHERS = {"fulfillment channel": ("afn", "amazon"), "fulfilment channel": ("afn", "amazon"),
@@ -202,7 +203,7 @@ def is_sent(header: Sequence[str], cells: Sequence[str], head: Sequence[str]) ->
 
     How an order reaches its buyer may stand on its first row alone, the `head`.
     """
-    for name, text, first in zip(map(plain, header), map(normalise, cells), map(normalise, head), strict=False):
+    for name, text, first in zip(map(plain, header), map(plain_cell, cells), map(plain_cell, head), strict=False):
         how = text or first
         if (name in _IS_SENT and text in NO) or (name in _IS_NOT_SENT and text in YES):
             return False
@@ -249,10 +250,15 @@ def bought(header: Sequence[str], cells: Sequence[str]) -> str:
     return named.get("quantity purchased", "").strip()
 
 
+def plain_cell(cell: str) -> str:
+    """Return the cell normalised, a tick as yes and a cross as no: nothing else is left of them."""
+    return normalise(cell) or ("yes" if TICK.search(cell) else "no" if CROSS.search(cell) else "")
+
+
 def _reasons(header: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
     names = list(map(plain, header))
     says_what_is_sent = of(header) == "PayPal" or not set(names).isdisjoint(_OF_SHIPMENTS)
-    for name, cell in zip(names, map(normalise, cells), strict=False):
+    for name, cell in zip(names, map(plain_cell, cells), strict=False):
         text = cell.removeprefix("wc ")
         if text not in _COMPLETED or name in _OF_SHIPMENTS or not says_what_is_sent:
             yield WORDS.get(name, {}).get(text, "")
@@ -272,8 +278,8 @@ def _is_paid_back(names: Sequence[str], cells: Sequence[str]) -> bool:
 
 
 def _number(cell: str) -> Decimal:
-    """Return the amount in a cell, 0 without one: $27.20, -20.00, (20.00)."""
+    """Return the amount in a cell, 0 without one: $27.20, -20.00, 20.00-, (20.00)."""
     found = _NUMBER.fullmatch(cell.strip().replace(",", ""))
     if found is None:
         return Decimal(0)
-    return -Decimal(found[3]) if found[1] or found[2] else Decimal(found[3])
+    return -Decimal(found[3]) if found[1] or found[2] or found[4] else Decimal(found[3])

@@ -5,6 +5,7 @@ drop what stands below it.
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
@@ -31,7 +32,8 @@ OF_NO_MATTER = r"""
 order (?:date|time|status|state|type|source|total|value|currency|currency code|net|weight unit|channel|shipping)
 (?:net|gross|original|adjusted|adjusted net) (?:order |sales )?(?:amount|value)
 (?:created|updated|modified|paid|placed|ordered|purchased|authori[sz]ed|captured|exported|imported|printed|added)
-(?:created|updated|modified|paid|placed|ordered|purchased|exported|fulfilled|completed|printed) (?:at|on|date|time|by)
+(?:created|updated|modified|paid|placed|ordered|purchased|exported|fulfilled|completed|printed) (?:at|on|by)
+(?:created|updated|modified|paid|placed|ordered|purchased|exported|fulfilled|completed|printed) (?:date|time)(?: utc)?
 (?:sale|sold|sales|purchase|payments?|invoice|reporting|promise|export|checkout|transaction)(?: on)? (?:date|time|day)
 (?:next payment due|next billing|order placed|order created) (?:at|on|date)
 (?:latest|earliest|expected|estimated|minimum|maximum|min|max|promised) .*(?:date|day|time|by|at)
@@ -60,7 +62,7 @@ username|user|login
 (?:shipping|ship|delivery|postage|shipment|freight) (?:method|method title|option|rate|rate name|label|cost|charge)
 (?:shipping|ship|delivery|postage|shipment|freight) (?:amount|carrier|provider|zone|class|paid|discount|company|status)
 (?:shipping|ship|delivery|postage) (?:service|service level|service name|speed|type|and handling|promotion discount)
-ship method|shipping|postage|delivery|freight|carrier|carrier .*|courier.*|ship service level|delivery service
+ship method|ship via|shipping|postage|delivery|freight|carrier|carrier .*|courier.*|ship service level|delivery service
 tracking.*|.* tracking(?: number| no| code)?|label (?:status|created|printed).*|shipped(?: by)?
 fulfil?lment (?:status|service|channel|by|provider|id)|fulfil?led by
 (?:sales )?record number|sold via .*|sold for|my item note
@@ -94,7 +96,7 @@ customer user|download permissions.*|order item \d+|update (?:qty|quantity|statu
 send (?:tracking |delivery |dispatch )?(?:notifications?|emails?|sms|updates?)|(?:closed|archived) status
 grand total .*|shipping description|(?:item|lineitem|product|unit) weight(?: \w+)?
 fees? (?:refunded|paid|charged).*|date of (?:listing|sale|order|purchase|payment)|total (?:spent|orders|shipping)
-gross|net|amount (?:spent|received|you received)|balance impact|address status
+gross|net|seller message|amount (?:spent|received|you received)|balance impact|address status
 requested service|service requested|artist|catalog number|paid to|attendee(?: no)?
 date of birth|birthday|age|duties|total duties
 """
@@ -170,7 +172,7 @@ def _unread(row: ImportRow, file: Import, values: Mapping[str, Any], *, is_abroa
     words = {word for text in texts for word in normalise(str(text)).split()}
     names = [headings.plain(name) for name in file.header]
     for place, (name, cell) in enumerate(zip(names, row.cells, strict=False)):
-        text = normalise(cell)
+        text = shops.plain_cell(cell)
         if not _is_filled(cell) or (place in read and not _says_more(name, text, file.header)):
             continue
         if place not in read and (is_of_no_matter(name) or _is_repeated(text, words)):
@@ -195,12 +197,14 @@ def _says_more(name: str, text: str, header: list[str]) -> bool:
 
 def _is_repeated(text: str, words: Collection[str]) -> bool:
     """Return whether a cell says what is read elsewhere; a short number may be there for another reason."""
-    return set(text.split()) - LABELS <= set(words) and not re.fullmatch(r"[0-9 ]{1,3}", text, re.ASCII)
+    return bool(text) and set(text.split()) - LABELS <= set(words) and not re.fullmatch(r"[0-9 ]{1,3}", text, re.ASCII)
 
 
 def _is_filled(cell: str) -> bool:
-    """Return whether a cell says anything: no zero, no “no”, no dash."""
-    text = normalise(cell)
+    """Return whether a cell says anything: no zero, no “no”, no dash; a picture such as ★ does."""
+    text = shops.plain_cell(cell)
+    if not text:
+        return any(unicodedata.category(one) == "So" for one in cell)
     return text not in shops.NOTHING and not re.fullmatch(r"\W*+0*+(?:[.,]0++)?+\W*+", cell.strip(), re.ASCII)
 
 

@@ -89,6 +89,10 @@ SOURCES = {
     "stamps_template.csv": ("US", ""),
     "own_french_names.csv": ("CA", ""),
     "own_reasons.csv": ("AU", ""),
+    "own_marks.csv": ("AU", ""),
+    "myob_customers.csv": ("AU", ""),
+    "stripe_payments.csv": ("US", ""),
+    "patreon_members.csv": ("US", ""),
 }
 PLACES = """country,suburb,state,postcode
 AU,Fitzroy,VIC,3065

@@ -1,5 +1,7 @@
 """What a shop says of its own orders: the ones it shipped, cancelled, refunded or was not paid for are told apart."""
 
+import pytest
+
 from shipping_portal.importing import shops
 from shipping_portal.importing.shops import CANCELLED, PARTLY, REFUNDED, SHIPPED, UNPAID
 from tests.importing import shop_files
@@ -86,3 +88,54 @@ def test_a_shop_says_which_orders_are_not_to_be_sent(header: str, row: Row, why:
 )
 def test_what_only_a_further_row_says_is_true_of_a_part(header: str, first: Row, second: Row, why: str) -> None:
     assert shops.why_left_out(header.split(","), [cells(header, first), cells(header, second)]) == why
+
+
+@pytest.mark.parametrize(
+    ("total", "refund", "why"),
+    [
+        ("20.00", "", ""),
+        ("20.00", "0.00", ""),
+        ("20.00", "19.99", ""),
+        ("20.00", "20.00", REFUNDED),
+        ("20.00", "-20.00", REFUNDED),
+        ("$1,020.00", "1,020.00 USD", REFUNDED),
+        ("20.00", "27.20", REFUNDED),  # with its taxes
+        ("", "20.00", ""),
+        ("n/a", "n/a", ""),
+        ("-20.00", "", REFUNDED),
+        ("-$20.00", "", REFUNDED),
+        ("$-20.00", "", REFUNDED),
+        ("20.00-", "", REFUNDED),
+        ("(20.00)", "", REFUNDED),
+    ],
+)
+def test_what_was_paid_back_in_full_is_refunded(total: str, refund: str, why: str) -> None:
+    header = ["Order total", "Amount refunded"]
+    assert shops.why_left_out(header, [[total, refund]]) == why
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "why"),
+    [
+        ("Shipped?", "Yes", SHIPPED),
+        ("Already sent", "x", SHIPPED),
+        ("Posted", "20/11/2026", SHIPPED),
+        ("Posted", "No", ""),
+        ("Posted", "", ""),
+        ("is_cancelled", "TRUE", CANCELLED),
+        ("Fully refunded?", "1", REFUNDED),
+        ("Paid", "no", UNPAID),
+        ("Paid", "20.00", ""),
+        ("Cancelled on", "2026-11-20", CANCELLED),
+        ("Cancelled on", "N/A", ""),
+        ("Cancellation reason", "Changed mind", CANCELLED),
+    ],
+)
+def test_a_tick_says_what_its_column_asks(name: str, cell: str, why: str) -> None:
+    assert shops.why_left_out([name], [[cell]]) == why
+
+
+def test_completed_is_no_word_for_shipped_beside_a_column_of_shipments() -> None:
+    assert shops.why_left_out(["Status"], [["completed"]]) == SHIPPED
+    assert shops.why_left_out(["Status", "Shipping status"], [["completed", "unshipped"]]) == ""
+    assert shops.why_left_out(["Status", "Shipping status"], [["completed", "completed"]]) == SHIPPED
