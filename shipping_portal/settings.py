@@ -1,4 +1,4 @@
-"""Every setting, read top to bottom; README's settings table and .env.example say what each one means."""
+"""Every setting, read top to bottom; docs/settings.md and .env.example say what each one means."""
 
 from decimal import Decimal
 from pathlib import Path

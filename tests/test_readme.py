@@ -1,4 +1,4 @@
-"""README's walk is true: every stop exists, and one traced booking calls them in that order."""
+"""The walk through the code is true: every stop exists, and one traced booking calls them in that order."""
 
 import base64
 import itertools
@@ -26,8 +26,8 @@ from tests.sandbox_carrier import SandboxCarrier
 from tracking import polling, reading
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text()
-STOPS = re.findall(r"^\d+\. `([\w/]+\.py): (\w+)` – ", README, re.MULTILINE)
+WALK = (ROOT / "docs/walk.md").read_text()
+STOPS = re.findall(r"^\d+\. `([\w/]+\.py): (\w+)` – ", WALK, re.MULTILINE)
 
 
 def test_every_stop_is_an_existing_file_and_name() -> None:
@@ -38,7 +38,7 @@ def test_every_stop_is_an_existing_file_and_name() -> None:
 
 def test_each_walk_enters_a_module_once() -> None:
     """What a heading leaves it does not come back to: nobody has to jump to and fro to follow it."""
-    walks = re.split(r"^\*\*.+\*\*$", README[README.index("## Follow one parcel") :], flags=re.MULTILINE)[1:]
+    walks = re.split(r"^\*\*.+\*\*$", WALK, flags=re.MULTILINE)[1:]
     found = [re.findall(r"^\d+\. `([\w/]+\.py): \w+` – ", walk, re.MULTILINE) for walk in walks]
     assert sum(map(len, found)) == len(STOPS)
     for walk in found:
@@ -48,8 +48,9 @@ def test_each_walk_enters_a_module_once() -> None:
 
 def test_every_setting_is_in_the_table_and_in_the_example() -> None:
     names = set(re.findall(r"env(?:\.\w+)?\(\s*\"([A-Z_]+)\"", (ROOT / "shipping_portal/settings.py").read_text()))
+    table = (ROOT / "docs/settings.md").read_text()
     for name in names - {"TESTING"}:
-        assert f"`{name}`" in README, name
+        assert f"`{name}`" in table, name
     example = (ROOT / ".env.example").read_text()
     for name in ("SECRET_KEY", "CARRIER_BASE_URL", "CARRIER_PARTNER_ID", "WEBHOOK_SECRETS", "DATABASE_URL"):
         assert f"{name}=" in example, name
@@ -82,6 +83,13 @@ def test_compose_gives_every_process_the_whole_env_file_and_the_contract_files()
         "${OLDER_CONTRACTS:-/dev/null}:/portal/contracts:ro",
     ):
         assert mount in shared
+
+
+def test_the_readme_is_short_and_leads_only_to_what_is_there() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert len(readme.split()) <= 1200
+    for linked in re.findall(r"\]\(([\w/.-]+)\)", readme):
+        assert (ROOT / linked).exists(), linked
 
 
 @contextmanager
