@@ -1,4 +1,4 @@
-"""The carrier's rate limit: every call of every process reserves a moment to start at (contract 2.8).
+"""The carrier's rate limit: every call of every process reserves a moment to start at.
 
 Tracking calls stand in one line, all others in another, as the contract gives each its rate. A line is the time at
 which its next call may start. Who finds it too long takes no turn: a job is due again then, a person is told. Lanes

@@ -1,4 +1,4 @@
-"""Phone numbers by country (contract 2.4: local with area code, or international with a plus)."""
+"""Phone numbers by country: local with area code, or international with a plus."""
 
 import re
 

@@ -12,7 +12,7 @@ LABEL = b"%PDF-1.4\n" + b"0" * 60_000 + b"\n%%EOF\n"
 
 
 def booking(order: str, host: str) -> bytes:
-    """Return the order as the carrier holds it (contract 2.5)."""
+    """Return the order as the carrier holds it."""
     return json.dumps(
         {
             "order_id": order,

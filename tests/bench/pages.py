@@ -1,4 +1,4 @@
-"""What is measured, and the 95th percentile each may take (experience.md section 5, P7 and A2)."""
+"""What is measured, and the 95th percentile each may take."""
 
 from dataclasses import dataclass
 

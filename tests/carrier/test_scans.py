@@ -1,4 +1,4 @@
-"""Tracking events as a webhook brings them, sound and unsound (reliability.md, W4 to W26)."""
+"""Tracking events as a webhook brings them, sound and unsound."""
 
 import json
 from datetime import UTC, datetime

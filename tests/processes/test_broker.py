@@ -8,7 +8,7 @@ from tests.processes.visitor import Answer, p99
 pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("shop")]
 
 AT_ONCE = 8
-ADDED_SECONDS = 1.2  # reliability.md, G15
+ADDED_SECONDS = 1.2  # what a lost message may cost
 
 
 def submit(shop: Shop, count: int) -> tuple[list[Answer], list[str]]:
