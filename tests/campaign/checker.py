@@ -1,4 +1,4 @@
-"""After the drain: the portal's rows against the carrier's ledger, invariant by invariant (reliability 5.3)."""
+"""After the drain: the portal's rows against the carrier's ledger, invariant by invariant."""
 
 import datetime as dt
 import hashlib

@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# Shares of all requests that the carrier answers badly, for ever (reliability 5.2). Drawn by order key and ordinal.
+# Shares of all requests that the carrier answers badly, for ever. Drawn by order key and ordinal.
 BACKGROUND = {
     "book": {
         "commit-close": 0.03, "commit-rst": 0.02, "accept-close": 0.02, "truncate": 0.01, "partial-headers": 0.01,
