@@ -57,12 +57,12 @@ class Label(Job):
     def is_ready(self) -> bool:
         return self.state == self.State.STORED and self.purged_at is None
 
-    def serve(self, *, at: dt.datetime, content: bytes | None = None) -> bytes:
-        """Give the carrier's bytes out: the one way by which they leave. Whoever has just read them gives them.
+    def serve(self, *, at: dt.datetime) -> bytes:
+        """Return the carrier's bytes: the only way by which they leave.
 
-        The first time is kept, as an adoption can be undone until then. Raises what `intact_bytes` does.
+        The first time is recorded, as an adoption can be undone until then. Raises what `intact_bytes` does.
         """
-        content = self.intact_bytes() if content is None else self._match(content)
+        content = self.intact_bytes()
         # Before the first byte leaves: an adoption undone at this moment has deleted the row, or finds this written.
         first = Coalesce("served_at", Value(at))
         if self.served_at is None and not Label.objects.filter(pk=self.pk).update(served_at=first):
@@ -80,9 +80,7 @@ class Label(Job):
         kept = kept.filter(
             ~Q(label__order__progress__in=STILL_AT_SENDER) | Q(label__order__sender__dispatch_stopped_at=None)
         )
-        return self._match(bytes(kept.values_list("content", flat=True).get()))
-
-    def _match(self, content: bytes) -> bytes:
+        content = bytes(kept.values_list("content", flat=True).get())
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise self.Damaged(f"{self.size} label {self.pk}")
         return content

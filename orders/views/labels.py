@@ -1,6 +1,5 @@
 """Serving the carrier's label files, byte for byte or not at all (interface §1), and the queue of labels to print."""
 
-import datetime as dt
 import logging
 import uuid
 from typing import Any
@@ -47,15 +46,10 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     except Label.Damaged:
         log.error("label %s of order %s does not match its sha256", found.size, found.order_id)
         return render(request, "orders/label_damaged.html", {"order": found.order}, status=500)
-    return given_out(found, content, request, at=now)
-
-
-def given_out(label: Label, content: bytes, request: MemberRequest, *, at: dt.datetime) -> HttpResponse:
-    """Answer with a label that `Label.serve` returned, once it is written who has it."""
     is_download = "download" in request.GET
     action = "label downloaded" if is_download else "label opened"
-    Audit.write(action, label.order, by=request.user, sender=request.sender, reason=label.size, at=at)
-    name = f"label-{label.order.carrier_reference}-{label.size}.pdf"
+    Audit.write(action, found.order, by=request.user, sender=request.sender, reason=found.size, at=now)
+    name = f"label-{found.order.carrier_reference}-{found.size}.pdf"
     response = HttpResponse(content, content_type="application/pdf")
     response["Content-Disposition"] = f'{"attachment" if is_download else "inline"}; filename="{name}"'
     response["Cache-Control"] = "private, no-store"

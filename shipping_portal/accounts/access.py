@@ -75,10 +75,6 @@ class FromElsewhere(PermissionDenied):
     """A browser says that another site asked for this."""
 
 
-def is_from_elsewhere(request: HttpRequest) -> bool:
-    return request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}
-
-
 def same_origin(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Answer 403 where a browser says that another site asked: a label or a signed link is opened from our own pages.
 
@@ -87,7 +83,7 @@ def same_origin(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResp
 
     @wraps(view)
     def guarded(request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if is_from_elsewhere(request):
+        if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
             raise FromElsewhere
         return view(request, *args, **kwargs)
 

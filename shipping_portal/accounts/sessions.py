@@ -10,12 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, logout
+from django.contrib.auth import logout
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from django.utils.crypto import constant_time_compare
 
 from shipping_portal.accounts.models import Session
 from shipping_portal.accounts.session_store import digest
@@ -50,23 +48,6 @@ def end_old_sessions(get_response: Callable[[HttpRequest], HttpResponse]) -> Cal
         return get_response(request)
 
     return middleware
-
-
-def proves(content: dict[str, Any], user: Any, now: float) -> bool:
-    """Return whether this content of a session row proves a log-in of this member, as all middleware would find.
-
-    False also where the middleware has something to write, or to look at more closely.
-    """
-    expires = content.get("_session_expiry", settings.SESSION_COOKIE_AGE)
-    return (
-        not user.is_staff
-        and content.get(SESSION_KEY) == str(user.pk)
-        and content.get(BACKEND_SESSION_KEY) in settings.AUTHENTICATION_BACKENDS
-        and constant_time_compare(content.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())
-        and {"began_at", "device"} <= content.keys()
-        and isinstance(expires, int)
-        and now - content["began_at"] <= expires
-    )
 
 
 def end_all(user: Any) -> int:

@@ -12,25 +12,11 @@ from orders.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.exporting import packing
 from tests import factories
-from tests.pages.by_wsgi import ByWsgi
 from tests.pages.typed import text
 
 pytestmark = pytest.mark.django_db
 
 Visit = Callable[[User], Client]
-BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
-
-
-@pytest.fixture(params=[Client, ByWsgi])
-def visit(request: pytest.FixtureRequest) -> Visit:
-    """Each test by the label's address, and as gunicorn brings it (orders/label_short_cut.py)."""
-
-    def logged_in(user: User) -> Client:
-        client: Client = request.param()
-        client.force_login(user, backend=BACKEND)
-        return client
-
-    return logged_in
 
 
 @pytest.fixture
@@ -175,13 +161,14 @@ def test_the_first_time_a_label_is_given_out_is_kept(label: Label, alice: User, 
 def test_a_label_that_goes_while_it_is_read_is_not_given_out(
     label: Label, alice: User, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    match = Label._match
+    read = Label.intact_bytes
 
-    def then_gone(self: Label, content: bytes) -> bytes:
+    def then_gone(self: Label) -> bytes:
+        content = read(self)
         Label.objects.filter(pk=self.pk).delete()
-        return match(self, content)
+        return content
 
-    monkeypatch.setattr(Label, "_match", then_gone)
+    monkeypatch.setattr(Label, "intact_bytes", then_gone)
     assert visit(alice).get(address(label)).status_code == 404
 
 

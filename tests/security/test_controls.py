@@ -24,7 +24,6 @@ from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export
 from shipping_portal.jobs import erasing
 from tests import factories
-from tests.pages.by_wsgi import ByWsgi
 from tests.table import table
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("parcel_tools")]
@@ -41,18 +40,16 @@ class Scene:
     owner: User
     order: Order
     browser: Client
-    short: ByWsgi
     files: dict[str, Export]
     by: User
 
     def log_in(self) -> None:
         """Begin with new cookies: those of the row before may have been taken away."""
-        self.browser, self.short = Client(), ByWsgi()
-        for browser in (self.browser, self.short):
-            browser.force_login(self.owner, backend="allauth.account.auth_backends.AuthenticationBackend")
+        self.browser = Client()
+        self.browser.force_login(self.owner, backend="allauth.account.auth_backends.AuthenticationBackend")
 
-    def get(self, path: str, browser: Client | None = None) -> bytes:
-        return _content((browser or self.browser).get(path))
+    def get(self, path: str) -> bytes:
+        return _content(self.browser.get(path))
 
     def file(self, export: Export) -> bytes:
         answer = self.browser.get(f"/exports/{export.uuid}/file.zip")
@@ -92,7 +89,6 @@ def _content(answer: Any) -> bytes:
 
 WAYS: dict[str, tuple[set[str], Callable[[Scene], bytes]]] = {
     "the label's page": ({"label"}, lambda at: at.get(f"/parcels/{at.order.uuid}/label/full.pdf")),
-    "the label by the short cut": ({"label"}, lambda at: at.get(f"/parcels/{at.order.uuid}/label/full.pdf", at.short)),
     "the label as a download": ({"label"}, lambda at: at.get(f"/parcels/{at.order.uuid}/label/full.pdf?download=1")),
     "originals of the queue": ({"label", "name"}, lambda at: at.get("/parcels/print/originals.zip")),
     "originals of one": ({"label", "name"}, lambda at: at.get(f"/parcels/print/originals.zip?order={at.order.uuid}")),
@@ -204,7 +200,7 @@ def scene(quill: Sender, alice: User, ana: User, sam: User) -> Scene:
     for export in files.values():
         packing.work(export.pk)
         export.refresh_from_db()
-    made = Scene(quill, alice, order, Client(), ByWsgi(), files, sam)
+    made = Scene(quill, alice, order, Client(), files, sam)
     made.log_in()
     return made
 
