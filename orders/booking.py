@@ -14,10 +14,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Subquery
 from django.utils import timezone
 
-from orders import booking_rules, gateway, limits, progress, requoting, settling
+from orders import answers, booking_rules, gateway, limits, progress, requoting, settling, verdict
 from orders.limits import LimitReached
 from orders.models import BookingAttempt, CarrierAccount, Order, OrderChange, Quote
-from orders.models.account import BOOKINGS, QUOTES
 from orders.models.statuses import Status
 from orders.parcel_details import ParcelDetails, in_metric
 from orders.transitions import move_to, owe
@@ -28,8 +27,6 @@ from shipping_portal.carrier.errors import CarrierError
 from shipping_portal.jobs.models import lease
 from shipping_portal.jobs.registry import enqueue, job
 from shipping_portal.starting import end_if_restored
-
-GIVE_UP_AFTER = dt.timedelta(hours=24)
 
 
 class TokenReused(Exception):
@@ -121,65 +118,39 @@ def work(order: Any) -> None:
         if order.renew() and (attempt := in_flight.first()):
             settling.unknown(attempt, "the worker stopped before the carrier's answer", at=timezone.now())
         return
-    if not _is_ready(order, timezone.now()):
+    now = timezone.now()
+    if not _carry_out(order, verdict.of_booking(order, now), now):
         return
     client = gateway.carrier_of(order, first="book")
-    if _may_go(order, client, timezone.now()):
+    if _may_go(order, client):
         attempt = _write_down(order, timezone.now())
         if attempt:
             _send(attempt, client)
 
 
-def _is_ready(order: Any, now: dt.datetime) -> bool:
-    """Return whether it may be sent.
-
-    Suspended, stale, hopeless and held orders step aside here, as nothing was sent yet.
-    """
-    if _is_stopped(order):
-        return False
-    if order.presser_is_active is False:
-        text = "The login of the person who booked this was turned off before it was sent."
-        settling.back_to_draft(order, {"kind": "turned_off", "text": text}, at=now)
-        return False
-    if not gateway.takes_new_orders(order.account):
-        text = "We send with another carrier now, so please choose again at its prices."
-        settling.back_to_draft(order, {"kind": "carrier_changed", "text": text}, at=now)
-        return False
-    if _is_paused(order):  # a pause ends in somebody's decision, not in a refusal by the clock
-        return False
-    if progress.has_come(order.pickup_date, order.details().pickup, now):
-        text = "Its pickup day came before the booking could be sent."
-        settling.back_to_draft(order, {"kind": "pickup_passed", "text": text}, at=now)
-        return False
-    why = _hopeless(order, now)
-    if why:
-        settling.step_aside(order, Status.REJECTED, why, {"text": why}, at=now)
-        return False
-    if held := order.account.holds_until(now):
-        order.postpone(held)
-    return held is None
-
-
-def _may_go(order: Order, client: Carrier, now: dt.datetime) -> bool:
-    """Return whether it may go, looking once more at what may have changed while it waited, and at the price.
+def _may_go(order: Order, client: Carrier) -> bool:
+    """Look once more at what may have changed while it waited for its turn, and at the price; carry out what follows.
 
     Waiting for a turn may take seconds, and so may asking for a price.
     """
-    if not (_is_still_owed(order) and _is_ready(order, now)):
+    now = timezone.now()
+    if not (_read_again(order) and _carry_out(order, verdict.of_booking(order, now), now)):
         return False
     if not order.account.take_probe(now):
         order.postpone(now + dt.timedelta(seconds=60))
         return False
-    if not requoting.is_old(order, now):
+    if not verdict.is_old(order, now):
         return True
-    is_agreed = requoting.still_agreed(order, client, now) and _is_still_owed(order)
-    return is_agreed and not _is_stopped(order) and not _is_paused(order)
+    if not _carry_out(order, requoting.ask_again(order, client), now) or not _read_again(order):
+        return False
+    now = timezone.now()
+    return _carry_out(order, verdict.of_booking(order, now, is_probe=True), now)
 
 
-def _is_still_owed(order: Any) -> bool:
+def _read_again(order: Any) -> bool:
     """Read once more what others may have changed about its sender, its account and whoever booked it.
 
-    False where another worker or a person has the order by now.
+    Returns False where another worker or a person has the order by now.
     """
     seen = OWED.select_related(None).select_related("sender", "account").only("due_at", "sender", "account", *OF_OTHERS)
     now: Any = seen.filter(pk=order.pk).first()
@@ -190,35 +161,25 @@ def _is_still_owed(order: Any) -> bool:
     return True
 
 
-def _is_stopped(order: Order) -> bool:
-    """Return whether its sender is suspended."""
-    if not order.sender.is_suspended:
-        return False
-    problem = {"kind": "suspended", "text": order.sender.suspension_text}
-    settling.back_to_draft(order, problem, at=timezone.now())
-    return True
-
-
-def _is_paused(order: Order) -> bool:
-    """Return whether bookings are paused, or the prices that it has to be asked for again."""
-    now = timezone.now()
-    pause = order.account.pause_of(BOOKINGS, now)
-    if pause is None and requoting.is_old(order, now):
-        pause = order.account.pause_of(QUOTES, now)
-    if pause:
-        order.postpone(pause.look_again_at(now))
-    return pause is not None
-
-
-def _hopeless(order: Order, now: dt.datetime) -> str:
-    """Return why it is no use to go on trying, or ""."""
-    if order.account.stopped_at:  # none of anybody's is taken; one in five minutes goes out to see
-        return ""
-    # When it was pressed, or when the last pause or stop since then ended: nobody tried it before that.
-    ends = (order.account.pause_ends_at, order.account.quotes_pause_ends_at)
-    if now - max([order.submitted_at, *filter(None, ends)]) > GIVE_UP_AFTER:
-        return "The booking could not be sent for 24 hours."
-    return ""
+def _carry_out(order: Order, found: verdict.Verdict | verdict.PriceVerdict, now: dt.datetime) -> bool:
+    """Carry out a verdict on an order of which nothing was sent. Returns whether it may go on."""
+    match found:
+        case verdict.Go(agreed):
+            return agreed is None or order.change(quoted_at=now, **agreed)
+        case verdict.BackToDraft(problem, error):
+            settling.back_to_draft(order, problem, at=now)
+            if error:
+                answers.report(error, order.account, now, operation="quote")
+        case verdict.Refuse(why):
+            settling.step_aside(order, Status.REJECTED, why, {"text": why}, at=now)
+        case verdict.Wait(until):
+            order.postpone(until)
+        case verdict.Retry(after):
+            settling.try_later(order, now, retry_after=after)
+        case verdict.StopAccount(reason):
+            order.account.stop(reason, now)
+            order.postpone(now + dt.timedelta(seconds=60))
+    return False
 
 
 def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:

@@ -4,16 +4,17 @@ import datetime as dt
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from django.conf import settings
+from django.utils import timezone
 
-from orders import answers, progress, quoting, settling
+from orders import answers, quoting, settling
 from orders.models import Order
 from orders.models.quotes import bookable
+from orders.verdict import BackToDraft, Go, PriceVerdict, Retry, StopAccount
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
 
 
-def still_agreed(order: Order, client: Carrier, now: dt.datetime) -> bool:
+def ask_again(order: Order, client: Carrier) -> PriceVerdict:
     """Ask for an old price again; return whether the booking may go at the accepted one or less.
 
     Equal or lower goes on, higher or gone goes back to the sender, and an unreachable carrier only postpones. Nothing
@@ -22,41 +23,33 @@ def still_agreed(order: Order, client: Carrier, now: dt.datetime) -> bool:
     try:
         quoted = client.quote(order.details().shipment())
     except AccountStopped as error:
-        order.account.stop(error.reason, now)
-        order.postpone(now + dt.timedelta(seconds=60))
+        return StopAccount(error.reason)
     except Rejected as error:
         problem = answers.problem(
             error, order.sender, order.pickup["country"], to=order.receiver_country, operation="quote"
         )
-        settling.back_to_draft(order, {"kind": "gone", **problem}, at=now)
-        answers.report(error, order.account, now, operation="quote")
+        return BackToDraft({"kind": "gone", **problem}, error)
     except NotSent as error:
-        settling.try_later(order, now, retry_after=error.retry_after)
+        return Retry(error.retry_after)
     except CarrierError:  # a quote books nothing, so an unclear answer is simply asked again
-        settling.try_later(order, now)
-    else:
-        offers = [quoting.offer_from(product, order.details()) for product in quoted.products]
-        offer = next((offer for offer in bookable(offers) if offer["code"] == order.product_code), None)
-        if offer or not quoted.unreadable:
-            return _accept(order, offer, now)
-        settling.try_later(order, now)  # it may be the one that could not be read
-    return False
+        return Retry()
+    offers = [quoting.offer_from(product, order.details()) for product in quoted.products]
+    offer = next((offer for offer in bookable(offers) if offer["code"] == order.product_code), None)
+    if offer is None and quoted.unreadable:
+        return Retry()  # it may be the one that could not be read
+    return compare(order, offer, timezone.now())
 
 
-def is_old(order: Order, now: dt.datetime) -> bool:
-    """Return whether the accepted price has outlived its quote, or names a first pickup day that has come."""
-    is_outlived = now - order.quoted_at > dt.timedelta(seconds=settings.QUOTE_SECONDS)
-    return is_outlived or progress.has_come(order.quoted_pickup_date, order.details().pickup, now)
-
-
-def _accept(order: Order, offer: dict[str, Any] | None, now: dt.datetime) -> bool:
+def compare(order: Order, offer: dict[str, Any] | None, now: dt.datetime) -> Go | BackToDraft:
+    """Return whether this offer of the accepted product is no dearer than what its sender agreed to."""
     if offer is None:
         text = f"{order.product_name} is not offered for this parcel any more. Nothing was booked."
-        settling.back_to_draft(order, {"kind": "gone", "text": text}, at=now)
-        return False
+        return BackToDraft({"kind": "gone", "text": text})
     agreed = offer_fields(offer)
-    if offer["currency"] != order.currency or agreed["price"] > order.price:
-        problem = {
+    if offer["currency"] == order.currency and agreed["price"] <= order.price:
+        return Go(agreed)
+    return BackToDraft(
+        {
             "kind": "price_rose",
             "text": "The carrier changed its price before the booking was sent. Nothing was booked.",
             "old": str(order.price),
@@ -64,9 +57,7 @@ def _accept(order: Order, offer: dict[str, Any] | None, now: dt.datetime) -> boo
             "offer": offer,
             "quoted_at": now.isoformat(),
         }
-        settling.back_to_draft(order, problem, at=now)
-        return False
-    return order.change(quoted_at=now, **agreed)
+    )
 
 
 def offer_fields(offer: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import datetime as dt
 
 from django.db.models import Q
 
-from orders import requoting
+from orders import verdict
 from orders.models import BookingAttempt, Order
 from orders.models.account import BOOKINGS, QUOTES, Pause
 from orders.models.statuses import MOVING, Progress, Status
@@ -57,7 +57,7 @@ def waits_for(order: Order, now: dt.datetime) -> Pause | None:
     if order.status != Status.BOOKING:
         return None
     pause = order.account.pause_of(BOOKINGS, now) or order.account.stop_as_a_pause()
-    if pause is None and requoting.is_old(order, now):
+    if pause is None and verdict.is_old(order, now):
         pause = order.account.pause_of(QUOTES, now)
     if pause and order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT).exists():
         return None  # it left before the pause, and its answer is still settled

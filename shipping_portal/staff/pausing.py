@@ -132,7 +132,7 @@ def _running(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
 def _put(account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.datetime | None = None) -> None:
     """Replace the pause as it was read: one of two operators at the same moment is told. Raises PauseRefused.
 
-    When the last one ended stays, as bookings that waited are tried from then on; see booking._hopeless.
+    When the last one ended stays, as bookings that waited are tried from then on; see verdict.is_too_late.
     """
     since, text, ends_at = PAUSE_FIELDS[what]
     as_read = {name: getattr(account, name) for name in (since, ends_at)}

@@ -197,7 +197,8 @@ def asked_in(order: Order, currency: str, amount: str = "9.40") -> Order:
     offer = {**factories.OFFER, "amount": amount, "currency": currency}
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(hours=1))
     order.refresh_from_db()
-    assert not requoting._accept(order, offer, timezone.now())
+    now = timezone.now()
+    assert not booking._carry_out(order, requoting.compare(order, offer, now), now)
     order.refresh_from_db()
     assert (order.status, order.problem["kind"]) == ("draft", "price_rose")
     return order

@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from time_machine import TimeMachineFixture
 
-from orders import booking, booking_rules, carrier_settings, gateway, labels, requoting, resolving, settling
+from orders import booking, booking_rules, carrier_settings, gateway, labels, requoting, resolving, settling, verdict
 from orders.limits import NOT_COUNTED
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.parcel_details import ParcelDetails
@@ -364,11 +364,11 @@ def test_a_suspension_while_the_price_is_asked_for_again_stops_the_booking_befor
     order = submitted()
     Order.objects.update(quoted_at=timezone.now() - dt.timedelta(hours=1))
 
-    def meanwhile(order: Order, client: Any, now: dt.datetime) -> bool:
-        Sender.objects.get().suspend(by=sam, category="terms", text="Terms review", note="", at=now)
-        return True
+    def meanwhile(order: Order, client: Any) -> verdict.Go:
+        Sender.objects.get().suspend(by=sam, category="terms", text="Terms review", note="", at=timezone.now())
+        return verdict.Go()
 
-    monkeypatch.setattr(requoting, "still_agreed", meanwhile)
+    monkeypatch.setattr(requoting, "ask_again", meanwhile)
     work(order)
     assert (order.status, order.problem["kind"]) == ("draft", "suspended")
     assert order.attempts.count() == 0

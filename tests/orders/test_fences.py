@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, booking_rules, gateway, quoting, requoting, resolving, settling
+from orders import booking, booking_rules, gateway, quoting, requoting, resolving, settling, verdict
 from orders.limits import NOT_COUNTED
 from orders.models import BookingAttempt, Order, Quote
 from orders.models.statuses import Status
@@ -39,16 +39,16 @@ def with_an_old_quote(order: Order) -> Order:
 @pytest.fixture
 def asleep_with_its_new_price(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
     """`asleep_with_its_new_price(meanwhile)`: the next worker stalls between the new price and the sending."""
-    accept = requoting._accept
+    compare = requoting.compare
 
     def sleep(meanwhile: Callable[[], None]) -> None:
-        def stalled(order: Order, *rest: Any) -> bool:
-            monkeypatch.setattr(requoting, "_accept", accept)
+        def stalled(order: Order, *rest: Any) -> verdict.PriceVerdict:
+            monkeypatch.setattr(requoting, "compare", compare)
             let_lease_end(order)
             meanwhile()
-            return accept(order, *rest)
+            return compare(order, *rest)
 
-        monkeypatch.setattr(requoting, "_accept", stalled)
+        monkeypatch.setattr(requoting, "compare", stalled)
 
     return sleep
 
@@ -88,22 +88,22 @@ def test_an_order_that_another_is_sending_does_not_go_back_to_its_sender(
 ) -> None:
     order = with_an_old_quote(submitted())
     carrier.prices(10)
-    accept, settle = requoting._accept, settling.settle
+    compare, settle = requoting.compare, settling.settle
 
-    def stalled(stale: Order, *rest: Any) -> bool:
+    def stalled(stale: Order, *rest: Any) -> verdict.Verdict:
         def and_wakes_before_the_answer_is_stored(attempt: BookingAttempt, outcome: Any) -> None:
             monkeypatch.setattr(settling, "settle", settle)
-            accept(stale, *rest)
+            booking._carry_out(stale, compare(stale, *rest), timezone.now())
             settle(attempt, outcome)
 
-        monkeypatch.setattr(requoting, "_accept", accept)
+        monkeypatch.setattr(requoting, "compare", compare)
         monkeypatch.setattr(settling, "settle", and_wakes_before_the_answer_is_stored)
         carrier.prices(0)
         let_lease_end(order)
         booking.work(order.pk)
-        return False
+        return verdict.Wait(timezone.now())
 
-    monkeypatch.setattr(requoting, "_accept", stalled)
+    monkeypatch.setattr(requoting, "compare", stalled)
     booking.work(order.pk)
     order.refresh_from_db()
     assert order.status == "booked"
@@ -167,7 +167,7 @@ def is_asked_with_the_same_key(order: Order, since: dt.datetime, now: dt.datetim
 
 def is_still_tried(order: Order, since: dt.datetime, now: dt.datetime) -> bool:
     order.submitted_at = since
-    return not booking._hopeless(order, now)
+    return not verdict.is_too_late(order, now)
 
 
 def is_asked_about_as_a_duplicate(order: Order, since: dt.datetime, now: dt.datetime) -> bool:
@@ -295,5 +295,5 @@ def test_part_of_a_cent_is_no_higher_price(submitted: Submit, carrier: SandboxCa
     offer = order.quote.offer(order.product_code)
     assert offer
     tiny = {**offer, "amount": f"{order.price}4"}
-    assert requoting._accept(order, tiny, timezone.now())
+    assert isinstance(requoting.compare(order, tiny, timezone.now()), verdict.Go)
     assert requoting.offer_fields(tiny)["price"] == order.price

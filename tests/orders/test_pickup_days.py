@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, booking_rules, offers, progress, quoting, requoting
+from orders import booking, booking_rules, offers, progress, quoting, verdict
 from orders.limits import NOT_COUNTED
 from orders.models import Order, Quote
 from orders.models.statuses import Progress
@@ -231,8 +231,8 @@ def test_the_first_day_of_an_older_price_is_none_once_it_is_today(
 def test_a_price_that_names_a_day_that_has_come_is_asked_for_again(
     away: Callable[..., Order], zone: str, place: dict[str, str], today: dt.date, first: dt.date
 ) -> None:
-    assert requoting.is_old(away(zone, place, quoted_at=LATE, quoted_pickup_date=today), LATE)
-    assert not requoting.is_old(away(zone, place, quoted_at=LATE, quoted_pickup_date=first), LATE)
+    assert verdict.is_old(away(zone, place, quoted_at=LATE, quoted_pickup_date=today), LATE)
+    assert not verdict.is_old(away(zone, place, quoted_at=LATE, quoted_pickup_date=first), LATE)
 
 
 @pytest.mark.parametrize(("zone", "place", "today", "first"), PAIRS)

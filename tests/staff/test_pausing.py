@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import booking, booking_rules, gateway, requoting
+from orders import booking, booking_rules, gateway, requoting, verdict
 from orders.models import CarrierAccount, CarrierCall, Order
 from orders.models.account import BOOKINGS, PAUSABLE, QUOTES
 from shipping_portal.accounts.models import Audit, Sender, User
@@ -347,8 +347,8 @@ def test_a_booking_pressed_after_a_pause_is_tried_for_its_own_24_hours(
     submitted()
     paused(BOOKINGS, at=now - 9 * HOUR, ends_at=now - 8 * HOUR)
     order = Order.objects.get()
-    assert booking._hopeless(order, now + 23 * HOUR) == ""
-    assert booking._hopeless(order, now + 25 * HOUR) != ""
+    assert not verdict.is_too_late(order, now + 23 * HOUR)
+    assert verdict.is_too_late(order, now + 25 * HOUR)
 
 
 def test_bookings_paused_while_a_price_was_asked_for_are_not_sent(
@@ -356,7 +356,7 @@ def test_bookings_paused_while_a_price_was_asked_for_are_not_sent(
 ) -> None:
     order = submitted()
     Order.objects.update(quoted_at=now - HOUR)
-    monkeypatch.setattr(requoting, "still_agreed", lambda order, client, at: paused(BOOKINGS, at=now) is not None)
+    monkeypatch.setattr(requoting, "ask_again", lambda order, client: paused(BOOKINGS, at=now) and verdict.Go())
     booking.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.attempts.count()) == ("booking", 0)

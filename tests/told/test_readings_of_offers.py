@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orders import booking_rules, offers, quoting, requoting
+from orders import booking_rules, offers, quoting, verdict
 from orders.models import Quote
 from shipping_portal.carrier.messages import Party
 from tests.told.tables import changes, lines, told
@@ -68,7 +68,7 @@ def test_offers_and_pickup_days() -> None:
             list(product(first, [AT - dt.timedelta(hours=1), AT])), "pickup_days"),
             *lines(offers._readable, names),
             *lines(offers.warnings, [second, long, ENTRY], "warnings"),
-            *lines(lambda age: (requoting.is_old(order("booking", quoted_at=AT - age), AT),
+            *lines(lambda age: (verdict.is_old(order("booking", quoted_at=AT - age), AT),
             Quote(made_at=AT - age).is_live(AT)), ages, "is old; is live"),
             quoting.needs_codes(),
         ],
