@@ -104,7 +104,12 @@ DAYS = (
         CANCELLED,
     )
     | {"refunded at": REFUNDED, "refunded on": REFUNDED, "refund reason": REFUNDED}
-    | dict.fromkeys(("date shipped", "shipped at", "shipped on date", "dispatched on date", "posted on date"), SHIPPED)
+    | dict.fromkeys(
+        (f"{word} {at}" for word in ("shipped", "sent", "posted", "mailed", "dispatched", "despatched")
+         for at in ("on", "at", "on date", "date")),
+        SHIPPED,
+    )
+    | {"date shipped": SHIPPED, "date sent": SHIPPED, "date posted": SHIPPED}
 )  # fmt: skip
 NO_DAY = {"paid on date": UNPAID}
 # How an order reaches its buyer, where that is no parcel: fetched, brought by the seller, downloaded, sent by others.
