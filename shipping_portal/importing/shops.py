@@ -200,6 +200,8 @@ def why_left_out(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     first, further = set(_reasons(header, rows[0])), {text for row in rows[1:] for text in _reasons(header, row)}
     if SHIPPED in further - first:
         first.add(PARTLY)
+    if _is_paid_back(list(map(plain, header)), rows[0]):  # below zero, a further row is a discount
+        first.add(REFUNDED)
     return next((text for text in REASONS if text in first | further - {SHIPPED, UNPAID}), "")
 
 
@@ -270,8 +272,6 @@ def _reasons(header: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
         yield DAYS.get(name, "") if cell not in NOTHING else NO_DAY.get(name, "")
         if cell[:1].isdigit() and len(cell) >= len("1 1 26"):  # “Shipped” may hold the day
             yield _QUESTIONS.get(name, "")
-    if _is_paid_back(names, cells):
-        yield REFUNDED
 
 
 def _is_paid_back(names: Sequence[str], cells: Sequence[str]) -> bool:
