@@ -45,6 +45,12 @@ LABEL = re.compile(
     r"e-?mail|phone|tel|mobile|mob|ph|m|t|p|e)\s*(?::\s*|$)",
     re.IGNORECASE,
 )
+# What a form says before each part: “Suburb: Hobart”.
+FIELD = re.compile(
+    r"^ *+(?:street(?: address)?|address(?: line)?(?: ?[12])?|suburb|city|town|state|province|post ?code|postal code|"
+    r"zip(?: code)?|country) ?+: *+",
+    re.IGNORECASE | re.MULTILINE,
+)
 NOISE = re.compile(r"^(?:order|invoice|qty|quantity|total|subtotal|sku|paid|placed)\b|^[-–=_*•\W]+$", re.I)
 STREET = re.compile(r"^#?+(?:\w++[ /,]++)?\d++\w?+(?:[/-]\d++\w?+)*+[ ,]\D|\b(?:p\.? ?o\.? box|locked bag)\b", re.I)
 UNIT = re.compile(
@@ -79,6 +85,7 @@ def read(text: str, home: str) -> Pasted:
     pasted = Pasted()
     # Tabs part the cells of a spreadsheet's row, so they aren't spaces here.
     text = "\t".join(map(as_seen, "\n".join(text.splitlines()).split("\t")))
+    text = FIELD.sub("", text)
     text, beyond = text[:LONGEST], text[LONGEST:].strip()
     text = _take_email(text, pasted)
     text = _take_place(text, home, pasted)

@@ -46,6 +46,8 @@ from shipping_portal.jobs.registry import enqueue, job
 State = ImportRow.State
 ENQUEUED_AT_ONCE = 50
 SHORTENED = re.compile(r"\d(\.\d+)?E\+\d+", re.IGNORECASE | re.ASCII)
+MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+A_DAY = re.compile(rf"\d{{4}}-\d\d-\d\d(?: 00:00(?::00)?)?|\d\d?-{MONTH}(?:-\d{{2,4}})?|{MONTH}-\d\d?", re.I | re.A)
 
 
 def begin(file: Import, matched: dict[str, int], constants: dict[str, Any], now: dt.datetime) -> bool:
@@ -266,6 +268,9 @@ def beyond_the_form(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
     texts = {name: str(form.data.get(name, "")) for name in form.fields}
     message = "A spreadsheet shortened this number. Write it in full."
     found = {name: [message] for name, text in texts.items() if SHORTENED.fullmatch(text.strip())}
+    message = "A spreadsheet made a day of this. Write the number as it was, such as 6/7."
+    lines = ("receiver_line1", "receiver_line2")
+    found |= {name: [message] for name in lines if A_DAY.fullmatch(texts[name].strip())}
     found |= _of_customs(row, form) | _of_amounts(row, texts) | _of_lines(row) | _of_terms(row, form)
     return found | _misread(row, form)
 

@@ -104,7 +104,12 @@ DAYS = (
         CANCELLED,
     )
     | {"refunded at": REFUNDED, "refunded on": REFUNDED, "refund reason": REFUNDED}
-    | dict.fromkeys(("date shipped", "shipped at", "shipped on date", "dispatched on date", "posted on date"), SHIPPED)
+    | dict.fromkeys(
+        (f"{word} {at}" for word in ("shipped", "sent", "posted", "mailed", "dispatched", "despatched")
+         for at in ("on", "at", "on date", "date")),
+        SHIPPED,
+    )
+    | {"date shipped": SHIPPED, "date sent": SHIPPED, "date posted": SHIPPED}
 )  # fmt: skip
 NO_DAY = {"paid on date": UNPAID}
 # How an order reaches its buyer, where that is no parcel: fetched, brought by the seller, downloaded, sent by others.
@@ -195,6 +200,8 @@ def why_left_out(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     first, further = set(_reasons(header, rows[0])), {text for row in rows[1:] for text in _reasons(header, row)}
     if SHIPPED in further - first:
         first.add(PARTLY)
+    if _is_paid_back(list(map(plain, header)), rows[0]):  # below zero, a further row is a discount
+        first.add(REFUNDED)
     return next((text for text in REASONS if text in first | further - {SHIPPED, UNPAID}), "")
 
 
@@ -265,8 +272,6 @@ def _reasons(header: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
         yield DAYS.get(name, "") if cell not in NOTHING else NO_DAY.get(name, "")
         if cell[:1].isdigit() and len(cell) >= len("1 1 26"):  # “Shipped” may hold the day
             yield _QUESTIONS.get(name, "")
-    if _is_paid_back(names, cells):
-        yield REFUNDED
 
 
 def _is_paid_back(names: Sequence[str], cells: Sequence[str]) -> bool:

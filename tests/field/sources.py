@@ -89,6 +89,7 @@ SOURCES = {
     "stamps_template.csv": ("US", ""),
     "own_french_names.csv": ("CA", ""),
     "own_reasons.csv": ("AU", ""),
+    "own_dates_in_streets.csv": ("AU", ""),
     "own_marks.csv": ("AU", ""),
     "myob_customers.csv": ("AU", ""),
     "stripe_payments.csv": ("US", ""),

@@ -114,6 +114,10 @@ def test_what_was_paid_back_in_full_is_refunded(total: str, refund: str, why: st
     assert shops.why_left_out(header, [[total, refund]]) == why
 
 
+def test_a_discount_on_a_line_of_its_own_is_no_refund() -> None:
+    assert shops.why_left_out(["Total"], [["20.00"], ["-5.00"]]) == ""
+
+
 @pytest.mark.parametrize(
     ("name", "cell", "why"),
     [

@@ -21,6 +21,12 @@ OTTAWA = {"name": "Jo Roy", "line1": "90 Sample Street", "suburb": "Ottawa", "st
 
 READ: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
     "an envelope": ("AU", "Priya Nair\n4 Sample Street\nHobart TAS 7000", PRIYA, []),
+    "the fields of a form": (
+        "AU",
+        "Name: Priya Nair\nStreet: 4 Sample Street\nSuburb: Hobart\nState: TAS\nPost code: 7000\nCountry: Australia",
+        PRIYA,
+        [],
+    ),
     "capitals": ("AU", "Priya Nair\n4 Sample Street\nHOBART TAS 7000\nAUSTRALIA", PRIYA, []),
     "one line": ("AU", "Priya Nair, 4 Sample Street, Hobart TAS 7000, priya.nair@example.net", PRIYA | MAIL, []),
     "cells of a spreadsheet's row": (

@@ -49,7 +49,7 @@ def test_a_phone_number_is_found_however_it_is_spelled(desk: Client, order: Orde
         "Noor Tamsin", "tamsin noor", "NOOR  -  TAMS", "noor.tamsin@example.net", "NOOR.TAMSIN@example.net", "7000",
         "Hobart Noor", "7000 0491 570 156", "0491 570 156 Noor", "0491-570-156 7000", "no ta 70",
         "Quill", "quill tamsin", "alice@quill.example", "Alice@Quill.Example noor", "A-{number} 7000",
-        "{reference} noor", "{pk} 7000", "7000 12345", "12345 7000",
+        "{reference} noor", "{pk} noor", "7000 12345", "12345 7000",
     ],
 )  # fmt: skip
 def test_a_parcel_is_found_by_what_a_caller_says(desk: Client, order: Order, said: str) -> None:
