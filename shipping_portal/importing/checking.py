@@ -268,7 +268,7 @@ def beyond_the_form(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
     texts = {name: str(form.data.get(name, "")) for name in form.fields}
     message = "A spreadsheet shortened this number. Write it in full."
     found = {name: [message] for name, text in texts.items() if SHORTENED.fullmatch(text.strip())}
-    message = "A spreadsheet made a day of this. Write the number as it was, such as 6/7."
+    message = "A spreadsheet turned this into a date. Write the number as it was, such as 6/7."
     lines = ("receiver_line1", "receiver_line2")
     found |= {name: [message] for name in lines if A_DAY.fullmatch(texts[name].strip())}
     found |= _of_customs(row, form) | _of_amounts(row, texts) | _of_lines(row) | _of_terms(row, form)
