@@ -24,7 +24,7 @@ from tests.catalogue.meddling import Meddler
 from tests.flushing import audit_triggers_step_aside_for_a_flush  # noqa: F401  (a fixture of every test)
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
-from tests.template import begin_as_a_copy, template
+from tests.template import begin_as_a_copy
 
 # A property is broken by what it finds, not by a busy machine that took longer over it than usual.
 hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -69,19 +69,14 @@ def say(capfd: pytest.CaptureFixture[str]) -> Callable[[str], None]:
 
 @pytest.fixture(scope="session")
 def django_db_keepdb() -> bool:
-    return bool(template())
+    return True  # it begins migrated, and its folder or its server ends with the run
 
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(
     django_db_modify_db_settings_parallel_suffix: None, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    database, folder = settings.DATABASES["default"], tmp_path_factory.getbasetemp()
-    if template():
-        begin_as_a_copy(database, folder)
-    elif database["ENGINE"] == "django.db.backends.sqlite3":
-        # In memory, two threads that write at once don't wait for each other: one fails with "table is locked".
-        database["TEST"]["NAME"] = str(folder / "tests.sqlite3")
+    begin_as_a_copy(settings.DATABASES["default"], tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(scope="session")

@@ -1,15 +1,18 @@
-"""One migrated database for each run; every test database begins as its copy.
+"""A migrated database, of which every test database begins as a copy.
 
-`./dev test` runs `python -m tests.template` with DATABASE_URL, and hands on what it prints as TEST_TEMPLATE: the file
-of a SQLite, or the name of a database on the same PostgreSQL. Without it, as under plain pytest, Django migrates each
-test database by itself.
+On SQLite it is a file in .run/templates, made by the first test that needs it and reused until a migration or a model
+changes. On PostgreSQL `./dev test` runs `python -m tests.template` and passes the name of the database that it prints
+as TEST_TEMPLATE.
 
 On PostgreSQL the owner of MIGRATE_DATABASE_URL makes each database, and the tests work in it as the app's role.
 """
 
+import fcntl
+import hashlib
 import io
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,18 +20,42 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-
-def template() -> str:
-    """Where the template is; empty when there is none."""
-    return os.environ.get("TEST_TEMPLATE", "")
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / ".run" / "templates"
 
 
 def begin_as_a_copy(database: dict[str, Any], folder: Path) -> None:
     """Change Django's settings of a test database so that it begins as a copy of the template."""
     if database["ENGINE"] == "django.db.backends.sqlite3":
-        database["TEST"]["NAME"] = shutil.copy(template(), folder / "tests.sqlite3")
+        database["TEST"]["NAME"] = copy_of_template(folder / "tests.sqlite3")
     else:
-        database["TEST"]["TEMPLATE"] = template()
+        database["TEST"]["TEMPLATE"] = os.environ["TEST_TEMPLATE"]
+
+
+def copy_of_template(to: Path) -> str:
+    """Copy the migrated SQLite file to a path, which it returns. Make it first if none fits this clone's models."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    made = FOLDER / f"{_digest()}.sqlite3"
+    with (FOLDER / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another worker waits until the file is whole
+        if not made.exists():
+            for older in FOLDER.glob("*.sqlite3*"):
+                older.unlink()
+            unfinished = FOLDER / "unfinished.sqlite3"
+            env = {**os.environ, "DATABASE_URL": f"sqlite:///{unfinished}", "MIGRATE_DATABASE_URL": ""}
+            subprocess.run([sys.executable, "-m", "tests.template"], env=env, cwd=ROOT, check=True, capture_output=True)
+            unfinished.rename(made)
+        return str(shutil.copy(made, to))
+
+
+def _digest() -> str:
+    """Return a digest of all that a migrated database follows from: migrations, models, and the packages' own."""
+    whole = hashlib.sha256((ROOT / "requirements" / "dev.txt").read_bytes())
+    for pattern in ("migrations/*.py", "models/*.py", "models.py"):
+        files = [*ROOT.glob(f"*/{pattern}"), *ROOT.glob(f"shipping_portal/*/{pattern}")]
+        for file in sorted(files):
+            whole.update(f"{file}\n".encode() + file.read_bytes())
+    return whole.hexdigest()[:16]
 
 
 def owner() -> str:

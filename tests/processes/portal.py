@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tests.campaign.servers import dev
-from tests.template import app_in, new_database, owner, template
+from tests.template import app_in, copy_of_template, new_database, owner
 
 ROOT = Path(__file__).resolve().parents[2]
 TIME_SCALE = "0.1"  # a deadline of 2 s and a lease of 3 s
@@ -33,7 +32,7 @@ class Portal:
         contract_file = folder / "contract.toml"
         contract_file.write_text(contract)
         self.folder = folder
-        self.is_a_copy = bool(template()) and not database
+        self.is_a_copy = not database
         self.owner, app = (database, dev.app_of(database)) if database else _database(folder)
         self.env = os.environ | {
             "DATABASE_URL": app,
@@ -204,16 +203,14 @@ class Portal:
 
 
 def _database(folder: Path) -> tuple[str, str]:
-    """A database of its own, on the server that the tests were given, or a file; a copy of the template, if any.
+    """A database of its own, on the server that the tests were given, or a file; a copy of the template.
 
     Its owner's address, and the app's; of a file there is but one, and nobody owns it.
     """
     if owner().startswith("postgres"):
-        made = new_database(owner(), f"portal_{uuid.uuid4().hex}", like=template())
+        made = new_database(owner(), f"portal_{uuid.uuid4().hex}", like=os.environ["TEST_TEMPLATE"])
         return made, app_in(made)
-    if template():
-        shutil.copy(template(), folder / "portal.sqlite3")
-    return "", f"sqlite:///{folder / 'portal.sqlite3'}"
+    return "", f"sqlite:///{copy_of_template(folder / 'portal.sqlite3')}"
 
 
 def _broker() -> str:
