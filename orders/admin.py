@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from orders import queues
-from orders.contract import contract_of
+from orders.calling.contract import contract_of
 from orders.masking import masked
 from orders.models import BookingAttempt, CarrierCall, DailySpend, Label
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, Refused

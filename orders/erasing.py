@@ -26,7 +26,7 @@ from orders.models import (
 )
 from orders.models.facts import ReceiverFacts
 from orders.models.statuses import Status
-from orders.progress import TERMINAL
+from orders.status.progress import TERMINAL
 from shipping_portal.accounts.models import Notification, Sender
 from shipping_portal.accounts.people import addresses_of
 from shipping_portal.jobs import erasing

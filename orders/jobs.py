@@ -1,17 +1,10 @@
 """The modules of orders whose functions are jobs, chores or retention terms."""
 
-from orders import (
-    awaiting_prices,
-    booking,
-    cancelling,
-    erasing,
-    labels,
-    recounting,
-    reminders,
-    replacing,
-    resolving,
-    retention,
-)
+from orders import erasing, retention
+from orders.booking import recounting, resolving
+from orders.cancelling import replacing
+from orders.notices import reminders
+from orders.quoting import awaiting_prices
 from orders.restoring import comparing
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from orders import carrier_settings
+from orders.calling import carrier_settings
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.scrubbing import CUT, scrub, signed
 

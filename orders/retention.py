@@ -6,10 +6,10 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from orders import drafting
+from orders.drafting import saved_drafts
 from orders.models import CarrierCall, Label, LabelBytes, Quote
 from orders.models.statuses import Status
-from orders.progress import TERMINAL
+from orders.status.progress import TERMINAL
 from shipping_portal.jobs.retention import BATCH, delete, term
 
 TO_BOOK = ("ready", "warning", "owed")  # of the rows of an import: this app knows no more of them
@@ -34,7 +34,7 @@ def purge_quotes(now: dt.datetime) -> int:
 @term("drafts")
 def purge_drafts(now: dt.datetime) -> int:
     """Delete half-typed parcels nobody came back to."""
-    return delete(drafting.old(now))
+    return delete(saved_drafts.old(now))
 
 
 @term("label files")

@@ -8,11 +8,4 @@ class PortalConfig(AppConfig):
     verbose_name = "Shipping Portal"
 
     def ready(self) -> None:
-        from shipping_portal import (  # noqa: PLC0415  (registering is the point)
-            brand,  # noqa: F401
-            celery,  # noqa: F401
-            checks,  # noqa: F401
-            deploy_checks,  # noqa: F401
-            metrics_port,  # noqa: F401
-            starting,  # noqa: F401
-        )
+        pass

@@ -15,12 +15,12 @@ from django.conf import settings
 from gunicorn.glogging import Logger
 from gunicorn.workers.gthread import ThreadWorker
 
-from shipping_portal.logs import described
-from shipping_portal.probes import draining
+from shipping_portal.http.probes import draining
+from shipping_portal.ops.logs import described
 
 bool(settings.SECRET_KEY)  # read now: the formatter needs them, and reading them writes a line itself
 logconfig_dict = described("INFO")
-# Enough for everybody who reads: a quarter of them at most waits for the carrier (orders/waiting.py).
+# Enough for everybody who reads: a quarter of them at most waits for the carrier (orders/calling/waiting.py).
 workers = 2
 threads = settings.WEB_THREADS
 # They count together, in a folder, which has to be named before anybody begins to count.

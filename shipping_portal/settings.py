@@ -54,16 +54,16 @@ INSTALLED_APPS = [
     "allauth.mfa",
 ]
 MIDDLEWARE = [
-    "shipping_portal.middleware.know_the_request",
-    "shipping_portal.database_outage.answer_503_when_the_database_is_away",
+    "shipping_portal.http.middleware.know_the_request",
+    "shipping_portal.http.database_outage.answer_503_when_the_database_is_away",
     "django.middleware.security.SecurityMiddleware",
-    "shipping_portal.middleware.tell_the_browser",
-    "shipping_portal.middleware.gzip_pages",
+    "shipping_portal.http.middleware.tell_the_browser",
+    "shipping_portal.http.middleware.gzip_pages",
     # Before WhiteNoise, which answers for static files by itself.
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "shipping_portal.probes.answer_probes",
+    "shipping_portal.http.probes.answer_probes",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -74,8 +74,8 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "shipping_portal.accounts.access.know_the_member",
-    "orders.waiting.say_when_to_come_back",
-    "shipping_portal.middleware.refuse_what_no_browser_sends",
+    "orders.calling.waiting.say_when_to_come_back",
+    "shipping_portal.http.middleware.refuse_what_no_browser_sends",
 ]
 ROOT_URLCONF = "shipping_portal.urls"
 WSGI_APPLICATION = "shipping_portal.wsgi.application"
@@ -299,7 +299,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"  # but the label PDF, which our own pages frame (orders/views/labels.py)
 SILENCED_SYSTEM_CHECKS = ["security.W021"]  # it asks for HSTS_PRELOAD
-ACCEPTED_RISKS = env.list("ACCEPTED_RISKS", default=[])  # ids of checks, of the few that may be (deploy_checks.py)
+ACCEPTED_RISKS = env.list("ACCEPTED_RISKS", default=[])  # ids of checks, of the few that may be (ops/deploy_checks.py)
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
@@ -337,5 +337,5 @@ EMAIL_CONFIG = env.email("EMAIL_URL", default="dummymail://" if TESTING else "co
 vars().update(EMAIL_CONFIG)
 EMAIL_TIMEOUT = 10  # seconds: neither a page nor the sweep hangs on a server that says nothing
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", default=f"{BRAND_NAME} <portal@localhost>")
-LOGGING_CONFIG = "shipping_portal.logs.configure"
+LOGGING_CONFIG = "shipping_portal.ops.logs.configure"
 LOGGING = {"level": env("LOG_LEVEL", default="INFO")}

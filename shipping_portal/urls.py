@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from shipping_portal import error_pages
+from shipping_portal.http import error_pages
 from shipping_portal.staff import demo_pages
 from shipping_portal.staff.metrics import metrics
 
@@ -26,4 +26,4 @@ urlpatterns = [
 handler400 = error_pages.bad_request
 handler403 = error_pages.denied
 handler500 = error_pages.server_error
-handler429 = "shipping_portal.error_pages.too_many_requests"  # allauth's, which wants a name
+handler429 = "shipping_portal.http.error_pages.too_many_requests"  # allauth's, which wants a name

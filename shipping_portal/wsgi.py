@@ -7,8 +7,8 @@ from django.core.wsgi import get_wsgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shipping_portal.settings")
 portal = get_wsgi_application()
 
-from shipping_portal import metrics_port  # noqa: E402  (models load with the application)
-from shipping_portal.starting import begin  # noqa: E402
+from shipping_portal.ops import metrics_port  # noqa: E402  (models load with the application)
+from shipping_portal.ops.starting import begin  # noqa: E402
 from tracking.short_cut import webhooks_first  # noqa: E402
 from tracking.webhook_health import Heartbeat  # noqa: E402
 

@@ -15,10 +15,10 @@ from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.db import connection
 from django.test import Client
 
-from orders import turns
-from shipping_portal import starting
+from orders.calling import turns
 from shipping_portal.accounts.models import Role, Sender, User
 from shipping_portal.carrier.connection import close_kept
+from shipping_portal.ops import starting
 from tests import factories
 from tests.catalogue.meddling import Meddler
 from tests.flushing import audit_triggers_step_aside_for_a_flush  # noqa: F401  (a fixture of every test)

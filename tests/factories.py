@@ -13,11 +13,11 @@ from allauth.account.models import EmailAddress
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.utils import timezone
 
-from orders import gateway
-from orders.booking import _from_quote
-from orders.contract import settings_of
+from orders.booking.bookings import _from_quote
+from orders.calling import gateway
+from orders.calling.contract import settings_of
+from orders.drafting.parcel_details import ParcelDetails
 from orders.models import CarrierAccount, Draft, Label, LabelBytes, Order, Quote, Restore
-from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.models import (
     Locality,

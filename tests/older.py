@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from orders import carrier_settings, gateway
+from orders.calling import carrier_settings, gateway
 from orders.models import CarrierAccount
 
 WEBHOOK_SECRET = "canary-webhook-secret-of-the-older-account"

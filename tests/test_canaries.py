@@ -15,9 +15,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import booking, labels
+from orders.booking import bookings
+from orders.labels import fetching
 from orders.models import Order
-from orders.transitions import advance, move_to
+from orders.status.transitions import advance, move_to
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.exporting import packing
@@ -57,10 +58,10 @@ def order(linked: SandboxCarrier, quill: Sender, alice: User, caplog: pytest.Log
     caplog.set_level(logging.DEBUG)
     made = factories.order(quill, alice)
     move_to(made, "booking", by=alice, reason="-", at=timezone.now(), due_at=timezone.now())
-    booking.work(made.pk)
+    bookings.work(made.pk)
     made.refresh_from_db()
     for label in made.labels.all():
-        labels.work(label.pk)
+        fetching.work(label.pk)
     polling.open_parcel(made.pk)
     return made
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from shipping_portal import checks, deploy_checks
+from shipping_portal.ops import checks, deploy_checks
 from tests import factories, older
 
 GOOD_SECRET = "carrier:b7f3c0de91a24486b1f0a35c77e2d9f8"

@@ -9,7 +9,8 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from orders.restoring import marks
-from shipping_portal import database_roles, deploy_checks, starting
+from shipping_portal.db import roles
+from shipping_portal.ops import deploy_checks, starting
 from tests.table import table
 
 pytestmark = [
@@ -30,7 +31,7 @@ def run(*statements: str) -> None:
 def rights_too_many() -> list[str]:
     """Of the portal's role, asked as that role."""
     run(f"SET LOCAL ROLE {APP}", "SET LOCAL statement_timeout = '15s'")
-    found = database_roles.too_many()
+    found = roles.too_many()
     run("RESET ROLE")
     return found
 
@@ -156,5 +157,5 @@ def test_an_owner_who_may_not_change_roles_grants_all_the_same_and_says_what_is_
     run("ALTER SCHEMA public OWNER TO plain_owner", f"GRANT TRUNCATE ON orders_order TO {APP}", "SET ROLE plain_owner")
     call_command("database_roles")
     run("RESET ROLE")
-    assert capsys.readouterr().out.count(f'ALTER ROLE "{APP}" ') == len(database_roles.OF_THE_ROLE)
+    assert capsys.readouterr().out.count(f'ALTER ROLE "{APP}" ') == len(roles.OF_THE_ROLE)
     assert rights_too_many() == []

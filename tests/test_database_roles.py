@@ -6,8 +6,9 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from shipping_portal import database_roles, deploy_checks
 from shipping_portal.accounts.models import Audit
+from shipping_portal.db import roles
+from shipping_portal.ops import deploy_checks
 from tests.table import table
 
 pytestmark = [
@@ -54,7 +55,7 @@ def test_the_portals_role_is_refused(statement: str) -> None:
 
 
 def test_it_has_no_right_too_many_and_adds_to_the_audit() -> None:
-    assert database_roles.too_many() == []
+    assert roles.too_many() == []
     assert list(deploy_checks.check_database_role(databases=["default"])) == []
     Audit.write("database restored", "nothing", by=None, at=timezone.now())
 

@@ -13,10 +13,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from orders import booking, cancelling, drafting, gateway, recounting, settling, waiting
-from orders.limits import LimitReached
+from orders.booking import bookings, recounting, settling
+from orders.booking.limits import LimitReached
+from orders.calling import gateway, waiting
+from orders.drafting import saved_drafts
 from orders.models import BookingAttempt, DailySpend, Draft, Order, SavedView
-from orders.transitions import move_to
+from orders.status.transitions import move_to
 from orders.views import parcels
 from shipping_portal.accounts import limits, team
 from shipping_portal.accounts.models import Invitation, Sender, User
@@ -43,7 +45,7 @@ def _threads_have_connections_of_their_own(db: None) -> None:
 def presses(sender: Sender, by: User, count: int) -> list[Callable[[], Order]]:
     """Book buttons of so many pages, all opened before the first of them is pressed."""
     quote, now = factories.quote(sender, by), timezone.now()
-    submit = partial(booking.submit, code="STANDARD-PICKUP", by=by, pickup_date=None, now=now)
+    submit = partial(bookings.submit, code="STANDARD-PICKUP", by=by, pickup_date=None, now=now)
     return [partial(submit, quote=type(quote).objects.get(pk=quote.pk), form_token=uuid.uuid4()) for _ in range(count)]
 
 
@@ -99,7 +101,7 @@ def test_of_fifty_requests_for_prices_with_room_for_five_five_are_asked(quill: S
 
 def test_an_attempt_that_is_settled_eight_times_at_once_is_given_back_once(quill: Sender, alice: User) -> None:
     orders = [press() for press in presses(quill, alice, 2)]
-    attempt = booking._write_down(Order.objects.get(pk=orders[0].pk), timezone.now())
+    attempt = bookings._write_down(Order.objects.get(pk=orders[0].pk), timezone.now())
     assert attempt
     copies = [BookingAttempt.objects.get(pk=attempt.pk) for _ in range(8)]
     found = at_once(*[partial(settling.settle, copy, Rejected(422, "", "no")) for copy in copies])
@@ -124,8 +126,8 @@ def test_bookings_answers_cancellations_and_a_bill_at_once_never_lock_each_other
     for order in orders[4:8]:
         move_to(order, "cancelling", reason="-", at=now)
         attempt = order.cancels.create(by=alice, why="-", asked_at=now)
-        cancels.append(partial(cancelling._store_yes, order.pk, attempt.pk, Cancelled("cancelled", "", 200, b"")))
-    attempts = [booking._write_down(Order.objects.get(pk=order.pk), now) for order in orders[8:10]]
+        cancels.append(partial(cancels._store_yes, order.pk, attempt.pk, Cancelled("cancelled", "", 200, b"")))
+    attempts = [bookings._write_down(Order.objects.get(pk=order.pk), now) for order in orders[8:10]]
     unsent = [Order.objects.get(pk=order.pk) for order in orders[10:]]
     found = at_once(
         partial(posting.post, report, by=None, now=now),
@@ -190,9 +192,9 @@ def test_of_ten_drafts_and_ten_watches_with_room_for_two_two_are_kept(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = timezone.now()
-    monkeypatch.setattr(drafting, "MOST", 2)
+    monkeypatch.setattr(saved_drafts, "MOST", 2)
     monkeypatch.setattr(watching, "MOST_WATCHES", 2)
-    at_once(*[partial(drafting.save, quill, alice, {"receiver_name": "Priya"}, now=now)] * 10)
+    at_once(*[partial(saved_drafts.save, quill, alice, {"receiver_name": "Priya"}, now=now)] * 10)
     assert Draft.objects.count() == 2
     at_once(*[partial(watching.watch, quill, f"S7K2Q{n}", name="", by=alice, now=now) for n in range(10)])
     assert Watch.objects.count() == 2

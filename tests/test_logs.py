@@ -10,7 +10,7 @@ import structlog
 from django.conf import settings
 from django.test import Client
 
-from shipping_portal import logs
+from shipping_portal.ops import logs
 from tests import older
 
 
@@ -75,12 +75,12 @@ def test_secrets_of_an_older_account_never_reach_a_line_either(lines: Any, setti
 
 
 def test_a_line_is_one_json_object_with_its_time_level_and_logger(lines: Any) -> None:
-    logging.getLogger("orders.booking").warning("one\r\ntwo \x1b[31mred", extra={"order": 17})
+    logging.getLogger("orders.booking.bookings").warning("one\r\ntwo \x1b[31mred", extra={"order": 17})
     (line,) = lines()
     assert "\x1b" not in line
     event = json.loads(line)
     assert event["event"] == "one\r\ntwo \x1b[31mred"
-    assert (event["level"], event["logger"]) == ("warning", "orders.booking")
+    assert (event["level"], event["logger"]) == ("warning", "orders.booking.bookings")
     assert event["at"].endswith("Z")
     assert event["order"] == 17
 

@@ -16,10 +16,13 @@ from django.conf import settings
 from django.db import connections
 from django.utils import timezone
 
-from orders import booking, cancelling, gateway, quoting, settling, turns
+from orders.booking import bookings, settling
+from orders.calling import gateway, turns
+from orders.cancelling import cancels
 from orders.models import Order
 from orders.models.statuses import Progress
-from orders.transitions import move_to
+from orders.quoting import asking
+from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export
@@ -59,8 +62,8 @@ def at_once(*acts: Callable[[], Any]) -> list[Any]:
 
 def submitted(quill: Sender, alice: User) -> Order:
     now = timezone.now()
-    quote = quoting.ask(quill, factories.details(quill), by=alice, now=now)
-    return booking.submit(
+    quote = asking.ask(quill, factories.details(quill), by=alice, now=now)
+    return bookings.submit(
         quote=quote, code="STANDARD-PICKUP", by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now
     )
 
@@ -80,7 +83,7 @@ def test_fifty_presses_of_one_button_are_one_order(quill: Sender, alice: User, m
     gateway.account()
 
     def press() -> Order:
-        return booking.submit(
+        return bookings.submit(
             quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now
         )
 
@@ -91,7 +94,7 @@ def test_fifty_presses_of_one_button_are_one_order(quill: Sender, alice: User, m
 
 def test_eight_workers_on_one_order_book_once(carrier: SandboxCarrier, quill: Sender, alice: User) -> None:
     order = submitted(quill, alice)
-    at_once(*[lambda: booking.work(order.pk)] * 8)
+    at_once(*[lambda: bookings.work(order.pk)] * 8)
     order.refresh_from_db()
     assert order.status == "booked"
     assert len(carrier.ledger("booked")) == 1
@@ -105,7 +108,7 @@ def test_a_receiver_is_erased_or_booked_to_and_never_both(quill: Sender, alice: 
         chosen, now = {"order": {order.pk}}, timezone.now()
         found = at_once(
             lambda chosen=chosen, now=now: erasing.erase_chosen(chosen, by=sam, reason="asked", now=now),
-            lambda order=order, now=now: booking.confirm(order, by=alice, now=now),
+            lambda order=order, now=now: bookings.confirm(order, by=alice, now=now),
         )
         order.refresh_from_db()
         assert (order.status == "booking") is (order.erased_at is None), found
@@ -161,7 +164,7 @@ def test_scans_and_the_opening_of_their_parcel_never_lock_each_other_out(quill: 
 def test_two_cancellations_at_once_are_one(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     copies = [Order.objects.get(pk=order.pk) for _ in range(6)]
-    found = at_once(*[lambda it=it: cancelling.ask(it, by=alice, why="-", now=timezone.now()) for it in copies])
+    found = at_once(*[lambda it=it: cancels.ask(it, by=alice, why="-", now=timezone.now()) for it in copies])
     assert sum(error is None for error in found) == 1
     assert all(isinstance(error, Order.WrongStatus) for error in found if error)
     assert order.cancels.count() == 1
@@ -172,7 +175,7 @@ def test_an_answer_and_its_expired_lease_at_once_end_booked(
 ) -> None:
     for _ in range(5):
         order = submitted(quill, alice)
-        attempt = booking._write_down(order, timezone.now())
+        attempt = bookings._write_down(order, timezone.now())
         assert attempt
         answer = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
         at_once(
@@ -186,7 +189,7 @@ def test_an_answer_and_its_expired_lease_at_once_end_booked(
 def test_of_two_operators_at_once_one_decides(carrier: SandboxCarrier, quill: Sender, alice: User, sam: User) -> None:
     carrier.trouble("book", "commit-close")
     order = submitted(quill, alice)
-    booking.work(order.pk)
+    bookings.work(order.pk)
     reference = carrier.ledger("booked")[0]["reference"]
     one, other = Order.objects.get(pk=order.pk), Order.objects.get(pk=order.pk)
     why, now = "seen in the carrier's dashboard", timezone.now()
@@ -208,7 +211,7 @@ def test_an_operator_and_the_carriers_late_answer_never_lock_each_other_out(
     why = "seen in the carrier's dashboard"
     for _ in range(10):
         order = submitted(quill, alice)
-        attempt = booking._write_down(order, timezone.now())
+        attempt = bookings._write_down(order, timezone.now())
         assert attempt
         answer = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
         settling.unknown(attempt, "lease expired", at=timezone.now())

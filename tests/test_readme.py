@@ -19,7 +19,8 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from orders import booking, labels
+from orders.booking import bookings
+from orders.labels import fetching
 from orders.models import Order, Quote
 from shipping_portal.accounts.models import User
 from tests.sandbox_carrier import SandboxCarrier
@@ -126,10 +127,10 @@ def test_one_booking_calls_the_stops_in_their_order(
         pressed = {"product": "STANDARD-PICKUP", "form_token": str(quote.uuid), "pickup_date": ""}
         browser.post(reverse("book", args=[quote.uuid]), pressed)
         order = Order.objects.get()
-        booking.work(order.pk)
+        bookings.work(order.pk)
         polling.open_parcel(order.pk)
         for label in order.labels.all():
-            labels.work(label.pk)
+            fetching.work(label.pk)
         order.refresh_from_db()
         assert order.carrier_reference
         deliver_a_scan(order.carrier_reference)

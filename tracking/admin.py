@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, reverse
 from django.utils.safestring import SafeString
 
-from orders.contract import contract_of
+from orders.calling.contract import contract_of
 from orders.masking import masked
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin, ReadOnlyInline, details, link_to

@@ -1,4 +1,4 @@
-"""A parcel's scans folded into its progress, on itself and on its order, by `orders/progress.py: fold`."""
+"""A parcel's scans folded into its progress, on itself and on its order, by `orders/status/progress.py: fold`."""
 
 import datetime as dt
 from collections.abc import Iterable
@@ -7,10 +7,10 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
-from orders.contract import contract_of, settings_of
+from orders.calling.contract import contract_of, settings_of
 from orders.models import CarrierAccount
-from orders.progress import Step, fold
-from orders.transitions import advance
+from orders.status.progress import Step, fold
+from orders.status.transitions import advance
 from shipping_portal.jobs.registry import job
 from tracking import erasing, statements, vocabulary
 from tracking.models import Parcel, TrackingEvent

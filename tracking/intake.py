@@ -11,8 +11,8 @@ import structlog
 from django.db import InterfaceError, OperationalError, connection
 from django.db.models import F
 
-from orders import gateway
-from orders.carrier_settings import CarrierSettings
+from orders.calling import gateway
+from orders.calling.carrier_settings import CarrierSettings
 from shipping_portal.carrier.scans import Named, named_in
 from tracking import statements
 from tracking.models import WebhookTally

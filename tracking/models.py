@@ -11,7 +11,7 @@ from django.db.models.functions import Upper
 
 from orders.models import CarrierAccount, Order
 from orders.models.statuses import Progress
-from orders.progress import CLOCK_TOLERANCE, clock_ahead
+from orders.status.progress import CLOCK_TOLERANCE, clock_ahead
 from shipping_portal.accounts.models import theirs
 from shipping_portal.formats import desk_time, hours_and_minutes
 from shipping_portal.jobs.models import Job
@@ -47,7 +47,7 @@ class Parcel(Job):
     objects = ParcelQuerySet.as_manager()
 
     class Meta:
-        # The reference first: it is looked up alone as well. See orders/references.py.
+        # The reference first: it is looked up alone as well. See orders/status/references.py.
         constraints = [models.UniqueConstraint(Upper("reference"), "account", name="a_parcel_once_per_account")]
         indexes = [models.Index(fields=["due_at"], name="folds_owed", condition=Q(due_at__isnull=False))]
 

@@ -12,8 +12,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from orders import gateway, waiting
-from orders.contract import contract
+from orders.calling import gateway, waiting
+from orders.calling.contract import contract
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from orders.views.responses import suspended

@@ -9,11 +9,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from orders import gateway
+from orders.calling import gateway
 from orders.models import Order
 from orders.models.statuses import STILL_AT_SENDER, Progress, Status
-from orders.progress import TERMINAL
-from orders.references import is_same
+from orders.status.progress import TERMINAL
+from orders.status.references import is_same
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import Tracked

@@ -4,7 +4,7 @@ import datetime as dt
 
 from django.db.models import Q
 
-from orders import carrier_settings
+from orders.calling import carrier_settings
 from shipping_portal.accounts.adminkit.queues import WEEK, Wait
 from tracking.models import WebhookDelivery
 

@@ -17,12 +17,12 @@ from celery.signals import worker_ready, worker_shutting_down
 from django.db import Error, close_old_connections, connection, transaction
 from django.utils import timezone
 
-from orders.contract import contract_of
+from orders.calling.contract import contract_of
 from orders.models import CarrierAccount, Restore
-from orders.references import is_same
+from orders.status.references import is_same
 from shipping_portal.carrier.messages import Scan
 from shipping_portal.carrier.scans import BadScan, read_event, read_scan
-from shipping_portal.database_outage import database_answers
+from shipping_portal.http.database_outage import database_answers
 from shipping_portal.jobs.models import UNDER_WAY, lease
 from shipping_portal.jobs.registry import chore, job
 from tracking import folding, scans, statements

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
-from orders.contract import contract_of
+from orders.calling.contract import contract_of
 from orders.models import CarrierAccount, Order
 from shipping_portal.carrier.messages import Scan
 from tracking import statements, vocabulary

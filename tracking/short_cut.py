@@ -11,8 +11,8 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 
-from shipping_portal.database_outage import AWAY, answer_503_when_the_database_is_away
-from shipping_portal.middleware import know_the_request
+from shipping_portal.http.database_outage import AWAY, answer_503_when_the_database_is_away
+from shipping_portal.http.middleware import know_the_request
 from tracking import views
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]

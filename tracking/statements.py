@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection, connections, models
 
-from shipping_portal.planned_statements import planned_cursor
+from shipping_portal.db.planned_statements import planned_cursor
 from tracking.models import WebhookDelivery
 
 GIVEN = ("received_at", "body", "sha256", "due_at", "reference", "carrier_event_id", "scan_time")

@@ -4,7 +4,7 @@ import datetime as dt
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
-from orders.contract import contract_of
+from orders.calling.contract import contract_of
 from orders.models.statuses import Progress
 from shipping_portal.carrier.scrubbing import scrub, without_links
 from tracking import vocabulary

@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from orders import carrier_settings
-from orders.carrier_settings import CarrierSettings
+from orders.calling import carrier_settings
+from orders.calling.carrier_settings import CarrierSettings
 from shipping_portal.accounts.access import public
 from tracking import intake
 

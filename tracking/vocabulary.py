@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from django.db import connection
 from django.db.models import Q, QuerySet
 
-from orders.contract import contract_of
+from orders.calling.contract import contract_of
 from orders.models import CarrierAccount
 from shipping_portal.carrier.contract import Contract
 from tracking.models import EventWord, Parcel, TrackingEvent

@@ -6,8 +6,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from django.db import transaction
 
-from orders import carrier_settings, gateway
-from orders.contract import contract_of
+from orders.calling import carrier_settings, gateway
+from orders.calling.contract import contract_of
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.contract import Contract

@@ -16,8 +16,8 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from orders import gateway
-from orders.contract import contract_of
+from orders.calling import gateway
+from orders.calling.contract import contract_of
 from orders.models import CarrierAccount
 from shipping_portal.jobs.models import UNDER_WAY
 from tracking.models import LastTime, Parcel, Poll, TrackingEvent, WebhookDelivery

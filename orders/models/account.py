@@ -152,7 +152,7 @@ class CarrierAccount(models.Model):
 
 
 class CarrierLine(models.Model):
-    """Where calls to one account stand in line (see orders/turns.py). Times are seconds since 1970.
+    """Where calls to one account stand in line (see orders/calling/turns.py). Times are seconds since 1970.
 
     Rows of their own, as the account's is locked for long while a report is posted.
     """
@@ -195,7 +195,7 @@ class DailySpend(models.Model):
 
     `refused_at`: DAILY_MONEY_LIMIT refused a booking of `refused_price`, and another as dear still wouldn't fit.
     `mended` counters of senders or of this table were found wrong on this day, and put right: see
-    orders/limits.py.
+    orders/booking/limits.py.
     """
 
     day = models.DateField(unique=True)

@@ -35,7 +35,7 @@ class BookingAttempt(models.Model):
     response = models.BinaryField(default=bytes, blank=True)  # capped, links and label URLs cut out
     error = models.CharField(max_length=300, blank=True)
     seen_reference = models.CharField(max_length=100, blank=True)  # told to us by a reply we did not trust
-    duplicate_booking_at = models.DateTimeField(null=True, blank=True)  # see orders/duplicate_bookings.py
+    duplicate_booking_at = models.DateTimeField(null=True, blank=True)  # see orders/booking/duplicate_bookings.py
 
     class Meta:
         indexes = [

@@ -5,8 +5,8 @@ Each group is columns of the order's own table, so that one row is read and writ
 
 from django.db import models
 
+from orders.drafting.parcel_details import ParcelDetails, items_from, measures_from
 from orders.models.quotes import Quote
-from orders.parcel_details import ParcelDetails, items_from, measures_from
 from shipping_portal.carrier.messages import Party
 
 

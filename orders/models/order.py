@@ -15,7 +15,7 @@ from orders.folding import fold
 from orders.models.account import CarrierAccount
 from orders.models.facts import CarrierFacts, OfferFacts, ParcelFacts
 from orders.models.statuses import HELD, MAY_COST, MOVING, STILL_AT_SENDER, UNDECIDED, Progress, Status
-from orders.progress import day_at, missed_pickups
+from orders.status.progress import day_at, missed_pickups
 from shipping_portal import request_ids
 from shipping_portal.accounts.models import OwnedQuerySet
 from shipping_portal.carrier.messages import Money, Party
@@ -153,7 +153,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
             ),
             models.Index(fields=["status"], name="orders_undecided", condition=Q(status__in=sorted(UNDECIDED))),
             models.Index(fields=["created_at"], name="orders_unagreed", condition=Q(unagreed_price__isnull=False)),
-            # What the parcels list is sorted by, word for word as orders/listing.py asks for it.
+            # What the parcels list is sorted by, word for word as orders/list/listing.py asks for it.
             models.Index("sender", DAY, "id", name="orders_by_pickup_day"),
             # The few that are neither delivered nor cancelled: all that Today counts, and most views of the list. With
             # what is counted in the index itself, PostgreSQL reads none of the rows.
@@ -212,7 +212,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         return None if is_over else known
 
     def shown_progress(self, now: dt.datetime) -> str:
-        """Return the stored progress; or a missed pickup, told by the calendar. See orders/progress.py."""
+        """Return the stored progress; or a missed pickup, told by the calendar. See orders/status/progress.py."""
         return Progress.PICKUP_MISSED if self._misses(now) else self.progress
 
     def missed_twice(self, now: dt.datetime) -> bool:

@@ -56,7 +56,7 @@ MOVES: dict[str, set[str]] = {
 # The carrier holds an order under our reference: exactly these carry one.
 HELD = {Status.BOOKED, Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCELLED}
 BEING_CANCELLED = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}
-# The carrier may charge for it, as far as is known: exactly these count for the limits. See orders/limits.py.
+# The carrier may charge for it, as far as is known: exactly these count for the limits. See orders/booking/limits.py.
 MAY_COST = {
     Status.BOOKING,
     Status.UNCONFIRMED,

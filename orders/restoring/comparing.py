@@ -6,8 +6,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from orders import cancelling, gateway
-from orders.contract import contract_of
+from orders.calling import gateway
+from orders.calling.contract import contract_of
+from orders.cancelling import cancels
 from orders.models import Label
 from orders.models.statuses import Status
 from shipping_portal.carrier.errors import CarrierError
@@ -34,7 +35,7 @@ def work(label: Label) -> None:
             label.retry(timezone.now() + gateway.backoff(label.tries, first=2), problem=str(error)[:300])
             return
         if normalise(viewed.state) == normalise(contract_of(order.account).cancelled_word):
-            cancelling.found_cancelled(order, viewed, why=WHY)
+            cancels.found_cancelled(order, viewed, why=WHY)
     show(Label.objects.filter(order=order), now=timezone.now())
 
 

@@ -8,11 +8,13 @@ from django import template
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import gateway, notifications, printing
-from orders.contract import another_day, has_parcel_tools
+from orders.calling import gateway
+from orders.calling.contract import another_day, has_parcel_tools
+from orders.labels import printing
 from orders.models import Order
 from orders.models.account import PAUSABLE, Pause
-from orders.offers import PriceLine, is_tax
+from orders.notices import notifications
+from orders.quoting.offers import PriceLine, is_tax
 
 register = template.Library()
 MOST_COUNTED = 99

@@ -8,8 +8,8 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from orders.forms import after_presses
-from orders.receiver_form import ReceiverForm, initial_of, line
+from orders.drafting.forms import after_presses
+from orders.drafting.receiver_form import ReceiverForm, initial_of, line
 from orders.views.prefill import tell
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience

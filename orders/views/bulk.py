@@ -11,13 +11,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from orders import cancelling
-from orders.cancel_rules import forbidden, refuse_cancel_unless_allowed
-from orders.export import columns, read
+from orders.cancelling import cancels
+from orders.cancelling.cancel_rules import forbidden, refuse_cancel_unless_allowed
+from orders.drafting.receivers import shown
+from orders.labels.printing import MOST
+from orders.list.export import columns, read
 from orders.models import Order
 from orders.models.statuses import Status
-from orders.printing import MOST
-from orders.receivers import shown
 from orders.views.parcels import ListQuery
 from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
@@ -100,7 +100,7 @@ def _cancelled(request: MemberRequest, found: list[Order]) -> HttpResponse:
     for order in found:
         order.sender = request.sender
         try:
-            cancelling.ask(order, by=request.user, why="not sending it", now=timezone.now())
+            cancels.ask(order, by=request.user, why="not sending it", now=timezone.now())
         except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected) as error:
             order.refresh_from_db(fields=["status", "progress"])
             kept.append(f"{order.carrier_reference or 'One parcel'}: {why_not(order, error)}")

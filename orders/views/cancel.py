@@ -8,10 +8,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from orders import cancelling
-from orders.cancel_rules import can_cancel
+from orders.cancelling import cancels
+from orders.cancelling.cancel_rules import can_cancel
+from orders.drafting.receivers import shown
 from orders.models import CancelAttempt, Order
-from orders.receivers import shown
 from orders.views.parcel import orders_of
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
@@ -44,7 +44,7 @@ def cancel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if need not in CANCELS:
         return _page(request, found, need, status=409)
     try:
-        cancelling.ask(found, by=request.user, why=CANCELS[need], now=timezone.now())
+        cancels.ask(found, by=request.user, why=CANCELS[need], now=timezone.now())
     except (Order.PickupProblem, Order.AlreadyCollected, Order.WrongStatus):
         found.refresh_from_db()
         return _page(request, found, "", status=409)

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from orders import originals, printing
+from orders.labels import originals, printing
 from orders.models import Label, LabelBytes, Order
 from orders.models.statuses import Status
 from orders.views.responses import refused, suspended

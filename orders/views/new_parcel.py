@@ -14,9 +14,11 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods, require_POST
 
-from orders import awaiting_prices, choosing, drafting, offers, pasting, refused_fields
-from orders.forms import ParcelForm, after_presses
+from orders.booking import refused_fields
+from orders.drafting import pasting, saved_drafts
+from orders.drafting.forms import ParcelForm, after_presses
 from orders.models import Order, Quote
+from orders.quoting import awaiting_prices, choosing, offers
 from orders.views.prefill import Prefill, carried, empty_form, keep, prefill_from, take_prices, tell
 from orders.views.responses import suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
@@ -69,7 +71,7 @@ def _priced(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     """Lead on to the prices; a draft that is gone on with keeps what was typed since."""
     with_it = carried(request)
     if with_it.draft:
-        with suppress(drafting.TooManyDrafts):  # deleted this very moment, and no room for another
+        with suppress(saved_drafts.TooManyDrafts):  # deleted this very moment, and no room for another
             keep(request, form)
     quote = take_prices(request, form) if form.is_valid() else None
     if quote is None:
@@ -123,7 +125,7 @@ def save_draft(request: MemberRequest) -> HttpResponse:
     is_script = request.headers.get("Accept") == "application/json"
     try:
         draft = keep(request, form)
-    except drafting.TooManyDrafts as error:
+    except saved_drafts.TooManyDrafts as error:
         if is_script:
             return JsonResponse({"said": str(error)}, status=409)
         messages.warning(request, str(error))

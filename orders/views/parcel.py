@@ -11,16 +11,16 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from orders import booking, booking_rules
-from orders.cancel_rules import can_cancel
+from orders.booking import booking_rules, bookings
+from orders.cancelling.cancel_rules import can_cancel
+from orders.drafting.receivers import sees_contact, shown
+from orders.labels.printing import label_of
 from orders.models import Label, Order, Replacement
 from orders.models.statuses import Progress, Status
-from orders.offers import money_lines
-from orders.printing import label_of
-from orders.progress import has_come
-from orders.receivers import sees_contact, shown
-from orders.references import with_reference
-from orders.status_labels import reason, status_label, waits_for
+from orders.quoting.offers import money_lines
+from orders.status.progress import has_come
+from orders.status.references import with_reference
+from orders.status.status_labels import reason, status_label, waits_for
 from orders.views.responses import refused, sentence, suspended
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
@@ -191,10 +191,10 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         messages.warning(request, "The price changed again. Nothing was booked; this is the newest one.")
         return redirect("booking_progress", found.uuid)
     try:
-        booking.confirm(found, by=request.user, now=timezone.now(), next_day="next_day" in request.POST)
+        bookings.confirm(found, by=request.user, now=timezone.now(), next_day="next_day" in request.POST)
     except booking_rules.Suspended:
         return suspended(request, status=403)
-    except (booking_rules.Paused, booking.LimitReached) as error:
+    except (booking_rules.Paused, bookings.LimitReached) as error:
         messages.error(request, sentence(error, request.sender))
     except (booking_rules.CarrierChanged, booking_rules.PickupDayPassed) as error:  # chosen anew, with the prices
         messages.error(request, sentence(error, request.sender))

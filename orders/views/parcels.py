@@ -17,21 +17,22 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_POST
 
-from orders import drafting, listing, tabs
-from orders.contract import contract
+from orders.calling.contract import contract
+from orders.drafting import saved_drafts
+from orders.drafting.receivers import sees_contact, shown
+from orders.labels.printing import MOST, TO_PRINT
+from orders.list import listing, tabs
+from orders.list.system_views import VIEWS, SenderScope, View
 from orders.models import Draft, Order, SavedView
 from orders.models.statuses import MOVING, Status
-from orders.printing import MOST, TO_PRINT
-from orders.receivers import sees_contact, shown
-from orders.references import with_reference
-from orders.status_labels import GROUPS, reason, status_label
-from orders.system_views import VIEWS, SenderScope, View
+from orders.status.references import with_reference
+from orders.status.status_labels import GROUPS, reason, status_label
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import chip, local_date, money, up_to_thousand
 from shipping_portal.accounts.text import as_seen, one_line
-from shipping_portal.keyset import count_rows
+from shipping_portal.db.keyset import count_rows
 
 KEPT = ("view", "q", "sort", *listing.FILTERS)
 MOST_SAVED = 40
@@ -125,7 +126,7 @@ def parcels(request: MemberRequest) -> HttpResponse:
         "links": {name: list_query.link(**changes) for name, changes in LINKS.items()},
         "paged": bool(before or after),
         "drafts": drafts if list_query.slug == tabs.DRAFTS else [],
-        "draft_days": drafting.DAYS,
+        "draft_days": saved_drafts.DAYS,
         "most": MOST,
     }
     return render(request, "orders/parcels.html", context | _selection(list_query, page.rows, count))
@@ -179,7 +180,7 @@ def _drafts(list_query: ListQuery) -> list[Draft]:
     """Return half-typed parcels; they are no orders yet, and only for those who may book."""
     if list_query.request.membership.role not in BOOKERS:
         return []
-    return list(drafting.of(list_query.request.user).select_related("made_by"))
+    return list(saved_drafts.of(list_query.request.user).select_related("made_by"))
 
 
 @audience(*EVERY_MEMBER)

@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.dateparse import parse_date
 from django.views.decorators.http import require_GET
 
-from orders import printing
-from orders.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, SenderScope
+from orders.labels import printing
+from orders.list.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, SenderScope
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
 

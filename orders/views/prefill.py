@@ -12,13 +12,16 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from orders import answers, awaiting_prices, booking, booking_rules, drafting, quoting, waiting
-from orders.forms import ParcelForm, initial_from
+from orders.booking import answers, booking_rules, bookings
+from orders.calling import waiting
+from orders.drafting import saved_drafts
+from orders.drafting.forms import ParcelForm, initial_from
+from orders.drafting.parcel_details import ParcelDetails
+from orders.drafting.receiver_form import ReceiverForm, initial_of
+from orders.drafting.sizes import offered
 from orders.models import Draft, Order, Quote
 from orders.models.statuses import Status
-from orders.parcel_details import ParcelDetails
-from orders.receiver_form import ReceiverForm, initial_of
-from orders.sizes import offered
+from orders.quoting import asking, awaiting_prices
 from orders.views.responses import sentence
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import Receiver
@@ -54,7 +57,7 @@ def prefill_from(request: MemberRequest) -> Prefill:
     Raises Http404 for what isn't this account's.
     """
     names = {"quote", "again", "draft", "receiver"} & set(request.GET)
-    asked = {name: drafting.as_uuid(request.GET[name]) for name in names}
+    asked = {name: saved_drafts.as_uuid(request.GET[name]) for name in names}
     if "quote" in asked:
         quote = get_object_or_404(Quote.objects.for_user(request.user), uuid=asked["quote"])
         return Prefill(initial_from(ParcelDetails.from_json(quote.details), request.sender))
@@ -63,7 +66,7 @@ def prefill_from(request: MemberRequest) -> Prefill:
         refused = order if order.status == Status.REJECTED else None
         return Prefill(initial_from(order.details(), request.sender), refused=refused)
     if "draft" in asked:
-        return Prefill(get_object_or_404(drafting.of(request.user), uuid=asked["draft"]).values)
+        return Prefill(get_object_or_404(saved_drafts.of(request.user), uuid=asked["draft"]).values)
     if "receiver" in asked:
         receiver = get_object_or_404(Receiver.objects.for_user(request.user), uuid=asked["receiver"])
         return Prefill(initial_of(receiver.party()), is_whole=False)
@@ -73,7 +76,7 @@ def prefill_from(request: MemberRequest) -> Prefill:
 def carried(request: MemberRequest) -> Carried:
     """Return what a form or an address carries with it, as long as it is there."""
     given = request.POST if request.method == "POST" else request.GET
-    return Carried(drafting.find(request.user, given.get("draft", "")), given.get("kept", "")[:36])
+    return Carried(saved_drafts.find(request.user, given.get("draft", "")), given.get("kept", "")[:36])
 
 
 def empty_form(request: MemberRequest, **options: Any) -> ParcelForm:
@@ -84,11 +87,11 @@ def empty_form(request: MemberRequest, **options: Any) -> ParcelForm:
 
 NO_PRICES = (
     CarrierError,
-    quoting.TooManyQuotes,
+    asking.TooManyQuotes,
     waiting.Full,
-    quoting.Paused,
+    asking.Paused,
     booking_rules.Paused,
-    booking.LimitReached,
+    bookings.LimitReached,
 )
 
 
@@ -114,24 +117,24 @@ def prices(request: MemberRequest, details: ParcelDetails, *, fresh: bool = Fals
     """Return a quote to book from. One that was booked already would answer with its order, so another is asked for."""
     now = timezone.now()
     booking_rules.refuse_unless_booking_is_on(request.sender, now, is_booking=False)
-    quote = quoting.ask(request.sender, details, by=request.user, now=now, fresh=fresh)
+    quote = asking.ask(request.sender, details, by=request.user, now=now, fresh=fresh)
     if quote.orders.exists():
-        quote = quoting.ask(request.sender, details, by=request.user, now=now, fresh=True)
+        quote = asking.ask(request.sender, details, by=request.user, now=now, fresh=True)
     return quote
 
 
 def keep(request: MemberRequest, form: ParcelForm) -> Draft:
     """Return the posted form in its draft, or in a new one. Raises drafting.TooManyDrafts."""
-    values = drafting.typed(request.POST.dict(), form.fields)
+    values = saved_drafts.typed(request.POST.dict(), form.fields)
     draft = carried(request).draft
-    return drafting.save(request.sender, request.user, values, now=timezone.now(), draft=draft)
+    return saved_drafts.save(request.sender, request.user, values, now=timezone.now(), draft=draft)
 
 
 @audience(*BOOKERS)
 @require_POST
 def delete_draft(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     """Delete a draft that nobody wants any more."""
-    found = get_object_or_404(drafting.of(request.user), uuid=draft)
+    found = get_object_or_404(saved_drafts.of(request.user), uuid=draft)
     found.delete()
     messages.success(request, "Deleted the draft. Nothing else changed.")
     return redirect(f"{reverse('parcels')}?view=drafts")

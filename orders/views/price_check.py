@@ -8,10 +8,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from orders import offers
+from orders.drafting.sizes import offered
 from orders.models import Quote
-from orders.price_check import PriceCheckForm, shown
-from orders.sizes import offered
+from orders.quoting import offers
+from orders.quoting.price_check import PriceCheckForm, shown
 from orders.views.new_parcel import may_begin
 from orders.views.prefill import take_prices
 from shipping_portal.accounts import places

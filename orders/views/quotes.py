@@ -10,10 +10,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from orders import booking, booking_rules, drafting, offers
-from orders.forms import BookForm, WeightForm
+from orders.booking import booking_rules, bookings
+from orders.drafting import saved_drafts
+from orders.drafting.forms import BookForm, WeightForm
+from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Order, Quote
-from orders.parcel_details import ParcelDetails
+from orders.quoting import offers
 from orders.views.prefill import NO_PRICES, carried, prices
 from orders.views.responses import refused, sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
@@ -58,7 +60,7 @@ def book(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
     if _is_a_surprise(request, found, chosen["form_token"], now):
         return _quotes_page(request, found, form, is_question=True)
     try:
-        order = booking.submit(
+        order = bookings.submit(
             quote=found,
             code=chosen["product"],
             by=request.user,
@@ -66,19 +68,19 @@ def book(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
             pickup_date=chosen["pickup_date"],
             now=now,
         )
-    except booking.TokenReused:
+    except bookings.TokenReused:
         return _booked_already(request, chosen["form_token"])
     except booking_rules.Suspended:
         return suspended(request, status=403)
     except (
         booking_rules.ServiceNotOffered,
         booking_rules.Paused,
-        booking.LimitReached,
+        bookings.LimitReached,
         booking_rules.PickupDayPassed,
     ) as error:
         form.add_error(FIELD_OF.get(type(error)), sentence(error, request.sender))
         return _quotes_page(request, found, form)
-    drafting.delete(request.user, request.POST.get("draft", ""))
+    saved_drafts.delete(request.user, request.POST.get("draft", ""))
     return redirect("booking_progress", order.uuid)
 
 

@@ -12,13 +12,16 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
-from orders import booking_rules, offers, pasting, quoting, replacing
-from orders.cancel_rules import can_cancel
-from orders.forms import BookForm, ParcelForm, after_presses, initial_from
+from orders.booking import booking_rules
+from orders.cancelling import replacing
+from orders.cancelling.cancel_rules import can_cancel
+from orders.drafting import pasting
+from orders.drafting.forms import BookForm, ParcelForm, after_presses, initial_from
+from orders.drafting.parcel_details import ParcelDetails
+from orders.drafting.sizes import offered
 from orders.models import Order, Quote
 from orders.models.statuses import Status
-from orders.parcel_details import ParcelDetails
-from orders.sizes import offered
+from orders.quoting import asking, offers
 from orders.views.parcel import orders_of
 from orders.views.prefill import NO_PRICES, take_prices, tell
 from orders.views.responses import sentence, suspended
@@ -104,7 +107,7 @@ def _new_prices(request: MemberRequest, order: Order, old: Quote, form: BookForm
     """Show the new prices: nothing is cancelled before its sender has seen what the new parcel costs now."""
     details = ParcelDetails.from_json(old.details)
     try:
-        quote = quoting.ask(request.sender, details, by=request.user, now=timezone.now(), fresh=True)
+        quote = asking.ask(request.sender, details, by=request.user, now=timezone.now(), fresh=True)
     except NO_PRICES as error:
         form.add_error(None, sentence(error, request.sender, to=details.receiver.country))
         return _prices_page(request, order, old, form)

@@ -5,8 +5,10 @@ import math
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from orders import answers, booking, booking_rules, quoting, waiting
+from orders.booking import answers, booking_rules, bookings
+from orders.calling import waiting
 from orders.models import Order
+from orders.quoting import asking
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.errors import AccountStopped, Rejected
 
@@ -27,14 +29,14 @@ def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
     A refusal names its fields as `to` does, the receiver's country.
     """
     match error:
-        case quoting.TooManyQuotes():
+        case asking.TooManyQuotes():
             return (
                 f"This account asks for prices at most {sender.quotes_a_minute} times a minute, and has. "
                 f"Nothing was booked. Try again in a minute; contact us and quote {sender.number} if you need more."
             )
-        case booking_rules.Paused() | quoting.Paused() | waiting.Full():
+        case booking_rules.Paused() | asking.Paused() | waiting.Full():
             return f"{error} Nothing was booked.".strip()
-        case booking.LimitReached():
+        case bookings.LimitReached():
             return str(error)
         case booking_rules.PickupDayPassed():
             return "That pickup day is no longer on offer. Nothing was booked. Choose another."
@@ -50,7 +52,7 @@ def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
                 "The carrier gives this portal no prices just now. Nothing was booked. "
                 f"Contact us and quote {sender.number}."
             )
-        case quoting.UnreadablePrices():
+        case asking.UnreadablePrices():
             return (
                 "The carrier's answer couldn't be read in full, so there are no prices yet. "
                 "Nothing was booked. We've told the operator."

@@ -11,10 +11,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from orders.form_fields import measure_fields
-from orders.forms import SIZES, UNITS
-from orders.receiver_form import line
-from orders.sizes import TooManySizes, add, make_default, move
+from orders.drafting.form_fields import measure_fields
+from orders.drafting.forms import SIZES, UNITS
+from orders.drafting.receiver_form import line
+from orders.drafting.sizes import TooManySizes, add, make_default, move
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.addresses import OnceOnly
 from shipping_portal.accounts.models import ParcelSize, Sender

@@ -3,8 +3,8 @@
 from django.http import HttpResponse, JsonResponse
 from django.views.decorators.http import require_POST, require_safe
 
-from orders import pasting
-from orders.receiver_form import initial_of
+from orders.drafting import pasting
+from orders.drafting.receiver_form import initial_of
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 

@@ -4,7 +4,7 @@ import datetime as dt
 
 from django.db.models import Max, QuerySet
 
-from orders import gateway
+from orders.calling import gateway
 from orders.models import CarrierAccount, Order
 from shipping_portal.billing.models import BillingReport
 

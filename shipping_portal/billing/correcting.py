@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import CharField, QuerySet, Value
 from django.db.models.functions import Cast, Concat, Substr
 
-from orders import gateway
+from orders.calling import gateway
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import checking, notifications, week_sums

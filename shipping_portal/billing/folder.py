@@ -20,8 +20,8 @@ from pathlib import Path
 
 from django.conf import settings
 
-from orders import carrier_settings, gateway
-from orders.carrier_settings import CarrierSettings
+from orders.calling import carrier_settings, gateway
+from orders.calling.carrier_settings import CarrierSettings
 from shipping_portal.billing import uploads
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.billing.reading import LARGEST

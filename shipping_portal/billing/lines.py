@@ -6,8 +6,8 @@ from typing import Any
 
 from django.urls import reverse
 
+from orders.drafting.receivers import shown
 from orders.models import Order
-from orders.receivers import shown
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import local_date, money, money_in
 from shipping_portal.billing import statements

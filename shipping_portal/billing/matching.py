@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Upper
 
-from orders import limits
+from orders.booking import limits
 from orders.models import CarrierAccount, Order
 from orders.models.order import DAY, NO_DAY
 from shipping_portal.accounts.models import Sender

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Round
 
-from orders import limits as order_limits
+from orders.booking import limits as order_limits
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User

@@ -11,7 +11,7 @@ from shipping_portal.accounts.adminkit.queues import WEEK, Queue, Rule, Wait, co
 from shipping_portal.billing import reconciling
 from shipping_portal.billing.balancing import balances, tallies
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
-from shipping_portal.keyset import MOST_LISTED
+from shipping_portal.db.keyset import MOST_LISTED
 
 State = BillingReport.State
 

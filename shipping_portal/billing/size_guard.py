@@ -15,9 +15,9 @@ from statistics import median_high
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 
+from orders.drafting.parcel_details import ParcelDetails, in_metric
 from orders.models import Order
 from orders.models.statuses import Status
-from orders.parcel_details import ParcelDetails, in_metric
 from shipping_portal.accounts.models import ParcelSize, Sender
 from shipping_portal.billing.models import SIZE_CHARGES, Charge, ChargeKind, Dispute
 from shipping_portal.carrier.writing import KILOGRAMS

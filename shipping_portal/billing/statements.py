@@ -12,8 +12,8 @@ from typing import Any
 from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet, Sum
 from django.utils import timezone
 
-from orders import listing
-from orders.system_views import SenderScope
+from orders.list import listing
+from orders.list.system_views import SenderScope
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import (
     PLACE,
@@ -27,7 +27,7 @@ from shipping_portal.billing.models import (
     WeekSum,
     cents,
 )
-from shipping_portal.keyset import Keyset
+from shipping_portal.db.keyset import Keyset
 
 WEEKS = 13
 ON_PAPER = 500

@@ -11,14 +11,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
-from orders.listing import clean_search
+from orders.list.listing import clean_search
 from shipping_portal import sheets
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
 from shipping_portal.accounts.templatetags.words import money
 from shipping_portal.billing import disputing, line_reasons, lines, photos, size_guard, statements
 from shipping_portal.billing.forms import DisputeForm
 from shipping_portal.billing.models import Charge, DisputePhoto
-from shipping_portal.keyset import PAGE, Page, whole_number
+from shipping_portal.db.keyset import PAGE, Page, whole_number
 
 
 @audience(*SEE_MONEY)

@@ -12,7 +12,7 @@ import structlog
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet, Sum, Value
 
-from orders.recounting import note_mended
+from orders.booking.recounting import note_mended
 from shipping_portal.accounts.models import Audit, Sender
 from shipping_portal.billing.models import Charge, WeekSum, cents
 from shipping_portal.jobs.registry import chore

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from orders import export
+from orders.labels.originals import FOLDERS, file_name
+from orders.list import export
 from orders.models import Order
-from orders.originals import FOLDERS, file_name
 from shipping_portal.accounts.access import OWNER
 from shipping_portal.accounts.models import Sender
 from shipping_portal.exporting import rows

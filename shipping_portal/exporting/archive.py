@@ -14,8 +14,8 @@ from typing import Self
 
 from django.utils import timezone
 
+from orders.labels.originals import FOLDERS, Contents, served
 from orders.models import Label, Order
-from orders.originals import FOLDERS, Contents, served
 from shipping_portal import sheets
 from shipping_portal.exporting.parts import Parts
 

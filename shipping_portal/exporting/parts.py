@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from orders.originals import Outgoing
+from orders.labels.originals import Outgoing
 from shipping_portal.exporting.models import Export, ExportPart
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from orders.labels.originals import FOLDERS, why_none
 from orders.models import Label, Order
-from orders.offers import money_lines
-from orders.originals import FOLDERS, why_none
-from orders.status_labels import status_label
+from orders.quoting.offers import money_lines
+from orders.status.status_labels import status_label
 from shipping_portal.accounts.templatetags.words import money, money_in, plain, say
 from shipping_portal.exporting import rows
 from shipping_portal.exporting.archive import Archive

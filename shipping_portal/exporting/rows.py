@@ -6,7 +6,7 @@ from itertools import groupby
 from operator import attrgetter
 from zoneinfo import ZoneInfo
 
-from orders.contract import contract_of
+from orders.calling.contract import contract_of
 from orders.models.statuses import Progress
 from shipping_portal.billing.models import Charge
 from shipping_portal.carrier.contract import Contract

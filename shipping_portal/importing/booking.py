@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from django.db import transaction
 from django.utils import timezone
 
-from orders import booking, booking_rules
+from orders.booking import booking_rules, bookings
 from orders.models import Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
@@ -29,7 +29,7 @@ NO_BOOKING: dict[type[Exception], str] = {
 ALL_STOPPED = (
     booking_rules.Suspended,
     booking_rules.Paused,
-    booking.LimitReached,
+    bookings.LimitReached,
 )  # the next row would be refused alike
 
 
@@ -74,9 +74,9 @@ def work(row: ImportRow) -> None:
         order = order or _submit(row, timezone.now())
     except booking_rules.Paused:
         checking.try_later(row)
-    except booking.TokenReused:  # made meanwhile, by a worker that was slower than its lease
+    except bookings.TokenReused:  # made meanwhile, by a worker that was slower than its lease
         order = _made_before(row)
-    except booking.LimitReached as error:  # kept with the file: Try again books it once there is room
+    except bookings.LimitReached as error:  # kept with the file: Try again books it once there is room
         row.finish(state=State.FAILED, problems={"": [str(error)]})
     except tuple(NO_BOOKING) as error:
         where = progress.PICKUP_DAY if isinstance(error, booking_rules.PickupDayPassed) else ""
@@ -93,7 +93,7 @@ def _submit(row: ImportRow, now: dt.datetime) -> Order:
     """Owe the carrier this row's parcel, as its sender saw it. An old price is asked for again before it is sent."""
     if row.quote is None or row.booked_by is None or not row.product_code:
         raise booking_rules.ServiceNotOffered
-    return booking.submit(
+    return bookings.submit(
         quote=row.quote,
         code=row.product_code,
         by=row.booked_by,
@@ -112,7 +112,7 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
     booked = 0
     for order in [row.order for row in stopped if row.order]:
         try:
-            booking.confirm(order, by=by, now=now, next_day=True)
+            bookings.confirm(order, by=by, now=now, next_day=True)
             booked += 1
         except Order.WrongStatus:
             continue  # agreed to in another tab
@@ -146,7 +146,7 @@ def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime
         if prices[str(order.uuid)] != str(order.price_to_confirm):
             continue
         try:
-            booking.confirm(order, by=by, now=now)
+            bookings.confirm(order, by=by, now=now)
             agreed += 1
         except (Order.WrongStatus, booking_rules.CarrierChanged):
             continue  # agreed to in another tab, or chosen anew one by one

@@ -14,13 +14,15 @@ from django.db import transaction
 from django.db.models import Min
 from django.utils import timezone
 
-from orders import answers, choosing, gateway, offers, quoting
-from orders.contents_form import CURRENCY, ROWS
-from orders.forms import ParcelForm
+from orders.booking import answers
+from orders.calling import gateway
+from orders.drafting.contents_form import CURRENCY, ROWS
+from orders.drafting.forms import ParcelForm
+from orders.drafting.parcel_details import ParcelDetails
+from orders.drafting.receiver_form import AUTHORITY, SIGNATURE
 from orders.models import Quote
 from orders.models.quotes import bookable
-from orders.parcel_details import ParcelDetails
-from orders.receiver_form import AUTHORITY, SIGNATURE
+from orders.quoting import asking, choosing, offers
 from shipping_portal.accounts import places
 from shipping_portal.accounts.addresses import LINE_ADVISED
 from shipping_portal.accounts.models import ParcelSize
@@ -190,11 +192,11 @@ def _duplicate_of(row: ImportRow, typed: str) -> str:
 def _price(row: ImportRow, form: ParcelForm) -> None:
     details = form.details()
     try:
-        quote = quoting.ask(row.file.sender, details, by=row.file.made_by, now=timezone.now(), typed=False)
+        quote = asking.ask(row.file.sender, details, by=row.file.made_by, now=timezone.now(), typed=False)
     except Rejected as error:
         answers.put_at(form, error)
         _to_fix(row, form)
-    except (CarrierError, quoting.Paused):
+    except (CarrierError, asking.Paused):
         try_later(row)
     else:
         if not bookable(quote.products):

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orders.contents_form import CURRENCY as OWN_CURRENCY
-from orders.forms import UNITS, ParcelForm
-from orders.receiver_form import AUTHORITY, SIGNATURE
+from orders.drafting.contents_form import CURRENCY as OWN_CURRENCY
+from orders.drafting.forms import UNITS, ParcelForm
+from orders.drafting.receiver_form import AUTHORITY, SIGNATURE
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
 from shipping_portal.accounts.text import as_seen, normalise

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 
-from orders.form_fields import PLAIN_NUMBER
+from orders.drafting.form_fields import PLAIN_NUMBER
 from shipping_portal.accounts.text import normalise
 from shipping_portal.importing import headings
 

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.urls import reverse
 
 from orders.models.statuses import Status
-from orders.notifications import cut
+from orders.notices.notifications import cut
 from shipping_portal.accounts import outbox
 from shipping_portal.accounts.outbox import Event
 from shipping_portal.importing import progress

@@ -9,8 +9,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from orders.form_fields import PlainDecimalField
-from orders.forms import DayField
+from orders.drafting.form_fields import PlainDecimalField
+from orders.drafting.forms import DayField
 from shipping_portal.accounts.models import PickupAddress, Sender
 from shipping_portal.accounts.text import normalise
 from shipping_portal.importing import columns, reading, shops, units

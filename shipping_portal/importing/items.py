@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from orders.contents_form import PARTS, ROWS
-from orders.form_fields import PLAIN_NUMBER
+from orders.drafting.contents_form import PARTS, ROWS
+from orders.drafting.form_fields import PLAIN_NUMBER
 from shipping_portal.importing import units
 
 Cells = Mapping[str, str]  # what one row says, by our field

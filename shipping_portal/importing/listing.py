@@ -9,8 +9,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 
-from orders import choosing
-from orders.choosing import Ready
+from orders.quoting import choosing
+from orders.quoting.choosing import Ready
 from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.importing import chosen_service
 from shipping_portal.importing.models import Import, ImportRow

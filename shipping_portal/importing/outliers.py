@@ -16,9 +16,9 @@ from statistics import median
 from django.db import transaction
 from django.db.models.fields.json import KT
 
-from orders.choosing import Choice
+from orders.drafting.parcel_details import density, is_likely, odd
 from orders.models.statuses import Status
-from orders.parcel_details import density, is_likely, odd
+from orders.quoting.choosing import Choice
 from shipping_portal.accounts.templatetags.words import money, money_in
 from shipping_portal.importing import units
 from shipping_portal.importing.models import Import, ImportRow

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from django.utils import timezone
 
-from orders import booking_rules
+from orders.booking import booking_rules
 from shipping_portal.accounts.models import PickupAddress
 from shipping_portal.accounts.text import normalise
 from shipping_portal.importing import columns, shops, unread

@@ -9,17 +9,17 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 from django.db.models.fields.json import KT
 
+from orders.drafting.receiver_form import EXTENSION
 from orders.models.quotes import Quote
 from orders.models.statuses import HELD, Status
-from orders.receiver_form import EXTENSION
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.text import normalise
+from shipping_portal.db.keyset import count_rows
 from shipping_portal.importing import chosen_service, items, outliers, shops, units, unread
 from shipping_portal.importing.columns import LAST_NAME, are_of_one_item, form_name, lines, plain_name, values
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import REASON
 from shipping_portal.importing.units import WEIGHT
-from shipping_portal.keyset import count_rows
 
 NAMED = 3  # orders of joined rows
 

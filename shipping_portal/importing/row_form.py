@@ -8,8 +8,8 @@ from typing import Any
 
 from django import forms
 
-from orders.forms import ParcelForm
-from orders.receiver_form import LINES, street_of
+from orders.drafting.forms import ParcelForm
+from orders.drafting.receiver_form import LINES, street_of
 from shipping_portal.accounts.addresses import REPEATS
 from shipping_portal.accounts.models import ParcelSize, PickupAddress
 from shipping_portal.importing import checking, columns, currencies, unread

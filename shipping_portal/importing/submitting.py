@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from orders import choosing
-from orders.choosing import Choice, Ready
-from orders.parcel_details import measures_from
+from orders.drafting.parcel_details import measures_from
+from orders.quoting import choosing
+from orders.quoting.choosing import Choice, Ready
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import checking, chosen_service, duplicates, outliers
 from shipping_portal.importing.models import Import, ImportRow
-from shipping_portal.starting import end_if_restored
+from shipping_portal.ops.starting import end_if_restored
 
 State = ImportRow.State
 AT_ONCE = 500

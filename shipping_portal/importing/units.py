@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from decimal import ROUND_UP, Decimal
 
-from orders.form_fields import PLAIN_NUMBER
-from orders.forms import SIZES, UNITS
+from orders.drafting.form_fields import PLAIN_NUMBER
+from orders.drafting.forms import SIZES, UNITS
 from shipping_portal.accounts.text import as_seen
 from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
 from shipping_portal.importing import headings

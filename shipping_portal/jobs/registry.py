@@ -22,7 +22,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from shipping_portal.celery import publish
-from shipping_portal.database_outage import database_answers
+from shipping_portal.http.database_outage import database_answers
 from shipping_portal.jobs.models import PARK_AFTER, DeadLetter, Job
 
 logger = logging.getLogger(__name__)

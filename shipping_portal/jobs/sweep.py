@@ -20,7 +20,7 @@ from django.db.models.functions import RowNumber
 from django.utils import timezone
 
 from shipping_portal.celery import publish
-from shipping_portal.database_outage import database_answers
+from shipping_portal.http.database_outage import database_answers
 from shipping_portal.jobs.models import lease
 from shipping_portal.jobs.registry import JobKind, chores, kinds
 

@@ -11,15 +11,15 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import TruncDate
 
-from orders import listing
+from orders.list import listing
+from orders.list.system_views import SenderScope
 from orders.models import Order
 from orders.models.order import OPEN
 from orders.models.statuses import Progress, Status
-from orders.system_views import SenderScope
 from shipping_portal.accounts import places
 from shipping_portal.accounts.templatetags.words import local_date
 from shipping_portal.billing.models import GIVEN_BACK, Charge
-from shipping_portal.keyset import PAGE, Page
+from shipping_portal.db.keyset import PAGE, Page
 from shipping_portal.reports import day_figures
 from tracking import polling, vocabulary
 from tracking.models import TrackingEvent, happened_at

@@ -13,13 +13,14 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from orders import drafting, printing
+from orders.drafting import saved_drafts
+from orders.drafting.receivers import shown
+from orders.labels import printing
+from orders.list.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, SenderScope
 from orders.models import Draft, Order
 from orders.models.order import OPEN
 from orders.models.statuses import Progress
-from orders.receivers import shown
-from orders.status_labels import reason, status_label
-from orders.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, SenderScope
+from orders.status.status_labels import reason, status_label
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
 from shipping_portal.billing import statements
 from shipping_portal.billing.models import week_of
@@ -131,7 +132,7 @@ def _spent(request: MemberRequest, scope: SenderScope) -> dict[str, Any] | None:
 
 def _drafts(request: MemberRequest) -> list[Draft]:
     """Return the half-typed parcels; there are at most drafting.MOST. Only for who books."""
-    return list(drafting.of(request.user)) if request.membership.role in BOOKERS else []
+    return list(saved_drafts.of(request.user)) if request.membership.role in BOOKERS else []
 
 
 def _lines(request: MemberRequest, scope: SenderScope, counts: dict[str, int]) -> dict[str, list[NeedsLine]]:

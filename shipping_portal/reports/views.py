@@ -7,8 +7,8 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from orders.receivers import shown
-from orders.system_views import VIEWS, SenderScope
+from orders.drafting.receivers import shown
+from orders.list.system_views import VIEWS, SenderScope
 from shipping_portal import sheets
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
 from shipping_portal.reports import day_figures, delivery, pickups, promises, sizes, spend

@@ -17,7 +17,7 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from orders import gateway
+from orders.calling import gateway
 from orders.models.restores import DatabaseMark
 from shipping_portal.accounts.mailing import wait_after
 from shipping_portal.carrier import outgoing

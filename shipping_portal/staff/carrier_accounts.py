@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
 
-from orders import carrier_settings, gateway
-from orders.carrier_settings import CarrierSettings
-from orders.contract import settings_of
+from orders.calling import carrier_settings, gateway
+from orders.calling.carrier_settings import CarrierSettings
+from orders.calling.contract import settings_of
 from orders.models import CarrierAccount, Order
 from orders.models.order import OPEN
 from orders.models.statuses import Status
-from orders.progress import TERMINAL
+from orders.status.progress import TERMINAL
 from tracking.polling import GIVE_UP_SILENT
 
 TAKES_NEW_ORDERS = "Takes new orders"

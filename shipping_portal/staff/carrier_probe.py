@@ -6,8 +6,8 @@ from decimal import Decimal
 
 from django.db import DatabaseError, connection
 
-from orders import gateway
-from orders.carrier_settings import CarrierSettings
+from orders.calling import gateway
+from orders.calling.carrier_settings import CarrierSettings
 from shipping_portal.accounts.models import LocalityList
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract

@@ -12,8 +12,8 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
+from orders.drafting.receivers import masked
 from orders.models import Order
-from orders.receivers import masked
 from shipping_portal.accounts.mailing import wait_after
 from shipping_portal.accounts.models import Audit, Role, Sender, User
 from shipping_portal.jobs.erasing import ERASED, overwrites

@@ -6,7 +6,7 @@ from http.client import HTTPException
 
 from django.conf import settings
 
-from orders import carrier_settings
+from orders.calling import carrier_settings
 from shipping_portal.carrier import certificates
 from shipping_portal.carrier.hosts import Origin
 from shipping_portal.jobs.registry import chore

@@ -8,7 +8,7 @@ from decimal import Decimal
 from django.conf import settings
 from django.urls import reverse
 
-from orders import gateway
+from orders.calling import gateway
 from orders.models import DailySpend, LabelBytes, Restore
 from orders.restoring import marks
 from shipping_portal.billing import awaiting, folder

@@ -21,7 +21,7 @@ from django.core.management.base import CommandError
 from django.core.management.color import no_style
 from django.db import connection, models, transaction
 
-from orders import carrier_settings, gateway
+from orders.calling import carrier_settings, gateway
 from orders.models import BookingAttempt, CarrierAccount, Label, LabelBytes, Order
 from shipping_portal.accounts import demo, signing_up
 from shipping_portal.accounts.models import Membership, Sender, User

@@ -11,9 +11,9 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet, TextField
 from django.db.models.functions import Cast, Concat
 
+from orders.drafting.receivers import masked
 from orders.erasing import erase_settled, lock_orders
 from orders.models import Draft, Order, Quote
-from orders.receivers import masked
 from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.erasing import NOBODYS
 from shipping_portal.accounts.models import Audit, Receiver, Sender, User

@@ -13,14 +13,14 @@ from django.db import connection, models, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
-from orders import gateway
-from orders.contract import contract_of
+from orders.calling import gateway
+from orders.calling.contract import contract_of
 from orders.models import CancelAttempt, CarrierAccount, Label, Order, Replacement, Restore
 from orders.models.attempts import BookingAttempt
 from orders.models.restores import GAP_IS_OPEN, OLDER
 from orders.models.statuses import STILL_AT_SENDER, Status
 from orders.restoring import marks
-from orders.transitions import move_to
+from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit
 from shipping_portal.importing import holding
 from shipping_portal.importing.models import Import, ImportRow

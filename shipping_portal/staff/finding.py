@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders.folding import fold
-from orders.listing import clean_search
+from orders.list.listing import clean_search
 from orders.masking import without_emails
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, Membership, PickupAddress, Sender, User

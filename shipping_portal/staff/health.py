@@ -10,7 +10,7 @@ from django.db.models import Count, DurationField, ExpressionWrapper, F, Max, Mi
 from django.db.models.functions import CumeDist
 from django.urls import reverse
 
-from orders import gateway
+from orders.calling import gateway
 from orders.models import CarrierCall
 from orders.models.account import BOOKINGS, QUOTES, Pause
 from shipping_portal.billing.models import BillingReport

@@ -20,8 +20,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from orders import carrier_settings, gateway
-from orders.carrier_settings import CarrierSettings
+from orders.calling import carrier_settings, gateway
+from orders.calling.carrier_settings import CarrierSettings
 from shipping_portal import VERSION
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit

@@ -1,5 +1,5 @@
 """`/metrics`: how queues, jobs, accounts and data stand, read from rows, so that each of any number of webs says the
-same. What a process does itself is told at its own port: see shipping_portal/metrics_port.py.
+same. What a process does itself is told at its own port: see shipping_portal/ops/metrics_port.py.
 """
 
 import datetime as dt

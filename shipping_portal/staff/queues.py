@@ -8,16 +8,16 @@ import datetime as dt
 from django.db.models import Case, F, OuterRef, Q, Subquery, When
 from django.db.models.functions import Coalesce
 
-from orders import carrier_settings
 from orders import queues as of_orders
+from orders.calling import carrier_settings
 from orders.models import BookingAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order, OrderChange
 from orders.models.account import FAULT_COUNTS, PAUSABLE
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.adminkit.queues import AT_ONCE, NOW, WEEK, Queue, Wait, counted, queue
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import queues as of_billing
+from shipping_portal.db.keyset import MOST_LISTED
 from shipping_portal.jobs.models import DeadLetter
-from shipping_portal.keyset import MOST_LISTED
 from shipping_portal.staff import carrier_accounts
 from tracking import polling
 from tracking import queues as of_tracking
@@ -58,7 +58,7 @@ def missed_twice(now: dt.datetime) -> Q:
 
 
 def duplicate_booking(now: dt.datetime) -> Q:
-    """Return orders for which the carrier may have made another one beside; see orders/duplicate_bookings.py."""
+    """Return orders for which the carrier may have made another one beside; see orders/booking/duplicate_bookings.py."""
     waiting = BookingAttempt.objects.filter(duplicate_booking_at__isnull=False).order_by("duplicate_booking_at")
     return Q(pk__in=list(waiting.values_list("order_id", flat=True)[:MOST_LISTED]))
 

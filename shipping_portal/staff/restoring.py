@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from django.db import transaction
 from django.urls import reverse
 
-from orders import replacing
+from orders.cancelling import replacing
 from orders.models import CarrierAccount, Label, Replacement, Restore
 from orders.models.account import BOOKINGS
 from orders.restoring import comparing

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking_rules
+from orders.booking import booking_rules
 from orders.models import DatabaseMark, Order
 from shipping_portal.accounts import closing
 from shipping_portal.accounts.models import Audit, PickupAddress, Receiver, Sender, User

@@ -52,7 +52,7 @@ def take(lines: int) -> None:
     from django.db import connection  # noqa: PLC0415  (once Django is set up)
     from django.utils import timezone  # noqa: PLC0415
 
-    from orders import gateway  # noqa: PLC0415
+    from orders.calling import gateway  # noqa: PLC0415
     from shipping_portal.billing import uploads  # noqa: PLC0415
 
     with connection.cursor() as cursor:
@@ -69,9 +69,9 @@ def read_and_post(key: int) -> None:
     """Read and post this report; print its lines, the seconds of each, and the most memory in MB."""
     from django.utils import timezone  # noqa: PLC0415  (once Django is set up)
 
-    from shipping_portal import starting  # noqa: PLC0415
     from shipping_portal.billing import checking, posting  # noqa: PLC0415
     from shipping_portal.billing.models import BillingReport  # noqa: PLC0415
+    from shipping_portal.ops import starting  # noqa: PLC0415
 
     starting.begin()
     report, seconds = BillingReport.objects.get(pk=key), {}

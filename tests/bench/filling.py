@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Max
 from django.utils import timezone
 
-from orders.limits import NOT_COUNTED
+from orders.booking.limits import NOT_COUNTED
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.models import Locality, LocalityList, Sender, User

@@ -8,7 +8,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from orders import booking, gateway
+from orders.booking import bookings
+from orders.calling import gateway
 from orders.models import Label, Order, OrderChange
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
@@ -50,7 +51,7 @@ class Owing:
         self.settle(0)
         began = time.perf_counter()
         for _ in range(count):
-            booking.submit(
+            bookings.submit(
                 quote=quote, code="STANDARD-PICKUP", by=by, form_token=uuid.uuid4(), pickup_date=None,
                 now=timezone.now(),
             )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import gateway
+from orders.calling import gateway
 from shipping_portal.billing import checking, uploads
 from shipping_portal.billing.models import BillingReport
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
-from orders import gateway
+from orders.calling import gateway
 from orders.models import Order
 from shipping_portal.billing import checking, correcting, matching, posting, uploads
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, cents

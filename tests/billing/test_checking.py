@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import gateway
+from orders.calling import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import checking, posting, uploads

@@ -10,9 +10,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders import booking, recounting
+from orders.booking import bookings, recounting
 from orders.models import DailySpend, Order
-from orders.transitions import move_to
+from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import matching, posting
 from shipping_portal.billing.models import BillingReport, Charge
@@ -30,7 +30,7 @@ def booked(alice: User) -> Callable[..., Order]:
 
     def book(reference: str, *, now: dt.datetime | None = None) -> Order:
         at = now or timezone.now()
-        order = booking.submit(
+        order = bookings.submit(
             quote=factories.quote(Sender.objects.get(memberships__user=alice), alice), code="STANDARD-PICKUP",
             by=alice, form_token=uuid.uuid4(), pickup_date=None, now=at,
         )  # fmt: skip
@@ -62,7 +62,7 @@ def test_an_order_is_unbilled_until_its_line_is_posted(take: Take, booked: Calla
 def test_room_comes_back_with_the_bill(take: Take, booked: Callable[..., Order], quill: Sender) -> None:
     Sender.objects.update(unbilled_limit=PRICE)
     booked("SQ7K2M")
-    with pytest.raises(booking.LimitReached, match="not billed yet"):
+    with pytest.raises(bookings.LimitReached, match="not billed yet"):
         booked("SQ7K2N")
     post(take(summed(line("SQ7K2M"))))
     booked("SQ7K2N")

@@ -12,10 +12,10 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from orders import gateway
-from shipping_portal import checks
+from orders.calling import gateway
 from shipping_portal.billing import checking, folder, reading, uploads
 from shipping_portal.billing.models import BillingReport
+from shipping_portal.ops import checks
 from shipping_portal.staff import conditions
 from tests import older
 from tests.billing.conftest import line, summed

@@ -8,7 +8,7 @@ import pytest
 from django.db.models import Q
 from django.utils import timezone
 
-from orders import gateway
+from orders.calling import gateway
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import checking, posting, uploads, week_sums
 from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, ChargeWord

@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from orders import gateway
+from orders.calling import gateway
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import checking, correcting, posting, uploads
 from shipping_portal.billing.models import BillingReport, Charge, WeekSum

@@ -7,7 +7,7 @@ import pytest
 from django.db.models import Q
 from django.utils import timezone
 
-from orders import gateway
+from orders.calling import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import checking, correcting, posting, week_sums

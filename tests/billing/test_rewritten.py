@@ -14,7 +14,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from orders import gateway
+from orders.calling import gateway
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import posting
 from shipping_portal.billing.fields import DEFAULT_COLUMNS, profile_of

@@ -15,9 +15,12 @@ from typing import Any
 import time_machine
 from django.utils import timezone
 
-from orders import booking, cancelling, gateway, quoting
+from orders.booking import bookings
+from orders.calling import gateway
+from orders.cancelling import cancels
+from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Order, Quote
-from orders.parcel_details import ParcelDetails
+from orders.quoting import asking
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Measures
 from tests import factories
@@ -55,7 +58,7 @@ class Trade:
             measures = Measures(weight, "kg", Decimal(32), Decimal(24), Decimal(11), "cm")
             extra = cover if sender.country == "AU" else None
             details = factories.details(sender, measures=measures, cover=extra, **changes)
-            parcels.append((details, quoting.ask(sender, details, by=user, now=timezone.now()).products))
+            parcels.append((details, asking.ask(sender, details, by=user, now=timezone.now()).products))
         return cls(sender, user, parcels)
 
 
@@ -115,10 +118,10 @@ class Month:
             sender=trade.sender, account=gateway.account(), made_by=trade.user,
             details=details.to_json(), inputs_hash=details.hash(), products=products, made_at=now,
         )  # fmt: skip
-        order = booking.submit(
+        order = bookings.submit(
             quote=quote, code=products[0]["code"], by=trade.user, form_token=uuid.uuid4(), pickup_date=None, now=now
         )  # fmt: skip
-        booking.work(order.pk)
+        bookings.work(order.pk)
         order.refresh_from_db()
         assert order.status == "booked", order.problem
         return order
@@ -133,8 +136,8 @@ class Month:
                 self._charge(order, what)
 
     def _cancel(self, order: Order) -> None:
-        cancelling.ask(order, by=order.made_by, why="not sending it", now=timezone.now())
-        cancelling.work(order.pk)
+        cancels.ask(order, by=order.made_by, why="not sending it", now=timezone.now())
+        cancels.work(order.pk)
         order.refresh_from_db()
         assert order.status == "cancelled", order.problem
 

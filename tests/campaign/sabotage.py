@@ -46,7 +46,7 @@ SABOTAGES = (
         "resend an unknown with a fresh key",
         (
             (
-                "orders/resolving.py",
+                "orders/booking/resolving.py",
                 "book(bytes(attempt.body), key=str(attempt.key), not_after=not_after)",
                 "book(bytes(attempt.body), key=str(__import__('uuid').uuid4()), not_after=not_after)",
             ),
@@ -67,9 +67,13 @@ SABOTAGES = (
     Sabotage(
         "set due_at after publishing, in a second transaction",
         (
-            ("orders/transitions.py", '"submitted_at": at, "due_at": at}', '"submitted_at": at, "due_at": None}'),
             (
-                "orders/booking.py",
+                "orders/status/transitions.py",
+                '"submitted_at": at, "due_at": at}',
+                '"submitted_at": at, "due_at": None}',
+            ),
+            (
+                "orders/booking/bookings.py",
                 "    return order\n\n\ndef confirm(",
                 "    Order.objects.filter(pk=order.pk).update(due_at=now)\n    return order\n\n\ndef confirm(",
             ),
@@ -79,7 +83,7 @@ SABOTAGES = (
         "ignore the fence when storing a result",
         (
             (
-                "orders/settling.py",
+                "orders/booking/settling.py",
                 "BookingAttempt.objects.filter(pk=attempt.pk, **where).update(**changes)",
                 "BookingAttempt.objects.filter(pk=attempt.pk).update(**changes)",
             ),
@@ -100,7 +104,7 @@ SABOTAGES = (
         "fold by arrival order",
         (
             (
-                "orders/progress.py",
+                "orders/status/progress.py",
                 "known, latest = set(steps), None\n    for step in _in_order(known):\n",
                 "known, latest = list(steps), None\n    for step in known:\n",
             ),
@@ -144,7 +148,7 @@ SABOTAGES = (
         "count a pause of over a day as time to send in",
         (
             (
-                "orders/verdict.py",
+                "orders/booking/verdict.py",
                 "now - max([order.submitted_at, *filter(None, ends)]) > GIVE_UP_AFTER",
                 "now - order.submitted_at > GIVE_UP_AFTER",
             ),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from orders import carrier_settings, gateway
+from orders.calling import carrier_settings, gateway
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.messages import Call

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from django.utils import timezone
 
-from orders import booking, labels, resolving
+from orders.booking import bookings, resolving
+from orders.labels import fetching
 from orders.models import Label, Order
 from shipping_portal.staff import queues
 
@@ -15,7 +16,7 @@ Read = Callable[[Order], str]
 def work(order: Order) -> Order:
     """Whatever is owed on this order, as if its time had come."""
     Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
-    booking.work(order.pk)
+    bookings.work(order.pk)
     resolving.work(order.pk)
     order.refresh_from_db()
     return order
@@ -25,7 +26,7 @@ def fetch(order: Order) -> Label:
     """The full-page label after one try, as if its time had come."""
     label = order.labels.get(size="full")
     Label.objects.filter(pk=label.pk, due_at__isnull=False).update(due_at=timezone.now())
-    labels.work(label.pk)
+    fetching.work(label.pk)
     label.refresh_from_db()
     return label
 

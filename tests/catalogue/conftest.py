@@ -9,7 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import booking, gateway
+from orders.booking import bookings
+from orders.calling import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -60,7 +61,7 @@ def book(line: Meddler, quill: Sender, alice: User) -> Book:
 
     def one() -> Order:
         now = timezone.now()
-        order = booking.submit(
+        order = bookings.submit(
             quote=factories.quote(quill, alice),
             code="STANDARD-PICKUP",
             by=alice,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import time_machine
 
-from orders import booking
+from orders.booking import bookings
 from orders.models import Order, Quote
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -124,7 +124,7 @@ def test_an_old_price_is_asked_again_before_anything_is_booked(
     listener.price = Decimal("14.00")
     book()
     order = Order.objects.get()
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.attempts.count(), len(listener.asked)) == ("draft", 0, 1)
     page = text(alices.get(f"/parcels/{order.uuid}/booking/"))

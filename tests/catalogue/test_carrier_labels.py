@@ -12,7 +12,7 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from orders import labels
+from orders.labels import fetching
 from orders.models import Label, Order
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError
@@ -175,7 +175,7 @@ def test_a_file_that_is_no_whole_label_is_fetched_again_then_a_case_then_healed(
     assert label.due_at > timezone.now()
     assert "The carrier is making the label." in reads(order)
 
-    Label.objects.filter(pk=label.pk).update(tries=labels.ALARM_AFTER_TRIES)
+    Label.objects.filter(pk=label.pk).update(tries=fetching.ALARM_AFTER_TRIES)
     assert fetch(order).state == "failed"
     assert waiting("Labels not fetched") == 1
     assert KEEP_ASKING in reads(order)
@@ -205,8 +205,8 @@ def test_a_size_that_is_listed_seconds_after_the_other_is_stored(book_unlabelled
 def test_a_size_that_is_still_missing_after_some_tries_is_not_offered(book_unlabelled: Book, line: Meddler) -> None:
     order = book_unlabelled()
     line.edits("view", without_full_page)
-    states = [fetch(order).state for _ in range(len(labels.FIRST_WAITS) + 1)]
-    assert states == ["pending"] * len(labels.FIRST_WAITS) + ["absent"]
+    states = [fetch(order).state for _ in range(len(fetching.FIRST_WAITS) + 1)]
+    assert states == ["pending"] * len(fetching.FIRST_WAITS) + ["absent"]
     assert waiting("Labels not fetched") == 0  # the cropped one may still come
 
 
@@ -216,9 +216,9 @@ def test_a_parcel_without_any_label_is_an_operators_case_and_its_sender_knows_wh
 ) -> None:
     order = book_unlabelled()
     line.edits("view", lambda seen: [label.update(size="poster") for label in seen["labels"]] and None)
-    order.labels.update(tries=len(labels.FIRST_WAITS))
+    order.labels.update(tries=len(fetching.FIRST_WAITS))
     for label in order.labels.all():
-        labels.work(label.pk)
+        fetching.work(label.pk)
     assert {label.state for label in order.labels.all()} == {"absent"}
     assert waiting("Labels not fetched") == 2
     assert f"contact us and quote {order.carrier_reference}" in reads(order)
@@ -230,17 +230,19 @@ def test_after_three_days_nobody_asks_by_itself_and_the_case_stays_at_the_desk(
 ) -> None:
     order = book_unlabelled()
     line.edits("view", lambda seen: seen.update(labels=None))
-    Label.objects.update(tries=labels.LAST_TRY - 1)
+    Label.objects.update(tries=fetching.LAST_TRY - 1)
     assert fetch(order).due_at is not None
     label = fetch(order)
-    assert (label.state, label.due_at, label.tries) == ("failed", None, labels.LAST_TRY)
+    assert (label.state, label.due_at, label.tries) == ("failed", None, fetching.LAST_TRY)
     assert waiting("Labels not fetched") == 2
     assert "we keep asking" not in reads(order)
     assert "Don't book it again." in reads(order)
 
 
 def test_the_last_try_is_three_days_after_the_first() -> None:
-    assert sum(labels.wait_after(tries) for tries in range(labels.LAST_TRY)) == pytest.approx(3 * 24 * 3600, rel=0.001)
+    assert sum(fetching.wait_after(tries) for tries in range(fetching.LAST_TRY)) == pytest.approx(
+        3 * 24 * 3600, rel=0.001
+    )
 
 
 @rows("", ("R6", "more tries than a small number holds"))
@@ -273,9 +275,9 @@ def test_a_carrier_that_is_slow_twice_costs_the_label_no_lease(
                 )  # another worker's by then
                 raise CarrierError("no answer in time")
 
-        monkeypatch.setattr(labels.gateway, "carrier", lambda *of, **how: Slow())
+        monkeypatch.setattr(fetching.gateway, "carrier", lambda *of, **how: Slow())
         full = order.labels.get(size="full")
-        labels.work(full.pk)
+        fetching.work(full.pk)
     full.refresh_from_db()
     assert (full.failures, full.tries) == (0, 1)
 
@@ -292,8 +294,8 @@ def test_a_worker_that_slept_through_its_lease_undoes_nothing(
             Label.objects.update(tries=0, state="pending", due_at=timezone.now())
             raise CarrierError("the carrier closed the connection")
 
-    monkeypatch.setattr(labels.gateway, "carrier", lambda *of, **how: FetchedAgainMeanwhile())
-    Label.objects.update(tries=labels.LAST_TRY)
+    monkeypatch.setattr(fetching.gateway, "carrier", lambda *of, **how: FetchedAgainMeanwhile())
+    Label.objects.update(tries=fetching.LAST_TRY)
     label = fetch(order)
     assert (label.state, label.tries, label.due_at is not None) == ("pending", 0, True)
 

@@ -13,8 +13,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import quoting
 from orders.models import Order, Quote
+from orders.quoting import asking
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.catalogue.acting import Book, Read, waiting
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def prices(quill: Sender, alice: User, line: Meddler) -> Callable[[], Quote]:
     """Asks the carrier for prices, afresh."""
-    return lambda: quoting.ask(quill, factories.details(quill), by=alice, now=timezone.now(), fresh=True)
+    return lambda: asking.ask(quill, factories.details(quill), by=alice, now=timezone.now(), fresh=True)
 
 
 def days(first: int, last: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from orders.forms import ParcelForm
+from orders.drafting.forms import ParcelForm
 from orders.models import Order, Quote
 from shipping_portal.accounts.models import LocalityList, Sender, User
 from shipping_portal.accounts.text import as_seen

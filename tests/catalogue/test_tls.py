@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking
+from orders.booking import bookings
 from orders.models import Order
-from orders.transitions import move_to
+from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.sandbox.trouble import Rule
 from tests import factories
@@ -50,7 +50,7 @@ def order(quill: Sender, alice: User, behind_tls: SandboxCarrier) -> Order:
 
 def work(order: Order) -> Order:
     Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     return order
 

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.test import RequestFactory
 
-from shipping_portal import logs
+from shipping_portal.ops import logs
 from tests.catalogue import pushing
 from tests.catalogue.acting import waiting
 from tests.catalogue.pushing import ID, URL, basic, last, push, wire

@@ -17,9 +17,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders.models import CarrierAccount, Order
-from orders.transitions import move_to
-from shipping_portal import logs
+from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.ops import logs
 from tests import factories
 from tests.catalogue.acting import waiting
 from tests.catalogue.pushing import REFERENCE, last, push, wire

@@ -22,9 +22,14 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, cancelling, drafting, gateway, labels, printing, quoting, sizes
+from orders.booking import bookings
+from orders.calling import gateway
+from orders.cancelling import cancels
+from orders.drafting import saved_drafts, sizes
+from orders.drafting.parcel_details import ParcelDetails
+from orders.labels import fetching, printing
 from orders.models import Order
-from orders.parcel_details import ParcelDetails
+from orders.quoting import asking
 from shipping_portal.accounts import demo, receivers
 from shipping_portal.accounts.models import ParcelSize, Receiver, Sender, User
 from shipping_portal.billing import checking, disputing, posting, uploads
@@ -145,19 +150,19 @@ class Month:
         order = self._book(number, day)
         polling.open_parcel(order.pk)
         for label in order.labels.all():
-            labels.work(label.pk)
+            fetching.work(label.pk)
         order.refresh_from_db()
         assert order.status == "booked", order.problem
         self._plan_story(order, number, day, place, at)
 
     def _book(self, number: int, day: int) -> Order:
         now = timezone.now()
-        quote = quoting.ask(self.sender, self._details(number), by=self.user, now=now)
-        order = booking.submit(
+        quote = asking.ask(self.sender, self._details(number), by=self.user, now=now)
+        order = bookings.submit(
             quote=quote, code=self._choice(quote.products, number, day), by=self.user, form_token=uuid.uuid4(),
             pickup_date=None, now=now,
         )  # fmt: skip
-        booking.work(order.pk)
+        bookings.work(order.pk)
         return order
 
     def _details(self, number: int) -> ParcelDetails:
@@ -267,8 +272,8 @@ class Month:
         printing.mark_printed(order, by=self.user, at=timezone.now())
 
     def _cancel(self, order: Order) -> None:
-        cancelling.ask(order, by=self.user, why="not sending it", now=timezone.now())
-        cancelling.work(order.pk)
+        cancels.ask(order, by=self.user, why="not sending it", now=timezone.now())
+        cancels.work(order.pk)
         polling.open_parcel(order.pk)
         order.refresh_from_db()
         assert order.status == "cancelled", order.problem
@@ -318,7 +323,7 @@ class Month:
     def _leave_drafts(self) -> None:
         half = {"receiver_name": "Nadia Fontaine", "receiver_line1": "16 Acland Street", "receiver_suburb": "St Kilda"}
         for values in (half, {"receiver_name": "Ruby Tran", "description": "Soy candles", "weight": "0.9"}):
-            drafting.save(self.sender, self.user, values, now=timezone.now())
+            saved_drafts.save(self.sender, self.user, values, now=timezone.now())
 
     def _moment(self, day: int, clock: str) -> dt.datetime:
         """A time of day in Melbourne on a business day counted from the first; on Saturday after the closed weeks."""

@@ -10,7 +10,7 @@ import pytest
 from django.db.models import Sum
 from django.utils import timezone
 
-from orders import printing
+from orders.labels import printing
 from orders.models import Order
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.models import Sender

@@ -16,7 +16,8 @@ from django.db.models import Q
 from django.test import Client
 from django.utils import timezone
 
-from orders import carrier_settings, gateway, recounting
+from orders.booking import recounting
+from orders.calling import carrier_settings, gateway
 from orders.models import CarrierAccount, Label, LabelBytes, Order
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.models import User

@@ -20,7 +20,7 @@ from pathlib import Path
 import phonenumbers
 import pytest
 
-from orders.forms import UNITS
+from orders.drafting.forms import UNITS
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.importing.units import LENGTHS, WEIGHTS

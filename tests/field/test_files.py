@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from orders.parcel_details import measures_from, odd
+from orders.drafting.parcel_details import measures_from, odd
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import checking, columns, reading, uploads
 from shipping_portal.importing.forms import MatchForm, guesses

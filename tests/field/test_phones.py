@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from orders import pasting
+from orders.drafting import pasting
 from shipping_portal.accounts.phones import clean_phone, extension_of
 from shipping_portal.importing import progress
 from tests.field.checking import checked, list_places, problems, ready, receiver, rows

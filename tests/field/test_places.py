@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import pasting
+from orders.drafting import pasting
 from shipping_portal.accounts import places
 from shipping_portal.accounts.countries import at_home, code_of, state_code
 from shipping_portal.importing import checking, row_form

@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 from django.utils import timezone
 
-from orders import booking_rules
+from orders.booking import booking_rules
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import answering, listing, pickup_days, submitting
 from shipping_portal.importing.models import Import

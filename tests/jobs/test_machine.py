@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from orders.models import Order
-from orders.transitions import move_to
+from orders.status.transitions import move_to
 from shipping_portal.jobs.models import MOST_TRIES, UNDER_WAY, Job, lease
 from shipping_portal.jobs.registry import enqueue
 from tests.jobs.conftest import Waiting, doing, make_due, named

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking, quoting
+from orders.booking import bookings
 from orders.models import Order
+from orders.quoting import asking
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.carrier.conftest import SocketCarrier
@@ -21,8 +22,8 @@ def submitted(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[.
 
     def submit(*, code: str = "STANDARD-PICKUP", **changes: Any) -> Order:
         now = timezone.now()
-        quote = quoting.ask(quill, factories.details(quill, **changes), by=alice, now=now)
-        return booking.submit(quote=quote, code=code, by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now)
+        quote = asking.ask(quill, factories.details(quill, **changes), by=alice, now=now)
+        return bookings.submit(quote=quote, code=code, by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now)
 
     return submit
 
@@ -33,7 +34,7 @@ def booked(submitted: Callable[..., Order]) -> Callable[..., Order]:
 
     def book(**changes: Any) -> Order:
         order = submitted(**changes)
-        booking.work(order.pk)
+        bookings.work(order.pk)
         order.refresh_from_db()
         assert order.status == "booked", order.problem
         return order

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking, gateway, labels
+from orders.booking import bookings
+from orders.calling import gateway
+from orders.labels import fetching
 from orders.models import BookingAttempt, CarrierAccount, Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.messages import Booked, Tracked
@@ -311,12 +313,12 @@ def adopted(
     """Booked at the carrier, adopted without its order id, and both labels given up."""
     carrier.trouble("book", "commit-close")
     order = submitted()
-    booking.work(order.pk)
+    bookings.work(order.pk)
     contract('view = ""')  # the contract file did not name it yet
     made = adopt(Order.objects.get(pk=order.pk), carrier.ledger("booked")[0]["reference"], sam, "")
     settings.CARRIER_CONTRACT = ""
     for label in made.labels.all():
-        labels.work(label.pk)
+        fetching.work(label.pk)
     assert set(made.labels.values_list("state", flat=True)) == {"failed"}
     return made
 
@@ -333,7 +335,7 @@ def test_with_the_carriers_order_id_the_labels_are_due_and_fetched(
     adopted.refresh_from_db()
     assert adopted.carrier_order_id == order_id
     for label in adopted.labels.all():
-        labels.work(label.pk)
+        fetching.work(label.pk)
     assert set(adopted.labels.values_list("state", flat=True)) == {"stored"}
     row = Audit.objects.get(action="carrier's order id added")
     assert (row.actor, row.reason) == (sam, f"{order_id}: {REASON}")
@@ -343,7 +345,7 @@ def test_an_order_id_of_another_parcel_is_not_added(
     adopted: Order, submitted: Submit, carrier: SandboxCarrier, sam: User
 ) -> None:
     other = submitted()
-    booking.work(other.pk)
+    bookings.work(other.pk)
     other.refresh_from_db()
     for wrong, words in ((other.carrier_order_id, "another reference"), ("no-such-id", "doesn't confirm")):
         with pytest.raises(verifying.NotConfirmed, match=words):

@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, requoting, settling
-from orders.limits import NOT_COUNTED
+from orders.booking import bookings, requoting, settling
+from orders.booking.limits import NOT_COUNTED
 from orders.models import Order
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.billing import posting, reconciling
@@ -31,7 +31,7 @@ Visit = Callable[[User], Client]
 
 
 def work(order: Order) -> Order:
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     return order
 
@@ -180,7 +180,7 @@ def test_only_a_price_in_the_currency_agreed_to_is_what_is_charged(
 ) -> None:
     """An amount in another would count in the limits, and in every total, as if it were of the agreed one."""
     order = submitted()
-    attempt = booking._write_down(order, timezone.now())
+    attempt = bookings._write_down(order, timezone.now())
     assert attempt
     settling.settle(attempt, Booked("id-1", "SQ7K2M0001", "Booked", (), None, booked, (), "", "", 201, b"{}"))
     order.refresh_from_db()
@@ -198,7 +198,7 @@ def asked_in(order: Order, currency: str, amount: str = "9.40") -> Order:
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(hours=1))
     order.refresh_from_db()
     now = timezone.now()
-    assert not booking._carry_out(order, requoting.compare(order, offer, now), now)
+    assert not bookings._carry_out(order, requoting.compare(order, offer, now), now)
     order.refresh_from_db()
     assert (order.status, order.problem["kind"]) == ("draft", "price_rose")
     return order
@@ -235,7 +235,7 @@ def test_the_page_posts_the_yes_it_shows(repriced: Order, alice: User, visit: Vi
 
 
 def test_a_yes_to_a_price_of_which_the_currency_changed_since_is_asked_again(repriced: Order, alice: User) -> None:
-    booking.confirm(repriced, by=alice, now=timezone.now())
+    bookings.confirm(repriced, by=alice, now=timezone.now())
     assert asked_in(repriced, "CAD").problem["new"] == "9.40"
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, settling
+from orders.booking import bookings, settling
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.errors import OutcomeUnknown
@@ -47,7 +47,7 @@ def test_c45_silence_and_an_answer_nobody_can_read_are_told_apart(
 
 def test_c45_a_reply_that_came_too_late_is_no_answer(submitted: Submit) -> None:
     order = submitted()
-    attempt = booking._write_down(order, timezone.now())
+    attempt = bookings._write_down(order, timezone.now())
     assert attempt
     settling.settle(attempt, OutcomeUnknown("the reply came too late", 201, late=True))
     order.refresh_from_db()
@@ -56,7 +56,7 @@ def test_c45_a_reply_that_came_too_late_is_no_answer(submitted: Submit) -> None:
 
 def test_c45_a_worker_that_stopped_is_not_the_carriers_silence(submitted: Submit) -> None:
     order = submitted()
-    booking._write_down(order, timezone.now())
+    bookings._write_down(order, timezone.now())
     order = work(order)
     assert (order.status, order.problem["text"]) == ("unconfirmed", "The carrier's answer didn't reach us")
 

@@ -15,10 +15,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from time_machine import TimeMachineFixture
 
-from orders import booking, booking_rules, carrier_settings, gateway, labels, requoting, resolving, settling, verdict
-from orders.limits import NOT_COUNTED
+from orders.booking import booking_rules, bookings, requoting, resolving, settling, verdict
+from orders.booking.limits import NOT_COUNTED
+from orders.calling import carrier_settings, gateway
+from orders.drafting.parcel_details import ParcelDetails
+from orders.labels import fetching
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
-from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.messages import Booked, Money
@@ -37,7 +39,7 @@ Submit = Callable[..., Order]
 def work(order: Order) -> Order:
     """Whatever is owed on this order, as if its time had come."""
     Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
-    booking.work(order.pk)
+    bookings.work(order.pk)
     resolving.work(order.pk)
     order.refresh_from_db()
     return order
@@ -54,7 +56,7 @@ def test_sender_books_a_parcel_prints_its_label_and_sees_it_move(submitted: Subm
     assert order.charged_price == order.price
 
     for label in order.labels.all():
-        labels.work(label.pk)
+        fetching.work(label.pk)
     full = order.labels.get(size="full")
     assert full.intact_bytes().startswith(b"%PDF-")
     assert hashlib.sha256(full.intact_bytes()).hexdigest() == full.sha256
@@ -223,8 +225,8 @@ def test_a_pickup_day_that_came_is_asked_about_and_gives_way_to_the_next_busines
     order = work(order)
     assert (order.status, order.problem["kind"]) == ("draft", "pickup_passed")
     with pytest.raises(booking_rules.PickupDayPassed):
-        booking.confirm(order, by=alice, now=timezone.now())
-    booking.confirm(order, by=alice, now=timezone.now(), next_day=True)
+        bookings.confirm(order, by=alice, now=timezone.now())
+    bookings.confirm(order, by=alice, now=timezone.now(), next_day=True)
     order = work(order)
     assert (order.status, order.pickup_date) == ("booked", None)
     assert order.carrier_pickup_date > timezone.now().astimezone(order.sender.tzinfo).date()
@@ -237,7 +239,7 @@ def test_a_day_still_to_come_stays_at_a_yes_that_would_take_the_next(
     day = booking_rules.pickup_days(order.sender, order.details().pickup, timezone.now())[1]
     Order.objects.filter(pk=order.pk).update(status="draft", due_at=None, pickup_date=day, **NOT_COUNTED)
     order.refresh_from_db()
-    booking.confirm(order, by=alice, now=timezone.now(), next_day=True)
+    bookings.confirm(order, by=alice, now=timezone.now(), next_day=True)
     assert order.pickup_date == day
 
 
@@ -256,7 +258,7 @@ def test_a_worker_that_died_after_sending_leaves_the_order_unconfirmed(
     submitted: Submit, carrier: SandboxCarrier
 ) -> None:
     order = submitted()
-    booking._write_down(order, timezone.now())  # and then the worker was killed
+    bookings._write_down(order, timezone.now())  # and then the worker was killed
     order = work(order)
     assert order.status == "unconfirmed"
     assert carrier.ledger("booked") == []
@@ -280,7 +282,7 @@ def test_a_price_that_rose_asks_the_sender_and_books_at_the_yes(
     assert (order.status, order.problem["kind"]) == ("draft", "price_rose")
     assert carrier.ledger("booked") == []
 
-    booking.confirm(order, by=alice, now=timezone.now())
+    bookings.confirm(order, by=alice, now=timezone.now())
     work(order)
     assert order.status == "booked"
     assert order.charged_price > old
@@ -295,7 +297,7 @@ def test_a_yes_after_the_pickup_day_books_nothing(
     Order.objects.filter(pk=order.pk).update(status=status, due_at=None, pickup_date=today, **NOT_COUNTED)
     order.refresh_from_db()
     with pytest.raises(booking_rules.PickupDayPassed):
-        booking.confirm(order, by=alice, now=timezone.now())
+        bookings.confirm(order, by=alice, now=timezone.now())
     order.refresh_from_db()
     assert (order.status, order.due_at) == (status, None)
 
@@ -305,7 +307,7 @@ def test_a_yes_before_the_pickup_day_books_for_it(submitted: Submit, alice: User
     day = booking_rules.pickup_days(order.sender, order.details().pickup, timezone.now())[0]
     Order.objects.filter(pk=order.pk).update(status="draft", due_at=None, pickup_date=day, **NOT_COUNTED)
     order.refresh_from_db()
-    booking.confirm(order, by=alice, now=timezone.now())
+    bookings.confirm(order, by=alice, now=timezone.now())
     assert (order.status, order.pickup_date) == ("booking", day)
 
 
@@ -331,8 +333,8 @@ def test_a_price_in_another_currency_asks_the_sender_however_low_its_number(
 
 def test_the_same_form_twice_is_one_order(quill: Sender, alice: User) -> None:
     quote, token, now = factories.quote(quill, alice), uuid.uuid4(), timezone.now()
-    first = booking.submit(quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
-    again = booking.submit(quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
+    first = bookings.submit(quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
+    again = bookings.submit(quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
     assert first == again
     assert Order.objects.count() == 1
 
@@ -341,9 +343,9 @@ def test_the_same_form_with_other_content_is_refused(quill: Sender, alice: User)
     token, now = uuid.uuid4(), timezone.now()
     first = factories.quote(quill, alice)
     other = factories.quote(quill, alice, parcel=factories.details(quill, description="Other"))
-    booking.submit(quote=first, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
-    with pytest.raises(booking.TokenReused):
-        booking.submit(quote=other, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
+    bookings.submit(quote=first, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
+    with pytest.raises(bookings.TokenReused):
+        bookings.submit(quote=other, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
 
 
 def test_a_suspended_sender_books_nothing_and_unsent_work_stops(
@@ -406,7 +408,7 @@ def test_a_reply_with_another_orders_reference_is_a_conflict(submitted: Submit, 
 
 def test_a_late_acceptance_lifts_an_unconfirmed_order(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
-    attempt = booking._write_down(order, timezone.now())
+    attempt = bookings._write_down(order, timezone.now())
     answer = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
     settling.unknown(attempt, "lease expired", at=timezone.now())
     settling.settle(attempt, answer)
@@ -420,7 +422,7 @@ def test_a_late_acceptance_after_not_booked_is_a_conflict(
     submitted: Submit, carrier: SandboxCarrier, sam: User
 ) -> None:
     order = submitted()
-    attempt = booking._write_down(order, timezone.now())
+    attempt = bookings._write_down(order, timezone.now())
     answer = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
     settling.unknown(attempt, "lease expired", at=timezone.now())
     order.refresh_from_db()
@@ -451,7 +453,7 @@ def test_after_not_booked_the_sender_may_book_again_under_a_new_name(
     carrier.trouble("book", "accept-close")
     order = work(submitted())
     deciding.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
-    booking.confirm(order, by=alice, now=timezone.now())
+    bookings.confirm(order, by=alice, now=timezone.now())
     work(order)
     assert (order.status, order.generation) == ("booked", 2)
     assert BookingAttempt.objects.filter(order=order).values_list("state", flat=True).order_by("pk")[0] == "not_created"
@@ -467,7 +469,7 @@ def test_a_reply_that_says_cancelled_is_a_conflict(submitted: Submit, carrier: S
 
 def test_the_longest_words_a_carrier_may_send_still_book(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
-    attempt = booking._write_down(order, timezone.now())
+    attempt = bookings._write_down(order, timezone.now())
     assert attempt
     answer = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
     wordy = dataclasses.replace(
@@ -488,7 +490,7 @@ def test_a_label_of_another_carrier_account_is_never_fetched_by_its_id(
     assert label
     before = len(carrier.requests())
     settings.CARRIER_ACCOUNT = "another-account"
-    labels.work(label.pk)
+    fetching.work(label.pk)
     label.refresh_from_db()
     assert (label.state, label.due_at is not None) == ("failed", True)  # asked for again, should the account come back
     assert len(carrier.requests()) == before
@@ -499,7 +501,7 @@ def test_the_labels_of_a_cancelled_order_are_no_longer_fetched(submitted: Submit
     Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now(), **NOT_COUNTED)
     before = len(carrier.requests())
     for label in order.labels.all():
-        labels.work(label.pk)
+        fetching.work(label.pk)
     assert list(order.labels.values_list("state", "due_at")) == [("pending", None)] * 2
     assert len(carrier.requests()) == before
 
@@ -512,7 +514,7 @@ def test_an_operation_the_carrier_does_not_have_stops_no_worker(
     contract('view = ""\ntrack = ""')
     label = order.labels.first()
     assert label
-    labels.work(label.pk)
+    fetching.work(label.pk)
     label.refresh_from_db()
     assert (label.state, label.due_at) == ("failed", None)
     polling.open_parcel(order.pk)
@@ -527,10 +529,10 @@ def test_a_rule_of_the_database_that_is_not_about_this_form_is_no_other_press(
     def breaks(*_: Any, **__: Any) -> None:
         raise IntegrityError("another rule")
 
-    monkeypatch.setattr(booking.receivers, "remember", breaks)
+    monkeypatch.setattr(bookings.receivers, "remember", breaks)
     fields = {"quote": factories.quote(quill, alice), "code": "STANDARD-PICKUP", "by": alice}
     with pytest.raises(IntegrityError, match="another rule"):
-        booking.submit(**fields, form_token=uuid.uuid4(), pickup_date=None, now=timezone.now())
+        bookings.submit(**fields, form_token=uuid.uuid4(), pickup_date=None, now=timezone.now())
     assert not Order.objects.exists()
 
 
@@ -539,7 +541,7 @@ def test_a_rule_that_is_not_about_the_reference_is_no_conflict(
 ) -> None:
     order = submitted()
     monkeypatch.setattr(
-        labels, "owe", lambda order, links, at: Label.objects.create(order=order, size="full", length=-1)
+        fetching, "owe", lambda order, links, at: Label.objects.create(order=order, size="full", length=-1)
     )
     with pytest.raises(IntegrityError):
         work(order)
@@ -587,7 +589,7 @@ def test_the_accounts_row_is_written_outside_every_transaction_that_has_the_orde
     submitted: Submit, carrier: SandboxCarrier, outcome: Callable[[BookingAttempt], None]
 ) -> None:
     """Who posts a report has the account's row while it waits for an order's."""
-    attempt = booking._write_down(submitted(), timezone.now())
+    attempt = bookings._write_down(submitted(), timezone.now())
     assert attempt
     CarrierAccount.objects.update(failures=1)
     with CaptureQueriesContext(connection) as queries:

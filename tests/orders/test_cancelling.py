@@ -8,10 +8,11 @@ import pytest
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from orders import booking, cancelling
-from orders.cancel_rules import can_cancel, refuse_cancel_unless_allowed
+from orders.booking import bookings
+from orders.cancelling import cancels
+from orders.cancelling.cancel_rules import can_cancel, refuse_cancel_unless_allowed
 from orders.models import CancelAttempt, Order
-from orders.transitions import advance, move_to
+from orders.status.transitions import advance, move_to
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.messages import Cancelled, Tracked
@@ -27,13 +28,13 @@ YES = Cancelled("Cancelled", "", 200, b"{}")
 
 
 def cancel(order: Order, by: User) -> Order:
-    cancelling.ask(order, by=by, why="not sending it", now=timezone.now())
+    cancels.ask(order, by=by, why="not sending it", now=timezone.now())
     return work(order)
 
 
 def work(order: Order) -> Order:
     Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
-    cancelling.work(order.pk)
+    cancels.work(order.pk)
     order.refresh_from_db()
     return order
 
@@ -72,7 +73,7 @@ def test_what_the_carrier_says_it_would_not_cancel_is_not_asked_for(
     Order.objects.update(is_cancellable=False)
     order.refresh_from_db()
     with pytest.raises(Order.WrongStatus, match="can't be cancelled any more"):
-        cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+        cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
     Order.objects.update(is_cancellable=None)
     order.refresh_from_db()
     assert cancel(order, alice).status == "cancelled"
@@ -81,7 +82,7 @@ def test_what_the_carrier_says_it_would_not_cancel_is_not_asked_for(
 def test_the_booked_orders_own_arrival_days_replace_the_quoted_ones(submitted: Book, carrier: SandboxCarrier) -> None:
     order = submitted()
     Order.objects.update(eta_from="2026-01-01", eta_to="2026-01-02")
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     dates = carrier.ledger("booked")[0]["parcel"]["quote"]["dates"]
     assert [order.eta_from.isoformat(), order.eta_to.isoformat()] == dates
@@ -103,7 +104,7 @@ def test_a_parcel_of_another_carrier_account_is_cancelled_nowhere(
     booked: Book, carrier: SandboxCarrier, alice: User, settings: Any, asked: str, status: str, left: str
 ) -> None:
     order = booked()
-    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
     order.cancels.update(state=asked)
     if asked == "unknown":
         move_to(order, "cancel_unconfirmed", reason="no answer", at=timezone.now())
@@ -131,7 +132,7 @@ def test_a_visit_nobody_told_us_of_yet_is_seen_before_cancelling(
 def test_missed_and_futile_pickups_are_never_cancelled(quill: Sender, alice: User, progress: str) -> None:
     order = factories.order(quill, alice, status="booked", progress=progress)
     with pytest.raises(Order.PickupProblem):
-        cancelling.ask(order, by=alice, why="-", now=timezone.now())
+        cancels.ask(order, by=alice, why="-", now=timezone.now())
     assert not can_cancel(order, timezone.now())
 
 
@@ -167,7 +168,7 @@ def test_a_drop_off_is_never_a_missed_pickup(quill: Sender, alice: User) -> None
 def test_only_a_booked_order_can_be_cancelled(quill: Sender, alice: User, status: str) -> None:
     order = factories.order(quill, alice, status=status)
     with pytest.raises(Order.WrongStatus):
-        cancelling.ask(order, by=alice, why="-", now=timezone.now())
+        cancels.ask(order, by=alice, why="-", now=timezone.now())
 
 
 def test_a_carriers_refusal_keeps_the_parcel_booked(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
@@ -190,7 +191,7 @@ def test_a_lost_answer_is_asked_again_and_cancels_once(booked: Book, carrier: Sa
 
 def test_one_parcels_cancelling_leaves_the_others_to_be_cancelled(booked: Book, alice: User) -> None:
     first, second = booked(), booked()
-    cancelling.ask(second, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask(second, by=alice, why="not sending it", now=timezone.now())
     assert cancel(first, alice).cancels.get().state == "done"
     assert second.cancels.get().state == "wanted"
     assert work(second).status == "cancelled"
@@ -242,14 +243,14 @@ def test_a_worker_that_slept_past_its_lease_changes_nothing_any_more(
 ) -> None:
     order = booked()
     carrier.trouble("cancel", "commit-close")
-    asleep = cancelling._unclear
+    asleep = cancels._unclear
 
     def another_settles_it_first(stale: Order, attempt: CancelAttempt, why: str, **more: object) -> None:
-        monkeypatch.setattr(cancelling, "_unclear", asleep)
+        monkeypatch.setattr(cancels, "_unclear", asleep)
         assert [work(order).status, work(order).status] == ["cancel_unconfirmed", "cancelled"]
         asleep(stale, attempt, why, **more)
 
-    monkeypatch.setattr(cancelling, "_unclear", another_settles_it_first)
+    monkeypatch.setattr(cancels, "_unclear", another_settles_it_first)
     cancel(order, alice)
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state) == ("cancelled", "done")
@@ -282,7 +283,7 @@ def test_a_missed_pickup_that_only_we_were_told_of_is_not_cancelled(
     booked: Book, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
-    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
     Order.objects.filter(pk=order.pk).update(progress="pickup_missed")
     assert work(order).status == "booked"
     assert carrier.ledger("cancelled") == []
@@ -292,7 +293,7 @@ def test_a_pickup_day_that_passed_in_vain_meanwhile_is_not_cancelled(
     booked: Book, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
-    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
     Order.objects.filter(pk=order.pk).update(carrier_pickup_date=timezone.now().date() - dt.timedelta(days=5))
     assert work(order).status == "booked"
     assert carrier.ledger("cancelled") == []
@@ -302,7 +303,7 @@ def test_no_cancellation_leaves_later_than_its_lease_allows(
     booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = booked()
-    monkeypatch.setattr(cancelling.settling, "send_until", lambda lease: 0.0)  # long ago
+    monkeypatch.setattr(cancels.settling, "send_until", lambda lease: 0.0)  # long ago
     cancel(order, alice)
     assert (order.status, order.cancels.get().state) == ("cancelling", "wanted")
     assert carrier.ledger("cancelled") == []
@@ -314,18 +315,18 @@ def test_a_look_at_the_scans_that_took_long_leaves_the_cancelling_its_whole_time
     order = booked()
     leases = []
     monkeypatch.setattr(
-        cancelling.settling,
+        cancels.settling,
         "send_until",
-        lambda lease, real=cancelling.settling.send_until: leases.append(lease) or real(lease),
+        lambda lease, real=cancels.settling.send_until: leases.append(lease) or real(lease),
     )
-    look = cancelling._refused_by_fresh_scans
+    look = cancels._refused_by_fresh_scans
 
     def long_look(*arguments: object) -> str:
         Order.objects.filter(pk=order.pk).update(due_at=timezone.now() + dt.timedelta(seconds=5))
         arguments[0].due_at = Order.objects.get(pk=order.pk).due_at
         return look(*arguments)
 
-    monkeypatch.setattr(cancelling, "_refused_by_fresh_scans", long_look)
+    monkeypatch.setattr(cancels, "_refused_by_fresh_scans", long_look)
     cancel(order, alice)
     assert order.status == "cancelled"
     assert leases[0] > timezone.now() + dt.timedelta(seconds=20)
@@ -335,7 +336,7 @@ def test_an_order_whose_number_at_the_carrier_is_unknown_cannot_be_cancelled_her
     order = factories.order(quill, alice, status="booked", carrier_order_id="")
     assert not can_cancel(order, timezone.now())
     with pytest.raises(Order.WrongStatus):
-        cancelling.ask(order, by=alice, why="-", now=timezone.now())
+        cancels.ask(order, by=alice, why="-", now=timezone.now())
 
 
 def unclear(order: Order, by: User, carrier: SandboxCarrier) -> Order:
@@ -351,7 +352,7 @@ def test_an_operator_settles_what_stayed_unclear_as_the_carrier_says(
 ) -> None:
     order = unclear(booked(), alice, carrier)
     assert order.status == "cancel_unconfirmed"
-    cancelling.settle(order, is_cancelled=is_cancelled, by=sam, reason="the carrier said so", now=timezone.now())
+    cancels.settle(order, is_cancelled=is_cancelled, by=sam, reason="the carrier said so", now=timezone.now())
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state) == (status, state)
     assert (order.cancelled_at is not None) == is_cancelled
@@ -363,7 +364,7 @@ def test_nobody_settles_what_the_carrier_is_being_asked_at_this_moment(
     order = unclear(booked(), alice, carrier)
     order.cancels.update(state="in_flight")
     with pytest.raises(Order.WrongStatus, match="at this moment"):
-        cancelling.settle(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
+        cancels.settle(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state) == ("cancel_unconfirmed", "in_flight")
     assert not Audit.objects.exists()
@@ -372,14 +373,14 @@ def test_nobody_settles_what_the_carrier_is_being_asked_at_this_moment(
 def test_what_is_clear_already_is_not_settled_again(booked: Book, alice: User, sam: User) -> None:
     order = booked()
     with pytest.raises(Order.WrongStatus):
-        cancelling.settle(order, is_cancelled=True, by=sam, reason="the carrier said so", now=timezone.now())
+        cancels.settle(order, is_cancelled=True, by=sam, reason="the carrier said so", now=timezone.now())
 
 
 def test_a_late_yes_settles_what_another_worker_called_unclear(
     booked: Book, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = unclear(booked(), alice, carrier)
-    cancelling._done(order, order.cancels.get(), YES)
+    cancels._done(order, order.cancels.get(), YES)
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state) == ("cancelled", "done")
 
@@ -388,8 +389,8 @@ def test_a_late_yes_after_it_was_found_still_booked_waits_for_an_operator(
     booked: Book, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
     order = unclear(booked(), alice, carrier)
-    cancelling.settle(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
-    cancelling._done(order, order.cancels.get(), YES)
+    cancels.settle(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
+    cancels._done(order, order.cancels.get(), YES)
     order.refresh_from_db()
     assert (order.status, order.due_at, order.cancels.get().state) == ("cancel_unconfirmed", None, "unknown")
 
@@ -399,9 +400,9 @@ def test_a_late_yes_settles_what_was_asked_for_once_more_meanwhile(
 ) -> None:
     order = unclear(booked(), alice, carrier)
     first = order.cancels.get()
-    cancelling.settle(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
-    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
-    cancelling._done(order, first, YES)
+    cancels.settle(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
+    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels._done(order, first, YES)
     order.refresh_from_db()
     assert order.status == "cancelled"
     assert [attempt.state for attempt in order.cancels.order_by("pk")] == ["done", "done"]
@@ -410,16 +411,16 @@ def test_a_late_yes_settles_what_was_asked_for_once_more_meanwhile(
 def test_a_yes_outlives_a_database_that_is_away_for_a_moment(
     booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, failures = cancelling._store_yes, [OperationalError("the server is starting up"), InterfaceError()]
+    store, failures = cancels._store_yes, [OperationalError("the server is starting up"), InterfaceError()]
 
     def away_at_first(*arguments: Any) -> None:
         if failures:
             raise failures.pop()
         store(*arguments)
 
-    monkeypatch.setattr(cancelling, "_store_yes", away_at_first)
-    monkeypatch.setattr(cancelling.settling, "close_old_connections", lambda: None)
-    monkeypatch.setattr(cancelling.settling.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(cancels, "_store_yes", away_at_first)
+    monkeypatch.setattr(cancels.settling, "close_old_connections", lambda: None)
+    monkeypatch.setattr(cancels.settling.time, "sleep", lambda seconds: None)
     assert cancel(booked(), alice).status == "cancelled"
     assert len(carrier.ledger("cancelled")) == 1
 
@@ -434,7 +435,7 @@ def test_a_look_that_fails_leaves_the_attempt_to_an_operator_in_the_end(
         work(order)
     assert (order.status, order.due_at) == ("cancel_unconfirmed", None)
     assert order.cancels.get().state == "unknown"
-    cancelling.settle(order, is_cancelled=True, by=sam, reason="the carrier said so", now=timezone.now())
+    cancels.settle(order, is_cancelled=True, by=sam, reason="the carrier said so", now=timezone.now())
     assert order.status == "cancelled"
 
 
@@ -442,7 +443,7 @@ def test_a_look_that_fails_leaves_the_attempt_to_an_operator_in_the_end(
 def test_the_counts_of_tries_have_a_ceiling(booked: Book, carrier: SandboxCarrier, alice: User, trouble: str) -> None:
     order = booked()
     carrier.trouble("cancel", trouble)
-    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
     Order.objects.filter(pk=order.pk).update(tries=32_767)
     CancelAttempt.objects.update(tries=32_767)
     assert work(order).tries <= 32_767
@@ -460,17 +461,17 @@ def test_a_carrier_that_takes_no_cancellations_is_not_offered_any(
     contract('cancel = ""')
     assert not can_cancel(order, timezone.now())
     with pytest.raises(Order.WrongStatus, match="takes no cancellations"):
-        cancelling.ask(order, by=alice, why="-", now=timezone.now())
+        cancels.ask(order, by=alice, why="-", now=timezone.now())
 
 
 def test_an_owed_cancellation_that_the_carrier_no_longer_takes_leaves_the_parcel_booked_and_says_so(
     booked: Book, alice: User, contract: Callable[[str], None]
 ) -> None:
     order = booked()
-    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
     contract('cancel = ""')
     assert work(order).status == "booked"
-    assert order.problem["text"] == cancelling.NO_WAY
+    assert order.problem["text"] == cancels.NO_WAY
 
 
 def test_an_unclear_cancellation_stays_unclear_where_the_carrier_no_longer_takes_any(

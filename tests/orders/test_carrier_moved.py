@@ -8,7 +8,7 @@ from django.core.checks import run_checks
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from orders import carrier_settings, gateway
+from orders.calling import carrier_settings, gateway
 from orders.models import CarrierAccount, CarrierCall, Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from tests import factories, older

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from orders.models import MOVES, BookingAttempt, CancelAttempt, Label, Order
 from orders.models.statuses import HELD, Status
-from orders.transitions import move_to
+from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
-from orders import booking, duplicate_bookings, gateway, settling
+from orders.booking import bookings, duplicate_bookings, settling
+from orders.calling import gateway
 from orders.models import BookingAttempt, Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.errors import Rejected
@@ -55,14 +56,14 @@ def test_a_late_yes_to_the_first_attempt_while_the_second_is_asked_has_one_even_
     submitted: Submit, sam: User, alice: User, carrier: SandboxCarrier
 ) -> None:
     order = submitted()
-    first = booking._write_down(order, timezone.now())
+    first = bookings._write_down(order, timezone.now())
     answer = gateway.carrier(gateway.account()).book(bytes(first.body), key=str(first.key))
     settling.unknown(first, "the lease ran out", at=timezone.now())
     order.refresh_from_db()
     deciding.not_booked(order, by=sam, reason="the carrier knows of none", now=timezone.now())
-    booking.confirm(order, by=alice, now=timezone.now())
+    bookings.confirm(order, by=alice, now=timezone.now())
     order.refresh_from_db()
-    second = booking._write_down(order, timezone.now())
+    second = bookings._write_down(order, timezone.now())
     settling.settle(first, answer)
     settling.settle(second, Rejected(422, text="Too heavy."))
     order.refresh_from_db()
@@ -83,7 +84,7 @@ def test_a_second_attempt_that_is_booked_leaves_what_the_first_was_answered(subm
     order = submitted()
     attempt(order, generation=1, seen="SFIRST0001")
     Order.objects.filter(pk=order.pk).update(generation=2)
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert (order.status, waiting(order)) == ("booked", ["SFIRST0001"])
 

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders import export
+from orders.list import export
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.access import EVERY_MEMBER

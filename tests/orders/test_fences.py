@@ -12,10 +12,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, booking_rules, gateway, quoting, requoting, resolving, settling, verdict
-from orders.limits import NOT_COUNTED
+from orders.booking import booking_rules, bookings, requoting, resolving, settling, verdict
+from orders.booking.limits import NOT_COUNTED
+from orders.calling import gateway
 from orders.models import BookingAttempt, Order, Quote
 from orders.models.statuses import Status
+from orders.quoting import asking
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.staff.resolution import deciding
 from tests import factories, older
@@ -60,10 +62,10 @@ def test_an_order_refused_meanwhile_is_not_sent(
 
     def another_is_refused() -> None:
         carrier.trouble("book", "422")
-        booking.work(order.pk)
+        bookings.work(order.pk)
 
     asleep_with_its_new_price(another_is_refused)
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.attempts.count(), carrier.ledger("booked")) == ("rejected", 1, [])
 
@@ -75,10 +77,10 @@ def test_an_order_whose_price_rose_meanwhile_is_not_sent(
 
     def another_finds_it_dearer() -> None:
         carrier.prices(10)
-        booking.work(order.pk)
+        bookings.work(order.pk)
 
     asleep_with_its_new_price(another_finds_it_dearer)
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.attempts.count(), carrier.ledger("booked")) == ("draft", 0, [])
 
@@ -93,18 +95,18 @@ def test_an_order_that_another_is_sending_does_not_go_back_to_its_sender(
     def stalled(stale: Order, *rest: Any) -> verdict.Verdict:
         def and_wakes_before_the_answer_is_stored(attempt: BookingAttempt, outcome: Any) -> None:
             monkeypatch.setattr(settling, "settle", settle)
-            booking._carry_out(stale, compare(stale, *rest), timezone.now())
+            bookings._carry_out(stale, compare(stale, *rest), timezone.now())
             settle(attempt, outcome)
 
         monkeypatch.setattr(requoting, "compare", compare)
         monkeypatch.setattr(settling, "settle", and_wakes_before_the_answer_is_stored)
         carrier.prices(0)
         let_lease_end(order)
-        booking.work(order.pk)
+        bookings.work(order.pk)
         return verdict.Wait(timezone.now())
 
     monkeypatch.setattr(requoting, "compare", stalled)
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert order.status == "booked"
 
@@ -112,10 +114,10 @@ def test_an_order_that_another_is_sending_does_not_go_back_to_its_sender(
 def test_a_worker_that_stalled_does_not_put_off_the_one_who_sends(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     stale = Order.objects.get(pk=order.pk)
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     stale.postpone(timezone.now() + dt.timedelta(days=1))
-    booking.settling.back_to_draft(stale, {"kind": "gone", "text": "-"}, at=timezone.now())
+    bookings.settling.back_to_draft(stale, {"kind": "gone", "text": "-"}, at=timezone.now())
     assert Order.objects.get(pk=order.pk).due_at == order.due_at
     assert Order.objects.get(pk=order.pk).status == "booked"
 
@@ -128,7 +130,7 @@ def test_a_replay_that_slept_past_its_lease_sends_nothing(
     carrier.settings(replays=True)
     carrier.trouble("book", "accept-close")
     order = submitted()
-    booking.work(order.pk)
+    bookings.work(order.pk)
     let_lease_end(order)
     connect = gateway.carrier
 
@@ -137,8 +139,8 @@ def test_a_replay_that_slept_past_its_lease_sends_nothing(
         let_lease_end(order)
         case, now = Order.objects.get(pk=order.pk), timezone.now()
         deciding.not_booked(case, by=sam, reason="the carrier has no such order", now=now)
-        booking.confirm(case, by=alice, now=now)
-        booking.work(order.pk)
+        bookings.confirm(case, by=alice, now=now)
+        bookings.work(order.pk)
         return connect(*of, **how)
 
     monkeypatch.setattr(gateway, "carrier", stalled)
@@ -153,7 +155,7 @@ def test_a_replay_leaves_in_good_time_or_not_at_all(
     carrier.settings(replays=True)
     carrier.trouble("book", "accept-close")
     order = submitted()
-    booking.work(order.pk)
+    bookings.work(order.pk)
     let_lease_end(order)
     monkeypatch.setattr(settling, "send_until", lambda until: 0.0)  # long ago
     resolving.work(order.pk)
@@ -195,7 +197,7 @@ def test_a_late_yes_to_what_was_settled_otherwise_is_a_conflict(
     submitted: Submit, carrier: SandboxCarrier, sam: User, status: str
 ) -> None:
     order = submitted()
-    attempt = booking._write_down(order, timezone.now())
+    attempt = bookings._write_down(order, timezone.now())
     assert attempt
     late = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
     settling.unknown(attempt, "no reply in time", at=timezone.now())
@@ -205,7 +207,7 @@ def test_a_late_yes_to_what_was_settled_otherwise_is_a_conflict(
     settling.settle(attempt, late)
     order.refresh_from_db()
     assert (order.status, order.due_at, order.carrier_reference) == (Status.CONFLICT, None, None)
-    booking.work(order.pk)
+    bookings.work(order.pk)
     assert len(carrier.ledger("booked")) == 1
 
 
@@ -216,10 +218,10 @@ def test_an_order_of_another_carrier_account_is_neither_sent_nor_asked_again(
     carrier.settings(replays=True)
     carrier.trouble("book", "accept-close")
     owed, unclear = submitted(), submitted(description="Another one")
-    booking.work(unclear.pk)
+    bookings.work(unclear.pk)
     let_lease_end(unclear)
     settings.CARRIER_ACCOUNT = "another-account"
-    booking.work(owed.pk)
+    bookings.work(owed.pk)
     resolving.work(unclear.pk)
     owed.refresh_from_db()
     unclear.refresh_from_db()
@@ -235,7 +237,7 @@ def test_a_price_of_another_account_is_booked_nowhere(
     settings.CARRIER_ACCOUNT = "another-account"
     chosen = {"code": quote.products[0]["code"], "form_token": uuid.uuid4(), "pickup_date": None}
     with pytest.raises(booking_rules.CarrierChanged):
-        booking.submit(quote=quote, by=alice, now=timezone.now(), **chosen)
+        bookings.submit(quote=quote, by=alice, now=timezone.now(), **chosen)
     assert not Order.objects.exists()
 
 
@@ -243,10 +245,10 @@ def test_a_kept_price_of_another_account_is_not_shown_again(
     quill: Sender, alice: User, carrier: SandboxCarrier
 ) -> None:
     details = factories.details(quill)
-    kept = quoting.ask(quill, details, by=alice, now=timezone.now())
-    assert quoting.ask(quill, details, by=alice, now=timezone.now()) == kept
+    kept = asking.ask(quill, details, by=alice, now=timezone.now())
+    assert asking.ask(quill, details, by=alice, now=timezone.now()) == kept
     Quote.objects.update(account=older.unnamed())
-    assert quoting.ask(quill, details, by=alice, now=timezone.now()) != kept
+    assert asking.ask(quill, details, by=alice, now=timezone.now()) != kept
 
 
 @pytest.mark.parametrize("kind", ["carrier_changed", "price_rose", "not_booked"])
@@ -277,15 +279,15 @@ def test_a_slash_behind_the_address_is_the_same_account(db: None, settings: Any)
 def test_a_yes_hours_later_is_priced_again(submitted: Submit, carrier: SandboxCarrier, alice: User) -> None:
     order = with_an_old_quote(submitted())
     carrier.prices(10)
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     agreed = order.problem["new"]
     problem = order.problem | {"quoted_at": (timezone.now() - dt.timedelta(hours=5)).isoformat()}
     Order.objects.filter(pk=order.pk).update(problem=problem)
     order.refresh_from_db()
     carrier.prices(50)
-    booking.confirm(order, by=alice, now=timezone.now())
-    booking.work(order.pk)
+    bookings.confirm(order, by=alice, now=timezone.now())
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.problem["old"], carrier.ledger("booked")) == ("draft", agreed, [])
 

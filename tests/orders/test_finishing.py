@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders.models import Order
-from orders.transitions import move_to
+from orders.status.transitions import move_to
 from shipping_portal.accounts import mailing, outbox
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.importing import booking as importing

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from orders import listing
 from orders.folding import fold
+from orders.list import listing
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories

@@ -12,8 +12,13 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, cancelling, gateway, labels, quoting, references, resolving
+from orders.booking import bookings, resolving
+from orders.calling import gateway
+from orders.cancelling import cancels
+from orders.labels import fetching
 from orders.models import CarrierCall, Label, Order
+from orders.quoting import asking
+from orders.status import references
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.staff.resolution import verifying
 from tests import factories
@@ -39,9 +44,9 @@ def foreign(tmp_path: Path, settings: Any) -> Iterator[SandboxCarrier]:
 
 def book(quill: Sender, alice: User, code: str) -> Order:
     now = timezone.now()
-    quote = quoting.ask(quill, factories.details(quill), by=alice, now=now)
-    order = booking.submit(quote=quote, code=code, by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now)
-    booking.work(order.pk)
+    quote = asking.ask(quill, factories.details(quill), by=alice, now=now)
+    order = bookings.submit(quote=quote, code=code, by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now)
+    bookings.work(order.pk)
     order.refresh_from_db()
     return order
 
@@ -53,7 +58,7 @@ def test_the_main_job_works_with_a_foreign_contract(foreign: SandboxCarrier, qui
     assert order.charged_price == order.price
 
     for label in order.labels.all():
-        labels.work(label.pk)
+        fetching.work(label.pk)
     assert all(label.intact_bytes().startswith(b"%PDF-") for label in order.labels.all())
 
     polling.open_parcel(order.pk)
@@ -70,8 +75,8 @@ def test_cancelling_and_refusals_work_with_a_foreign_contract(
     foreign: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     order = book(quill, alice, "STANDARD-DROPOFF")
-    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
-    cancelling.work(order.pk)
+    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.work(order.pk)
     order.refresh_from_db()
     assert order.status == "cancelled"
 
@@ -118,7 +123,7 @@ def test_references_of_any_shape_work_by_the_file_alone(
     assert order.carrier_order_id == carrier.ledger("booked")[0]["order_id"]
 
     for label in order.labels.all():
-        labels.work(label.pk)
+        fetching.work(label.pk)
     assert all(label.intact_bytes().startswith(b"%PDF-") for label in order.labels.all())
 
     polling.open_parcel(order.pk)
@@ -137,8 +142,8 @@ def test_references_of_any_shape_work_by_the_file_alone(
     assert quill.watches.get().parcel.reference == reference
 
     other = book(quill, alice, "STANDARD-PICKUP")
-    cancelling.ask(other, by=alice, why="not sending it", now=timezone.now())
-    cancelling.work(other.pk)
+    cancels.ask(other, by=alice, why="not sending it", now=timezone.now())
+    cancels.work(other.pk)
     other.refresh_from_db()
     assert other.status == "cancelled"
 
@@ -201,7 +206,7 @@ def test_labels_named_only_by_the_reply_to_the_booking_are_fetched_from_there(
     assert all(address.startswith(f"{carrier.url}/orders/") for address in kept)
     assert len(set(kept)) == 2
     for label in order.labels.all():
-        labels.work(label.pk)
+        fetching.work(label.pk)
     assert all(label.intact_bytes().startswith(b"%PDF-") for label in order.labels.all())
     assert set(order.labels.values_list("state", "address")) == {("stored", "")}
     assert not [request for request in carrier.requests() if request["operation"] == "view"]
@@ -213,7 +218,7 @@ def test_a_label_the_reply_did_not_name_is_the_operators_where_nothing_can_be_lo
     carrier = told('view = ""')
     carrier.settings(labels_pending_seconds=60)
     label = book(quill, alice, "STANDARD-PICKUP").labels.first()
-    labels.work(label.pk)
+    fetching.work(label.pk)
     label.refresh_from_db()
     assert (label.state, label.due_at) == ("failed", None)
     assert "has no view to ask again" in label.problem
@@ -223,7 +228,7 @@ def test_a_kept_address_of_another_host_is_never_asked(told: Told, quill: Sender
     told('view = ""')
     label = book(quill, alice, "STANDARD-PICKUP").labels.first()
     Label.objects.filter(pk=label.pk).update(address="http://169.254.169.254/label.pdf")
-    labels.work(label.pk)
+    fetching.work(label.pk)
     label.refresh_from_db()
     assert (label.state, label.problem) == ("failed", "The label's address is not one of the carrier's.")
 
@@ -231,10 +236,10 @@ def test_a_kept_address_of_another_host_is_never_asked(told: Told, quill: Sender
 def test_a_cancelled_order_forgets_the_addresses_of_its_labels(told: Told, quill: Sender, alice: User) -> None:
     told('view = ""')
     order = book(quill, alice, "STANDARD-PICKUP")
-    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
-    cancelling.work(order.pk)
+    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.work(order.pk)
     for label in order.labels.all():
-        labels.work(label.pk)
+        fetching.work(label.pk)
     assert set(order.labels.values_list("address", flat=True)) == {""}
 
 
@@ -248,7 +253,7 @@ def test_a_kept_address_is_on_no_page_of_the_desk_and_in_no_log(
         answer = desk.get(url)
         assert answer.status_code == 200
         assert carrier.url not in answer.content.decode()
-    labels.work(label.pk)
+    fetching.work(label.pk)
     paths = CarrierCall.objects.filter(operation="label").values_list("path", flat=True)
     assert set(paths) == {"(label address)"}
 
@@ -263,7 +268,7 @@ def test_the_carrier_of_the_example_file_works_by_its_file_alone(
     assert (order.status, reference[:2], len(reference)) == ("booked", "33", 14), order.problem
     assert order.carrier_order_id.isdigit()
     for label in order.labels.all():
-        labels.work(label.pk)
+        fetching.work(label.pk)
     assert all(label.intact_bytes().startswith(b"%PDF-") for label in order.labels.all())
 
     polling.open_parcel(order.pk)
@@ -279,8 +284,8 @@ def test_the_carrier_of_the_example_file_works_by_its_file_alone(
     assert visit(alice).get(f"/parcels/{reference}/")["Location"] == f"/parcels/{order.uuid}/"
 
     other = book(quill, alice, "STANDARD-DROPOFF")
-    cancelling.ask(other, by=alice, why="not sending it", now=timezone.now())
-    cancelling.work(other.pk)
+    cancels.ask(other, by=alice, why="not sending it", now=timezone.now())
+    cancels.work(other.pk)
     other.refresh_from_db()
     assert other.status == "cancelled"
 
@@ -291,8 +296,8 @@ def test_what_may_have_been_collected_beyond_the_bound_is_not_cancelled(told: To
     order = book(quill, alice, "STANDARD-PICKUP")
     for word in ("Info", "Info", "Pickup"):
         carrier.scan(str(order.carrier_reference), word, push=False)
-    cancelling.ask(order, by=alice, why="not_sending", now=timezone.now())
-    cancelling.work(order.pk)
+    cancels.ask(order, by=alice, why="not_sending", now=timezone.now())
+    cancels.work(order.pk)
     order.refresh_from_db()
     assert order.status == "booked"
     assert "Not all of its scans can be read" in order.changes.last().reason

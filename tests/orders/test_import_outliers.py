@@ -8,9 +8,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders import choosing, offers
+from orders.drafting.parcel_details import ParcelDetails, density, doubt
 from orders.models import Order, Quote
-from orders.parcel_details import ParcelDetails, density, doubt
+from orders.quoting import choosing, offers
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Measures
 from shipping_portal.importing import checking, outliers, submitting

@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from orders.forms import UNITS
+from orders.drafting.forms import UNITS
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import checking, columns, progress, reading, units, uploads
 from shipping_portal.importing.forms import MatchForm, guesses

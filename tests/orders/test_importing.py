@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 from time_machine import TimeMachineFixture
 
-from orders import booking, booking_rules
+from orders.booking import booking_rules, bookings
 from orders.models import Order, Quote
 from orders.models.statuses import Status
 from shipping_portal import sheets
@@ -58,7 +58,7 @@ def work_off(file: Import) -> None:
     for row in file.rows.filter(state="owed"):
         importing.work(row.pk)
     for order in Order.objects.filter(status="booking"):
-        booking.work(order.pk)
+        bookings.work(order.pk)
 
 
 def press(by: User, rule: str = "cheapest") -> submitting.Press:
@@ -296,7 +296,7 @@ def test_a_limit_reached_while_new_prices_are_agreed_to_leaves_the_rest_waiting(
     Sender.objects.update(bookings_a_day=1)
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
     assert sorted(Order.objects.values_list("status", flat=True)) == ["booking", "draft"]
-    with pytest.raises(booking.LimitReached):
+    with pytest.raises(bookings.LimitReached):
         importing.agree(file, seen, by=alice, now=timezone.now())
 
 
@@ -328,7 +328,7 @@ def test_what_was_booked_before_all_bookings_stopped_is_counted(
     shop: SandboxCarrier, quill: Sender, alice: User, stop: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, orders = risen(shop, quill, alice)
-    confirm, asked = booking.confirm, []
+    confirm, asked = bookings.confirm, []
 
     def stopped_after_one(order: Order, **press: Any) -> None:
         asked.append(order)
@@ -336,7 +336,7 @@ def test_what_was_booked_before_all_bookings_stopped_is_counted(
             raise stop
         confirm(order, **press)
 
-    monkeypatch.setattr(booking, "confirm", stopped_after_one)
+    monkeypatch.setattr(bookings, "confirm", stopped_after_one)
     seen = {str(order.uuid): str(order.price_to_confirm) for order in orders}
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
     assert len(asked) == 2  # the same answer waits for every row after it

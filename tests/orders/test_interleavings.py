@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking, cancelling, gateway, resolving, settling
+from orders.booking import bookings, resolving, settling
+from orders.calling import gateway
+from orders.cancelling import cancels
 from orders.models import Order
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
@@ -23,10 +25,10 @@ def test_a_case_settled_meanwhile_is_not_adopted_out_of_its_cancellation(
     booked: Submit, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
     order = booked()
-    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
     with pytest.raises(deciding.CannotResolve, match="already resolved"):
         deciding.adopt(order, order.carrier_reference or "", by=sam, reason=REASON, now=timezone.now())
-    cancelling.work(order.pk)
+    cancels.work(order.pk)
     assert Order.objects.get(pk=order.pk).status == "cancelled"
 
 
@@ -38,7 +40,7 @@ def test_nobody_settles_what_is_being_asked_again_at_this_moment(
     carrier.foreign("SFOUND12345")
     carrier.trouble("book", "accept-close")  # so that the operator is told the truth: there is no such order
     order = submitted()
-    booking.work(order.pk)
+    bookings.work(order.pk)
     Order.objects.update(due_at=timezone.now())
     book = Carrier.book
 
@@ -65,7 +67,7 @@ def test_what_was_asked_again_in_vain_may_be_settled_at_once(
     contract("replays = true")
     carrier.trouble("book", "accept-close", count=2)
     order = submitted()
-    booking.work(order.pk)
+    bookings.work(order.pk)
     Order.objects.update(due_at=timezone.now())
     resolving.work(order.pk)
     assert order.attempts.get().replays == 1
@@ -75,7 +77,7 @@ def test_what_was_asked_again_in_vain_may_be_settled_at_once(
 
 def two_claims(order: Order) -> tuple[Order, Order]:
     """The order as a worker has it that is too late, and as another has it since."""
-    late, other = (booking.OWED.filter(pk=order.pk).first() or Order.objects.get(pk=order.pk) for _ in range(2))
+    late, other = (bookings.OWED.filter(pk=order.pk).first() or Order.objects.get(pk=order.pk) for _ in range(2))
     assert late.claim()
     Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
     other.refresh_from_db()
@@ -89,7 +91,7 @@ def test_a_late_worker_asks_nothing_again_that_another_has(
     contract("replays = true")
     carrier.trouble("book", "accept-close")
     order = submitted()
-    booking.work(order.pk)
+    bookings.work(order.pk)
     late, _ = two_claims(order)
     resolving.work.work(late)
     assert (order.attempts.get().replays, carrier.ledger("booked")) == (0, [])
@@ -99,8 +101,8 @@ def test_a_late_worker_calls_nothing_unclear_that_another_is_sending(
     submitted: Submit, carrier: SandboxCarrier
 ) -> None:
     late, other = two_claims(submitted())
-    assert booking._write_down(other, timezone.now())
-    booking.work.work(late)
+    assert bookings._write_down(other, timezone.now())
+    bookings.work.work(late)
     assert (Order.objects.get(pk=late.pk).status, late.attempts.get().state) == ("booking", "in_flight")
 
 
@@ -108,18 +110,18 @@ def test_a_late_worker_calls_no_cancellation_unclear_that_another_is_sending(
     booked: Submit, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = booked()
-    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
     late, _ = two_claims(order)
     Order.objects.update(due_at=timezone.now())
     cancel = Carrier.cancel
 
     def meanwhile(self: Carrier, *ids: Any, **more: Any) -> Any:
-        cancelling.work.work(late)
+        cancels.work.work(late)
         assert (Order.objects.get(pk=order.pk).status, order.cancels.get().state) == ("cancelling", "in_flight")
         return cancel(self, *ids, **more)
 
     monkeypatch.setattr(Carrier, "cancel", meanwhile)
-    cancelling.work(order.pk)
+    cancels.work(order.pk)
     assert Order.objects.get(pk=order.pk).status == "cancelled"
 
 
@@ -127,9 +129,9 @@ def test_a_cancellation_leaves_in_good_time_or_not_at_all(
     booked: Submit, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = booked()
-    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
     monkeypatch.setattr(settling, "send_until", lambda lease: 0.0)  # long ago
-    cancelling.work(order.pk)
+    cancels.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state) == ("cancelling", "wanted")
     assert not [request for request in carrier.requests() if request["method"] == "DELETE"]
@@ -139,18 +141,18 @@ def test_a_worker_that_slept_while_it_looked_does_not_cancel(
     booked: Submit, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = booked()
-    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
     look = Carrier.track
 
     def asleep(self: Carrier, reference: str) -> Any:
         monkeypatch.setattr(Carrier, "track", look)
         Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
         carrier.trouble("cancel", "refuse")
-        cancelling.work(order.pk)
+        cancels.work(order.pk)
         return look(self, reference)
 
     monkeypatch.setattr(Carrier, "track", asleep)
-    cancelling.work(order.pk)
+    cancels.work(order.pk)
     assert carrier.ledger("cancelled") == []
 
 
@@ -159,9 +161,9 @@ def test_an_answer_that_comes_while_its_worker_is_given_up_is_the_one_that_count
 ) -> None:
     """The worker who is late settles its attempt after another took the order over, and before it looked for one."""
     order = submitted()
-    late = booking.OWED.get(pk=order.pk)
+    late = bookings.OWED.get(pk=order.pk)
     assert late.claim()
-    attempt = booking._write_down(late, timezone.now())
+    attempt = bookings._write_down(late, timezone.now())
     assert attempt
     Order.objects.update(due_at=timezone.now())
     renew = Order.renew
@@ -169,10 +171,10 @@ def test_an_answer_that_comes_while_its_worker_is_given_up_is_the_one_that_count
     def meanwhile(self: Order, *args: Any, **more: Any) -> bool:
         is_mine = renew(self, *args, **more)
         if Order.objects.filter(status="booking").exists():
-            booking._send(attempt, gateway.carrier_of(late, first="book"))
+            bookings._send(attempt, gateway.carrier_of(late, first="book"))
         return is_mine
 
     monkeypatch.setattr(Order, "renew", meanwhile)
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.failures, len(carrier.ledger("booked"))) == ("booked", 0, 1)

@@ -12,10 +12,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders import booking, booking_rules, quoting, recounting, settling
-from orders.limits import DailyLimitReached, LimitReached
+from orders.booking import booking_rules, bookings, recounting, settling
+from orders.booking.limits import DailyLimitReached, LimitReached
 from orders.models import BookingAttempt, DailySpend, Order, Quote
-from orders.transitions import move_to
+from orders.quoting import asking
+from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.staff.resolution import deciding
@@ -41,7 +42,7 @@ def press(alice: User, quill: Sender) -> Press:
 
     def pressed(*, now: dt.datetime | None = None, seen: Quote | None = None, token: Any = None, **offer: Any) -> Order:
         quote = seen or factories.quote(Sender.objects.get(pk=quill.pk), alice, **offer)
-        return booking.submit(
+        return bookings.submit(
             quote=quote,
             code="STANDARD-PICKUP",
             by=alice,
@@ -228,7 +229,7 @@ def test_what_is_settled_twice_is_given_back_once(
     submitted: Callable[..., Order], carrier: SandboxCarrier, quill: Sender
 ) -> None:
     one, _other = submitted(), submitted()
-    attempt = booking._write_down(one, timezone.now())
+    attempt = bookings._write_down(one, timezone.now())
     assert attempt
     for _ in range(2):
         same = BookingAttempt.objects.get(pk=attempt.pk)
@@ -248,7 +249,7 @@ def test_what_the_carrier_charges_counts(
     order = submitted()
     agreed = order.price
     carrier.prices(percent)
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert (order.charged_price > agreed) == (percent > 0)
     assert counters(quill) == of(1, price=order.charged_price)
@@ -263,7 +264,7 @@ def test_an_adopted_order_counts_and_one_settled_as_not_booked_does_not(
     adopted, gone = submitted(), submitted()
     for order in (adopted, gone):
         carrier.trouble("book", "commit-close")
-        booking.work(order.pk)
+        bookings.work(order.pk)
         order.refresh_from_db()
     made, why, now = carrier.ledger("booked")[0], "seen in the dashboard", timezone.now()
     deciding.adopt(adopted, made["reference"], carrier_order_id=made["order_id"], by=sam, reason=why, now=now)
@@ -282,11 +283,11 @@ def test_the_yes_to_a_higher_price_does_not_count_itself(
     order = submitted()
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=4))
     carrier.prices(10)
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order = Order.objects.get(pk=order.pk)
     assert order.problem["kind"] == "price_rose"
     assert counters(quill) == of(0)
-    booking.confirm(order, by=alice, now=timezone.now())
+    bookings.confirm(order, by=alice, now=timezone.now())
     assert counters(quill) == of(1, price=Decimal(order.problem.get("new", order.price)))
 
 
@@ -298,7 +299,7 @@ def test_a_yes_that_does_not_fit_leaves_the_order_as_it_was(quill: Sender, alice
     limit(quill, bookings_a_day=0)
     for seen in (Order.objects.get(pk=order.pk), stale):
         with pytest.raises(LimitReached):
-            booking.confirm(seen, by=alice, now=timezone.now())
+            bookings.confirm(seen, by=alice, now=timezone.now())
         assert Order.objects.get().status == status
     assert counters(quill) == of(0)
 
@@ -326,7 +327,7 @@ def test_when_it_was_made_never_changes_and_when_it_was_owed_does(quill: Sender,
     made_at = timezone.now() - dt.timedelta(days=3)
     order = factories.order(quill, alice, status="not_booked", created_at=made_at)
     now = timezone.now()
-    booking.confirm(order, by=alice, now=now)
+    bookings.confirm(order, by=alice, now=now)
     order.refresh_from_db()
     assert (order.created_at, order.submitted_at) == (made_at, now)
 
@@ -373,7 +374,7 @@ def test_requests_for_prices_count_whether_they_are_answered_or_not(
 
     def ask(weight: str, *, at: dt.datetime = now, **how: Any) -> Any:
         measures = dataclasses.replace(factories.details(quill).measures, weight=Decimal(weight))
-        return quoting.ask(quill, factories.details(quill, measures=measures), by=alice, now=at, **how)
+        return asking.ask(quill, factories.details(quill, measures=measures), by=alice, now=at, **how)
 
     carrier.trouble("quote", "500")
     with pytest.raises(CarrierError):
@@ -381,11 +382,11 @@ def test_requests_for_prices_count_whether_they_are_answered_or_not(
     ask("2")
     ask("2")  # kept
     before = len(carrier.requests())
-    with pytest.raises(quoting.TooManyQuotes):
+    with pytest.raises(asking.TooManyQuotes):
         ask("3")
     assert len(carrier.requests()) == before
     ask("3", typed=False)
-    with pytest.raises(quoting.TooManyQuotes):
+    with pytest.raises(asking.TooManyQuotes):
         ask("4", at=now + dt.timedelta(seconds=59))
     ask("4", at=now + dt.timedelta(seconds=60))
 

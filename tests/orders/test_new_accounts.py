@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking, recounting, replacing
-from orders.limits import LimitReached
+from orders.booking import bookings, recounting
+from orders.booking.limits import LimitReached
+from orders.cancelling import replacing
 from orders.models import Order, Quote
-from orders.transitions import move_to
+from orders.status.transitions import move_to
 from shipping_portal.accounts import signing_up
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import booking as import_booking
@@ -41,7 +42,7 @@ def press(sender: Sender, by: User) -> Order:
 
 
 def press_at(quote: Quote, by: User, now: dt.datetime) -> Order:
-    return booking.submit(
+    return bookings.submit(
         quote=quote, code="STANDARD-PICKUP", by=by, form_token=uuid.uuid4(), pickup_date=None, now=now
     )
 
@@ -96,10 +97,10 @@ def test_the_yes_to_a_higher_price(new: Sender, alice: User, settings: Any, mode
     settings.SIGN_UP = mode
     order = factories.order(new, alice, status="not_booked")
     if books:
-        booking.confirm(order, by=alice, now=timezone.now())
+        bookings.confirm(order, by=alice, now=timezone.now())
     else:
         with pytest.raises(LimitReached, match="Booking opens once"):
-            booking.confirm(order, by=alice, now=timezone.now())
+            bookings.confirm(order, by=alice, now=timezone.now())
     order.refresh_from_db()
     assert order.status == ("booking" if books else "not_booked")
 

@@ -9,9 +9,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, choosing, quoting
+from orders.booking import bookings
+from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Order, Quote
-from orders.parcel_details import ParcelDetails
+from orders.quoting import asking, choosing
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import checking
 from tests import factories
@@ -96,7 +97,7 @@ def test_a_price_is_marked_as_it_is_taken(
     far_side: SocketCarrier, quill: Sender, alice: User, code: str, *, is_refused: bool
 ) -> None:
     far_side.answers(reply(200, [QUOTED]))
-    quote = quoting.ask(quill, coded(quill, code), by=alice, now=timezone.now())
+    quote = asking.ask(quill, coded(quill, code), by=alice, now=timezone.now())
     assert bool(quote.products[0]["refused"]) == is_refused
     assert (quote.offer("STANDARD-DDP-PICKUP") is None) == is_refused
 
@@ -119,12 +120,12 @@ def test_no_rule_chooses_what_must_fail(marked: Quote, rule: str) -> None:
 def test_a_booking_that_must_fail_by_now_is_not_sent(far_side: SocketCarrier, quill: Sender, alice: User) -> None:
     """Taken before this rule was known; its price is asked for again."""
     quote = factories.quote(quill, alice, parcel=coded(quill, "6109.10"), **DDP)
-    order = booking.submit(
+    order = bookings.submit(
         quote=quote, code=DDP["code"], by=alice, form_token=quote.uuid, pickup_date=None, now=timezone.now()
     )
     Order.objects.update(quoted_at=timezone.now() - dt.timedelta(hours=1))
     far_side.answers(reply(200, [QUOTED]))
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.problem["kind"]) == ("draft", "gone")
     assert not order.attempts.exists()

@@ -10,9 +10,9 @@ from django.db import DatabaseError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders import replacing
+from orders.cancelling import replacing
 from orders.models import Order, OrderChange, Replacement
-from orders.transitions import advance, move_to
+from orders.status.transitions import advance, move_to
 from shipping_portal.accounts import mailing, outbox
 from shipping_portal.accounts.models import Notification, Sender, User
 from tests import factories

@@ -15,8 +15,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import cancelling, labels, limits, printing, replacing, resolving, settling, waiting
 from orders.admin import _fetch_again
+from orders.booking import limits, resolving, settling
+from orders.calling import waiting
+from orders.cancelling import cancels, replacing
+from orders.labels import fetching, printing
 from orders.models import (
     BookingAttempt,
     CancelAttempt,
@@ -29,7 +32,7 @@ from orders.models import (
 )
 from orders.models.account import BREAK_AFTER_FAILURES
 from orders.restoring import comparing
-from orders.transitions import move_to
+from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import AccountStopped, NotSent, Rejected
 from shipping_portal.carrier.messages import LabelFile
@@ -92,7 +95,7 @@ def test_a_letter_of_a_row_that_is_parked_no_more(quill: Sender, alice: User, or
 @pytest.mark.parametrize("differs", [{"state": "refused"}, {"sent_at": NOW}], ids=str)
 def test_a_cancellation_that_moved(order: Order, alice: User, differs: dict[str, Any]) -> None:
     attempt = CancelAttempt.objects.create(order=order, by=alice, why="-", asked_at=NOW)
-    assert stays(attempt, differs, lambda: cancelling._swap(attempt, answer="late")) is False
+    assert stays(attempt, differs, lambda: cancels._swap(attempt, answer="late")) is False
 
 
 @pytest.mark.parametrize("differs", [{"state": "accepted"}, {"replays": 3}], ids=str)
@@ -153,7 +156,7 @@ def test_a_cancellation_that_is_asked_about_at_this_moment(order: Order, sam: Us
     attempt = CancelAttempt.objects.create(order=order, by=sam, why="-", asked_at=NOW, state=state)
     Order.objects.filter(pk=order.pk).update(status="cancel_unconfirmed")
     order.refresh_from_db()
-    resolve = partial(cancelling.settle, order, is_cancelled=True, by=sam, reason="-", now=NOW + HOUR)
+    resolve = partial(cancels.settle, order, is_cancelled=True, by=sam, reason="-", now=NOW + HOUR)
     stays(attempt, {}, resolve)
 
 
@@ -163,7 +166,7 @@ def test_a_yes_ends_no_older_attempt_that_has_its_answer(order: Order, sam: User
     newest = CancelAttempt.objects.create(order=order, by=sam, why="-", asked_at=NOW)
     Order.objects.filter(pk=order.pk).update(status="cancelling")
     answer = SimpleNamespace(status=200, body=b"{}", message="")
-    stays(older, {}, lambda: cancelling._store_yes(order.pk, newest.pk, answer))  # type: ignore[arg-type]
+    stays(older, {}, lambda: cancels._store_yes(order.pk, newest.pk, answer))  # type: ignore[arg-type]
     newest.refresh_from_db()
     assert newest.state == "done"
 
@@ -258,7 +261,7 @@ def label(order: Order) -> Label:
 
 @pytest.mark.parametrize("differs", [{"purged_at": NOW}, STORED], ids=str)
 def test_a_file_for_a_label_that_is_kept_or_erased(label: Label, differs: dict[str, Any]) -> None:
-    stays(label, differs, lambda: labels.store(label, FILE, at=NOW))
+    stays(label, differs, lambda: fetching.store(label, FILE, at=NOW))
     assert not LabelBytes.objects.exists()
 
 

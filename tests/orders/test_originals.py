@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from orders import labels
+from orders.labels import fetching
 from orders.models import Order
 from shipping_portal.accounts.models import User
 from tests.sandbox_carrier import SandboxCarrier
@@ -21,7 +21,7 @@ def test_link_frame_and_zip_give_the_carriers_own_bytes_in_both_sizes(
 ) -> None:
     order = booked()
     for label in order.labels.all():
-        labels.work(label.pk)
+        fetching.work(label.pk)
     client = visit(alice)
     linked = {size: f"/parcels/{order.uuid}/label/{size}.pdf" for size in ("full", "cropped")}
     bench = client.get(f"/parcels/print/?order={order.uuid}").content.decode()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orders import pasting
+from orders.drafting import pasting
 from tests.table import table
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("localities")]

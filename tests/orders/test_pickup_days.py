@@ -11,10 +11,12 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, booking_rules, offers, progress, quoting, verdict
-from orders.limits import NOT_COUNTED
+from orders.booking import booking_rules, bookings, verdict
+from orders.booking.limits import NOT_COUNTED
 from orders.models import Order, Quote
 from orders.models.statuses import Progress
+from orders.quoting import asking, offers
+from orders.status import progress
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Party
 from tests import factories
@@ -49,17 +51,17 @@ def thursday_evening() -> Iterator[None]:
 def asked(rain: tuple[Sender, User]) -> Quote:
     business, owner = rain
     parcel = factories.details(business, receiver=factories.receiver(**BUFFALO))
-    return quoting.ask(business, parcel, by=owner, now=timezone.now())
+    return asking.ask(business, parcel, by=owner, now=timezone.now())
 
 
 def submit(quote: Quote, day: dt.date | None = None, code: str = "STANDARD-PICKUP") -> Order:
-    return booking.submit(
+    return bookings.submit(
         quote=quote, code=code, by=quote.made_by, form_token=uuid.uuid4(), pickup_date=day, now=timezone.now()
     )
 
 
 def work(order: Order) -> Order:
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert order.status == "booked", order.problem
     return order
@@ -103,7 +105,7 @@ def test_a_yes_given_later_may_keep_the_carriers_own_day(
     order = submit(asked(rain), FRIDAY)
     Order.objects.filter(pk=order.pk).update(status="not_booked", due_at=None, **NOT_COUNTED)
     order.refresh_from_db()
-    booking.confirm(order, by=rain[1], now=timezone.now())
+    bookings.confirm(order, by=rain[1], now=timezone.now())
     assert work(order).carrier_pickup_date == FRIDAY
 
 
@@ -111,7 +113,7 @@ def test_a_yes_given_later_may_keep_the_carriers_own_day(
 def test_a_carrier_that_names_no_day_to_come_leaves_it_to_the_calendar(
     thursday_evening: None, rain: tuple[Sender, User], told: str | None
 ) -> None:
-    first = quoting.first_pickup({"pickup": told, "first_mile": "pickup"})
+    first = asking.first_pickup({"pickup": told, "first_mile": "pickup"})
     pickup = Party(**factories.details(rain[0]).to_json()["pickup"])
     assert booking_rules.pickup_days(rain[0], pickup, timezone.now(), first=first) == [MONDAY, TUESDAY, WEDNESDAY]
 

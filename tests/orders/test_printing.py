@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 from django.utils import timezone
 
-from orders import printing
+from orders.labels import printing
 from orders.models import Label, Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from tests import factories

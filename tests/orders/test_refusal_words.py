@@ -14,10 +14,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, cancelling, replacing
+from orders.booking import bookings
+from orders.booking.refused_fields import VERB
+from orders.cancelling import cancels, replacing
 from orders.models import Order
-from orders.refused_fields import VERB
-from orders.transitions import advance
+from orders.status.transitions import advance
 from shipping_portal.accounts.models import Notification, Sender, User
 from tests import factories
 from tests.catalogue.meddling import Meddler, reply
@@ -114,8 +115,8 @@ def places(page: Client, order: Order) -> dict[str, str]:
 
 
 def cancelled(order: Order, by: User) -> Order:
-    cancelling.ask(order, by=by, why="not sending it", now=timezone.now())
-    cancelling.work(order.pk)
+    cancels.ask(order, by=by, why="not sending it", now=timezone.now())
+    cancels.work(order.pk)
     order.refresh_from_db()
     return order
 
@@ -125,7 +126,7 @@ def replaced(order: Order, by: User) -> Order:
         order, quote=factories.quote(order.sender, by), code="STANDARD-PICKUP", by=by, form_token=uuid.uuid4(),
         pickup_date=None, now=timezone.now(),
     )  # fmt: skip
-    cancelling.work(order.pk)
+    cancels.work(order.pk)
     order.refresh_from_db()
     if order.status == "booked":
         replacing.work(order.replacements.get().pk)
@@ -156,7 +157,7 @@ def test_a_refused_booking(
 ) -> None:
     order = submitted()
     line.says("book", REFUSALS[answer][0])
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert order.status == "rejected"
     found = places(visit(alice), order)
@@ -203,7 +204,7 @@ def test_a_booking_says_only_what_its_answer_says(
 ) -> None:
     order = submitted()
     line.says("book", reply(status, BODIES[body]))
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     waits = "booking" if status in (*STOPPED, *BUSY) else "unconfirmed"
     assert order.status in ("rejected", "unconfirmed") if status in REFUSED else order.status == waits
@@ -272,7 +273,7 @@ def test_a_carrier_that_forgot_it_after_a_lost_answer_is_an_operators_case(
     line.says("cancel", GONE)
     line.says("view", GONE)
     Order.objects.update(due_at=timezone.now())
-    cancelling.work(order.pk)
+    cancels.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.due_at) == ("cancel_unconfirmed", None)
     assert order.problem["text"] == "The carrier says that it doesn't know this parcel"
@@ -333,7 +334,7 @@ def test_missed_and_futile_share_no_sentence(quill: Sender, alice: User, request
     order = factories.order(quill, alice, status="booked")
     now = timezone.now()
     missed, futile = (
-        set(re.split(r"(?<=[.:;]) ", cancelling.forbidden(order, word, now, now=now)))
+        set(re.split(r"(?<=[.:;]) ", cancels.forbidden(order, word, now, now=now)))
         for word in ("pickup_missed", "pickup_futile")
     )
     assert missed.isdisjoint(futile)
@@ -344,7 +345,7 @@ def test_a_missed_pickup_names_the_next_day_only_where_the_carrier_did(quill: Se
     order = factories.order(quill, alice, status="booked", carrier_pickup_date=now.astimezone(quill.tzinfo).date())
 
     def told() -> str:
-        return re.search(r"booked for (.*?)\. Leave", cancelling.forbidden(order, "pickup_missed", now, now=now))[1]  # type: ignore[index]
+        return re.search(r"booked for (.*?)\. Leave", cancels.forbidden(order, "pickup_missed", now, now=now))[1]  # type: ignore[index]
 
     assert told() == "the next business day"
     order.carrier_pickup_date += dt.timedelta(days=3)
@@ -360,7 +361,7 @@ def test_a_parcel_that_was_dropped_off_was_not_picked_up(
     quill: Sender, alice: User, first_mile: str, said: str
 ) -> None:
     order = factories.order(quill, alice, status="booked", first_mile=first_mile)
-    assert cancelling.forbidden(order, "in_transit", timezone.now(), now=timezone.now()) == said
+    assert cancels.forbidden(order, "in_transit", timezone.now(), now=timezone.now()) == said
 
 
 def test_the_scan_that_forbade_it_is_on_its_page_a_moment_later(

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import notifications, reminders
 from orders.models import Order
-from orders.transitions import advance
+from orders.notices import notifications, reminders
+from orders.status.transitions import advance
 from shipping_portal.accounts.models import Notification, Sender, User
 from tests import factories
 

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking, booking_rules, cancelling, quoting, replacing
+from orders.booking import booking_rules, bookings
+from orders.cancelling import cancels, replacing
 from orders.models import CarrierAccount, Order, Quote, Replacement
-from orders.transitions import advance
+from orders.quoting import asking
+from orders.status.transitions import advance
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.models import Sender, User
 from tests import factories, older
@@ -25,7 +27,7 @@ Ask = Callable[..., Replacement]
 @pytest.fixture
 def mended(quill: Sender, alice: User, carrier: SandboxCarrier) -> Quote:
     parcel = factories.details(quill, receiver=factories.receiver(line1="44 Sample Street"))
-    return quoting.ask(quill, parcel, by=alice, now=timezone.now())
+    return asking.ask(quill, parcel, by=alice, now=timezone.now())
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def replace(alice: User, mended: Quote) -> Ask:
 
 
 def cancelled_by_the_carrier(order: Order) -> None:
-    cancelling.work(order.pk)
+    cancels.work(order.pk)
 
 
 def test_nothing_new_is_booked_before_the_carrier_has_cancelled(booked: Book, replace: Ask) -> None:
@@ -62,7 +64,7 @@ def test_the_mended_parcel_is_booked_once_the_old_one_is_cancelled(
     cancelled_by_the_carrier(order)
     replacing.work(replacement.pk)
     new = Order.objects.get(replaces=order)
-    booking.work(new.pk)
+    bookings.work(new.pk)
     new.refresh_from_db()
     assert (new.status, new.receiver_line1) == ("booked", "44 Sample Street")
     assert len(carrier.ledger("cancelled")) == 1
@@ -118,7 +120,7 @@ def test_a_worker_that_died_after_owing_the_new_parcel_leaves_one(booked: Book, 
     order = booked()
     replacement = replace(order)
     cancelled_by_the_carrier(order)
-    made = booking.submit(
+    made = bookings.submit(
         quote=replacement.quote, code=replacement.product_code, by=replacement.asked_by,
         form_token=replacement.form_token, pickup_date=None, now=timezone.now(),
     )  # fmt: skip
@@ -198,14 +200,14 @@ def test_the_one_that_booked_it_is_believed_over_one_that_gave_up_meanwhile(
     order = booked()
     replacement = replace(order)
     cancelled_by_the_carrier(order)
-    submit = booking.submit
+    submit = bookings.submit
 
     def submitted_and_overtaken(**asked: Any) -> Order:
         made = submit(**asked)
         replacing._end(replacement, "Today's bookings of this account are used up.", timezone.now())
         return made
 
-    monkeypatch.setattr(booking, "submit", submitted_and_overtaken)
+    monkeypatch.setattr(bookings, "submit", submitted_and_overtaken)
     replacing.work(replacement.pk)
     replacement.refresh_from_db()
     assert (replacement.booked, replacement.problem) == (Order.objects.get(replaces=order), "")
@@ -231,10 +233,10 @@ def test_a_parcel_cancelled_by_hand_after_a_refusal_is_not_booked_again(
     order = booked()
     replacement = replace(order)
     carrier.trouble("cancel", "422", count=1)
-    cancelling.work(order.pk)  # refused, and the worker is gone before it tells anybody
+    cancels.work(order.pk)  # refused, and the worker is gone before it tells anybody
     order.refresh_from_db()
     assert order.status == "booked"
-    cancelling.ask(order, by=alice, why="I'm not sending it", now=timezone.now())
+    cancels.ask(order, by=alice, why="I'm not sending it", now=timezone.now())
     cancelled_by_the_carrier(order)
     replacing.work(replacement.pk)
     replacement.refresh_from_db()

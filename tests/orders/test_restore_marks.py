@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from orders.models import DatabaseMark
 from orders.restoring import marks
-from shipping_portal import starting
+from shipping_portal.ops import starting
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("as_the_owner")]
 

@@ -12,14 +12,16 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders import booking, cancelling, quoting, resolving
+from orders.booking import bookings, resolving
+from orders.cancelling import cancels
 from orders.models import BookingAttempt, CancelAttempt, DatabaseMark, Order
+from orders.quoting import asking
 from orders.restoring import marks
-from shipping_portal import starting
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import submitting
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.sweep import Sweep
+from shipping_portal.ops import starting
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 
@@ -79,7 +81,7 @@ def test_a_booking_is_not_written_down_and_not_sent(
     order = submitted()
     restore()
     with pytest.raises(Ended, match=str(starting.REFUSED)):
-        booking.work(order.pk)
+        bookings.work(order.pk)
     assert (BookingAttempt.objects.count(), carrier.ledger("booked")) == (0, [])
     said = capsys.readouterr().err
     assert "This database was restored from a backup: " in said
@@ -95,7 +97,7 @@ def test_an_unclear_booking_is_not_sent_again(
     contract("replays = true")
     order = submitted()
     carrier.trouble("book", "commit-close")
-    booking.work(order.pk)
+    bookings.work(order.pk)
     Order.objects.update(due_at=timezone.now())
     sent = len(carrier.requests())
     restore()
@@ -108,20 +110,20 @@ def test_a_cancellation_is_not_sent(
     restore: Callable[[], None], booked: Callable[[], Order], alice: User, carrier: SandboxCarrier
 ) -> None:
     order = booked()
-    cancelling.ask(order, by=alice, why="-", now=timezone.now())
+    cancels.ask(order, by=alice, why="-", now=timezone.now())
     restore()
     with pytest.raises(Ended):
-        cancelling.work(order.pk)
+        cancels.work(order.pk)
     assert (CancelAttempt.objects.get().state, carrier.ledger("cancelled")) == ("wanted", [])
 
 
 def test_a_web_takes_no_order(restore: Callable[[], None], quill: Sender, alice: User, carrier: SandboxCarrier) -> None:
     now = timezone.now()
-    quote = quoting.ask(quill, factories.details(quill), by=alice, now=now)
+    quote = asking.ask(quill, factories.details(quill), by=alice, now=now)
     press = {"by": alice, "form_token": uuid.uuid4(), "pickup_date": None, "now": now}
     restore()
     with pytest.raises(Ended):
-        booking.submit(quote=quote, code="STANDARD-PICKUP", **press)
+        bookings.submit(quote=quote, code="STANDARD-PICKUP", **press)
     assert not Order.objects.exists()
 
 
@@ -160,7 +162,7 @@ def test_tables_that_were_made_anew_are_noticed_too(submitted: Callable[[], Orde
     order = submitted()
     recreate_the_tables()
     with pytest.raises(Ended):
-        booking.work(order.pk)
+        bookings.work(order.pk)
     assert carrier.ledger("booked") == []
 
 
@@ -169,7 +171,7 @@ def test_a_backup_that_is_stamped_while_it_runs_is_no_restore(
 ) -> None:
     order = submitted()
     call_command("backup_taken")
-    booking.work(order.pk)
+    bookings.work(order.pk)
     assert again(order).status == "booked"
 
 
@@ -179,7 +181,7 @@ def test_once_the_restore_is_fenced_who_went_on_running_works_again(
     order = submitted()
     restore()
     marks.renew(now=timezone.now())
-    booking.work(order.pk)
+    bookings.work(order.pk)
     assert again(order).status == "booked"
 
 

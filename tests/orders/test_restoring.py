@@ -10,7 +10,10 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import booking, booking_rules, cancelling, gateway, labels
+from orders.booking import booking_rules, bookings
+from orders.calling import gateway
+from orders.cancelling import cancels
+from orders.labels import fetching
 from orders.models import CarrierAccount, DatabaseMark, Order, Quote, Replacement, Restore
 from orders.models.account import BOOKINGS
 from orders.models.restores import GAP_IS_OPEN
@@ -88,7 +91,7 @@ def test_while_bookings_are_paused_no_booking_is_refused_for_its_age(
     order = submitted()
     Order.objects.update(submitted_at=timezone.now() - 48 * HOUR)
     CarrierAccount.objects.update(paused_at=timezone.now())
-    booking.work(order.pk)
+    bookings.work(order.pk)
     assert again(order).status == "booking"
 
 
@@ -124,7 +127,7 @@ def test_what_was_in_flight_stays_so_and_its_key_is_never_used_again(
     contract("replays = true")
     carrier.settings(replays=True)
     order = submitted()
-    assert booking._write_down(Order.objects.get(pk=order.pk), timezone.now())
+    assert bookings._write_down(Order.objects.get(pk=order.pk), timezone.now())
     after_restore()
     assert again(order).status == "booking"
     for _ in range(3):
@@ -140,11 +143,11 @@ def test_an_owed_cancellation_is_asked_about_not_made_again(
     booked: Submit, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
-    cancelling.ask(order, by=alice, why="-", now=timezone.now())
+    cancels.ask(order, by=alice, why="-", now=timezone.now())
     gateway.carrier(gateway.account()).cancel(order.carrier_order_id)  # after the backup
     after_restore()
     assert again(order).status == "cancel_unconfirmed"
-    cancelling.work(order.pk)
+    cancels.work(order.pk)
     assert again(order).status == "cancelled"
     assert len(carrier.ledger("cancelled")) == 1
 
@@ -155,13 +158,13 @@ def test_a_refusal_to_cancel_what_may_have_been_cancelled_after_the_backup_is_lo
     order = booked()
     gateway.carrier(gateway.account()).cancel(order.carrier_order_id)  # after the backup
     after_restore()
-    cancelling.ask(again(order), by=alice, why="-", now=timezone.now())
+    cancels.ask(again(order), by=alice, why="-", now=timezone.now())
     carrier.trouble("cancel", "422", count=2)
     carrier.trouble("view", "503")
-    cancelling.work(order.pk)
+    cancels.work(order.pk)
     assert (again(order).status, again(order).cancels.get().state) == ("cancel_unconfirmed", "unknown")
     Order.objects.update(due_at=timezone.now())
-    cancelling.work(order.pk)
+    cancels.work(order.pk)
     assert again(order).status == "cancelled"
 
 
@@ -169,7 +172,7 @@ def test_an_owed_replacement_is_held_while_its_parcel_is_cancelled(
     booked: Submit, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
-    cancelling.ask(order, by=alice, why="-", now=timezone.now())
+    cancels.ask(order, by=alice, why="-", now=timezone.now())
     held = replaced(order, due_at=timezone.now())
     gateway.carrier(gateway.account()).cancel(order.carrier_order_id)
     after_restore()
@@ -229,7 +232,7 @@ def labelled(booked: Submit) -> Callable[[], Order]:
     def make() -> Order:
         order = booked()
         for label in order.labels.all():
-            labels.work(label.pk)
+            fetching.work(label.pk)
         assert {label.state for label in order.labels.all()} == {"stored"}
         return order
 

@@ -10,8 +10,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Order
-from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts.models import ParcelSize, Sender, User
 from shipping_portal.billing import correcting, size_guard
 from shipping_portal.billing.models import Charge, Dispute

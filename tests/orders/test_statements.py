@@ -10,8 +10,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders import booking, labels, quoting
+from orders.booking import bookings
+from orders.labels import fetching
 from orders.models import Label, Order, Quote
+from orders.quoting import asking
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
@@ -35,14 +37,14 @@ def quote(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[..., 
 
     def make(**changes: str) -> Quote:
         details = factories.details(quill, receiver=dataclasses.replace(factories.receiver(), **changes))
-        made = quoting.ask(quill, details, by=alice, now=timezone.now())
+        made = asking.ask(quill, details, by=alice, now=timezone.now())
         return Quote.objects.select_related("sender").get(pk=made.pk)
 
     return make
 
 
 def press(quote: Quote, by: User) -> Order:
-    return booking.submit(
+    return bookings.submit(
         quote=quote, code="STANDARD-PICKUP", by=by, form_token=uuid.uuid4(), pickup_date=None, now=timezone.now()
     )
 
@@ -61,10 +63,10 @@ def test_a_press_of_book(quote: Callable[..., Quote], alice: User) -> None:
 
 
 def test_a_booking_from_its_message_to_its_reference(submitted: Callable[[], Order]) -> None:
-    booking.work(submitted().pk)
+    bookings.work(submitted().pk)
     order = submitted()
     with at_most(13):
-        booking.work(order.pk)
+        bookings.work(order.pk)
     order.refresh_from_db()
     assert order.status == "booked"
 
@@ -80,5 +82,5 @@ def test_both_labels(booked: Callable[[], Order]) -> None:
     order = booked()
     first = order.labels.order_by("due_at")[0]
     with at_most(15):
-        labels.work(first.pk)
+        fetching.work(first.pk)
     assert set(order.labels.values_list("state", flat=True)) == {Label.State.STORED}

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking, cancelling, gateway, labels, resolving, turns
+from orders.booking import bookings, resolving
+from orders.calling import gateway, turns
+from orders.cancelling import cancels
+from orders.labels import fetching
 from orders.models import CarrierAccount, CarrierLine, Order
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.errors import Crowded
@@ -192,7 +195,7 @@ def test_a_booking_whose_turn_is_far_off_is_due_then_and_was_no_try(
 ) -> None:
     order, before = submitted(), len(carrier.requests())
     full = request.getfixturevalue("full")
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.due_at, order.tries, order.failures) == ("booking", full, 0, 0)
     assert not order.attempts.exists()
@@ -205,7 +208,7 @@ def test_work_that_was_put_off_keeps_the_count_of_what_went_wrong_before(
     order = submitted()
     Order.objects.filter(pk=order.pk).update(failures=4)
     request.getfixturevalue("full")
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.failures) == ("booking", 4)
 
@@ -234,7 +237,7 @@ def test_what_stops_bookings_while_one_waits_for_its_turn_stops_that_one(
         meanwhile()
 
     monkeypatch.setattr(turns.Turns, "ahead", wait)
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert (order.status, carrier.ledger("booked")) == (status, [])
 
@@ -243,10 +246,10 @@ def test_a_label_whose_turn_is_far_off_is_due_then(
     submitted: Callable[[], Order], carrier: SandboxCarrier, request: pytest.FixtureRequest
 ) -> None:
     order = submitted()
-    booking.work(order.pk)
+    bookings.work(order.pk)
     then = request.getfixturevalue("full")
     label = order.labels.earliest("pk")
-    labels.work(label.pk)
+    fetching.work(label.pk)
     label.refresh_from_db()
     assert (label.due_at, label.tries, label.failures) == (then, 0, 0)
 
@@ -268,11 +271,11 @@ def test_c6_each_request_at_the_carrier_took_a_turn_and_both_labels_are_looked_u
     monkeypatch.setattr(turns, "LATE", 60)  # a slow machine misses no turn
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=10))
     before = len(carrier.requests())
-    booking.work(order.pk)
+    bookings.work(order.pk)
     if not told:
         order.labels.update(address="")
     for label in order.labels.order_by("pk"):
-        labels.work(label.pk)
+        fetching.work(label.pk)
     assert set(order.labels.values_list("state", flat=True)) == {"stored"}
     asked = [request["operation"] for request in carrier.requests()[before:]]
     assert asked == ["quote", "book", *([] if told else ["view"]), "label", "file", "label", "file"]
@@ -284,10 +287,10 @@ def test_a_size_that_the_carrier_lists_late_waits_no_longer_than_any_label(
 ) -> None:
     """The first size is stored, so it won't take the other along again."""
     order = submitted()
-    booking.work(order.pk)
-    wanted = labels.wanted
-    monkeypatch.setattr(labels, "wanted", lambda size, *of: wanted(size, *of) if size == "full" else None)
-    labels.work(order.labels.get(size="full").pk)
+    bookings.work(order.pk)
+    wanted = fetching.wanted
+    monkeypatch.setattr(fetching, "wanted", lambda size, *of: wanted(size, *of) if size == "full" else None)
+    fetching.work(order.labels.get(size="full").pk)
     states = dict(order.labels.values_list("size", "state"))
     assert states == {"full": "stored", "cropped": "pending"}
     assert order.labels.get(size="cropped").due_at < timezone.now() + dt.timedelta(seconds=5)
@@ -307,10 +310,10 @@ def test_a_label_that_no_turn_was_found_for_was_not_tried(
     submitted: Callable[[], Order], carrier: SandboxCarrier, crowded: Callable[[], None]
 ) -> None:
     order, now = submitted(), timezone.now()
-    booking.work(order.pk)
+    bookings.work(order.pk)
     crowded()
     label = order.labels.earliest("pk")
-    labels.work(label.pk)
+    fetching.work(label.pk)
     label.refresh_from_db()
     assert (label.state, label.tries, label.problem) == ("pending", 0, "")
     assert label.due_at
@@ -323,7 +326,7 @@ def test_the_probe_of_a_stopped_account_is_given_back_where_it_was_not_sent(
     order = submitted()
     gateway.account().stop("402", timezone.now() - dt.timedelta(hours=1))
     crowded()
-    booking.work(order.pk)
+    bookings.work(order.pk)
     assert order.attempts.get().state == "not_sent"
     assert gateway.account().take_probe(timezone.now())
 
@@ -335,14 +338,14 @@ def test_a_cancellation_that_no_turn_was_found_for_was_not_tried(
 ) -> None:  # fmt: skip
     contract(f"cancel_repeatable = {repeatable}")
     order = submitted()
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     carrier.trouble("cancel", "500")
-    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
-    cancelling.work(order.pk)
+    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.work(order.pk)
     Order.objects.update(due_at=timezone.now())
     crowded()
-    cancelling.work(order.pk)
+    cancels.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state, order.tries) == ("cancel_unconfirmed", "unknown", 1)
     assert order.due_at
@@ -356,7 +359,7 @@ def test_a_replay_that_no_turn_was_found_for_was_not_tried(
     contract("replays = true")
     order = submitted()
     carrier.trouble("book", "500")
-    booking.work(order.pk)
+    bookings.work(order.pk)
     Order.objects.update(due_at=timezone.now())
     crowded()
     resolving.work(order.pk)

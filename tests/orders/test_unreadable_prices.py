@@ -12,8 +12,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from orders import awaiting_prices, booking, quoting
+from orders.booking import bookings
 from orders.models import CarrierCall, Order, Quote
+from orders.quoting import asking, awaiting_prices
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import checking
 from shipping_portal.staff import queues
@@ -39,7 +40,7 @@ def page(localities: None, alice: User, visit: Callable[[User], Client]) -> Clie
 
 
 def ask(sender: Sender, by: User, **options: Any) -> Quote:
-    return quoting.ask(sender, factories.details(sender), by=by, now=timezone.now(), **options)
+    return asking.ask(sender, factories.details(sender), by=by, now=timezone.now(), **options)
 
 
 def waiting(title: str) -> int:
@@ -85,7 +86,7 @@ def test_a_booking_whose_price_cannot_be_read_again_waits_and_is_not_called_gone
     far_side: SocketCarrier, quill: Sender, alice: User
 ) -> None:
     far_side.answers(reply(200, [GOOD]))
-    order = booking.submit(
+    order = bookings.submit(
         quote=ask(quill, alice), code="STANDARD-PICKUP", by=alice,
         form_token=uuid.uuid4(), pickup_date=None, now=timezone.now(),
     )  # fmt: skip

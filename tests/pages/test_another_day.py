@@ -10,9 +10,9 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from orders import cancel_rules
+from orders.cancelling import cancel_rules
 from orders.models import CarrierAccount, Order
-from orders.transitions import advance
+from orders.status.transitions import advance
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.accounts.views.front import ARTICLES

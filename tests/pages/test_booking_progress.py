@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.models import Order
-from orders.transitions import move_to
+from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.pages.typed import text

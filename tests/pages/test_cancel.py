@@ -7,9 +7,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import cancelling
+from orders.cancelling import cancels
 from orders.models import CancelAttempt, Order
-from orders.transitions import advance
+from orders.status.transitions import advance
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.carrier.errors import Rejected
 from shipping_portal.carrier.messages import Cancelled
@@ -137,8 +137,8 @@ NO_WAY = "Order can not be cancelled; contact support for help."
 @pytest.fixture
 def refused(order: Order, alice: User) -> Order:
     """It was asked for, and the carrier said no."""
-    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
-    cancelling._back_to_booked(order, order.cancels.get(), Rejected(422, text=NO_WAY))
+    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels._back_to_booked(order, order.cancels.get(), Rejected(422, text=NO_WAY))
     return order
 
 
@@ -207,7 +207,7 @@ def test_what_an_operator_found_still_booked_is_told_without_the_operators_words
 ) -> None:
     order = factories.order(quill, alice, status="cancel_unconfirmed")
     CancelAttempt.objects.create(order=order, state="unknown", asked_at=timezone.now())
-    cancelling.settle(order, is_cancelled=False, by=sam, reason="Rang Jo at the depot.", now=timezone.now())
+    cancels.settle(order, is_cancelled=False, by=sam, reason="Rang Jo at the depot.", now=timezone.now())
     words = text(page.get(f"/parcels/{order.uuid}/"))
     assert "Not cancelled: We asked the carrier: it is still booked there. It’s still booked" in words
     assert "Jo" not in words
@@ -234,7 +234,7 @@ def asked_again(page: Client, order: Order) -> None:
 def cancelled(page: Client, order: Order) -> None:
     asked_again(page, order)
     order.refresh_from_db()
-    cancelling._done(order, order.cancels.get(state="wanted"), Cancelled("Cancelled", "", 200, b"{}"))
+    cancels._done(order, order.cancels.get(state="wanted"), Cancelled("Cancelled", "", 200, b"{}"))
 
 
 def missed(page: Client, order: Order) -> None:

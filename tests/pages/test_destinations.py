@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from orders import booking
+from orders.booking import bookings
+from orders.drafting.receiver_form import reach_from
 from orders.models import Order, Quote
-from orders.receiver_form import reach_from
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.models import User
 from shipping_portal.importing.columns import country_code
@@ -55,7 +55,7 @@ def test_a_parcel_goes_wherever_the_carrier_quotes(
         {"product": quote.products[0]["code"], "form_token": "0d7e5c1e-8f0b-4f57-9c8d-3f4f7d1d9c55"},
     )
     order = Order.objects.get()
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert order.status == "booked", order.problem
     receiver = order.receiver()

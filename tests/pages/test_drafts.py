@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from orders import drafting, sizes
+from orders.drafting import saved_drafts, sizes
 from orders.models import Draft, Order, Quote
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -49,7 +49,7 @@ def test_the_page_says_when_it_was_saved_by_the_senders_clock(listed: Client, qu
 
 def test_a_draft_that_is_worked_on_is_as_old_as_its_last_change(quill: Sender, alice: User) -> None:
     made, later = factories.draft(quill, alice), timezone.now() + dt.timedelta(days=29)
-    drafting.save(quill, alice, HALF, now=later, draft=made)
+    saved_drafts.save(quill, alice, HALF, now=later, draft=made)
     assert Draft.objects.get().updated_at == later
 
 
@@ -166,7 +166,7 @@ def test_who_may_not_book_sees_no_drafts(quill: Sender, alice: User, visit: Visi
 def test_an_account_keeps_so_many_drafts_and_the_form_stays(
     listed: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drafting, "MOST", 1)
+    monkeypatch.setattr(saved_drafts, "MOST", 1)
     kept = factories.draft(quill, alice)
     answer = save(listed, {**HALF, "receiver_name": "Greta"})
     assert "1 drafts are kept already, so this one wasn't. Delete one first." in text(answer)

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from orders import contents_form
+from orders.drafting import contents_form
 from orders.models import Order, Quote
 from tests.pages.typed import ABROAD, AT_HOME, beside, text
 from tests.sandbox_carrier import SandboxCarrier

@@ -7,9 +7,9 @@ import pytest
 from django.test import Client
 from django.urls import path
 
-from shipping_portal import error_pages
 from shipping_portal.accounts.access import public
 from shipping_portal.accounts.models import User
+from shipping_portal.http import error_pages
 from shipping_portal.urls import handler400, handler403, handler429, handler500  # noqa: F401
 from shipping_portal.urls import urlpatterns as ours
 from tests import factories

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.models import Label, LabelBytes, Order
-from orders.transitions import move_to
+from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.exporting import packing
 from tests import factories

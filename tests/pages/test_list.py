@@ -12,9 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import cancelling
+from orders.cancelling import cancels
+from orders.list.system_views import VIEWS
 from orders.models import Order, SavedView
-from orders.system_views import VIEWS
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.pages.typed import text
@@ -284,7 +284,7 @@ def test_a_scan_that_comes_while_many_are_cancelled_is_told(
     page: Client, order: Callable[..., Order], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     futile = order(progress="pickup_futile")
-    ask = cancelling.ask
+    ask = cancels.ask
 
     def scanned_meanwhile(one: Order, **how: Any) -> None:
         try:
@@ -292,7 +292,7 @@ def test_a_scan_that_comes_while_many_are_cancelled_is_told(
         finally:
             Order.objects.filter(pk=one.pk).update(progress="collected")
 
-    monkeypatch.setattr(cancelling, "ask", scanned_meanwhile)
+    monkeypatch.setattr(cancels, "ask", scanned_meanwhile)
     answer = page.post("/parcels/cancel/", {"order": str(futile.uuid), "sure": "yes"}, follow=True)
     assert "already been picked up" in text(answer)
 

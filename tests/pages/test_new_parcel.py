@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Order, Quote
-from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts.models import Locality, LocalityList, Role, Sender, User
 from tests import factories
 from tests.pages.typed import ABROAD, AT_HOME, FROM_OHIO, messages_at, text, value_of

@@ -7,9 +7,9 @@ import pytest
 from django.test import Client
 from django.utils.html import escape
 
-from orders import sizes
+from orders.drafting import sizes
+from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Order, Quote
-from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Measures
 from tests import factories

@@ -14,9 +14,9 @@ from django.http import StreamingHttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from orders import originals, printing
+from orders.labels import originals, printing
 from orders.models import Label, LabelBytes, Order
-from orders.transitions import move_to
+from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit, Sender, User
 from tests import factories
 

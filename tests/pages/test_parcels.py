@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from orders.models import Order
 from orders.models.statuses import Status
-from orders.status_labels import GROUPS
+from orders.status.status_labels import GROUPS
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.pages.typed import text

@@ -13,8 +13,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import booking
-from orders.parcel_details import ParcelDetails
+from orders.booking import bookings
+from orders.drafting.parcel_details import ParcelDetails
 from orders.views.replace import changed
 from shipping_portal.accounts.models import LocalityList, Sender, User
 from tests import factories
@@ -167,14 +167,14 @@ SAID = ["Postal code: is unknown.", "Province: is none.", "Pickup address, Postc
 def test_a_refusal_names_each_end_in_the_words_of_its_own_country(
     line: Meddler, quill: Sender, alice: User, refuses: str
 ) -> None:
-    order = booking.submit(
+    order = bookings.submit(
         quote=factories.quote(quill, alice, parcel=to_ottawa(quill)), code="STANDARD-PICKUP", by=alice,
         form_token=uuid.uuid4(), pickup_date=None, now=timezone.now(),
     )  # fmt: skip
     if refuses == "quote":
         order.change(quoted_at=timezone.now() - dt.timedelta(days=2))
     line.says(refuses, no(REFUSED))
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert order.problem["said"] == SAID
 

@@ -7,7 +7,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking_rules, sizes
+from orders.booking import booking_rules
+from orders.drafting import sizes
 from orders.models import Quote
 from shipping_portal.accounts.models import Locality, Sender
 from tests import factories

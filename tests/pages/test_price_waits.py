@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import awaiting_prices, quoting
 from orders.models import CarrierAccount, Draft, PriceWait, Quote
+from orders.quoting import asking, awaiting_prices
 from shipping_portal.accounts import outbox
 from shipping_portal.accounts.models import Notification, Sender, User
 from tests.pages.test_pauses import pause
@@ -134,7 +134,7 @@ def test_a_deleted_draft_is_not_waited_for(carrier: SandboxCarrier, listed: Clie
 def test_a_draft_that_is_booked_while_the_carrier_answers_is_no_news(
     carrier: SandboxCarrier, listed: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quoting, "ask", lambda *_, **__: Draft.objects.all().delete())
+    monkeypatch.setattr(asking, "ask", lambda *_, **__: Draft.objects.all().delete())
     asked_again(wait(listed))
     assert told() == []
 

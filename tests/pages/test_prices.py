@@ -10,8 +10,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import gateway, quoting
+from orders.calling import gateway
 from orders.models import CarrierAccount, Order, Quote
+from orders.quoting import asking
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.pages.typed import ABROAD, AT_HOME, text, title
@@ -210,10 +211,10 @@ def test_prices_of_the_same_parcel_are_each_senders_own(
     carrier: SandboxCarrier, quill: Sender, alice: User, bob: User
 ) -> None:
     parcel, now = factories.details(quill), timezone.now()
-    alices = quoting.ask(quill, parcel, by=alice, now=now)
-    bobs = quoting.ask(bob.membership.sender, parcel, by=bob, now=now)
+    alices = asking.ask(quill, parcel, by=alice, now=now)
+    bobs = asking.ask(bob.membership.sender, parcel, by=bob, now=now)
     assert (alices.sender, bobs.sender) == (quill, bob.membership.sender)
-    assert quoting.ask(quill, parcel, by=alice, now=now) == alices
+    assert asking.ask(quill, parcel, by=alice, now=now) == alices
 
 
 def test_a_suspended_sender_books_nothing(page: Client, quote: Quote, quill: Sender, sam: User) -> None:

@@ -11,9 +11,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders import printing
+from orders.labels import printing
 from orders.models import Order
-from orders.transitions import move_to
+from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit, ParcelSize, Sender, User
 from tests import factories
 from tests.pages.typed import text

@@ -6,7 +6,7 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection
 from django.test import Client
 
-from shipping_portal import probes
+from shipping_portal.http import probes
 from tests.table import table
 
 

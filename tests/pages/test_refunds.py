@@ -13,8 +13,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from orders.list.system_views import SenderScope
 from orders.models import Order
-from orders.system_views import SenderScope
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.reports.refunds import Claims
 from shipping_portal.staff import queues

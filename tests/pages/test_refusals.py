@@ -11,7 +11,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, cancelling, replacing
+from orders.booking import bookings
+from orders.cancelling import cancels, replacing
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.importing import checking, finishing
@@ -38,11 +39,11 @@ def no(messages: Any, *, status: int = 422) -> bytes:
 
 
 def refused_booking(sender: Sender, by: User) -> Order:
-    order = booking.submit(
+    order = bookings.submit(
         quote=factories.quote(sender, by), code="STANDARD-PICKUP", by=by, form_token=uuid.uuid4(),
         pickup_date=None, now=timezone.now(),
     )  # fmt: skip
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert order.status == "rejected"
     return order
@@ -50,8 +51,8 @@ def refused_booking(sender: Sender, by: User) -> Order:
 
 def refused_cancellation(sender: Sender, by: User) -> Order:
     order = factories.order(sender, by, status="booked")
-    cancelling.ask(order, by=by, why="not sending it", now=timezone.now())
-    cancelling.work(order.pk)
+    cancels.ask(order, by=by, why="not sending it", now=timezone.now())
+    cancels.work(order.pk)
     order.refresh_from_db()
     assert order.status == "booked"
     return order
@@ -64,7 +65,7 @@ def refused_replacement(sender: Sender, by: User) -> Order:
         order, quote=quote, code="STANDARD-PICKUP", by=by, form_token=uuid.uuid4(), pickup_date=None,
         now=timezone.now(),
     )  # fmt: skip
-    cancelling.work(order.pk)
+    cancels.work(order.pk)
     replacing.work(order.replacements.get().pk)
     order.refresh_from_db()
     assert order.status == "booked"
@@ -248,7 +249,7 @@ def test_a_price_refused_before_the_booking_was_sent_is_told_at_each_place(
         quill, alice, status="booking", due_at=timezone.now(), quoted_at=timezone.now() - dt.timedelta(hours=1)
     )
     line.says("quote", no(NAME))
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert order.status == "draft"
     found = places(listed, order)

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking_rules
+from orders.booking import booking_rules
 from orders.models import Order, Quote, Replacement
 from shipping_portal.accounts.models import Sender, User
 from tests import factories

@@ -9,8 +9,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Order, Quote
-from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts.models import ParcelSize, Sender, User
 from tests import factories
 from tests.pages.typed import AT_HOME, FROM_OHIO, beside, text

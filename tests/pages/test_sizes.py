@@ -7,7 +7,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from orders import sizes
+from orders.drafting import sizes
 from orders.views.sizes import SizeForm
 from shipping_portal.accounts.models import ParcelSize, Sender, User
 from tests import factories

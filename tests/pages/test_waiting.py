@@ -11,8 +11,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import quoting, waiting
+from orders.calling import waiting
 from orders.models import CarrierCall, Order
+from orders.quoting import asking
 from shipping_portal import gunicorn_settings
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -135,7 +136,7 @@ def test_the_page_after_it_is_an_ordinary_one(page: Client, full: None) -> None:
 def test_jobs_wait_as_ever(page: Client, alice: User, quill: Sender, full: None) -> None:
     wait_twice(alice)
     parcel = factories.details(quill)
-    assert quoting.ask(quill, parcel, by=alice, now=timezone.now(), typed=False).products
+    assert asking.ask(quill, parcel, by=alice, now=timezone.now(), typed=False).products
 
 
 def test_a_place_is_free_again_after_the_call_however_it_ends(page: Client, alice: User) -> None:
@@ -165,7 +166,7 @@ def test_a_quarter_of_the_threads_may_wait() -> None:
 ROOT = Path(__file__).resolve().parents[2]
 # Which function holds the place, for each module that asks the carrier while somebody waits.
 HELD_BY = {
-    "orders/quoting.py": "orders/quoting.py",
+    "orders/quoting/asking.py": "orders/quoting/asking.py",
     "tracking/pages.py": "tracking/pages.py",
     "shipping_portal/staff/resolution/verifying.py": "shipping_portal/staff/resolution/deciding.py",
 }
@@ -179,6 +180,6 @@ def test_nobody_asks_the_carrier_at_a_page_without_a_place() -> None:
         calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
         if any(word.arg == "is_person" for call in calls for word in call.keywords):
             asking.add(str(path.relative_to(ROOT)))
-    assert asking - {"orders/gateway.py"} == set(HELD_BY)
+    assert asking - {"orders/calling/gateway.py"} == set(HELD_BY)
     for path in HELD_BY.values():
         assert "with waiting.at_a_page(by)" in (ROOT / path).read_text(), path

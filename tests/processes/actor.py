@@ -23,7 +23,7 @@ from django.test import Client  # noqa: E402
 from django.utils import timezone  # noqa: E402
 from django.utils.crypto import get_random_string  # noqa: E402
 
-from orders import booking  # noqa: E402
+from orders.booking import bookings  # noqa: E402
 from orders.models import CarrierCall, Label, LabelBytes, Order, OrderChange, Restore  # noqa: E402
 from shipping_portal import sheets  # noqa: E402
 from shipping_portal.accounts.models import Locality, Membership, Sender, User  # noqa: E402
@@ -60,7 +60,7 @@ def submit(count: int, reference: str = "") -> list[str]:
     entries = [details(customer_reference=f"{reference}-{n}") for n in range(count)] if reference else [None]
     made = [factories.quote(sender, user, parcel=parcel, amount=NEVER_DEARER) for parcel in entries]
     orders = [
-        booking.submit(
+        bookings.submit(
             quote=made[n % len(made)],
             code="STANDARD-PICKUP",
             by=user,

@@ -10,7 +10,7 @@ django.setup()
 from django.utils import timezone  # noqa: E402
 
 from orders.models import CarrierAccount, DailySpend, Order  # noqa: E402
-from orders.transitions import move_to  # noqa: E402
+from orders.status.transitions import move_to  # noqa: E402
 from shipping_portal.jobs.models import DeadLetter  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.processes.actor import cast  # noqa: E402

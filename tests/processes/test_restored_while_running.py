@@ -18,7 +18,7 @@ import requests
 from django.conf import settings
 from django.utils import timezone
 
-from shipping_portal.starting import REFUSED
+from shipping_portal.ops.starting import REFUSED
 from tests.ports import free_port
 from tests.processes.conftest import QUICK
 from tests.processes.portal import Portal, until, until_ready

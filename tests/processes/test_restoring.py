@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from shipping_portal.starting import REFUSED
+from shipping_portal.ops.starting import REFUSED
 from tests.campaign.servers import dev
 from tests.ports import free_port
 from tests.processes.conftest import QUICK

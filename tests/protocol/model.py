@@ -68,7 +68,7 @@ def move(rows: Rows, *path: str, **changes: Any) -> Rows:
 
 
 def settle(rows: Rows, key: int, answer: str, *, replays: bool) -> Rows:
-    """What an answer to a booking does: orders/settling.py."""
+    """What an answer to a booking does: orders/booking/settling.py."""
     is_in_flight = (rows.key, rows.attempt) == (key, "in_flight")
     is_awaited = is_in_flight or (rows.key, rows.attempt, rows.status) == (key, "unknown", "unconfirmed")
     is_unsent = (rows.status, rows.attempt) == ("booking", "")
@@ -88,7 +88,7 @@ def settle(rows: Rows, key: int, answer: str, *, replays: bool) -> Rows:
 
 
 def store_yes(rows: Rows) -> Rows:
-    """What a carrier's yes to a cancellation does, whoever brings it: orders/cancelling.py."""
+    """What a carrier's yes to a cancellation does, whoever brings it: orders/cancelling/cancels.py."""
     if rows.status == "booked":  # it said no before
         return move(rows, "cancelling", "cancel_unconfirmed", cancel="unknown", due="")
     return move(rows, "cancelled", cancel="", due="now") if JOBS.get(rows.status) == "cancel" else rows

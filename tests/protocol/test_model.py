@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import settling
+from orders.booking import settling
 from orders.models import MOVES, BookingAttempt, CancelAttempt, CarrierAccount, Order
 from orders.models.statuses import HELD
 from shipping_portal.accounts.models import Sender, User

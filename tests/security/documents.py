@@ -12,12 +12,12 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from shipping_portal import metrics_port
 from shipping_portal.accounts import passwords, sessions, team
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier import certificates, deadline, outgoing
 from shipping_portal.importing import reading
+from shipping_portal.ops import metrics_port
 from shipping_portal.staff import alerting
 from tests.security import data_classes
 from tests.test_access import ACCESS, PUBLIC_NAMES, ROLES
@@ -253,7 +253,7 @@ def logs() -> str:
         "`logger`, `event`, "
         "the `request` it belongs to, and what is listed here. No secret, link, one-time key, address, "
         "phone or e-mail is "
-        "in any (`shipping_portal/logs.py`; canary tests): addresses stand without their query, and of an error, "
+        "in any (`shipping_portal/ops/logs.py`; canary tests): addresses stand without their query, and of an error, "
         "what the database or Python quotes of a value is cut. nginx logs paths alone. PostgreSQL logs no error, no "
         "statement and no row (`docs/database.md`; E041 asks the server). Where the lines go, how long they are kept "
         "and who reads them "

@@ -16,7 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.models import Label, Order
-from orders.transitions import move_to
+from orders.status.transitions import move_to
 from shipping_portal.accounts import closing, mailing, outbox, team
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.billing import statements

@@ -6,8 +6,9 @@ from typing import Any
 
 from django.db import connection
 
-from orders import booking, booking_rules, replacing
-from orders.limits import LimitReached
+from orders.booking import booking_rules, bookings
+from orders.booking.limits import LimitReached
+from orders.cancelling import replacing
 from orders.models import Order
 from shipping_portal.staff import pausing
 from shipping_portal.staff.resolution import deciding, undoing
@@ -16,7 +17,7 @@ from tests.simulation.world import World
 REFUSALS = (
     *(booking_rules.Suspended, booking_rules.Paused, booking_rules.PickupDayPassed, booking_rules.CarrierChanged),
     *(Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected, deciding.CannotResolve, undoing.CannotUndo),
-    *(LimitReached, booking.TokenReused, replacing.OldPrice, pausing.PauseRefused),
+    *(LimitReached, bookings.TokenReused, replacing.OldPrice, pausing.PauseRefused),
 )
 
 

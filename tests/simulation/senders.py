@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from django.utils import timezone
 
-from orders import booking, cancelling, replacing
+from orders.booking import bookings
+from orders.cancelling import cancels, replacing
 from orders.models import Order, Quote
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
@@ -49,13 +50,13 @@ class Senders:
     def say_yes(self) -> None:
         if order := one_of(self.world, (Status.DRAFT, Status.NOT_BOOKED)):
             self.world.tell(f"a sender says yes to {order.pk}")
-            attempt(self.world, f"yes to {order.pk}", booking.confirm, order, by=self.alice, now=timezone.now())
+            attempt(self.world, f"yes to {order.pk}", bookings.confirm, order, by=self.alice, now=timezone.now())
 
     def cancel(self) -> None:
         if order := one_of(self.world, (Status.BOOKED,)):
             self.world.tell(f"a sender cancels {order.pk}")
             why = {"by": self.alice, "why": "not sending it", "now": timezone.now()}
-            attempt(self.world, f"cancel of {order.pk}", cancelling.ask, order, **why)
+            attempt(self.world, f"cancel of {order.pk}", cancels.ask, order, **why)
 
     def replace(self) -> None:
         if order := one_of(self.world, (Status.BOOKED,)):
@@ -89,7 +90,7 @@ class Senders:
         return factories.quote(self.quill, self.alice, parcel=parcel, at=timezone.now())
 
     def _submit(self, token: uuid.UUID, quote: Quote) -> None:
-        booking.submit(
+        bookings.submit(
             quote=Quote.objects.get(pk=quote.pk), code=factories.OFFER["code"], by=self.alice, form_token=token,
             pickup_date=None, now=timezone.now(),
         )  # fmt: skip
@@ -98,7 +99,7 @@ class Senders:
         """The same form with another parcel in it: it is refused, or it is the first that comes."""
         form = Order.objects.filter(form_token=token).exclude(quote=quote)
         is_known = form.exists()
-        with suppress(booking.TokenReused):
+        with suppress(bookings.TokenReused):
             self._submit(token, quote)
             if is_known:
                 self.world.fail("one form booked two parcels")

@@ -19,7 +19,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from orders import gateway, turns
+from orders.calling import gateway, turns
 from orders.models import CarrierAccount, Label, Order, Restore
 from shipping_portal.accounts.models import Role
 from shipping_portal.billing import posting, uploads

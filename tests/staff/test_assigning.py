@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import gateway
+from orders.calling import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.billing import matching

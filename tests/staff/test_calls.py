@@ -7,8 +7,8 @@ from django.conf import settings as configured
 from django.test import Client
 from django.utils import timezone
 
-from orders import gateway
 from orders.admin import OPERATIONS
+from orders.calling import gateway
 from orders.models import CarrierCall, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.contract import Contract

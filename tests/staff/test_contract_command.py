@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from orders import gateway
+from orders.calling import gateway
 from orders.models import CarrierCall
 from shipping_portal.staff import listener
 from tests import older

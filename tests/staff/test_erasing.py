@@ -15,9 +15,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import booking, labels
+from orders.booking import bookings
+from orders.labels import fetching
 from orders.models import BookingAttempt, DatabaseMark, Draft, LabelBytes, Order, Quote
-from orders.transitions import advance, move_to
+from orders.status.transitions import advance, move_to
 from shipping_portal.accounts import mailing, receivers
 from shipping_portal.accounts.models import Audit, Notification, Receiver, Sender, User
 from shipping_portal.accounts.models.users import Session
@@ -75,10 +76,10 @@ def book(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[..., O
         Order.objects.filter(pk=order.pk).update(search=order.search_text())
         Quote.objects.filter(pk=order.quote_id).update(details={**order.quote.details, "receiver": asdict(to)})
         move_to(order, "booking", by=alice, reason=f"for {to.name}", at=timezone.now(), due_at=timezone.now())
-        booking.work(order.pk)
+        bookings.work(order.pk)
         order.refresh_from_db()
         for label in order.labels.all():
-            labels.work(label.pk)
+            fetching.work(label.pk)
         polling.open_parcel(order.pk)
         when = timezone.now().isoformat()
         if progress:
@@ -334,7 +335,7 @@ def test_an_erased_parcel_that_waits_for_a_yes_is_never_booked(desk: Client, qui
     made = factories.order(quill, alice, status="draft")
     confirm(desk, [f"order:{made.pk}"])
     with pytest.raises(Order.WrongStatus, match="was erased"):
-        booking.confirm(Order.objects.get(pk=made.pk), by=alice, now=timezone.now())
+        bookings.confirm(Order.objects.get(pk=made.pk), by=alice, now=timezone.now())
 
 
 def test_an_order_erased_while_its_page_was_open_is_not_booked_from_there(
@@ -344,7 +345,7 @@ def test_an_order_erased_while_its_page_was_open_is_not_booked_from_there(
     opened = Order.objects.select_related("sender").get(pk=made.pk)
     confirm(desk, [f"order:{made.pk}"])
     with pytest.raises(Order.WrongStatus, match="was erased"):
-        booking.confirm(opened, by=alice, now=timezone.now())
+        bookings.confirm(opened, by=alice, now=timezone.now())
     assert Order.objects.get(pk=made.pk).status == "draft"
 
 
@@ -358,10 +359,10 @@ def test_a_label_that_comes_after_the_erasing_is_not_kept(
     assert fetching is not None
     confirm(desk, [f"order:{made.pk}"])
     file = LabelFile(content=b"%PDF-1.4 of somebody", sha256="0" * 64)
-    labels.store(fetching, file, at=timezone.now())
+    fetching.store(fetching, file, at=timezone.now())
     made.labels.update(due_at=timezone.now())
     for label in made.labels.all():
-        labels.work(label.pk)
+        fetching.work(label.pk)
     assert not LabelBytes.objects.exists()
 
 

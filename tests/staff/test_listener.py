@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
-from orders import gateway
+from orders.calling import gateway
 from orders.models import CarrierAccount
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of

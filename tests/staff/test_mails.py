@@ -9,7 +9,7 @@ from django.core import mail
 from django.core.mail import EmailMessage
 from django.utils import timezone
 
-from orders.transitions import advance, move_to
+from orders.status.transitions import advance, move_to
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Notification, NotificationChoice, Sender, User
 from shipping_portal.accounts.outbox import KINDS

@@ -19,15 +19,15 @@ from django.utils import timezone
 from prometheus_client import REGISTRY, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from orders import quoting
 from orders.models import CarrierAccount, DailySpend, Order
+from orders.quoting import asking
 from orders.restoring import marks
-from shipping_portal import metrics_port
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import OutcomeUnknown
 from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.jobs.registry import kinds
 from shipping_portal.jobs.sweep import HANGS_AFTER, Sweep
+from shipping_portal.ops import metrics_port
 from shipping_portal.staff import alerting, metrics
 from shipping_portal.staff.models import Certificate
 from tests import factories
@@ -238,10 +238,10 @@ def test_a_port_tells_the_calls_of_its_process_by_operation_and_outcome(
         return total, count, seconds
 
     before = calls("ok"), calls("unknown")
-    quoting.ask(quill, factories.details(quill), by=alice, now=timezone.now())
+    asking.ask(quill, factories.details(quill), by=alice, now=timezone.now())
     carrier.trouble("quote", "500")
     with pytest.raises(OutcomeUnknown):
-        quoting.ask(quill, factories.details(quill, description="Saucers"), by=alice, now=timezone.now())
+        asking.ask(quill, factories.details(quill, description="Saucers"), by=alice, now=timezone.now())
     after = calls("ok"), calls("unknown")
     assert [(new[0] - old[0], new[1] - old[1]) for new, old in zip(after, before, strict=True)] == [(1, 1), (1, 1)]
     assert after[0][2] > before[0][2]
@@ -293,7 +293,7 @@ def real(carrier: SandboxCarrier, quill: Sender, alice: User, settings: Any, tmp
     """The labels of all that is told, by name, from a real scrape of each kind."""
     settings.RESTORE_MARK_FILE = str(tmp_path / "stamp")
     marks.renew(now=timezone.now())
-    quoting.ask(quill, factories.details(quill), by=alice, now=timezone.now())
+    asking.ask(quill, factories.details(quill), by=alice, now=timezone.now())
     factories.delivery()
     factories.billing_report()
     Certificate.objects.create(server="portal.example:443", ends_at=timezone.now(), seen_at=timezone.now())

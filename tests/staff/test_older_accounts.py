@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import gateway
+from orders.calling import gateway
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.staff import health, queues

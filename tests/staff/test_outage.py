@@ -11,8 +11,8 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import path
 
-from shipping_portal import database_outage
 from shipping_portal.accounts.models import Session
+from shipping_portal.http import database_outage
 from tests import factories
 
 

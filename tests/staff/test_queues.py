@@ -11,9 +11,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.contract import contract
+from orders.calling.contract import contract
 from orders.models import CancelAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order
-from orders.transitions import move_to
+from orders.status.transitions import move_to
 from shipping_portal.accounts.adminkit.filters import now_of
 from shipping_portal.accounts.adminkit.queues import urgency
 from shipping_portal.accounts.models import Sender, User

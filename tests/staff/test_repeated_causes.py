@@ -17,8 +17,9 @@ from django.core import mail
 from django.utils import timezone
 from time_machine import TimeMachineFixture
 
-from orders import booking, gateway
-from orders.limits import DailyLimitReached
+from orders.booking import bookings
+from orders.booking.limits import DailyLimitReached
+from orders.calling import gateway
 from orders.models import CarrierAccount, DailySpend, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.staff import alerting, conditions, pausing
@@ -89,7 +90,7 @@ def test_an_account_the_carrier_refuses_pages_once_at_once_and_clears_once(
     def book() -> None:
         Order.objects.filter(status="booking").update(due_at=timezone.now())
         for order in orders:
-            booking.work(order.pk)
+            bookings.work(order.pk)
 
     assert night.last(20, book) == {"[page] Carrier account stopped": 0}
     probes = [call for call in carrier.requests() if call["path"].endswith("/orders")]
@@ -161,7 +162,7 @@ def test_a_daily_limit_that_refuses_the_dear_pages_though_the_cheap_still_fit(
         quote = factories.quote(quill, alice, amount=amount)
         choice = {"by": alice, "form_token": uuid.uuid4(), "pickup_date": None, "now": timezone.now()}
         with suppress(DailyLimitReached):
-            booking.submit(quote=quote, code="STANDARD-PICKUP", **choice)
+            bookings.submit(quote=quote, code="STANDARD-PICKUP", **choice)
         Order.objects.update(due_at=None)
 
     press("60.00")
@@ -188,7 +189,7 @@ def test_a_refusal_is_over_once_another_as_dear_fits(
     quill.zone = "UTC"
     quill.save()
     choice = {"by": alice, "form_token": uuid.uuid4(), "pickup_date": None, "now": now}
-    booking.submit(quote=quote, code="STANDARD-PICKUP", **choice)
+    bookings.submit(quote=quote, code="STANDARD-PICKUP", **choice)
     row = DailySpend.objects.get()
     assert (row.spent, row.refused_at is None) == (Decimal(60), is_over)
 

@@ -11,7 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 
-from orders import booking, gateway
+from orders.booking import bookings
+from orders.calling import gateway
 from orders.models import CarrierAccount, Label, Order, Replacement, Restore
 from orders.models.account import BOOKINGS
 from shipping_portal.accounts.models import Audit, Notification, Sender, User
@@ -116,7 +117,7 @@ def test_bookings_stay_paused_until_the_gap_is_lifted_and_then_go_out(
     assert gateway.account().pause_of(BOOKINGS, timezone.now() + 999 * HOUR)
     lift(desk, restore)
     order = submitted()
-    booking.work(order.pk)
+    bookings.work(order.pk)
     assert again(order).status == "booked"
 
 

@@ -9,9 +9,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import booking, labels
+from orders.booking import bookings
+from orders.labels import fetching
 from orders.models import LabelBytes, Order
-from orders.transitions import advance, move_to
+from orders.status.transitions import advance, move_to
 from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.billing import matching, posting
 from shipping_portal.billing.models import Charge, Dispute
@@ -71,7 +72,7 @@ def test_two_orders_with_each_others_reference_are_both_mended(
     carrier.trouble("book", "commit-close", count=2)
     forty, forty_one = submitted(), submitted()
     for order in (forty, forty_one):
-        booking.work(order.pk)
+        bookings.work(order.pk)
         order.refresh_from_db()
     theirs, own = (line["reference"] for line in carrier.ledger("booked"))
     scans_of = factories.parcel(reference=theirs, last_scan_at=timezone.now())
@@ -204,7 +205,7 @@ def test_a_label_that_is_being_fetched_while_it_is_undone_is_not_kept(
     order = adopted()
     label = order.labels.get(size="full")
     press(desk, order, "Undo the adoption")
-    labels.store(label, LabelFile(b"%PDF", "0" * 64), at=timezone.now())
+    fetching.store(label, LabelFile(b"%PDF", "0" * 64), at=timezone.now())
     assert not LabelBytes.objects.exists()
 
 
@@ -290,7 +291,7 @@ def test_undone_it_counts_at_its_own_price_and_as_not_billed(
     contract('view = ""')
     carrier.trouble("book", "commit-close")
     order = submitted()
-    booking.work(order.pk)
+    bookings.work(order.pk)
     quill.refresh_from_db()
     before = (quill.spent_today, quill.unbilled)
     carrier.foreign("SWRONG0001")

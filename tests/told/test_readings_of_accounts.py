@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from orders import masking
-from shipping_portal import logs
 from shipping_portal.accounts import access, limits, outbox, passwords
 from shipping_portal.accounts.models import Role, Sender
+from shipping_portal.ops import logs
 from tests.test_access import OURS, ROLES, audience
 from tests.told.carriers import OTHER, PLAIN
 from tests.told.tables import lines

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from orders import answers, notifications, receivers, refused_fields
+from orders.booking import answers, refused_fields
+from orders.drafting import receivers
 from orders.models import CarrierAccount, Order, OrderChange
 from orders.models.statuses import MOVES, Progress
+from orders.notices import notifications
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.errors import AccountStopped, Crowded, NotSent, OutcomeUnknown, Rejected
 from tests.told.tables import lines, told

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from orders import booking_rules, offers, quoting, verdict
+from orders.booking import booking_rules, verdict
 from orders.models import Quote
+from orders.quoting import asking, offers
 from shipping_portal.carrier.messages import Party
 from tests.told.tables import changes, lines, told
 from tests.told.telling import compare
@@ -70,6 +71,6 @@ def test_offers_and_pickup_days() -> None:
             *lines(offers.warnings, [second, long, ENTRY], "warnings"),
             *lines(lambda age: (verdict.is_old(order("booking", quoted_at=AT - age), AT),
             Quote(made_at=AT - age).is_live(AT)), ages, "is old; is live"),
-            quoting.needs_codes(),
+            asking.needs_codes(),
         ],
     )  # fmt: skip

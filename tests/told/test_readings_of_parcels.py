@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.http import QueryDict
 
-from orders import forms
-from orders import parcel_details as entries
-from orders.forms import ParcelForm
+from orders.drafting import forms
+from orders.drafting import parcel_details as entries
+from orders.drafting.forms import ParcelForm
 from shipping_portal.accounts.models import LocalityAlias, PickupAddress, Sender
 from shipping_portal.carrier.messages import Item, Measures, Party
 from shipping_portal.importing import checking

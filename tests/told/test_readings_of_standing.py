@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from orders import contents_form, progress, status_labels
-from orders import parcel_details as parcels
-from orders.cancel_rules import can_cancel, refuse_cancel_unless_allowed
+from orders.cancelling.cancel_rules import can_cancel, refuse_cancel_unless_allowed
+from orders.drafting import contents_form
+from orders.drafting import parcel_details as parcels
 from orders.models import CarrierAccount, Order
 from orders.models.statuses import (
     BEFORE_COLLECTION,
@@ -22,6 +22,7 @@ from orders.models.statuses import (
     Progress,
     Status,
 )
+from orders.status import progress, status_labels
 from shipping_portal.carrier.messages import Measures
 from tests.told.tables import lines, told
 from tests.told.telling import compare

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from orders import gateway, progress
+from orders.calling import gateway
 from orders.models import Order
 from orders.models.statuses import Progress
+from orders.status import progress
 from orders.templatetags.orders import age
 from shipping_portal.carrier.messages import Party
 from tests.told.tables import lines, told

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import gateway
+from orders.calling import gateway
 from orders.models import Order, Quote
 from shipping_portal.accounts.models import User
 from shipping_portal.billing.models import BillingReport

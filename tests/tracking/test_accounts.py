@@ -13,9 +13,14 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from orders import booking, cancelling, gateway, labels, quoting, references
-from orders.contract import has_parcel_tools
+from orders.booking import bookings
+from orders.calling import gateway
+from orders.calling.contract import has_parcel_tools
+from orders.cancelling import cancels
+from orders.labels import fetching
 from orders.models import CarrierAccount, Order
+from orders.quoting import asking
+from orders.status import references
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import checking, matching, posting, uploads
 from shipping_portal.billing.models import Charge
@@ -160,12 +165,12 @@ def test_an_order_of_an_older_account_is_labelled_linked_cancelled_and_billed_th
     before = moved(SIGNED)
 
     for label in order.labels.all():
-        labels.work(label.pk)
+        fetching.work(label.pk)
     assert [bool(label.intact_bytes()) for label in order.labels.all()] == [True, True]
     assert pages.tracking_page_link(order, by=alice, now=timezone.now()).startswith("https://old.example/t/")
     polled(opened(order))
-    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
-    cancelling.work(order.pk)
+    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.account) == ("cancelled", before)
     assert str(order.carrier_reference) not in asked(new)
@@ -182,11 +187,11 @@ def test_an_order_of_an_older_account_is_labelled_linked_cancelled_and_billed_th
 
 def booked(sender: Sender, by: User) -> Order:
     now = timezone.now()
-    quote = quoting.ask(sender, factories.details(sender), by=by, now=now)
-    order = booking.submit(
+    quote = asking.ask(sender, factories.details(sender), by=by, now=now)
+    order = bookings.submit(
         quote=quote, code="STANDARD-PICKUP", form_token=uuid.uuid4(), by=by, pickup_date=None, now=now
     )
-    booking.work(order.pk)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert order.status == "booked", order.problem
     return order
@@ -535,12 +540,12 @@ def test_a_label_of_an_account_no_settings_name_is_fetched_once_they_name_it_aga
     moved()
     names, settings.OLDER_CARRIERS = settings.OLDER_CARRIERS, {}
     for label in order.labels.all():
-        labels.work(label.pk)
+        fetching.work(label.pk)
     label = order.labels.earliest("pk")
     assert (label.state, label.due_at > timezone.now(), label.tries) == ("failed", True, 0)
     settings.OLDER_CARRIERS = names
     order.labels.update(due_at=timezone.now())
-    labels.work(label.pk)
+    fetching.work(label.pk)
     assert set(order.labels.values_list("state", flat=True)) == {"stored"}
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import cancelling
+from orders.cancelling import cancels
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.jobs.sweep import due
@@ -26,8 +26,8 @@ DAY = dt.timedelta(days=1)
 
 
 def cancelled(order: Order, by: User) -> Order:
-    cancelling.ask(order, by=by, why="not sending it", now=timezone.now())
-    cancelling.work(order.pk)
+    cancels.ask(order, by=by, why="not sending it", now=timezone.now())
+    cancels.work(order.pk)
     order.refresh_from_db()
     return order
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orders.models.statuses import Progress
-from orders.progress import RANK, Projection, Step, fold
+from orders.status.progress import RANK, Projection, Step, fold
 
 NOW = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)
 steps = st.lists(

@@ -274,6 +274,6 @@ def test_a_webhook_that_comes_after_all_is_late_and_makes_no_second_scan(parcel:
 
 
 def _contract() -> Any:
-    from orders import gateway  # noqa: PLC0415
+    from orders.calling import gateway  # noqa: PLC0415
 
     return gateway.contract()

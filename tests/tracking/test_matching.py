@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking, settling
+from orders.booking import bookings, settling
 from orders.models import Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
@@ -73,8 +73,8 @@ def test_a_scan_that_overtakes_the_answer_to_its_booking_is_there_with_it(
         assert Parcel.objects.get().order is None
         settle(attempt, outcome)
 
-    monkeypatch.setattr(booking.settling, "settle", scanned_first)
-    booking.work(order.pk)
+    monkeypatch.setattr(bookings.settling, "settle", scanned_first)
+    bookings.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.progress) == ("booked", "collected")
     assert order.parcel.events.count() == 1

@@ -9,7 +9,7 @@ import pytest
 import time_machine
 from django.test import Client
 
-from orders.cancel_rules import can_cancel
+from orders.cancelling.cancel_rules import can_cancel
 from orders.models import Order
 from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Sender, User

@@ -8,8 +8,8 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from orders import gateway, turns
-from orders.contract import contract_of
+from orders.calling import gateway, turns
+from orders.calling.contract import contract_of
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import OutcomeUnknown, Rejected

@@ -13,7 +13,7 @@ from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders import carrier_settings, gateway
+from orders.calling import carrier_settings, gateway
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.jobs.models import DeadLetter

@@ -17,7 +17,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from shipping_portal.accounts.adminkit.queues import Wait, age_column, summary
-from shipping_portal.keyset import MOST_COUNTED, count_rows
+from shipping_portal.db.keyset import MOST_COUNTED, count_rows
 
 PAGE = 50
 # What Django's filter of a column, or of a day, writes into an address.

@@ -20,7 +20,7 @@ from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
 from shipping_portal.accounts.adminkit.filters import Rule, choices, now_of
-from shipping_portal.keyset import MOST_COUNTED
+from shipping_portal.db.keyset import MOST_COUNTED
 
 NOW, AT_ONCE = dt.timedelta(0), dt.timedelta(minutes=15)  # NOW alerts with its first row
 DAY, WEEK = dt.timedelta(days=1), dt.timedelta(days=7)

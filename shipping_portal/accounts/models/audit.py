@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 
 from shipping_portal import request_ids
-from shipping_portal.planned_statements import insert
+from shipping_portal.db.planned_statements import insert
 
 
 class Audit(models.Model):

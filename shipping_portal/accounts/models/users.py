@@ -47,7 +47,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     )
     has_shortcuts = models.BooleanField("single-key shortcuts", default=True)
     date_joined = models.DateTimeField(auto_now_add=True)
-    # Until when two of their pages may be waiting for the carrier, at the longest (orders/waiting.py).
+    # Until when two of their pages may be waiting for the carrier, at the longest (orders/calling/waiting.py).
     waits_until = models.DateTimeField(null=True, editable=False)
     waits_also_until = models.DateTimeField(null=True, editable=False)
 

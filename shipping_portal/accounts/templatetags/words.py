@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 
 from shipping_portal import brand
 from shipping_portal.accounts import demo
-from shipping_portal.keyset import MOST_COUNTED
+from shipping_portal.db.keyset import MOST_COUNTED
 
 register = template.Library()
 

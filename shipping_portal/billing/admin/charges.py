@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from orders.models import Order
-from orders.references import with_reference
+from orders.status.references import with_reference
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm, Refused
 from shipping_portal.accounts.adminkit.facts import ReadOnlyInline, link_to
 from shipping_portal.accounts.adminkit.filters import SenderFilter, choices

@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from orders import gateway
+from orders.calling import gateway
 from orders.models import CarrierAccount
 from shipping_portal.accounts.models import Audit
 from shipping_portal.billing import posting, reading, uploads

@@ -3,9 +3,9 @@
 from django import template
 from django.utils import timezone
 
+from orders.drafting.parcel_details import ParcelDetails
+from orders.drafting.sizes import listed
 from orders.models import Order
-from orders.parcel_details import ParcelDetails
-from orders.sizes import listed
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest
 from shipping_portal.accounts.models import ParcelSize, Sender
 from shipping_portal.billing import lines, size_guard, statements

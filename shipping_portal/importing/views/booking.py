@@ -9,7 +9,9 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from orders import booking, booking_rules, gateway, printing
+from orders.booking import booking_rules, bookings
+from orders.calling import gateway
+from orders.labels import printing
 from orders.models.account import BOOKINGS
 from orders.views.responses import sentence, suspended
 from shipping_portal import sheets
@@ -39,7 +41,7 @@ def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         return check_page(request, found, form, status=422)
     try:
         booking_rules.refuse_unless_booking_is_on(request.sender, timezone.now())
-    except (booking_rules.Paused, booking.LimitReached) as error:
+    except (booking_rules.Paused, bookings.LimitReached) as error:
         messages.error(request, sentence(error, request.sender))
         return redirect("check_import", found.uuid)
     return _begin(request, found, form)
@@ -140,7 +142,12 @@ def _act(request: MemberRequest, file: Import) -> HttpResponse:
 def _book_next_day(request: MemberRequest, file: Import) -> None:
     try:
         importing.book_next_day(file, by=request.user, now=timezone.now())
-    except (booking_rules.Suspended, booking_rules.Paused, booking.LimitReached, booking_rules.CarrierChanged) as error:
+    except (
+        booking_rules.Suspended,
+        booking_rules.Paused,
+        bookings.LimitReached,
+        booking_rules.CarrierChanged,
+    ) as error:
         messages.error(request, sentence(error, request.sender))
 
 
@@ -152,7 +159,7 @@ def _agree(request: MemberRequest, file: Import) -> None:
     except (
         booking_rules.Suspended,
         booking_rules.Paused,
-        booking.LimitReached,
+        bookings.LimitReached,
         booking_rules.PickupDayPassed,
     ) as error:
         messages.error(request, sentence(error, request.sender))

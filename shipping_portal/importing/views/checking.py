@@ -14,9 +14,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from orders import booking_rules, choosing, quoting
-from orders.contents_form import CURRENCY
+from orders.booking import booking_rules
+from orders.drafting.contents_form import CURRENCY
 from orders.models.quotes import bookable
+from orders.quoting import asking, choosing
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.messages import Money
@@ -143,7 +144,7 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
 def common_pickup_days(sender: Sender, rows: list[choosing.Ready]) -> list[dt.date]:
     """Return the pickup days on offer for all of these rows: none before the last of their first ones."""
     address = sender.pickup_address()
-    firsts = [quoting.first_pickup(offer) for row in rows for offer in bookable(row.products)]
+    firsts = [asking.first_pickup(offer) for row in rows for offer in bookable(row.products)]
     first = max(filter(None, firsts), default=None)
     return booking_rules.pickup_days(sender, address.party(), timezone.now(), first=first) if address else []
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from orders import choosing
+from orders.quoting import choosing
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.importing import (
     answering,

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from orders.masking import holds_link
 from orders.models import Order
-from orders.references import with_reference
+from orders.status.references import with_reference
 from shipping_portal import sheets
 from shipping_portal.accounts.adminkit.facts import TYPED_BY_HAND, ReadOnlyAdmin
 from shipping_portal.accounts.adminkit.filters import SenderFilter

@@ -12,7 +12,7 @@ from django.db.models import Count, Min, Q
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from orders import gateway
+from orders.calling import gateway
 from orders.masking import SafeText
 from orders.models import CarrierAccount, Order
 from orders.models.account import BOOKINGS, QUOTES

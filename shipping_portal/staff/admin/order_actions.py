@@ -6,8 +6,9 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
-from orders import cancelling, duplicate_bookings
-from orders.cancel_rules import can_cancel
+from orders.booking import duplicate_bookings
+from orders.cancelling import cancels
+from orders.cancelling.cancel_rules import can_cancel
 from orders.models import CancelAttempt, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.adminkit.actions import AdminAction
@@ -17,7 +18,7 @@ from shipping_portal.staff.resolution import undoing
 
 @transaction.atomic
 def _cancel(order: Order, *, reason: str, by: User, now: dt.datetime) -> None:
-    cancelling.ask(order, by=by, why=f"for the sender: {reason}", now=now)
+    cancels.ask(order, by=by, why=f"for the sender: {reason}", now=now)
     Audit.write("cancelled for the sender", order, by=by, sender=order.sender, reason=reason, at=now)
 
 
@@ -85,13 +86,13 @@ CONFIRMED = act(
     name="carrier-cancelled-it",
     label="The carrier cancelled it",
     explains="Only if the carrier confirms it. The sender sees “Cancelled”, and any replacement is booked now.",
-    do=partial(cancelling.settle, is_cancelled=True),
+    do=partial(cancels.settle, is_cancelled=True),
     applies=_is_unclear,
 )
 STILL_BOOKED = act(
     name="still-booked",
     label="It is still booked",
     explains="Only if the carrier confirms it. The sender can use the label again, or ask to cancel again.",
-    do=partial(cancelling.settle, is_cancelled=False),
+    do=partial(cancels.settle, is_cancelled=False),
     applies=_is_unclear,
 )

@@ -11,8 +11,8 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from orders import waiting
-from orders.contract import contract_of
+from orders.calling import waiting
+from orders.calling.contract import contract_of
 from orders.masking import revealed
 from orders.models import BookingAttempt, Order
 from shipping_portal.accounts.adminkit.actions import AdminAction, ReasonForm

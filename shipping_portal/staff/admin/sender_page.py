@@ -11,7 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.status_labels import status_label
+from orders.status.status_labels import status_label
 from shipping_portal.accounts import limits, seeing_as
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ReasonForm

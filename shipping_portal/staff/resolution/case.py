@@ -9,11 +9,11 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from orders.contract import contract_of
+from orders.calling.contract import contract_of
 from orders.masking import masked, without_emails
 from orders.models import BookingAttempt, CarrierCall, Order
 from orders.models.statuses import Status
-from orders.status_labels import status_label, waits_for
+from orders.status.status_labels import status_label, waits_for
 from shipping_portal.accounts.adminkit.queues import urgency
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of

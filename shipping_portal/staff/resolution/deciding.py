@@ -5,10 +5,12 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from orders import duplicate_bookings, labels, waiting
+from orders.booking import duplicate_bookings
+from orders.calling import waiting
+from orders.labels import fetching
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
-from orders.transitions import move_to
+from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit
 from shipping_portal.billing import matching
 from shipping_portal.jobs.registry import enqueue
@@ -54,7 +56,7 @@ def adopt(
             move_to(order, Status.BOOKED, by=by, reason=f"adopted {summary}", at=now, **fields)
             _accept_attempt(order, reference, now)
             duplicate_bookings.note(order, at=now)
-            labels.owe(order, (), at=now)
+            fetching.owe(order, (), at=now)
             enqueue("open", order.pk)
             Audit.write("reference adopted", order, by=by, sender=order.sender, reason=summary, at=now)
     except (Order.WrongStatus, IntegrityError) as error:

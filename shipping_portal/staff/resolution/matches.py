@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from django.db.models.functions import Upper
 
-from orders.contract import contract_of
+from orders.calling.contract import contract_of
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
 from shipping_portal.carrier.naming import Names, names_in

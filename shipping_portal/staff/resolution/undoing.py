@@ -13,10 +13,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Min
 
-from orders import notifications
 from orders.models import BookingAttempt, CarrierAccount, Label, Order, OrderChange, Restore
 from orders.models.statuses import Progress, Status
-from orders.transitions import move_to
+from orders.notices import notifications
+from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit, Sender
 from shipping_portal.billing import matching
 from shipping_portal.formats import desk_time

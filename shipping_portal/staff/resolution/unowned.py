@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import DecimalField, Exists, F, Max, Min, OuterRef, Q, QuerySet, Sum, Value
 from django.db.models.functions import Abs
 
-from orders.contract import contract_of
+from orders.calling.contract import contract_of
 from orders.models import CarrierAccount, Order
 from shipping_portal.billing.models import Charge, ChargeKind, cents, week_of
 from shipping_portal.carrier.naming import Names, names_in

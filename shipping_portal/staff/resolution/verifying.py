@@ -7,12 +7,12 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max, Min, Q, QuerySet
 
-from orders import gateway, waiting
-from orders.contract import contract_of
+from orders.calling import gateway, waiting
+from orders.calling.contract import contract_of
 from orders.models import BookingAttempt, Label, Order
 from orders.models.restores import OLDER
 from orders.models.statuses import Status
-from orders.references import is_same
+from orders.status.references import is_same
 from shipping_portal.accounts.models import Audit
 from shipping_portal.billing.models import Charge
 from shipping_portal.carrier.errors import CarrierError, OperationOff

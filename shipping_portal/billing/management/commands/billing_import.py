@@ -10,8 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from orders import carrier_settings, gateway
-from orders.carrier_settings import UnknownAccount
+from orders.calling import carrier_settings, gateway
+from orders.calling.carrier_settings import UnknownAccount
 from shipping_portal.billing import checking, posting, uploads
 from shipping_portal.billing.balancing import balances
 from shipping_portal.billing.models import BillingReport

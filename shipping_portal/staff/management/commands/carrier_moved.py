@@ -9,8 +9,8 @@ from django.db import transaction
 from django.db.models import ProtectedError
 from django.utils import timezone
 
-from orders import carrier_settings
-from orders.carrier_settings import CarrierSettings, UnknownAccount
+from orders.calling import carrier_settings
+from orders.calling.carrier_settings import CarrierSettings, UnknownAccount
 from orders.models import CarrierAccount, CarrierCall
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import ProgrammingError, connection
 
-from shipping_portal import database_roles
+from shipping_portal.db import roles
 
 
 class Command(BaseCommand):
@@ -20,7 +20,7 @@ class Command(BaseCommand):
         if not settings.IS_OWNER or app == owner:
             raise CommandError("Set MIGRATE_DATABASE_URL to a different role, the one that owns the tables.")
         try:
-            left = database_roles.grant(app, settings.APP_DATABASE["PASSWORD"])
+            left = roles.grant(app, settings.APP_DATABASE["PASSWORD"])
         except ProgrammingError as error:
             raise CommandError(f"Nothing was changed: {owner} may not do this. {error}") from error
         for statement in left:

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from shipping_portal import metrics_port
 from shipping_portal.jobs.sweep import Sweep
-from shipping_portal.starting import begin, end_if_restored
+from shipping_portal.ops import metrics_port
+from shipping_portal.ops.starting import begin, end_if_restored
 from tracking.webhook_health import Heartbeat
 
 

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from orders.masking import without_emails
 from orders.models import Order
-from orders.references import with_reference
+from orders.status.references import with_reference
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of
 from tracking.models import WebhookDelivery

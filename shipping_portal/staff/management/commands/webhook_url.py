@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from orders import carrier_settings
-from orders.carrier_settings import CarrierSettings, UnknownAccount
+from orders.calling import carrier_settings
+from orders.calling.carrier_settings import CarrierSettings, UnknownAccount
 from shipping_portal.staff import listener
 
 PASTE = """Paste the first address into the API tab of the carrier's dashboard settings.

@@ -1,0 +1,111 @@
+"""The carrier's answers in words for people: refusals, unclear answers, and faults of ours that an operator corrects.
+
+A message about a field of our forms is the sender's, at that field's label. Any other, such as a missing partner id,
+is a fault of ours: the operator reads it on the carrier account's page, the sender that we are putting it right.
+"""
+
+import datetime as dt
+from typing import Any, NamedTuple
+
+from orders.booking import refused_fields
+from orders.drafting.forms import ParcelForm
+from orders.models import CarrierAccount, Order
+from shipping_portal.accounts.models import PickupAddress, Sender
+from shipping_portal.carrier.errors import AccountStopped, Crowded, NotSent, OutcomeUnknown, Rejected
+
+OURS = "The carrier refused how we asked. We're putting that right."
+OURS_TOO = "It also refused how we asked; we're putting that right."
+OURS_CANCEL = "The carrier refused how we asked. We're putting that right. If the pickup is near, contact us."
+NO_REASON = "The carrier gave no reason."
+SILENT = "The carrier didn't answer in time"
+AWAY = "The carrier didn't answer"
+SLOW_DOWN = "The carrier asks us to slow down"
+UNREADABLE = "The carrier gave an answer we can't read"
+CUT_OFF = "The carrier's answer didn't reach us"
+MOST = 3  # sentences where there is room for a few
+WRONGLY_ASKED = {404, 405, 413, 415}  # whatever the words: the request, not what it is about
+TOO_MANY = 429
+
+
+class Refusal(NamedTuple):
+    """What the sender can correct, by our field names ("" for the whole parcel), and what only the operator can."""
+
+    fields: dict[str, list[str]]
+    faults: list[str]
+
+
+def sort_out(error: Rejected, *, operation: str = "book") -> Refusal:
+    """Tell the sender's part of a refusal from ours."""
+    by_field = error.messages or ({"": [error.text]} if error.text else {})
+    fields = {name: texts for name, texts in by_field.items() if refused_fields.is_known(name)}
+    faults = [f"{name}: {text}" for name, texts in by_field.items() if name not in fields for text in texts]
+    is_ours = error.status in WRONGLY_ASKED
+    if is_ours or (error.status and not by_field):
+        fields, faults = {}, [*faults, f"{operation}: {error} {error.text}".strip()]
+    return Refusal(fields, faults)
+
+
+def report(error: Rejected | AccountStopped, account: CarrierAccount, now: dt.datetime, *, operation: str) -> None:
+    """Put a fault of ours on the account's page, where the operator finds it; a sender's own mistake is none."""
+    faults = [error.reason] if isinstance(error, AccountStopped) else sort_out(error, operation=operation).faults
+    if faults:
+        account.note_fault("; ".join(faults), now)
+
+
+def problem(error: Rejected, sender: Sender, country: str, *, to: str = "", operation: str = "book") -> dict[str, Any]:
+    """Build the `problem` of an order that the carrier refused; `country` is where its pickup is, `to` its receiver.
+
+    `text` fits one line, `said` is every sentence, `fields` are the messages for the form. Kind "ours" is a refusal
+    that the sender can't mend alone.
+    """
+    refusal = sort_out(error, operation=operation)
+    sentences = _sentences(refusal, sender, country, to)
+    if not refusal.faults:
+        return {"text": shortened(sentences), "said": sentences, "fields": refusal.fields}
+    ours = OURS_TOO if sentences else OURS
+    text = f"{shortened(sentences)} {ours}".strip()
+    return {"text": text, "said": [*sentences, ours], "fields": refusal.fields, "kind": "ours"}
+
+
+def why_not_cancelled(error: Rejected, order: Order) -> str:
+    """Return why an order stays booked, for its sender."""
+    refusal = sort_out(error, operation="cancel")
+    sentences = _sentences(refusal, order.sender, order.pickup["country"], order.receiver_country)
+    sentences += [OURS_CANCEL] if refusal.faults else []
+    return shortened(sentences) or NO_REASON
+
+
+def _sentences(refusal: Refusal, sender: Sender, country: str, to: str) -> list[str]:
+    address = PickupAddress(sender=sender, country=country)
+    form = ParcelForm(initial={"receiver_country": to}, sender=sender, address=address)
+    return refused_fields.sentences(refusal.fields, form)
+
+
+def why_silent(error: Exception) -> str:
+    """Return why there is nothing to show, where asking again is safe."""
+    if isinstance(error, Crowded) or (isinstance(error, NotSent | OutcomeUnknown) and error.status == TOO_MANY):
+        return SLOW_DOWN
+    if isinstance(error, NotSent):
+        return AWAY
+    return unclear(error)
+
+
+def unclear(error: Exception | None) -> str:
+    """Return why nobody knows what the carrier did; without an answer, because a worker stopped while it waited."""
+    if not isinstance(error, OutcomeUnknown):
+        return CUT_OFF
+    return UNREADABLE if error.answered else SILENT
+
+
+def put_at(form: ParcelForm, error: Rejected) -> None:
+    """Put a refusal of prices into the form that asked for them."""
+    refusal = sort_out(error, operation="quote")
+    refused_fields.put_at(form, refusal.fields)
+    if refusal.faults:
+        form.add_error(None, f"{OURS_TOO if refusal.fields else OURS} Nothing was booked.")
+
+
+def shortened(sentences: list[str]) -> str:
+    """Return the first sentences on one line, and how many more there are."""
+    more = f" And {len(sentences) - MOST} more." if len(sentences) > MOST else ""
+    return f"{' '.join(sentences[:MOST])[:500]}{more}"

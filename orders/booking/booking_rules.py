@@ -1,0 +1,124 @@
+"""May this be booked: by this sender, now, at this price, with this account, on this pickup day?
+
+And is it a duplicate: the same box to the same person, booked a moment ago, about which the sender is asked first.
+"""
+
+import datetime as dt
+import uuid
+from decimal import Decimal
+from typing import Any
+
+from orders.calling import gateway
+from orders.drafting.parcel_details import ParcelDetails, in_metric
+from orders.models import Order, Quote
+from orders.models.account import BOOKINGS, CarrierAccount
+from orders.models.statuses import Status
+from orders.quoting import asking
+from orders.status import progress
+from orders.status.status_labels import UNCLEAR
+from shipping_portal.accounts import places
+from shipping_portal.accounts.limits import refuse_unless_room
+from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.receivers import fingerprint
+from shipping_portal.carrier.messages import Party
+
+
+class Suspended(Exception):
+    """Booking is switched off for this sender."""
+
+
+class Paused(Exception):
+    """The operator paused bookings for everybody; the text is for the sender."""
+
+
+class ServiceNotOffered(Exception):
+    """The chosen product is not in the quote."""
+
+
+class CarrierChanged(ServiceNotOffered):
+    """The price is another carrier account's, whose product codes may be spelled like this one's."""
+
+
+class PickupDayPassed(Exception):
+    """The chosen pickup day is not one of those on offer any more."""
+
+
+def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt.datetime) -> dict[str, Any]:
+    """Return the offer to be booked.
+
+    Raises Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged or PickupDayPassed.
+    """
+    offer = quote.offer(code)
+    account = refuse_unless_booking_is_on(quote.sender, now, Decimal(offer["amount"]) if offer else None)
+    if quote.account_id != account.pk:
+        raise CarrierChanged
+    if offer is None or not quote.details["receiver"]["name"]:  # a price check is to nobody yet
+        raise ServiceNotOffered(code)
+    if pickup_date and offer["first_mile"] == "drop-off":
+        raise PickupDayPassed(pickup_date.isoformat())
+    if pickup_date:
+        first, pickup = asking.first_pickup(offer), ParcelDetails.from_json(quote.details).pickup
+        refuse_past_pickup(pickup_date, pickup_days(quote.sender, pickup, now, first=first))
+    return offer
+
+
+def refuse_unless_booking_is_on(
+    sender: Sender, now: dt.datetime, price: Decimal | None = None, *, is_booking: bool = True
+) -> CarrierAccount:
+    """Return the account that takes new orders, if the sender may book now; `move_to` counts against other presses.
+
+    Raises Suspended, Paused or LimitReached. Where prices are only looked at (not `is_booking`), an account of ours
+    need not be approved.
+    """
+    if sender.is_suspended:
+        raise Suspended(sender.suspension_text)
+    account = gateway.account()
+    if pause := account.pause_of(BOOKINGS, now):
+        raise Paused(pause.text)
+    refuse_unless_room(sender, now, price, is_booking=is_booking)
+    return account
+
+
+def pickup_days(sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.date | None = None) -> list[dt.date]:
+    """Return the pickup days on offer: `first`, the carrier's own, and the next business days where it starts (§8).
+
+    Our calendar knows holidays on which this carrier drives, and may miss one on which it doesn't. `first` may come
+    from a price of the day before: today is no pickup day, whoever named it.
+    """
+    today = progress.day_at(pickup, now)
+    days = places.business_days(pickup.country, pickup.state, after=today, count=sender.pickup_days_ahead)
+    if first is None or first <= today:
+        return days
+    return [first, *(day for day in days if day > first)]
+
+
+def refuse_past_pickup(day: dt.date, on_offer: list[dt.date]) -> None:
+    if day not in on_offer:
+        raise PickupDayPassed(day.isoformat())
+
+
+LATELY = dt.timedelta(hours=2)
+COUNTED = (Status.BOOKING, Status.BOOKED, *UNCLEAR)  # being booked, booked, or perhaps booked
+
+
+def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | None:
+    """Return the newest parcel to the same receiver in the same size, except the order of the form `but`."""
+    details = ParcelDetails.from_json(quote.details)
+    receiver = details.receiver
+    alike = Order.objects.filter(
+        sender=quote.sender,
+        submitted_at__gt=now - LATELY,
+        status__in=COUNTED,
+        receiver_postcode=receiver.postcode,
+        receiver_country=receiver.country,
+        **in_metric(details.measures),
+    ).exclude(form_token=but)
+    who = fingerprint(receiver)
+    return next((order for order in alike.order_by("-pk") if fingerprint(order.details().receiver) == who), None)
+
+
+def duplicate_to_ask_about(quote: Quote, now: dt.datetime, *, form_token: uuid.UUID) -> Order | None:
+    """Return the parcel to ask about before this form books; none where the form was answered with its order before."""
+    duplicate = booked_lately(quote, now, but=form_token)
+    is_answered = duplicate and Order.objects.filter(sender=quote.sender, form_token=form_token).exists()
+    return None if is_answered else duplicate

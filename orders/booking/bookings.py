@@ -1,0 +1,256 @@
+"""Booking: where money moves. Written down before it is sent; unclear is a state, not an error.
+
+submit  (web)     order `booking`, due now; nothing sent
+work    (worker)  attempt written down and committed → one call → settle
+settle  (worker)  accepted | rejected | not sent | account stopped | unknown
+"""
+
+import datetime as dt
+import hashlib
+import uuid
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, Subquery
+from django.utils import timezone
+
+from orders.booking import answers, booking_rules, limits, requoting, settling, verdict
+from orders.booking.limits import LimitReached
+from orders.calling import gateway
+from orders.drafting.parcel_details import ParcelDetails, in_metric
+from orders.models import BookingAttempt, CarrierAccount, Order, OrderChange, Quote
+from orders.models.statuses import Status
+from orders.status import progress
+from orders.status.transitions import move_to, owe
+from shipping_portal.accounts import receivers
+from shipping_portal.accounts.models import User
+from shipping_portal.carrier.client import Carrier
+from shipping_portal.carrier.errors import CarrierError
+from shipping_portal.jobs.models import lease
+from shipping_portal.jobs.registry import enqueue, job
+from shipping_portal.ops.starting import end_if_restored
+
+
+class TokenReused(Exception):
+    """This form was already booked with other content."""
+
+
+def submit(
+    *, quote: Quote, code: str, by: User, form_token: uuid.UUID, pickup_date: dt.date | None, now: dt.datetime
+) -> Order:
+    """Owe the carrier one booking. The same form token always answers with the same order.
+
+    Raises TokenReused, Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged or PickupDayPassed; nothing
+    is owed then.
+    """
+    form_hash = hashlib.sha256(f"{quote.inputs_hash}|{code}|{pickup_date}".encode()).hexdigest()
+    same_form = Order.objects.filter(sender=quote.sender, form_token=form_token)
+    if existing := same_form.first():
+        return _same_form(existing, form_hash)
+    try:
+        offer = booking_rules.bookable_offer(quote, code, pickup_date, now)
+        order = _from_quote(quote, offer, by=by, pickup_date=pickup_date, now=now)
+        order.form_token, order.form_hash = form_token, form_hash
+        with limits.owing(now):
+            owe(order, by=by, reason="booked by the sender", at=now)
+            receivers.remember(order.sender, order.details().receiver, at=now)
+            enqueue("book", order.pk)
+    except (Order.SameForm, LimitReached):
+        # Another press of the same button was faster, and maybe the last to fit.
+        if existing := same_form.first():
+            return _same_form(existing, form_hash)
+        raise
+    return order
+
+
+def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False) -> None:
+    """Book at the sender's yes: to a higher price, or again what was settled as not booked.
+
+    With `next_day` a pickup day that has come gives way to the next business day. An order stays with the carrier
+    account it was made for, as do its attempts: elsewhere it is chosen and made anew.
+
+    Raises Suspended, Paused, LimitReached, CarrierChanged, PickupDayPassed or Order.WrongStatus; nothing is owed then.
+    """
+    if order.account != booking_rules.refuse_unless_booking_is_on(order.sender, now):
+        raise booking_rules.CarrierChanged
+    pickup, changes = order.details().pickup, dict[str, Any](problem={}, tries=0)
+    if next_day and progress.has_come(order.pickup_date, pickup, now):
+        changes["pickup_date"] = None
+    elif order.pickup_date:
+        first = order.quoted_pickup_date
+        booking_rules.refuse_past_pickup(
+            order.pickup_date, booking_rules.pickup_days(order.sender, pickup, now, first=first)
+        )
+    with limits.owing(now):
+        # Locked, as one that is settled as not booked moves twice, and as its receiver may be being erased.
+        if Order.objects.locked(order.pk).erased_at:
+            raise Order.WrongStatus("Its receiver was erased. Book a new parcel.")
+        if order.status == Status.NOT_BOOKED:
+            move_to(order, Status.DRAFT, by=by, reason="to be booked again", at=now)
+            changes["generation"] = order.generation + 1
+        elif order.status == Status.DRAFT and "offer" in order.problem:
+            # As old as it is: a yes given hours later is priced once more before it is sent (interface §8).
+            changes |= requoting.offer_fields(order.problem["offer"])
+            changes["quoted_at"] = dt.datetime.fromisoformat(order.problem.get("quoted_at", "2000-01-01T00Z"))
+        move_to(order, Status.BOOKING, by=by, reason="confirmed by the sender", at=now, due_at=now, **changes)
+        enqueue("book", order.pk)
+
+
+IN_FLIGHT = BookingAttempt.objects.filter(order=OuterRef("pk"), state=BookingAttempt.State.IN_FLIGHT)
+PRESSES = OrderChange.objects.filter(order=OuterRef("pk"), new=Status.BOOKING).order_by("-pk")
+OF_OTHERS = (
+    *("sender__suspended_at", "sender__suspension_text"),
+    *(f"account__{field.name}" for field in CarrierAccount._meta.concrete_fields),
+)
+OWED = (
+    Order.objects.filter(status=Status.BOOKING)
+    .select_related("sender", "account", "size")
+    .only(*(field.name for field in Order._meta.concrete_fields), "size__uuid", *OF_OTHERS)
+    # `presser_is_active`: the login of whoever pressed Book, or said yes since, was not turned off.
+    .annotate(is_in_flight=Exists(IN_FLIGHT), presser_is_active=Subquery(PRESSES.values("by__is_active")[:1]))
+)
+
+
+@job("book", queue=OWED, lane="sender", order=10)
+def work(order: Any) -> None:
+    """Send one owed booking, if it may go."""
+    if order.is_in_flight:  # its worker is gone, unless we are the late one: sent or not, we do not know
+        in_flight = order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT)
+        # The one who is late may settle it between these two lines.
+        if order.renew() and (attempt := in_flight.first()):
+            settling.unknown(attempt, "the worker stopped before the carrier's answer", at=timezone.now())
+        return
+    now = timezone.now()
+    if not _carry_out(order, verdict.of_booking(order, now), now):
+        return
+    client = gateway.carrier_of(order, first="book")
+    if _may_go(order, client):
+        attempt = _write_down(order, timezone.now())
+        if attempt:
+            _send(attempt, client)
+
+
+def _may_go(order: Order, client: Carrier) -> bool:
+    """Look once more at what may have changed while it waited for its turn, and at the price; carry out what follows.
+
+    Waiting for a turn may take seconds, and so may asking for a price.
+    """
+    now = timezone.now()
+    if not (_read_again(order) and _carry_out(order, verdict.of_booking(order, now), now)):
+        return False
+    if not order.account.take_probe(now):
+        order.postpone(now + dt.timedelta(seconds=60))
+        return False
+    if not verdict.is_old(order, now):
+        return True
+    if not _carry_out(order, requoting.ask_again(order, client), now) or not _read_again(order):
+        return False
+    now = timezone.now()
+    return _carry_out(order, verdict.of_booking(order, now, is_probe=True), now)
+
+
+def _read_again(order: Any) -> bool:
+    """Read once more what others may have changed about its sender, its account and whoever booked it.
+
+    Returns False where another worker or a person has the order by now.
+    """
+    seen = OWED.select_related(None).select_related("sender", "account").only("due_at", "sender", "account", *OF_OTHERS)
+    now: Any = seen.filter(pk=order.pk).first()
+    if now is None or now.due_at != order.due_at:
+        return False
+    order.account, order.presser_is_active = now.account, now.presser_is_active
+    order.sender.suspended_at, order.sender.suspension_text = now.sender.suspended_at, now.sender.suspension_text
+    return True
+
+
+def _carry_out(order: Order, found: verdict.Verdict | verdict.PriceVerdict, now: dt.datetime) -> bool:
+    """Carry out a verdict on an order of which nothing was sent. Returns whether it may go on."""
+    match found:
+        case verdict.Go(agreed):
+            return agreed is None or order.change(quoted_at=now, **agreed)
+        case verdict.BackToDraft(problem, error):
+            settling.back_to_draft(order, problem, at=now)
+            if error:
+                answers.report(error, order.account, now, operation="quote")
+        case verdict.Refuse(why):
+            settling.step_aside(order, Status.REJECTED, why, {"text": why}, at=now)
+        case verdict.Wait(until):
+            order.postpone(until)
+        case verdict.Retry(after):
+            settling.try_later(order, now, retry_after=after)
+        case verdict.StopAccount(reason):
+            order.account.stop(reason, now)
+            order.postpone(now + dt.timedelta(seconds=60))
+    return False
+
+
+def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
+    """Write the attempt with its exact bytes, committed before the first byte leaves (T2)."""
+    shipment = order.details().shipment(
+        product_code=order.product_code, order_key=order.order_key(), pickup_date=order.pickup_date
+    )
+    body = gateway.carrier_of(order).booking_body(shipment)
+    until = now + lease()
+    try:
+        with transaction.atomic(durable=True):
+            end_if_restored()
+            if order.status != Status.BOOKING or not order.renew(until, failures=1):
+                return None
+            return BookingAttempt.objects.create(
+                order=order,
+                generation=order.generation,
+                body=body,
+                body_sha256=hashlib.sha256(body).hexdigest(),
+                state=BookingAttempt.State.IN_FLIGHT,
+                lease_until=until,
+                sent_at=now,
+            )
+    except IntegrityError:  # one live attempt per order
+        return None
+
+
+def _send(attempt: BookingAttempt, client: Carrier) -> None:
+    try:
+        booked = client.book(
+            bytes(attempt.body), key=str(attempt.key), not_after=settling.send_until(attempt.lease_until)
+        )
+    except CarrierError as error:
+        settling.settle(attempt, error)
+    else:
+        settling.settle(attempt, booked)
+
+
+def _same_form(order: Order, form_hash: str) -> Order:
+    if order.form_hash != form_hash:
+        raise TokenReused(str(order.uuid))
+    return order
+
+
+def _from_quote(
+    quote: Quote, offer: dict[str, Any], *, by: User, pickup_date: dt.date | None, now: dt.datetime
+) -> Order:
+    details = ParcelDetails.from_json(quote.details)
+    plain = quote.details
+    order = Order(
+        sender=quote.sender,
+        account_id=quote.account_id,
+        made_by=by,
+        created_at=now,
+        submitted_at=now,
+        quote=quote,
+        quoted_at=quote.made_at,
+        pickup=plain["pickup"],
+        entered=plain["measures"],
+        contents=plain["contents"],
+        contents_type=details.contents_type,
+        cover_amount=details.cover,
+        description=details.description,
+        customer_reference=details.customer_reference,
+        size=quote.sender.sizes.filter(uuid=details.size).first() if details.size else None,
+        pickup_date=pickup_date,
+        **{f"receiver_{name}": value for name, value in plain["receiver"].items()},
+        **in_metric(details.measures),
+        **requoting.offer_fields(offer),
+    )
+    order.search = order.search_text()
+    return order

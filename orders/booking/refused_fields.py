@@ -1,0 +1,117 @@
+"""The fields of the parcel form that a refusal is about: what they are called, and the controls that have them."""
+
+import re
+
+from django.core.exceptions import NON_FIELD_ERRORS
+
+from orders.drafting.contents_form import PARTS as ITEM_PARTS
+from orders.drafting.contents_form import ROWS
+from orders.drafting.forms import SIZES, ParcelForm
+from shipping_portal.accounts.templatetags.words import PLACE, say
+from shipping_portal.carrier.contract import PARTS
+
+LABELS = {
+    "weight": "Weight",
+    **{size: size.capitalize() for size in SIZES},
+    "contents": "Contents",
+    "cover": "Extra Cover",
+    "product_code": "Service",
+    "pickup_date": "Pickup day",
+    "receiver_instructions": "Delivery instructions",
+    "sender_instructions": "Pickup instructions",
+    "item_description": "Item",
+    "item_value": "Value of one",
+}
+# A sentence without its subject begins with one of these.
+VERB = re.compile(
+    r"(?:(?:are|could|does|did|had|has|have|is|must|should|was|were|would)(?:n['’]t)?|can(?:not|['’]t)?|won['’]t|will"
+    r"|may (?:be|not|only)|exceeds|lacks|needs|requires) \S",
+    re.IGNORECASE,
+)
+FORM = {
+    *("", "description", "customer_reference", "contents_type", *LABELS),
+    *(f"{side}_{part}" for side in ("sender", "receiver") for part in PARTS),
+}
+ITEM = re.compile(rf"item_(?:(\d+)_)?({'|'.join(ITEM_PARTS)})", re.ASCII)
+
+
+def is_known(name: str) -> bool:
+    """Return whether this is one of our forms' fields, or "" for the parcel as a whole."""
+    return name in FORM or ITEM.fullmatch(name) is not None
+
+
+def sentences(fields: dict[str, list[str]], form: ParcelForm) -> list[str]:
+    """Return the carrier's words after our labels; what it says of several fields alike stands once."""
+    labels: dict[str, list[str]] = {}
+    for name, texts in fields.items():
+        for text in texts:
+            labels.setdefault(text, []).append(_label(name, form))
+    return [_labelled(", ".join(filter(None, names)), text) for text, names in labels.items()]
+
+
+def put_at(form: ParcelForm, fields: dict[str, list[str]]) -> None:
+    """Put the carrier's words at the controls they are about, also in a form that shows a parcel refused before."""
+    if not form.is_bound:
+        form.cleaned_data = {}
+    for name, texts in fields.items():
+        for text in texts:
+            for control in _controls(name, form) or [NON_FIELD_ERRORS]:
+                form.add_error(control, _labelled(_label(name, form), text))
+
+
+def ended(text: str) -> str:
+    """Return a sentence with its full stop."""
+    return text if text[-1:] in {".", "!", "?", "…"} else f"{text}."
+
+
+def _labelled(label: str, text: str) -> str:
+    return ended(f"{label}: {text}") if label else _about_the_parcel(text)
+
+
+def _about_the_parcel(text: str) -> str:
+    """Return what the carrier says of no field as a sentence: it often leaves out the subject, or writes one word."""
+    if text[:1] == "“":
+        return f"The carrier also says {text}."
+    if VERB.match(text):
+        return ended(f"The parcel {text[0].lower()}{text[1:]}")
+    if " " in text and not text[0].islower():
+        return ended(text)
+    return f"The carrier says “{text.rstrip('.')}”."
+
+
+def _label(name: str, form: ParcelForm) -> str:
+    """Return what our pages call a field; "" for the parcel as a whole."""
+    if name in LABELS or not name:
+        return LABELS.get(name, "")
+    if name.startswith("sender_"):
+        part = name.removeprefix("sender_")
+        home = say(part.capitalize(), form.address.country) if part in PLACE else ""
+        return f"Pickup address, {home or form.fields[f'receiver_{part}'].label}"
+    if item := ITEM.fullmatch(name):
+        row, part = item.groups()
+        field = form.fields.get(f"item_1_{part}")
+        label = LABELS.get(f"item_{part}") or str(field.label if field else "Contents")
+        return f"Item {row}, {label}" if row and row != "1" else label
+    return str(form.fields[name].label) if name in form.fields else "Contents"
+
+
+def _controls(name: str, form: ParcelForm) -> list[str]:
+    """Return the form's own names of a field; none where another page has it."""
+    found = [name]
+    if name in {"receiver_suburb", "receiver_postcode"}:
+        found = ["receiver_suburb", "receiver_postcode"]
+    elif name == "receiver_instructions" and "delivery_place" in form.fields:
+        found = ["delivery_place"]
+    elif name in {"weight", *SIZES}:
+        found = [dict(zip(("weight", *SIZES), (form.weight_name, *form.size_names), strict=True))[name]]
+    elif name in {"cover", "contents"}:
+        found = [{"cover": "cover_amount", "contents": "item_1_description"}[name]]
+    elif item := ITEM.fullmatch(name):
+        found = [f"item_{row}_{item[2]}" for row in ([item[1]] if item[1] else _filled_rows(form))]
+    return [control for control in found if control in form.fields]
+
+
+def _filled_rows(form: ParcelForm) -> list[int]:
+    """Return the rows of items that are filled in: the carrier didn't say which one it means."""
+    names = {row: f"item_{row}_description" for row in range(1, ROWS + 1)}
+    return [row for row, name in names.items() if name in form.fields and form[name].value()] or [1]

@@ -1,0 +1,269 @@
+"""What a booking call's outcome does to its attempt and its order. Every outcome names who moves next.
+
+accepted         booked; label and tracking rows are due now
+rejected         the sender reads why and fixes it
+not sent         this order is due again after a back-off
+account stopped  every booking waits for one probe in five minutes; an operator is told
+unknown          the same key again where the contract allows it, else an operator; never a fresh key
+"""
+
+import datetime as dt
+import time
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, InterfaceError, OperationalError, close_old_connections, transaction
+from django.utils import timezone
+
+from orders.booking import answers, duplicate_bookings
+from orders.calling import gateway
+from orders.labels import fetching
+from orders.models import BookingAttempt, CarrierAccount, Order
+from orders.models.statuses import Status
+from orders.notices import notifications
+from orders.status.references import is_same
+from orders.status.transitions import move_to
+from shipping_portal.accounts.models import Audit
+from shipping_portal.carrier.errors import AccountStopped, CarrierError, Crowded, NotSent, OutcomeUnknown, Rejected
+from shipping_portal.carrier.messages import Booked, Money
+from shipping_portal.jobs.registry import enqueue
+
+State = BookingAttempt.State
+FIRST_REPLAY_SECONDS = 5
+PERSIST_SECONDS = 60.0
+AWAITED = {Status.BOOKING, Status.UNCONFIRMED}  # an answer settles these; whatever else it meets, somebody decided
+# An order that was told to be not booked, and where its sender may have taken it since.
+SETTLED_OTHERWISE = {Status.NOT_BOOKED, Status.DRAFT, Status.REJECTED}
+LONGEST_URL = 300
+CENT = Decimal("0.01")
+
+
+def settle(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
+    """Store an outcome; tried again for a minute if the database is away, after that the lease makes it unknown."""
+    persist(lambda: _settle(attempt, outcome))
+
+
+def _settle(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
+    now = timezone.now()
+    match outcome:
+        case Booked():
+            accept(attempt, outcome, at=now)
+        case Rejected():
+            reject(attempt, outcome, at=now)
+        case NotSent():
+            not_sent(attempt, outcome, at=now)
+        case AccountStopped():
+            account_stopped(attempt, outcome, at=now)
+        case OutcomeUnknown():
+            unknown(attempt, str(outcome), at=now, answer=outcome)
+        case _:
+            unknown(attempt, type(outcome).__name__, at=now)
+
+
+def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
+    """Book it once. A reference known from elsewhere, or one for a settled attempt, is a conflict instead."""
+    try:
+        with transaction.atomic(durable=True):
+            order = Order.objects.locked(attempt.order_id)
+            facts = {
+                "http_status": booked.status,
+                "response": booked.body,
+                "seen_reference": booked.reference,
+                "done_at": at,
+            }
+            live = {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}
+            is_awaited = order.status in AWAITED and _swap(attempt, live, state=State.ACCEPTED, **facts)
+            (_book if is_awaited else _late_acceptance)(order, attempt, booked, at)
+    except IntegrityError:
+        same = Order.objects.filter(account=order.account, carrier_reference__upper=booked.reference.upper())
+        if not same.exists():
+            raise  # it broke another rule than that of one order per reference
+        conflict(attempt, f"the carrier answered with {booked.reference}, which another order has", booked, at=at)
+        return
+    # Not before: who posts a report has the account's row while it waits for an order's.
+    if is_awaited:
+        order.account.note_answer(at)
+    elif order.is_held and order.carrier_reference != booked.reference:
+        # One key, two references: this carrier's replays cannot be trusted.
+        CarrierAccount.objects.filter(pk=order.account_id, replays_off_at=None).update(replays_off_at=at)
+
+
+def _book(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime) -> None:
+    fields = _booked_fields(order, booked, at)
+    reason = "the carrier booked it"
+    if booked.price is None:
+        reason += "; its reply names no price we can use"
+    move_to(order, Status.BOOKED, reason=reason, at=at, **fields)
+    notifications.booked(order, at)
+    if order.generation > 1 or attempt.replays:  # the first attempt has no other answer beside it
+        duplicate_bookings.note(order, at=at)
+    fetching.owe(order, booked.labels, at=at)
+    enqueue("open", order.pk)
+
+
+def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, Any]:
+    return {
+        **_price_fields(order, booked.price),
+        "carrier_order_id": booked.order_id,
+        "carrier_reference": booked.reference,
+        "is_cancellable": booked.is_cancellable,
+        **({"eta_from": booked.eta_from, "eta_to": booked.eta_to} if booked.eta_to else {}),
+        "carrier_pickup_date": _pickup_day(order, booked),
+        "breakdown": [[name, str(m.amount), m.currency] for name, m in booked.breakdown] or order.breakdown,
+        "public_tracking_url": booked.tracking_url if len(booked.tracking_url) <= LONGEST_URL else "",
+        "booked_at": at,
+        "due_at": at,  # tracking looks for booked orders that are due and opens their parcel
+        "problem": {},
+        "search": f"{order.search_text()} {booked.reference.lower()}",
+    }
+
+
+def _pickup_day(order: Order, booked: Booked) -> dt.date | None:
+    """Return the carrier's day; where its reply names none, the one asked for, else the one it quoted."""
+    if order.first_mile == "drop-off":
+        return None
+    return booked.pickup_date or order.pickup_date or order.quoted_pickup_date
+
+
+def _price_fields(order: Order, booked: Money | None) -> dict[str, Any]:
+    """Return what the carrier charges, and whether anybody agreed to that."""
+    if booked is None:
+        return {"charged_price": None}
+    amount = booked.amount.quantize(CENT, ROUND_HALF_UP)
+    is_comparable = booked.currency == order.currency
+    is_agreed = is_comparable and amount <= order.price
+    return {
+        "charged_price": amount if is_comparable else None,
+        "unagreed_price": None if is_agreed else amount,
+        "unagreed_currency": "" if is_agreed else booked.currency,
+    }
+
+
+def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime) -> None:
+    """Keep a yes to something already settled as evidence; nothing is overwritten."""
+    if is_same(order.carrier_reference or "", booked.reference):
+        return
+    BookingAttempt.objects.filter(pk=attempt.pk).update(seen_reference=booked.reference, response=booked.body)
+    reason = f"the carrier answered late with {booked.reference}"
+    unsent = order.status == Status.BOOKING and not order.attempts.filter(state__in=attempt.LIVE).exists()
+    if unsent or order.status in SETTLED_OTHERWISE:
+        move_to(order, Status.CONFLICT, reason=reason, at=at, due_at=None)
+    else:
+        duplicate_bookings.note(order, at=at, answered=attempt)
+    Audit.write("second reference", order, by=None, sender=order.sender, reason=reason, at=at)
+
+
+def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None:
+    with transaction.atomic(durable=True):
+        order = Order.objects.locked(attempt.order_id)
+        facts = {
+            "http_status": error.status,
+            "response": error.body,
+            "error": "; ".join([str(error), *answers.sort_out(error).faults])[:300],
+            "done_at": at,
+        }
+        live = {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}
+        if order.status in AWAITED and _swap(attempt, live, state=State.REJECTED, **facts):
+            problem = answers.problem(error, order.sender, order.pickup["country"], to=order.receiver_country)
+            move_to(order, Status.REJECTED, reason=f"refused: {problem['text']}", at=at, due_at=None, problem=problem)
+    order.account.note_answer(at)
+    answers.report(error, order.account, at, operation="book")
+
+
+def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> None:
+    with transaction.atomic(durable=True):
+        order = Order.objects.locked(attempt.order_id)
+        if _swap(attempt, {"state": State.IN_FLIGHT}, state=State.NOT_SENT, error=str(error)[:300], done_at=at):
+            try_later(order, at, retry_after=error.retry_after)
+    if isinstance(error, Crowded):  # the carrier was not even asked
+        order.account.give_probe_back(at)
+    else:
+        order.account.note_failure(at)
+
+
+def account_stopped(attempt: BookingAttempt, error: AccountStopped, *, at: dt.datetime) -> None:
+    """Leave the order owed and make every booking wait: the carrier refuses the account, not the parcel."""
+    with transaction.atomic(durable=True):
+        order = Order.objects.locked(attempt.order_id)
+        facts = {"http_status": error.status, "response": error.body, "error": error.reason[:300], "done_at": at}
+        if _swap(attempt, {"state": State.IN_FLIGHT}, state=State.REJECTED, **facts):
+            order.postpone(at + dt.timedelta(seconds=60))
+    order.account.stop(error.reason, at)
+
+
+def unknown(attempt: BookingAttempt, why: str, *, at: dt.datetime, answer: OutcomeUnknown | None = None) -> None:
+    """Make it unclear: sent, and no answer we can trust. The same key again where that is safe, else an operator."""
+    with transaction.atomic(durable=True):
+        order = Order.objects.locked(attempt.order_id)
+        facts: dict[str, Any] = {"error": why[:300], "done_at": at, "lease_until": at}
+        if answer:
+            facts |= {"http_status": answer.status, "response": answer.body, "seen_reference": answer.reference}
+        if not _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, **facts):
+            return
+        problem = {"kind": "unclear", "text": answers.unclear(answer)}
+        move_to(order, Status.UNCONFIRMED, reason=why, at=at, due_at=first_replay_at(order, at), problem=problem)
+        if answer and answer.conflict:
+            move_to(order, Status.CONFLICT, reason=why, at=at, due_at=None)
+    order.account.note_failure(at)
+
+
+def conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt.datetime) -> None:
+    """Make it a conflict: a reply that cannot be this parcel's is evidence, never adopted. An operator decides."""
+    with transaction.atomic(durable=True):
+        order = Order.objects.locked(attempt.order_id)
+        facts = {"seen_reference": booked.reference, "response": booked.body, "http_status": booked.status}
+        _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, done_at=at, lease_until=at)
+        BookingAttempt.objects.filter(pk=attempt.pk).update(error=why[:300], **facts)
+        if order.status == Status.BOOKING:
+            move_to(order, Status.UNCONFIRMED, reason=why, at=at)
+        if order.status == Status.UNCONFIRMED:
+            move_to(order, Status.CONFLICT, reason=why, at=at, due_at=None)
+
+
+def first_replay_at(order: Order, at: dt.datetime) -> dt.datetime | None:
+    """Return when the resolver may ask with the same key; None where only an operator can tell."""
+    if not gateway.replays_allowed(order.account):
+        return None
+    return at + dt.timedelta(seconds=FIRST_REPLAY_SECONDS * settings.TIME_SCALE)
+
+
+def try_later(order: Order, now: dt.datetime, *, retry_after: float | None = None) -> None:
+    wait = dt.timedelta(seconds=retry_after) if retry_after is not None else gateway.backoff(order.tries)
+    order.retry(now + wait)
+
+
+def back_to_draft(order: Order, problem: dict[str, Any], *, at: dt.datetime) -> None:
+    """Ask the sender, as nothing was sent. See booking.confirm."""
+    step_aside(order, Status.DRAFT, problem["text"] or problem["kind"], problem, at=at)
+
+
+def step_aside(order: Order, status: str, reason: str, problem: dict[str, Any], *, at: dt.datetime) -> None:
+    """End an owed booking of which nothing was sent; not if another worker has it by now."""
+    with transaction.atomic():
+        Order.objects.locked(order.pk)
+        if order.renew(at):
+            move_to(order, status, reason=reason, at=at, due_at=None, problem=problem)
+
+
+def send_until(lease: dt.datetime) -> float:
+    """Return the monotonic instant after which not one byte may leave under a lease that ends then."""
+    return time.monotonic() + (lease - timezone.now()).total_seconds() - settings.CARRIER_DEADLINE
+
+
+def _swap(attempt: BookingAttempt, where: dict[str, Any], **changes: Any) -> bool:
+    return bool(BookingAttempt.objects.filter(pk=attempt.pk, **where).update(**changes))
+
+
+def persist(store: Callable[[], None]) -> None:
+    """Store what the carrier said; tried again for a minute while the database is away."""
+    until = time.monotonic() + PERSIST_SECONDS
+    while True:
+        try:
+            return store()
+        except (OperationalError, InterfaceError):
+            if time.monotonic() > until:
+                raise
+            close_old_connections()
+            time.sleep(0.5)

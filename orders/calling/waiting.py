@@ -1,0 +1,91 @@
+"""Who waits at a page for the carrier: few threads of a process, and two of one person (docs/decisions/0023).
+
+Prices, the signed link and an operator's verification are asked for in the request; everything else is a job. A carrier
+that takes its time must not hold up the pages of everybody else.
+"""
+
+import datetime as dt
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from django.conf import settings
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from orders.calling.turns import BEGUN
+from shipping_portal.accounts.models import User
+
+PLACES = threading.BoundedSemaphore(max(settings.WEB_THREADS // 4, 1))
+OF_A_PERSON = ("waits_until", "waits_also_until")
+# No wait is longer: a verification asks twice. So long a process that was killed keeps a person's place.
+LONGEST = dt.timedelta(seconds=2 * (settings.CARRIER_DEADLINE + BEGUN))
+AGAIN_SECONDS = 5
+
+
+class Full(Exception):
+    """No more may wait. The text says why, and `page_status` is the page's."""
+
+    def __init__(self, why: str, status: int) -> None:
+        super().__init__(f"{why}. Try again in {AGAIN_SECONDS} s.")
+        self.page_status = status
+
+
+full: ContextVar[Full | None] = ContextVar("full", default=None)
+
+
+@contextmanager
+def at_a_page(person: User) -> Iterator[None]:
+    """Hold a place among those who wait for the carrier. Raises Full."""
+    with _place_of_the_process(), _place_of_a_person(person):
+        yield
+
+
+@contextmanager
+def _place_of_the_process() -> Iterator[None]:
+    if not PLACES.acquire(blocking=False):
+        raise _noted(Full("Many people are asking the carrier right now", 503))
+    try:
+        yield
+    finally:
+        PLACES.release()
+
+
+@contextmanager
+def _place_of_a_person(person: User) -> Iterator[None]:
+    """Hold one of the columns of the person's row: they count in every process, and end with none."""
+    now = timezone.now()
+    row, until = User.objects.filter(pk=person.pk), now + LONGEST
+    free = (
+        name for name in OF_A_PERSON if row.filter(Q((name, None)) | Q((f"{name}__lt", now))).update(**{name: until})
+    )
+    mine = next(free, None)
+    if mine is None:
+        raise _noted(Full("Two of your pages are waiting for the carrier already", 429))
+    try:
+        yield
+    finally:
+        row.filter(**{mine: until}).update(**{mine: None})
+
+
+def _noted(error: Full) -> Full:
+    full.set(error)
+    return error
+
+
+def say_when_to_come_back(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
+    """Give the page that says Full its status and Retry-After, whichever page it is (middleware)."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        full.set(None)
+        response = get_response(request)
+        error = full.get()
+        if error:
+            response.headers["Retry-After"] = str(AGAIN_SECONDS)
+        if error and response.status_code in {200, 422}:  # a redirect leads to the page that says it
+            response.status_code = error.page_status
+        return response
+
+    return middleware

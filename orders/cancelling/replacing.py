@@ -1,0 +1,118 @@
+"""Replacing: a mistake on a booked parcel is corrected by cancelling it and booking it again, in this order, once.
+
+ask   (web)     cancellation owed, replacement written down; nothing new is booked
+work  (worker)  the carrier cancelled it → the new order is owed; it did not → the replacement ends and says why
+"""
+
+import datetime as dt
+import uuid
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from orders.booking import booking_rules, bookings
+from orders.cancelling import cancels
+from orders.drafting.parcel_details import ParcelDetails
+from orders.models import Order, Quote, Replacement
+from orders.models.statuses import Status
+from orders.notices import notifications
+from shipping_portal.accounts import receivers
+from shipping_portal.accounts.models import User
+from shipping_portal.jobs.registry import job
+
+WHY = "something is wrong on it"
+NO_BOOKING: dict[type[Exception], str] = {
+    booking_rules.Suspended: "Booking is off for this account.",
+    booking_rules.Paused: "Bookings are paused.",
+    booking_rules.PickupDayPassed: "The pickup day passed meanwhile.",
+    booking_rules.CarrierChanged: "We send with another carrier since, so its price no longer holds.",
+}
+
+
+class OldPrice(Exception):
+    """The price on the page has outlived its quote, so nothing is cancelled for it."""
+
+
+def ask(
+    order: Order,
+    *,
+    quote: Quote,
+    code: str,
+    by: User,
+    form_token: uuid.UUID,
+    pickup_date: dt.date | None,
+    now: dt.datetime,
+) -> None:
+    """Cancel this parcel, and book the quoted one once that is confirmed. The same form pressed twice is one.
+
+    Raises OldPrice and what cancelling.ask and booking_rules.bookable_offer raise; then nothing is cancelled or booked.
+    """
+    # The order's own token: two parcels mended alike share a quote, and each needs its own new parcel.
+    token = uuid.uuid5(form_token, str(order.uuid))
+    if order.replacements.filter(form_token=token, problem="").exists():
+        return
+    if not quote.is_live(now):
+        raise OldPrice(str(quote.uuid))
+    booking_rules.bookable_offer(quote, code, pickup_date, now)
+    try:
+        with transaction.atomic():
+            Replacement.objects.create(
+                order=order, quote=quote, product_code=code, pickup_date=pickup_date, form_token=token,
+                asked_by=by, asked_at=now, due_at=now,
+            )  # fmt: skip
+            cancels.ask(order, by=by, why=WHY, now=now)
+    except IntegrityError as error:  # another press was faster
+        raise Order.WrongStatus("It is being replaced already.") from error
+
+
+@job(
+    "replace",
+    queue=Replacement.objects.answered().select_related("order", "quote__sender", "asked_by"),
+    lane="order__sender",
+    order=40,
+)
+def work(replacement: Replacement) -> None:
+    """Book what replaces a parcel, or say why not."""
+    now = timezone.now()
+    if replacement.order.status != Status.CANCELLED:
+        why = replacement.order.problem.get("text", "")
+        return _end(replacement, f"{replacement.order} wasn't cancelled. {why}", now)
+    if replacement.order.cancels.filter(asked_at__gt=replacement.asked_at).exists():
+        return _end(replacement, "It was cancelled for another reason since.", now)
+    if replacement.quote is None:
+        return _end(replacement, "It took so long that the price is gone.", now)
+    _book(replacement, replacement.quote, now)
+
+
+def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
+    """Owe the carrier the new parcel. The form's token makes it one order, whoever comes here again."""
+    try:
+        receivers.mend(
+            quote.sender, replacement.order.details().receiver, ParcelDetails.from_json(quote.details).receiver
+        )
+        made = bookings.submit(
+            quote=quote, code=replacement.product_code, by=replacement.asked_by,
+            form_token=replacement.form_token, pickup_date=replacement.pickup_date, now=now,
+        )  # fmt: skip
+    except bookings.LimitReached as error:
+        return _end(replacement, str(error), now)
+    except tuple(NO_BOOKING) as error:
+        return _end(replacement, NO_BOOKING[type(error)], now)
+    with transaction.atomic():
+        Order.objects.filter(pk=made.pk).update(replaces=replacement.order)
+        Replacement.objects.filter(pk=replacement.pk).update(
+            ended_at=now, booked=made, problem="", due_at=None, **Replacement.AFRESH
+        )
+
+
+def leave_out(replacement: Replacement, *, now: dt.datetime) -> None:
+    """End one that a restore holds, without a problem of its own: the carrier has the new parcel already."""
+    _end(replacement, "", now)
+
+
+@transaction.atomic
+def _end(replacement: Replacement, problem: str, now: dt.datetime) -> None:
+    replacement.ended_at, replacement.problem = now, problem.strip()[:500]
+    open_one = Replacement.objects.filter(pk=replacement.pk, ended_at=None)
+    if open_one.update(ended_at=now, problem=replacement.problem, due_at=None, **Replacement.AFRESH):
+        notifications.ended(replacement, now)

@@ -1,0 +1,266 @@
+"""What is checked before the carrier is asked: the new-parcel form and the Book button (interface §2.1)."""
+
+import datetime as dt
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import QueryDict
+
+from orders.calling.contract import contract
+from orders.drafting import contents_form
+from orders.drafting.contents_form import CURRENCY, ROWS, ContentsForm
+from orders.drafting.form_fields import MeasureField, PlainDecimalField, measure_fields
+from orders.drafting.parcel_details import ParcelDetails
+from orders.drafting.receiver_form import LINES, initial_of, line, street_of
+from shipping_portal.accounts import countries
+from shipping_portal.accounts.addresses import OnceOnly
+from shipping_portal.accounts.models import ParcelSize, Sender
+from shipping_portal.carrier.messages import Measures
+
+UNITS = {"AU": ("kg", "cm"), "CA": ("kg", "cm"), "US": ("lb", "in")}
+SIZES = ("length", "width", "height")
+EXTRAS = ("delivery_choice", "delivery_place", "receiver_instructions", "cover_amount")
+
+
+def _plain(amount: float) -> str:
+    """Return the number without trailing zeros: 1500 for 1500.0."""
+    return f"{amount:.2f}".removesuffix(".00")
+
+
+@dataclass(frozen=True)
+class ToFix:
+    """A control whose value is wrong, and why."""
+
+    field: forms.BoundField
+    why: str
+
+    @property
+    def label(self) -> str:
+        return str(self.field.label).partition(",")[0]  # without the unit
+
+    @property
+    def inside(self) -> str:
+        """The label inside a sentence; `ZIP code` and `HS code` stay."""
+        return self.label if self.label[1:2].isupper() else self.label[:1].lower() + self.label[1:]
+
+    @property
+    def place(self) -> str:
+        """The id of the control: of the first one of a group."""
+        return self.field.id_for_label or f"{self.field.auto_id}_0"
+
+
+def _shape(size: ParcelSize) -> str:
+    """Return the icon that looks most like it."""
+    shortest, _, longest = sorted((size.length, size.width, size.height))
+    return "satchel" if shortest * 4 <= longest else "tallbox" if size.height == longest else "box"
+
+
+class ParcelForm(ContentsForm):
+    """One parcel, for the sender who types it: their words, their units and what may leave their country."""
+
+    description = line("What's inside", needed="Say what's inside, such as “ceramic mugs”.")
+    customer_reference = line("Order number")
+    may_wait = False  # the carrier gave no prices, and may give them later
+
+    def __init__(self, *args: Any, sizes: Sequence[ParcelSize] = (), **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.weight_unit, self.size_unit = UNITS[self.sender.country]
+        self.weight_name = f"weight_{self.weight_unit}"
+        self.size_names = [f"{size}_{self.size_unit}" for size in SIZES]
+        self.fields |= measure_fields(self.weight_unit, self.size_unit)
+        self.fields["description"].required = contract().description_needed
+        self.sizes = [size for size in sizes if size.weight_units == self.weight_unit]
+        self._take_size()
+        if self.address.country in contract().cover_origins:
+            self.fields["cover_amount"] = PlainDecimalField(
+                label="Extra Cover, up to",
+                example="200",
+                places=2,
+                is_money=True,
+                required=False,
+                help_text=f"In {CURRENCY[self.address.country]}, at most {_plain(contract().cover_limit)}. "
+                "Leave it blank for none; its price comes with the quote.",
+            )
+
+    def _take_size(self) -> None:
+        """Offer the saved sizes. One chosen without measures means its own, where no script filled them in."""
+        if not self.sizes:
+            return
+        self.fields["size"] = forms.CharField(label="Size", max_length=36, required=False)
+        chosen = next((size for size in self.sizes if str(size.uuid) == self.data.get("size")), None)
+        names = [self.weight_name, *self.size_names]
+        if chosen and not any(self.data.get(name, "").strip() for name in names):
+            posted = QueryDict(mutable=True)
+            posted.update(self.data)
+            for name, value in self.measures_of(chosen).items():
+                posted[name] = value
+            self.data = posted
+
+    def begin_with(self, size: ParcelSize | None) -> None:
+        """Choose a size before anything is typed."""
+        if size and size in self.sizes:
+            self.initial.update({"size": str(size.uuid), **self._filled_by(size)})
+
+    def _filled_by(self, size: ParcelSize) -> dict[str, str]:
+        return self.measures_of(size) | ({"description": size.description} if size.description else {})
+
+    def measures_of(self, size: ParcelSize) -> dict[str, str]:
+        """Return a saved size as the form's values."""
+        found = {self.weight_name: size.weight}
+        found |= {f"{side}_{self.size_unit}": getattr(size, side) for side in SIZES}
+        return {name: f"{value.normalize():f}" for name, value in found.items()}
+
+    @property
+    def size_choices(self) -> list[tuple[ParcelSize, str, bool, str]]:
+        """Each size, what it fills in as JSON, whether it is chosen, and the icon of its shape."""
+        chosen = str(self["size"].value() or "") if self.sizes else ""
+        return [
+            (size, json.dumps(self._filled_by(size)), str(size.uuid) == chosen, _shape(size)) for size in self.sizes
+        ]
+
+    @property
+    def has_extras(self) -> bool:
+        """Is anything typed, or wrong, in what most parcels don't need?"""
+        names = [name for name in EXTRAS if name in self.fields]
+        return any(self[name].errors or self[name].value() not in {None, "", "none"} for name in names)
+
+    @property
+    def home(self) -> str:
+        """The country the parcel starts in, as a sentence names it."""
+        return countries.in_text(self.address.country)
+
+    @property
+    def fixes(self) -> list[ToFix]:
+        """What is wrong of what is filled in, first things first; what is only missing is no mistake yet."""
+        wrong = self.errors.as_data()
+        found: dict[str, ToFix] = {}
+        for field in self:
+            if field.value() and field.name in wrong and wrong[field.name][0].code != "pair_too":
+                why = str(field.errors[0])
+                found.setdefault(why, ToFix(field, why))
+        return list(found.values())
+
+    @property
+    def goods_questions(self) -> str:
+        """What the page asks about words typed as contents, as JSON."""
+        return json.dumps(list(contents_form.QUESTIONS.items()))
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        cover = cleaned.get("cover_amount")
+        if "cover_amount" not in self.fields and self.data.get("cover_amount", "").strip():
+            where = " and ".join(countries.name(code) for code in contract().cover_origins)
+            self.add_error(None, f"Extra Cover is for parcels from {where} only.")
+        elif cover and cover > contract().cover_limit:
+            self.add_error("cover_amount", f"Extra Cover goes up to {_plain(contract().cover_limit)}.")
+        return cleaned
+
+    @property
+    def weight_control(self) -> forms.BoundField:
+        return self[self.weight_name]
+
+    @property
+    def size_controls(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.size_names]
+
+    def details(self) -> ParcelDetails:
+        """Return the parcel to quote and book."""
+        cleaned = self.cleaned_data
+        length, width, height = (cleaned[name] for name in self.size_names)
+        return ParcelDetails(
+            pickup=self.address.party(),
+            receiver=self.receiver(),
+            measures=Measures(cleaned[self.weight_name], self.weight_unit, length, width, height, self.size_unit),
+            description=cleaned["description"],
+            contents=cleaned["items"],
+            contents_type=cleaned["contents_type"],
+            cover=cleaned.get("cover_amount") or None,
+            customer_reference=cleaned["customer_reference"],
+            size=self._size_entered(),
+        )
+
+    def _size_entered(self) -> str:
+        """Return the size chosen, as long as the measures are still its own."""
+        typed = {name: self.cleaned_data[name] for name in [self.weight_name, *self.size_names]}
+        for size in self.sizes:
+            same = {name: Decimal(value) for name, value in self.measures_of(size).items()} == typed
+            if same and str(size.uuid) == self.cleaned_data.get("size"):
+                return str(size.uuid)
+        return ""
+
+
+def initial_from(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
+    """Return the form's values for a parcel typed before, so that nothing is typed twice."""
+    weight_unit, size_unit = UNITS[sender.country]
+    measures = details.measures
+    values: dict[str, Any] = {**initial_of(details.receiver), "description": details.description}
+    values |= {"customer_reference": details.customer_reference, "cover_amount": details.cover}
+    values["size"] = details.size
+    if measures.weight_units == weight_unit and measures.dimension_units == size_unit:
+        values[f"weight_{weight_unit}"] = measures.weight
+        values |= {f"{size}_{size_unit}": getattr(measures, size) for size in SIZES}
+    values["contents_type"] = details.contents_type
+    for row, item in enumerate(details.contents[:ROWS], start=1):
+        values |= {
+            f"item_{row}_{part}": getattr(item, part)
+            for part in ("description", "value", "quantity", "origin", "hs_code")
+        }
+    return values
+
+
+def after_presses(typed: QueryDict) -> QueryDict:
+    """Return what was sent, after the small buttons that correct a field.
+
+    They clear the company, take a suggested place, or say of an address line that it is the street.
+    """
+    if not {"clear_company", "use_place", "is_street"} & set(typed):
+        return typed
+    changed = typed.copy()
+    for name, _, shown in (one.partition("|") for one in typed.getlist("is_street")):
+        if name in LINES:
+            changed[street_of(name)] = shown
+    if "clear_company" in typed:
+        changed["receiver_company"] = ""
+    chosen = typed.get("use_place", "").split("|")
+    if len(chosen) == 3:
+        changed["receiver_suburb"], changed["receiver_state"], changed["receiver_postcode"] = chosen
+    return changed
+
+
+class DayField(forms.Field):
+    """A day as the page sends it, such as 2025-11-25; anything else is refused rather than guessed."""
+
+    def to_python(self, value: Any) -> dt.date | None:
+        if not value:
+            return None
+        try:
+            if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value, re.ASCII):
+                raise ValueError
+            return dt.date.fromisoformat(value)
+        except ValueError:
+            raise ValidationError("Choose one of the pickup days on the page.", code="day") from None
+
+
+class WeightForm(forms.Form):
+    """The weight a saved size's parcels were measured at, taken by one press."""
+
+    use_weight = MeasureField(example="1.2")
+
+
+class BookForm(OnceOnly):
+    """Which service, which pickup day, and the token that makes one form one booking."""
+
+    product = forms.CharField(
+        max_length=100,  # as long as a code the carrier quotes
+        error_messages={"required": "Choose a service.", "max_length": "Choose a service on the page."},
+    )
+    pickup_date = DayField(required=False)
+    form_token = forms.UUIDField(
+        error_messages={"required": "Open this page again, then book.", "invalid": "Open this page again, then book."}
+    )

@@ -1,0 +1,292 @@
+"""A pasted address taken apart. The carrier's list of localities is the anchor; nothing is guessed silently.
+
+What no field used is returned as it stood, so that the sender decides where it goes.
+"""
+
+import functools
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+
+from orders.calling.contract import contract
+from orders.drafting.receiver_form import ReceiverForm
+from shipping_portal.accounts.countries import COUNTRY_NAMES, STATES, state_code
+from shipping_portal.accounts.models import Locality, LocalityAlias
+from shipping_portal.accounts.phones import clean_phone
+from shipping_portal.accounts.places import active, aliases, postal_code, spellings
+from shipping_portal.accounts.text import as_seen, normalise
+
+LONGEST = 2000
+LONGEST_LINE = 255  # a field's; what is longer is no part of an address
+MOST_CODES = 5
+MOST_WORDS_OF_A_SUBURB = 5
+CODES = {
+    "AU": re.compile(r"\b\d{4}\b", re.ASCII),
+    "US": re.compile(r"\b\d{5}(?:-\d{4})?\b", re.ASCII),
+    "CA": re.compile(r"\b[A-Z][\dIO][A-Z][ -]?[\dIO][A-Z][\dIO]\b", re.ASCII | re.IGNORECASE),
+}
+COUNTRIES = {normalise(name): code for code in CODES for name in COUNTRY_NAMES[code]} | {"puerto rico": "US"}
+SHORT_NAME = 3  # a word as short is no country in the middle of a text, but for USA
+# Possessive quantifiers (++) keep the time in proportion to the text: there is one way to match, so none is tried twice
+EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++", re.ASCII)
+PHONE = re.compile(r"\+?\(?\d[\d ().-]{6,}\d", re.ASCII)
+EXTENSION = re.compile(
+    r"[ ,;(]{0,3}+(?:ext(?:ension|n)?|poste|x|#|(?<=[,;]))[.:=]?+ ?+(\d{1,7}+)\b\)?", re.ASCII | re.IGNORECASE
+)
+WORD = re.compile(r"[^\W_]+(?:['’‘`´.-][^\W_]+)*")
+# Words behind a postcode that may be the state, as many as these.
+AFTER = [re.compile(rf"[ ,(]{{0,9}}+(?<!\w)((?:[^\W\d_]{{2,}}+ ?){{{count}}})\)?") for count in (3, 2, 1)]
+LABEL = re.compile(
+    r"^(?:(?:ship(?:ping)?|deliver(?:y|ed)?|send)(?: to| address)?|address|name|contact|attn|to|"
+    r"e-?mail|phone|tel|mobile|mob|ph|m|t|p|e)\s*(?::\s*|$)",
+    re.IGNORECASE,
+)
+# What a form says before each part: “Suburb: Hobart”.
+FIELD = re.compile(
+    r"^ *+(?:street(?: address)?|address(?: line)?(?: ?[12])?|suburb|city|town|state|province|post ?code|postal code|"
+    r"zip(?: code)?|country) ?+: *+",
+    re.IGNORECASE | re.MULTILINE,
+)
+NOISE = re.compile(r"^(?:order|invoice|qty|quantity|total|subtotal|sku|paid|placed)\b|^[-–=_*•\W]+$", re.I)
+STREET = re.compile(r"^#?+(?:\w++[ /,]++)?\d++\w?+(?:[/-]\d++\w?+)*+[ ,]\D|\b(?:p\.? ?o\.? box|locked bag)\b", re.I)
+UNIT = re.compile(
+    r"^(?:unit|suite|ste|apt|apartment|app|appt|apto|bureau|local|piso|level|floor|fl|shop|building|bldg|lot|#)"
+    r"\.? *+#?+ *+[\w-]++$",
+    re.IGNORECASE,
+)
+COMPANY = re.compile(r"\b(?:pty|ltd|limited|inc|llc|corp|company|gmbh|studio|store|shop|co)\b\.?", re.I)
+GLUED = re.compile(r"^(\D*?[^\d ,]),? +((?:(?:unit|suite|apt) +)?\d.*)$", re.IGNORECASE)
+
+
+@dataclass
+class Pasted:
+    """Parts of a receiver found in the text, by the names of the form's controls without `receiver_`."""
+
+    parts: dict[str, str] = field(default_factory=dict)
+    left: list[str] = field(default_factory=list)
+
+    def initial(self) -> dict[str, str]:
+        return {f"receiver_{name}": value for name, value in self.parts.items()}
+
+
+def fill_in(form: ReceiverForm, text: str, home: str) -> dict[str, Any]:
+    """Put a pasted text's parts into the form's first values; what its page shows of that."""
+    pasted = read(text, home)
+    form.fill_in(pasted.initial())
+    return {"left": pasted.left}
+
+
+def read(text: str, home: str) -> Pasted:
+    """Take a pasted text apart; `home` is the country the parcel starts in."""
+    pasted = Pasted()
+    # Tabs part the cells of a spreadsheet's row, so they aren't spaces here.
+    text = "\t".join(map(as_seen, "\n".join(text.splitlines()).split("\t")))
+    text = FIELD.sub("", text)
+    text, beyond = text[:LONGEST], text[LONGEST:].strip()
+    text = _take_email(text, pasted)
+    text = _take_place(text, home, pasted)
+    text = _take_phone(text, pasted.parts.get("country", home), pasted)
+    pieces = _pieces(text)
+    if "suburb" in pasted.parts:
+        _take_lines(pieces, pasted)
+    else:
+        pasted.left += pieces
+    pasted.left += [beyond] if beyond else []
+    return pasted
+
+
+def _take_email(text: str, pasted: Pasted) -> str:
+    found = EMAIL.search(text)
+    if not found:
+        return text
+    pasted.parts["email"] = found[0].rstrip(".")
+    return text.replace(f"<{found[0]}>", "\n").replace(found[0], "\n")
+
+
+def _take_phone(text: str, country: str, pasted: Pasted) -> str:
+    for found in PHONE.finditer(text):
+        behind = EXTENSION.match(text, found.end())
+        end = behind.end() if behind else found.end()
+        try:
+            phone = clean_phone(found[0], country)
+        except ValidationError:
+            continue
+        pasted.parts["phone"] = f"{phone} ext. {behind[1]}" if behind else phone
+        return f"{text[: found.start()]}\n{text[end:]}"
+    return text
+
+
+def _take_place(text: str, home: str, pasted: Pasted) -> str:
+    """Find the pair that is on the carrier's list, the last one first: it ends an address. Else take it as written."""
+    normalised = f" {normalise(text)} "
+    spoken = ((name, code) for name, code in COUNTRIES.items() if len(name) > SHORT_NAME or name == "usa")
+    named = [code for name, code in spoken if f" {name} " in normalised]
+    abroad = [code for code in CODES if code != home] if home in contract().export_origins else []
+    reach = [home, *abroad]
+    codes = {country: _last_codes(text, country) for country in sorted(reach, key=lambda code: code not in named)}
+    listed = _listed(codes)
+    known = aliases(set(normalised.split())) if listed else []
+    for country, written in codes.items():
+        for code in written:
+            here = listed.get((country, _postcode(country, code)), [])
+            if found := _place_before(text, code, here, known):
+                place, state, start, end = found
+                pasted.parts |= {"suburb": place.suburb, "state": state,
+                                 "postcode": place.postcode, "country": country}  # fmt: skip
+                return f"{text[:start]}\n{text[end:]}"
+    return _take_unlisted(text, next((code for code in reach if code in named), home), pasted)
+
+
+def _last_codes(text: str, country: str) -> list[re.Match[str]]:
+    """Return the last few postcodes, the last one first: an address ends with its own."""
+    return list(deque(CODES[country].finditer(text), MOST_CODES))[::-1]
+
+
+def _listed(codes: dict[str, list[re.Match[str]]]) -> dict[tuple[str, str], list[Locality]]:
+    """Return the places on the carrier's lists by country and postcode, of all these codes at once."""
+    wanted = (
+        active(country).filter(postcode__in=[_postcode(country, code) for code in written])
+        for country, written in codes.items()
+        if written
+    )
+    listed: dict[tuple[str, str], list[Locality]] = {}
+    for place in functools.reduce(QuerySet.union, wanted, Locality.objects.none()):
+        listed.setdefault((place.country, place.postcode), []).append(place)
+    return listed
+
+
+def _postcode(country: str, code: re.Match[str]) -> str:
+    return postal_code(country, code[0].replace("-", "") if country == "CA" else code[0])
+
+
+def _take_unlisted(text: str, country: str, pasted: Pasted) -> str:
+    """Take a place the list lacks, where its state stands beside its postcode. The form says what is near it."""
+    for code in _last_codes(text, country):
+        words = list(WORD.finditer(text, text.rfind("\n", 0, code.start()) + 1, code.start()))
+        skip, before = _state_at_end(words, country)
+        end, after = _state_after(text, code.end(), country)
+        start = _suburb_start(text, words[: len(words) - skip])
+        if start is None or not (before or after):
+            continue
+        tail = words[-skip].start() if skip else code.start()
+        pasted.parts |= {"suburb": text[start:tail].strip(" ,"), "state": before or after,
+                         "postcode": postal_code(country, code[0]), "country": country}  # fmt: skip
+        return f"{text[:start]}\n{text[end:]}"
+    return text
+
+
+def _suburb_start(text: str, words: list[re.Match[str]]) -> int | None:
+    """Return where the words after the last comma begin; where no comma parts them from a street, the last word."""
+    if not words or any(c.isdigit() for c in words[-1][0]):
+        return None
+    at = len(words) - 1
+    while at and not re.search(r"[,;|\t]", text[words[at - 1].end() : words[at].start()]):
+        at -= 1
+    has_digits = any(c.isdigit() for word in words[at:] for c in word[0])
+    return words[-1 if has_digits else at].start()
+
+
+def _place_before(
+    text: str, code: re.Match[str], here: list[Locality], known: list[LocalityAlias]
+) -> tuple[Locality, str, int, int] | None:
+    """Return which of the places `here` is named right before its postcode, with or without a state between or after.
+
+    The state is as written: where it isn't the place's, the form asks. `known` are the aliases of all words.
+    """
+    if not here:
+        return None
+    country = here[0].country
+    words = list(WORD.finditer(text[: code.start()]))
+    for skip, state in (_state_at_end(words, country), (0, "")):  # New York alone is a city
+        near = words[: len(words) - skip]
+        for count in range(min(MOST_WORDS_OF_A_SUBURB, len(near)), 0, -1):
+            name = " ".join(word[0] for word in near[-count:])
+            ways = spellings(name, known)
+            fits = sorted(
+                (one for one in here if one.normalised in ways), key=lambda one: one.normalised != normalise(name)
+            )
+            if fits:
+                end, after = _state_after(text, code.end(), country)
+                wanted = state or after
+                place = next((one for one in fits if one.state == wanted), fits[0])
+                return place, wanted or place.state, near[-count].start(), end
+    return None
+
+
+def _is_state(name: str, country: str) -> str:
+    """Return the state's code when the words name one; "" otherwise."""
+    found = state_code(country, name)
+    return found if found in STATES[country] else ""
+
+
+def _state_at_end(words: list[re.Match[str]], country: str) -> tuple[int, str]:
+    for count in (3, 2, 1):
+        state = _is_state(" ".join(word[0] for word in words[-count:]), country)
+        if len(words) > count and state:
+            return count, state
+    return 0, ""
+
+
+def _state_after(text: str, end: int, country: str) -> tuple[int, str]:
+    for words in AFTER:
+        found = words.match(text, end)
+        if found and (state := _is_state(found[1], country)):
+            return found.end(), state
+    return end, ""
+
+
+def _pieces(text: str) -> list[str]:
+    """Return the lines that say something; one line alone is cut at its commas."""
+    lines = _plain(text.split("\n"))
+    return lines if len(lines) > 1 else _plain(re.split(r"[,;\t|]", lines[0])) if lines else []
+
+
+def _plain(lines: list[str]) -> list[str]:
+    plain = (LABEL.sub("", line.strip(" \t,;|<>")).strip(" \t,;|<>:") for line in lines)
+    return [line for line in plain if line and normalise(line) and normalise(line) not in COUNTRIES]
+
+
+def _take_lines(pieces: list[str], pasted: Pasted) -> None:
+    """Take the names above the street; what is below it, and no unit, stays unused."""
+    useful = [piece for piece in pieces if len(piece) <= LONGEST_LINE and not NOISE.search(piece)]
+    pasted.left += [piece for piece in pieces if piece not in useful]
+    if useful and not any(STREET.search(piece) for piece in useful):
+        useful = _unglued(useful)
+    at = next((n for n, piece in enumerate(useful) if STREET.search(piece) and not UNIT.match(piece)), None)
+    if at is None:
+        pasted.left += useful
+        return
+    below = useful[at + 1 :]
+    if "," in useful[at]:
+        head, _, tail = useful[at].partition(",")
+        unit, street = (tail, head) if UNIT.match(tail.strip()) else (head, tail)
+        if UNIT.match(unit.strip()):
+            useful[at] = street.strip()
+            below.insert(0, unit.strip())
+    pasted.parts["line1"] = useful[at]
+    _take_names([piece for piece in useful[:at] if not UNIT.match(piece)], pasted)
+    units = [piece for piece in [*useful[:at], *below] if UNIT.match(piece)]
+    if units:
+        pasted.parts["line2"] = ", ".join(units)
+    pasted.left += [piece for piece in below if piece not in units]
+
+
+def _unglued(pieces: list[str]) -> list[str]:
+    """Split `Priya Nair 4 Sample Street`: the name ends where the number begins."""
+    cut = (GLUED.match(piece) for piece in pieces)
+    return [part for found, piece in zip(cut, pieces, strict=True) for part in (found.groups() if found else [piece])]
+
+
+def _take_names(pieces: list[str], pasted: Pasted) -> None:
+    firms = [piece for piece in pieces if COMPANY.search(piece)]
+    people = [piece for piece in pieces if piece not in firms]
+    if not firms and len(people) == 2:
+        firms = [people.pop()]
+    for name, found in (("name", people), ("company", firms)):
+        if found:
+            pasted.parts[name] = found[0]
+            pasted.left += found[1:]

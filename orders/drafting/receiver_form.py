@@ -1,0 +1,347 @@
+"""Who the parcel goes to, by the rules of interface §2.1, each with its message at the control."""
+
+import json
+from typing import Any, cast
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from orders.calling.contract import contract
+from orders.drafting.form_fields import CountryField
+from shipping_portal.accounts import addresses, countries, places
+from shipping_portal.accounts.countries import STATES, state_code
+from shipping_portal.accounts.models import Locality, PickupAddress, Sender
+from shipping_portal.accounts.phones import clean_phone, extension_of
+from shipping_portal.accounts.templatetags.words import PLACE, WORDS, say
+from shipping_portal.accounts.text import normalise, one_line
+from shipping_portal.carrier.messages import Party
+
+RECEIVER_PARTS = ("name", "company", "email", "phone", "line1", "line2", "suburb", "state", "postcode", "country")
+MOST_NAMED = 5  # countries in a sentence
+LINES = ("receiver_line1", "receiver_line2")
+EXTENSION = "phone ext."  # as it stands in the delivery instructions
+AUTHORITY, SIGNATURE = "Authority To Leave", "Signature on Delivery"
+
+
+def reach_from(origin: str) -> set[str]:
+    """Return the countries a parcel from there may go to (interface §1); none named means any."""
+    if origin not in contract().export_origins:
+        return {origin}
+    return {origin, *contract().destinations} if contract().destinations else set()
+
+
+def line(label: str, *, longest: int = addresses.LINE_LONGEST, needed: str = "", **options: Any) -> addresses.LineField:
+    """Return one line of text for the label; `needed` is the message when it is missing."""
+    errors = {"required": needed, "max_length": f"Use at most {longest} characters; this has %(show_value)d."}
+    return addresses.LineField(label=label, max_length=longest, required=bool(needed), error_messages=errors, **options)
+
+
+def labels(country: str) -> dict[str, str]:
+    """Return what that country calls the parts of an address, by their controls."""
+    return {f"receiver_{part}": say(part.capitalize(), country) for part in PLACE}
+
+
+def hint(country: str) -> str:
+    """Return what the first line of an address there has room for."""
+    apart = f"{say('suburb', country)} and {say('postcode', country)}"
+    return f"{addresses.LINE_ADVISED} characters or fewer fit on the label. Leave out the {apart}."
+
+
+def street_of(name: str) -> str:
+    """Return the control that remembers of this address line that it is the street."""
+    return f"{name}_is_street"
+
+
+def shorten(field: forms.Field, longest: int) -> None:
+    """Take at most so many characters, fewer than the column holds."""
+    text = cast(addresses.LineField, field)
+    text.max_length = longest
+    text.widget.attrs["maxlength"] = str(longest)
+
+
+class ReceiverForm(addresses.OnceOnly):
+    receiver_name = line("Name", longest=120, needed="Enter the receiver's name.")
+    receiver_company = line("Company", longest=120)
+    receiver_country = CountryField(label="Country")
+    receiver_line1 = line("Street", needed="Enter the street and number, or the PO box.")
+    receiver_line2 = line("Unit")
+    receiver_suburb = line("Suburb", longest=80, needed="Enter the suburb.")
+    receiver_state = line("State", longest=40)
+    receiver_postcode = line("Postcode", longest=12, needed="Enter the postcode.")
+    receiver_email = forms.EmailField(
+        label="Email",
+        max_length=254,
+        error_messages={
+            "required": "Enter the receiver's email.",
+            "invalid": "Enter a full email address, like name@example.com.",
+        },
+    )
+    receiver_phone = forms.CharField(
+        label="Phone", max_length=60, required=False, help_text="So the driver can call if they can't find you."
+    )
+
+    def __init__(self, *args: Any, sender: Sender, address: PickupAddress, **options: Any) -> None:
+        self.sender, self.address = sender, address
+        self.near: tuple[Locality, ...] = ()
+        self.left_out: dict[str, str] = {}  # what was typed and isn't used, by its control, in sentences
+        self.extension = ""
+        super().__init__(*args, **options)
+        self._take_territory()
+        self._speak()
+        for name in ("receiver_name", "receiver_company"):
+            shorten(self.fields[name], contract().longest_name)
+        for name, purpose in AUTOCOMPLETE.items():
+            self.fields[name].widget.attrs["autocomplete"] = f"section-to shipping {purpose}"
+        self.fields["receiver_phone"].widget.input_type = "tel"
+        for name in LINES:  # the line as it was when its sender said that it is the street
+            self.fields[street_of(name)] = addresses.LineField(required=False, widget=forms.HiddenInput)
+        self._offer_countries()
+        self._offer_instructions()
+
+    def _speak(self) -> None:
+        """Name the parts of the address, and ask for them, as the country it goes to does."""
+        country = self._country
+        for part in PLACE:
+            field = self.fields[f"receiver_{part}"]
+            field.label = say(part.capitalize(), country)
+            field.error_messages["required"] = f"Enter the {say(part, country)}."
+        self.fields["receiver_line1"].help_text = hint(country)
+        self.fields["receiver_postcode"].required = country not in countries.WITHOUT_POSTCODES
+
+    def fill_in(self, values: dict[str, str]) -> None:
+        """Show these values of a form not sent yet, before any of its controls is looked at."""
+        self.initial.update(values)
+        self._take_territory()
+        self._speak()
+
+    def _take_territory(self) -> None:
+        """Read a country that the sender's own post calls a state as that state, before any rule asks where it goes."""
+        values: Any = self.data if self.is_bound else self.initial
+        typed = self._country, str(values.get("receiver_state") or "")
+        read = countries.at_home(self.address.country, *typed)
+        if read != typed:
+            values = values.copy()
+            values["receiver_country"], values["receiver_state"] = read
+            self.data, self.initial = (values, self.initial) if self.is_bound else (self.data, values)
+
+    @property
+    def words(self) -> str:
+        """What each country calls the parts of an address, as JSON for the page's script."""
+        known = sorted({country for part in PLACE for country in WORDS[part]})
+        return json.dumps({country: labels(country) | {"hint": hint(country)} for country in known})
+
+    def _offer_countries(self) -> None:
+        """Offer home first, then where the carrier's service is; whether it goes to any other, its prices tell."""
+        origin = self.address.country
+        first = [origin, *(code for code in Sender.Country.values if code != origin)]
+        field = cast(CountryField, self.fields["receiver_country"])
+        reach = countries.choices(first, only=reach_from(origin))
+        field.choices, field.initial = reach, origin
+        where = " and ".join(", ".join(name for _, name in reach).rsplit(", ", 1))
+        only = f"Parcels from {countries.name(origin)} go to {where} only."
+        field.error_messages |= {
+            "required": "Choose the country it goes to.",
+            "invalid_choice": only if len(reach) <= MOST_NAMED else "Choose a country on the list.",
+        }
+        if len(reach) == 1:
+            field.help_text = only
+
+    def _offer_instructions(self) -> None:
+        """Offer Australian senders the carrier's industry terms (interface §2.1)."""
+        if self.address.country != "AU":
+            self.fields["receiver_instructions"] = line(
+                "Delivery instructions", longest=contract().longest_instructions
+            )
+            return
+        self.fields["delivery_choice"] = forms.ChoiceField(
+            label="Delivery instructions",
+            choices=[("none", "None"), ("authority_to_leave", AUTHORITY), ("signature", SIGNATURE)],
+            initial="none",
+            widget=forms.RadioSelect,
+            required=False,
+            error_messages={"invalid_choice": f"Choose None, {AUTHORITY} or {SIGNATURE}."},
+        )
+        self.fields["delivery_place"] = line(
+            "Where to leave it, or what the driver should know",
+            longest=contract().longest_instructions,
+            help_text=f"Printed after the words above, such as “{AUTHORITY}: front porch”.",
+        )
+
+    # -- Rules that need more than one field ------------------------------------------------------
+
+    def clean_receiver_email(self) -> str:
+        email: str = self.cleaned_data["receiver_email"]
+        if not email.isascii():
+            raise ValidationError("Enter the email in plain letters, like name@example.com.", code="letters")
+        return email
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        self._names_differ(cleaned)
+        self._phone(cleaned)
+        self._pair_is_published(cleaned)
+        self._lines_repeat_nothing(cleaned)  # after the pair, whose state is known by now
+        cleaned["receiver_instructions"] = self._instructions(cleaned)
+        return cleaned
+
+    @property
+    def is_abroad(self) -> bool:
+        """Does the parcel leave the country?"""
+        return self._country != self.address.country
+
+    @property
+    def _country(self) -> str:
+        """Where it goes, read from the form as it stands."""
+        country = self.data.get("receiver_country") if self.is_bound else self.initial.get("receiver_country")
+        return str(country or self.address.country).strip().upper()
+
+    def _names_differ(self, cleaned: dict[str, Any]) -> None:
+        if addresses.same_name(cleaned.get("receiver_name", ""), cleaned.get("receiver_company", "")):
+            same = "Contact and company are the same. Clear company so it prints once."
+            self.add_error("receiver_company", ValidationError(same, code="same_name"))
+
+    def _phone(self, cleaned: dict[str, Any]) -> None:
+        if "receiver_phone" not in cleaned or "receiver_country" not in cleaned:
+            return
+        typed, country = cleaned["receiver_phone"], cleaned["receiver_country"]
+        is_needed = self.address.country == "AU" and self.is_abroad
+        try:
+            cleaned["receiver_phone"] = clean_phone(typed, country)
+            self.extension = extension_of(typed, country)
+        except ValidationError as error:
+            if is_needed:
+                return self.add_error("receiver_phone", error)
+            cleaned["receiver_phone"] = ""
+            self.left_out["receiver_phone"] = f"The phone “{one_line(typed)}” is left out. {error.message}"
+        if is_needed and not cleaned["receiver_phone"]:
+            needed = "Add the receiver's phone. Parcels leaving Australia need an email and a phone number."
+            self.add_error("receiver_phone", ValidationError(needed, code="abroad"))
+
+    def _lines_repeat_nothing(self, cleaned: dict[str, Any]) -> None:
+        place = [cleaned.get(f"receiver_{part}", "") for part in ("suburb", "postcode", "state", "country")]
+        for name in LINES:
+            repeated = addresses.repeats_place(cleaned.get(name, ""), *place)
+            if repeated and not self._is_street(name, cleaned):
+                text = addresses.REPEATS.format(words=repeated, word=say("suburb", self._country))
+                self.add_error(name, ValidationError(text, code="repeats"))
+
+    def _is_street(self, name: str, cleaned: dict[str, Any]) -> bool:
+        """Return whether the sender said so of this very line, now or for a receiver in their address book."""
+        line, part = cleaned[name], name.removeprefix("receiver_")
+        place = {of: cleaned.get(f"receiver_{of}", "") for of in ("suburb", "postcode", "country")}
+        return line == cleaned.get(street_of(name)) or self.sender.receivers.filter(**{part: line}, **place).exists()
+
+    @property
+    def streets(self) -> list[tuple[str, str]]:
+        """The address lines that end like their place, by their controls: each may be the street all the same."""
+        wrong = self.errors.as_data() if self.is_bound else {}
+        return [
+            (name, self.cleaned_data.get(name) or self[name].value())
+            for name in LINES
+            if any(error.code == "repeats" for error in wrong.get(name, ()))
+        ]
+
+    def _pair_is_published(self, cleaned: dict[str, Any]) -> None:
+        names = [f"receiver_{part}" for part in ("country", "suburb", "postcode")]
+        if any(name in self.errors for name in names):
+            return
+        country, suburb, postcode = (cleaned[name] for name in names)
+        pair = places.check_pair(country, suburb, postcode, cleaned.get("receiver_state", ""))
+        if pair.doubt:
+            self.near = pair.near
+            self.add_error("receiver_suburb", ValidationError(pair.doubt, code="state"))
+            self.add_error("receiver_state", ValidationError(f"Doesn't match {postcode}.", code="pair_too"))
+        elif pair.place:
+            cleaned["receiver_suburb"], cleaned["receiver_state"] = pair.place.suburb, pair.place.state
+            cleaned["receiver_postcode"] = pair.place.postcode
+        elif pair.is_unlisted:
+            self._take_unlisted(cleaned)
+        else:
+            self._refuse_pair(suburb, postcode, pair.near)
+
+    def _take_unlisted(self, cleaned: dict[str, Any]) -> None:
+        """Take the place as typed: no list is loaded for this country, so the carrier's own answer decides."""
+        country = cleaned["receiver_country"]
+        if country not in STATES:
+            cleaned["receiver_postcode"] = cleaned["receiver_postcode"].upper()
+            return
+        cleaned["receiver_postcode"] = places.postal_code(country, cleaned["receiver_postcode"])
+        cleaned["receiver_state"] = state_code(country, cleaned.get("receiver_state", ""))
+        if not cleaned["receiver_state"]:
+            self.add_error("receiver_state", f"Enter the {say('state', country)}.")
+
+    def _refuse_pair(self, suburb: str, postcode: str, near: tuple[Locality, ...]) -> None:
+        self.near = near
+        state = state_code("US", self.cleaned_data.get("receiver_state", ""))
+        is_military = state in countries.MILITARY or normalise(suburb) in countries.MILITARY_CITIES
+        if self._country == "US" and is_military:
+            text = f"{suburb} {postcode} is US military mail, which isn't on the carrier's list. It can't be booked."
+            return self.add_error("receiver_suburb", ValidationError(text, code="military"))
+        meant = " or ".join(f"{place.suburb.title()} {place.postcode}" for place in near[:2])
+        ask = f" Did you mean {meant}?" if meant else ""
+        few = places.few(self.cleaned_data["receiver_country"])
+        text = f"{suburb} doesn't match {postcode} on the carrier's list.{ask}{few}"
+        self.add_error("receiver_suburb", ValidationError(text, code="pair"))
+        self.add_error("receiver_postcode", ValidationError(f"Doesn't match {suburb}.", code="pair_too"))
+
+    def _instructions(self, cleaned: dict[str, Any]) -> str:
+        if self.address.country != "AU":
+            return self._with_extension(str(cleaned.get("receiver_instructions", "")))
+        term = {"authority_to_leave": AUTHORITY, "signature": SIGNATURE}.get(cleaned.get("delivery_choice", ""))
+        detail = cleaned.get("delivery_place", "")
+        if detail and not term and "delivery_choice" not in self.errors:
+            self.add_error("delivery_choice", f"Choose {AUTHORITY} or {SIGNATURE} to go with “{detail[:40]}”.")
+        text = f"{term}: {detail}" if term and detail else term or ""
+        if len(text) > contract().longest_instructions:
+            self.add_error(
+                "delivery_place", f"Together this is {len(text)} of {contract().longest_instructions} characters."
+            )
+        return self._with_extension(text, may_take=bool(term))
+
+    def _with_extension(self, text: str, *, may_take: bool = True) -> str:
+        """Add the phone's extension to the instructions, where they take it and have room."""
+        if not self.extension:
+            return text
+        longer = ", ".join(filter(None, (text, f"{EXTENSION} {self.extension}")))
+        if may_take and len(longer) <= contract().longest_instructions:
+            return longer
+        left_out = f"Extension {self.extension} of the phone is left out: the delivery instructions don't take it."
+        self.left_out["receiver_phone"] = left_out
+        return text
+
+    @property
+    def remarks(self) -> list[str]:
+        """What became of values that are not booked as they were typed, in sentences."""
+        is_kept = self.extension and "receiver_phone" not in self.left_out
+        kept = [f"Extension {self.extension} of the phone is in the delivery instructions."] if is_kept else []
+        return [*self.left_out.values(), *kept]
+
+    def receiver(self) -> Party:
+        """Return the cleaned receiver."""
+        values = {part: self.cleaned_data[f"receiver_{part}"] for part in RECEIVER_PARTS}
+        return Party(**values, instructions=self.cleaned_data["receiver_instructions"])
+
+
+def initial_of(receiver: Party) -> dict[str, str]:
+    """Return the form's values for a receiver who is known already."""
+    values = {f"receiver_{part}": getattr(receiver, part) for part in RECEIVER_PARTS}
+    values |= {"receiver_instructions": receiver.instructions, "delivery_choice": "none"}
+    for choice, term in (("authority_to_leave", AUTHORITY), ("signature", SIGNATURE)):
+        if receiver.instructions == term or receiver.instructions.startswith(f"{term}: "):
+            place = receiver.instructions.removeprefix(term).removeprefix(": ")
+            values |= {"delivery_choice": choice, "delivery_place": place}
+    return values
+
+
+AUTOCOMPLETE = {
+    "receiver_name": "name",
+    "receiver_company": "organization",
+    "receiver_country": "country",
+    "receiver_line1": "address-line1",
+    "receiver_line2": "address-line2",
+    "receiver_suburb": "address-level2",
+    "receiver_state": "address-level1",
+    "receiver_postcode": "postal-code",
+    "receiver_email": "email",
+    "receiver_phone": "tel",
+}

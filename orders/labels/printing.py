@@ -1,0 +1,135 @@
+"""Which labels wait for paper, and who put which on it, when. Opening a label is not yet printing it."""
+
+import datetime as dt
+import re
+import uuid
+from collections.abc import Callable, Collection
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Case, DateField, Exists, IntegerField, OuterRef, Q, QuerySet, Value, When
+from django.db.models.functions import Coalesce
+
+from orders.drafting.parcel_details import items_from
+from orders.models import Label, Order
+from orders.models.statuses import Progress, Status
+from shipping_portal.accounts.models import Audit, User
+from shipping_portal.accounts.models.audit import subject_of
+
+MOST = 500  # labels in one queue or one ZIP
+TO_PRINT = "labels-to-print"
+PRINTED = "label printed"  # in the audit
+WITH_THE_SENDER = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
+HAS_LABEL = Exists(Label.objects.filter(order=OuterRef("pk"), state=Label.State.STORED, purged_at=None))
+# The label last: where this is a condition of a sum, PostgreSQL looks for it of those alone that meet the others.
+UNPRINTED = Q(status=Status.BOOKED, progress__in=WITH_THE_SENDER, printed_at=None) & Q(HAS_LABEL)
+
+
+def to_print(orders: QuerySet[Order], *, today: dt.date) -> QuerySet[Order]:
+    """Return booked orders, still here, whose stored label isn't printed: today's pickups first, then by day."""
+    day = Coalesce("carrier_pickup_date", "pickup_date", output_field=DateField())
+    is_pickup = ~Q(first_mile="drop-off")
+    pickup_day = Case(When(is_pickup, then=day), output_field=DateField())
+    queue = orders.filter(UNPRINTED).annotate(pickup_day=pickup_day)
+    is_today = Case(When(pickup_day=today, then=Value(0)), default=Value(1), output_field=IntegerField())
+    return queue.order_by(is_today, _nulls_last(), "pickup_day", "pk")
+
+
+def _nulls_last() -> Case:
+    return Case(When(pickup_day=None, then=Value(1)), default=Value(0), output_field=IntegerField())
+
+
+def chosen(orders: QuerySet[Order], uuids: Collection[uuid.UUID]) -> list[Order]:
+    """Return these of the orders, printed before or not, in the order in which they were chosen."""
+    place = {one: number for number, one in enumerate(uuids)}
+    return sorted(orders.filter(uuid__in=uuids), key=lambda order: place[order.uuid])
+
+
+def label_of(order: Order) -> Label | None:
+    """Return the stored label to print: the size this sender prints, else the one there is."""
+    if order.status != Status.BOOKED:
+        return None
+    ready = [label for label in order.labels.all() if label.is_ready]
+    return min(ready, key=lambda label: label.size != order.sender.label_size, default=None)
+
+
+def pack_list(order: Order) -> list[tuple[int, str]]:
+    """Return what goes into the parcel: (how many, of what); one line where only a description was typed."""
+    return [(item.quantity, item.description) for item in items_from(order.contents)] or [(1, order.description)]
+
+
+def _as_listed(order: Order) -> tuple[Any, ...]:
+    return ()
+
+
+def _by_number(order: Order) -> tuple[Any, ...]:
+    """Sort by the sender's own order number, 9 before 10; parcels without one come last."""
+    parts = re.split(r"(\d+)", order.customer_reference.casefold())
+    return not order.customer_reference, [int(part) if part.isdecimal() else part for part in parts]
+
+
+def _by_size(order: Order) -> tuple[Any, ...]:
+    """Sort named sizes first, by name; then the others, small to large."""
+    name = order.size.name.casefold() if order.size else ""
+    return not name, name, order.length_cm * order.width_cm * order.height_cm, order.weight_kg
+
+
+def _by_pickup_address(order: Order) -> tuple[Any, ...]:
+    place = order.pickup
+    return place["suburb"].casefold(), place["postcode"], place["line1"].casefold()
+
+
+SORTS: dict[str, tuple[str, Callable[[Order], tuple[Any, ...]]]] = {
+    "listed": ("As listed", _as_listed),
+    "number": ("By order number", _by_number),
+    "size": ("By size", _by_size),
+    "pickup": ("By pickup address", _by_pickup_address),
+}
+
+
+def mark_printed(order: Order, *, by: User, at: dt.datetime) -> bool:
+    """Write down that the label is on paper. False if somebody said so before; theirs stays.
+
+    Raises WrongStatus unless booked.
+    """
+    return _mark(order, Q(printed_at=None), PRINTED, by=by, at=at, printed_at=at, printed_by=by)
+
+
+@transaction.atomic
+def mark_all_printed(orders: QuerySet[Order], *, by: User, at: dt.datetime) -> list[Order]:
+    """Write down that these labels are on paper, each as `mark_printed` does; return them as they were before."""
+    # In one order, so that two who say so at once wait for each other and never for ever.
+    found = list(orders.order_by("pk").select_for_update(of=("self",), no_key=True))
+    marked = [order for order in found if order.status == Status.BOOKED and order.printed_at is None]
+    Order.objects.filter(pk__in=[order.pk for order in marked]).update(printed_at=at, printed_by=by)
+    Audit.objects.bulk_create(
+        Audit(at=at, actor=by, sender_id=order.sender_id, action=PRINTED, subject=subject_of(order)) for order in marked
+    )
+    return found
+
+
+def mark_reprinted(order: Order, *, by: User, at: dt.datetime) -> bool:
+    """Write down that it was printed once more: the newest print is the one that sticks on the parcel."""
+    printed = Q(printed_at__isnull=False)
+    return _mark(order, printed, "label reprinted", by=by, at=at, printed_at=at, printed_by=by)
+
+
+def unmark(order: Order, *, by: User, at: dt.datetime) -> bool:
+    """Write down that it was not printed after all, so it waits again."""
+    printed = Q(printed_at__isnull=False)
+    return _mark(order, printed, "label not printed", by=by, at=at, printed_at=None, printed_by=None)
+
+
+@transaction.atomic
+def _mark(
+    order: Order, only_if: Q, action: str, *, by: User, at: dt.datetime, **changes: dt.datetime | User | None
+) -> bool:
+    """Write printed_at with its audit row. Nothing else but `mark_all_printed` writes it."""
+    if order.status != Status.BOOKED:
+        raise Order.WrongStatus(f"{order} is {order.get_status_display().lower()}")
+    if not Order.objects.filter(only_if, pk=order.pk, status=Status.BOOKED).update(**changes):
+        return False
+    for name, value in changes.items():
+        setattr(order, name, value)
+    Audit.write(action, order, by=by, sender=order.sender, at=at)
+    return True

@@ -1,0 +1,189 @@
+"""What the parcels list is asked for in its address: a view, a search, filters, an order and a page by key."""
+
+import datetime as dt
+import re
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db.models import Q, QuerySet
+from django.http import QueryDict
+
+from orders.drafting.receivers import sees_contact
+from orders.folding import fold
+from orders.list.system_views import BY_DRIVER, PICKUP_DAY, SenderScope
+from orders.models import Order
+from orders.models.order import DAY, NO_DAY
+from orders.status.status_labels import GROUPS
+from shipping_portal.accounts import countries
+from shipping_portal.accounts.access import VIEWER
+from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.templatetags.words import local_date
+from shipping_portal.accounts.text import one_line
+from shipping_portal.db.keyset import Keyset, Page
+
+LONGEST_SEARCH = 200
+PRINTED = {"yes": "Printed", "no": "Not printed"}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """One filter of the list. `where` is None for a value that means nothing; `said` is the value on its chip.
+
+    An app above this one adds its own to FILTERS.
+    """
+
+    label: str
+    where: Callable[[str, SenderScope], Q | None]
+    words: Callable[[str, "Choices"], str]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What there is to choose from in this account, by the value in the address."""
+
+    sender: Sender
+    services: dict[str, str]
+    sizes: dict[str, str]
+    people: dict[str, str]
+
+    @classmethod
+    def of(cls, scope: SenderScope) -> "Choices":
+        newest = Order.objects.filter(pk__in=scope.orders.order_by("-pk").values("pk")[:500])
+        services = (
+            newest.order_by("product_code", "product_name").values_list("product_code", "product_name").distinct()
+        )
+        sizes = {str(size.uuid): size.name for size in scope.sender.sizes.all()}
+        members = scope.sender.memberships.select_related("user")
+        people = {str(member.user_id): member.user.get_full_name() for member in members}
+        return cls(scope.sender, dict(services), sizes, people)
+
+
+def clean_search(text: str) -> str:
+    return one_line(text).strip()[:LONGEST_SEARCH]
+
+
+def search(orders: QuerySet[Order], q: str, role: str) -> QuerySet[Order]:
+    """Return the orders in which every word occurs. Who may not see contact details can't find parcels by them."""
+    for word in fold(q).split():
+        if sees_contact(role):
+            orders = orders.filter(search__contains=word)
+        else:  # only what stands before the end of the first line is the name
+            by_name = Q(search__regex=rf"^[^\n]*{re.escape(word)}[^\n]*\n") if role == VIEWER else Q()
+            orders = orders.filter(
+                by_name | Q(carrier_reference__icontains=word) | Q(customer_reference__icontains=word)
+            )
+    return orders
+
+
+def _day(text: str) -> dt.date | None:
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _group(value: str, scope: SenderScope) -> Q | None:
+    return GROUPS[value][1] if value in GROUPS else None
+
+
+def _pickup(value: str, scope: SenderScope) -> Q | None:
+    day = _day(value)
+    return BY_DRIVER & Q(pickup_day=day) if day else None
+
+
+def _booked_from(value: str, scope: SenderScope) -> Q | None:
+    day = _day(value)
+    return Q(booked_at__gte=_midnight(day, scope)) if day else None
+
+
+def _booked_to(value: str, scope: SenderScope) -> Q | None:
+    day = _day(value)
+    return Q(booked_at__lt=_midnight(day + dt.timedelta(days=1), scope)) if day and day < NO_DAY else None
+
+
+def _midnight(day: dt.date, scope: SenderScope) -> dt.datetime:
+    """Return when that day begins where the sender is."""
+    day = max(day, dt.date(1970, 1, 1))
+    return dt.datetime.combine(day, dt.time(), scope.sender.tzinfo).astimezone(dt.UTC)
+
+
+def _country(value: str, scope: SenderScope) -> Q | None:
+    return Q(receiver_country=value) if value in countries.names() else None
+
+
+def _printed(value: str, scope: SenderScope) -> Q | None:
+    return Q(printed_at__isnull=value == "no") if value in PRINTED else None
+
+
+def _by_uuid(path: str) -> Callable[[str, SenderScope], Q | None]:
+    def where(value: str, scope: SenderScope) -> Q | None:
+        try:
+            return Q(**{path: uuid.UUID(value)})
+        except ValueError:
+            return None
+
+    return where
+
+
+def _made_by(value: str, scope: SenderScope) -> Q | None:
+    is_key = value.isascii() and value.isdigit() and len(value) < 19
+    return Q(made_by=int(value)) if is_key else None
+
+
+def _service(value: str, scope: SenderScope) -> Q | None:
+    return Q(product_code=value) if value.isprintable() else None
+
+
+def _date_words(value: str, choices: Choices) -> str:
+    return local_date(_day(value), choices.sender)
+
+
+FILTERS: dict[str, Filter] = {
+    "status": Filter("Status", _group, lambda value, choices: GROUPS[value][0]),
+    "pickup": Filter("Pickup", _pickup, _date_words),
+    "booked_from": Filter("Booked from", _booked_from, _date_words),
+    "booked_to": Filter("Booked to", _booked_to, _date_words),
+    "service": Filter("Service", _service, lambda value, choices: choices.services.get(value, value)),
+    "size": Filter("Size", _by_uuid("size__uuid"), lambda value, choices: choices.sizes.get(value, "one that is gone")),
+    "country": Filter("Country", _country, lambda value, choices: countries.name(value)),
+    "printed": Filter("Label", _printed, lambda value, choices: PRINTED[value]),
+    "by": Filter("Made by", _made_by, lambda value, choices: choices.people.get(value, "somebody who left")),
+    "import": Filter("Import", _by_uuid("import_row__file__uuid"), lambda value, choices: "one file"),
+}
+
+
+def active(query: QueryDict, scope: SenderScope) -> dict[str, Q]:
+    """Return the filters that mean something, by name; a value nobody could have chosen filters nothing."""
+    found = {name: one.where(query.get(name, "")[:200], scope) for name, one in FILTERS.items() if query.get(name)}
+    return {name: where for name, where in found.items() if where is not None}
+
+
+def narrowed(orders: QuerySet[Order], filters: dict[str, Q]) -> QuerySet[Order]:
+    if "pickup" in filters:
+        orders = orders.annotate(pickup_day=PICKUP_DAY)
+    for where in filters.values():
+        orders = orders.filter(where)
+    return orders
+
+
+class Sort(NamedTuple):
+    """An order of the list, in words and as keys."""
+
+    words: str
+    keys: Keyset
+
+
+SORTS = {
+    "newest": Sort("Newest first", Keyset(is_descending=True)),
+    "oldest": Sort("Oldest first", Keyset()),
+    "pickup": Sort("By pickup day", Keyset("day", dt.date.fromisoformat)),
+}
+
+
+def page(orders: QuerySet[Order], sort: Sort, *, before: str = "", after: str = "") -> Page:
+    """Return fifty parcels. `before` is the key of the last one seen and goes on; `after` that of the first."""
+    if sort.keys.column == "day":
+        orders = orders.annotate(day=DAY)
+    return sort.keys.page(orders, on=before, back=after)

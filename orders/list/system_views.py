@@ -1,0 +1,139 @@
+"""The views of the parcels list that everybody has, each a condition; Today counts by the same ones."""
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.db.models import DateField, Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from orders.labels.printing import TO_PRINT, UNPRINTED
+from orders.models import Order
+from orders.models.statuses import MOVING, Progress, Status
+from orders.status.status_labels import GROUPS, NOT_CANCELLED, REFUSED_CANCEL, UNBOOKED, UNCLEAR
+from shipping_portal.accounts.access import SEE_MONEY
+from shipping_portal.accounts.models import Sender, User
+
+PICKUP_DAY = Coalesce("carrier_pickup_date", "pickup_date", output_field=DateField())
+MOST_MISSED = 1000
+BY_DRIVER = ~Q(first_mile="drop-off")
+
+
+@dataclass
+class SenderScope:
+    """One person's parcels at one moment; what the clock derives is worked out once."""
+
+    orders: QuerySet[Order]
+    sender: Sender
+    now: dt.datetime
+    sees_money: bool = False
+
+    @classmethod
+    def of(cls, user: User, sender: Sender, now: dt.datetime, *, role: str = "") -> "SenderScope":
+        # Named once more, the sender lets PostgreSQL walk its own index instead of everybody's parcels.
+        orders = Order.objects.for_user(user).filter(sender=sender)
+        return cls(orders, sender, now, sees_money=role in SEE_MONEY)
+
+    @property
+    def today(self) -> dt.date:
+        """The day it is where the sender is."""
+        return self.now.astimezone(self.sender.tzinfo).date()
+
+    @property
+    def a_week_ago(self) -> dt.datetime:
+        """The first moment of the last seven days, today's among them, where the sender is."""
+        return dt.datetime.combine(self.today - dt.timedelta(days=6), dt.time(), self.sender.tzinfo)
+
+    @cached_property
+    def missed(self) -> list[Order]:
+        """Pickups no driver came to, told by a scan or by the calendar (interface §3 rule 2), longest waiting first."""
+        waiting = Q(status=Status.BOOKED, first_mile="pickup", progress=Progress.NONE)
+        # The day may be over at the pickup address and not yet where the sender is; each order is asked below.
+        somewhere = (self.now + dt.timedelta(hours=14)).date()
+        day_is_past = Q(day__lt=somewhere) | Q(day=None, booked_at__lt=self.now - dt.timedelta(days=1))
+        scanned = Q(status=Status.BOOKED, progress=Progress.PICKUP_MISSED)
+        either = Q(status=Status.BOOKED, progress__in=(Progress.NONE, Progress.PICKUP_MISSED))  # the index has it
+        candidates = self.orders.annotate(day=PICKUP_DAY).filter(either, scanned | waiting & day_is_past)
+        found = list(candidates.order_by("day", "pk")[:MOST_MISSED])
+        for order in found:
+            order.sender = self.sender
+        return [order for order in found if order.shown_progress(self.now) == Progress.PICKUP_MISSED]
+
+
+@dataclass(frozen=True)
+class View:
+    """`where` is the condition; `empty` is what the list says when nothing meets it."""
+
+    words: str
+    where: Callable[[SenderScope], Q]
+    empty: str
+
+
+def _is(condition: Q) -> Callable[[SenderScope], Q]:
+    return lambda scope: condition
+
+
+def _booked(*progress: Progress) -> Q:
+    return Q(status=Status.BOOKED, progress__in=progress)
+
+
+def _missed(scope: SenderScope) -> Q:
+    return Q(pk__in=[order.pk for order in scope.missed])
+
+
+def _waiting(scope: SenderScope) -> Q:
+    return GROUPS["waiting"][1]
+
+
+# The first ten stand above the list; the others are what "See all" on Today leads to.
+VIEWS: dict[str, View] = {
+    "all": View("All", _is(Q()), "Parcels appear here once somebody books one."),
+    "needs-attention": View(
+        "Needs you", _is(GROUPS["attention"][1]), "Nothing needs you right now. All is on its way."
+    ),
+    TO_PRINT: View("To print", _is(UNPRINTED), "A label waits here from its booking until somebody printed it."),
+    "waiting-for-pickup": View("Waiting for pickup", _waiting, "Booked parcels wait here until the driver scans them."),
+    "on-the-way": View(
+        "On the way", _is(GROUPS["moving"][1]), "A parcel is here from its first scan until it is delivered."
+    ),
+    "late": View(
+        "Late",
+        lambda scope: _booked(*MOVING) & Q(eta_to__lt=scope.today),
+        "Nothing on the way is past the day the carrier named.",
+    ),
+    "delivery-problem": View(
+        "Delivery problem", _is(GROUPS["problem"][1]), "No parcel has trouble on its way just now."
+    ),
+    "delivered": View("Delivered", _is(GROUPS["delivered"][1]), "Delivered parcels are kept here."),
+    "cancelled": View("Cancelled", _is(GROUPS["cancelled"][1]), "No parcel was cancelled."),
+    "drafts": View("Drafts", _is(Q(status=Status.DRAFT)), "Drafts, and bookings that need your approval, are here."),
+    "not-booked": View("Booking failed", _is(Q(status__in=UNBOOKED)), "Every booking went through, or is under way."),
+    "not-cancelled": View(NOT_CANCELLED, _is(REFUSED_CANCEL), "The carrier refused no cancellation."),
+    "couldnt-collect": View(
+        "Driver came, parcel wasn't ready", _is(_booked(Progress.PICKUP_FUTILE)), "No driver left without a parcel."
+    ),
+    "driver-didnt-come": View("Driver didn't come", _missed, "No pickup was missed."),
+    "checking": View("Checking with the carrier", _is(Q(status__in=UNCLEAR)), "The carrier answered for every parcel."),
+    "used-after-cancelling": View(
+        "Label used after cancelling", _is(Q(used_after_cancel_at__isnull=False)), "No cancelled label was used."
+    ),
+    "due-today": View(
+        "Due today",
+        lambda scope: _booked(*MOVING) & Q(eta_to=scope.today),
+        "The carrier named today for no parcel on the way.",
+    ),
+    "picked-up": View(
+        "Picked up", _is(_booked(Progress.COLLECTED, Progress.DROPPED_OFF)), "No parcel had its first scan only."
+    ),
+    "in-transit": View("Between depots", _is(_booked(Progress.IN_TRANSIT)), "No parcel is between depots just now."),
+    "out-for-delivery": View(
+        "Out for delivery", _is(_booked(Progress.OUT_FOR_DELIVERY)), "No parcel is with a delivery driver just now."
+    ),
+    "delivered-lately": View(
+        "Delivered in 7 days",
+        lambda scope: GROUPS["delivered"][1] & Q(progress_at__gte=scope.a_week_ago),
+        "Nothing was delivered in the last 7 days.",
+    ),
+}
+ABOVE_THE_LIST = [*list(VIEWS)[1:10], "all"]

@@ -1,0 +1,196 @@
+"""Notifications about parcels: their words, and rows written in the transaction that causes them."""
+
+import datetime as dt
+
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+
+from orders.calling.contract import another_day
+from orders.cancelling.cancel_rules import can_cancel
+from orders.drafting.receivers import masked
+from orders.models import Order, OrderChange, Replacement
+from orders.models.statuses import BEING_CANCELLED, Progress, Status
+from shipping_portal.accounts import outbox
+from shipping_portal.accounts.outbox import Event
+from shipping_portal.accounts.templatetags.words import money, money_in
+
+NEWS_FOR = dt.timedelta(days=2)
+LONGEST_WHY = 140  # of the carrier's words in an e-mail's line; its page has them all
+
+BOOKED_ONCE = "Good news: {order} to {name} was booked once, as you asked."
+NOT_BOOKED = "The parcel to {name} wasn't booked and you weren't charged. Book it now."
+REFUSED = "The parcel to {name} wasn't booked and you weren't charged: {why} Fix it and book again."
+REFUSED_US = "The parcel to {name} wasn't booked and you weren't charged. {why} Book it again later."
+NOT_OFFERED = "The parcel to {name} isn't booked and you weren't charged: {why}"
+NEEDS_YES = "The parcel to {name} needs your yes. It isn't booked; you weren't charged."
+STAYS_BOOKED = "{order} to {name} wasn't cancelled: {why} It stays booked and its label is good."
+CANCELLED = "{order} to {name} is cancelled; we had to check with the carrier. Destroy its label."
+MAYBE_BOOKED = "The parcel to {name} may be booked after all. Don't book it again before we have told you."
+BOOKED_TOO_EARLY = (
+    "We said too early that the parcel to {name} is booked; we're asking the carrier. Don't book it again."
+)
+WRONG_LABEL = "The label for the parcel to {name} may be another parcel's. Don't use it, and don't book it again."
+SETTLED: dict[tuple[str, str], str] = {
+    (Status.UNCONFIRMED, Status.BOOKED): BOOKED_ONCE,
+    (Status.CONFLICT, Status.BOOKED): BOOKED_ONCE,
+    (Status.UNCONFIRMED, Status.NOT_BOOKED): NOT_BOOKED,
+    (Status.CONFLICT, Status.NOT_BOOKED): NOT_BOOKED,
+    (Status.UNCONFIRMED, Status.REJECTED): REFUSED,
+    (Status.BOOKING, Status.REJECTED): REFUSED,
+    (Status.BOOKING, Status.DRAFT): NEEDS_YES,
+    (Status.CANCELLING, Status.BOOKED): STAYS_BOOKED,
+    (Status.CANCEL_UNCONFIRMED, Status.BOOKED): STAYS_BOOKED,
+    (Status.CANCEL_UNCONFIRMED, Status.CANCELLED): CANCELLED,
+    # These orders were reported as not booked before, with the advice to book them now.
+    (Status.NOT_BOOKED, Status.CONFLICT): MAYBE_BOOKED,
+    (Status.DRAFT, Status.CONFLICT): MAYBE_BOOKED,
+    (Status.REJECTED, Status.CONFLICT): MAYBE_BOOKED,
+    # An operator had adopted another order's reference.
+    (Status.BOOKED, Status.UNCONFIRMED): BOOKED_TOO_EARLY,
+    (Status.BOOKED, Status.CONFLICT): WRONG_LABEL,
+}
+# An import sums up how these moves ended; a cancellation is news of its own.
+BEING_BOOKED = {Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT}
+MISSED = "The driver didn't come for {order}. Another comes the next business day. Leave the label on; don't cancel."
+FUTILE = "The driver couldn't collect {order}. Have it ready, then {another_day}. Don't cancel."
+PICKUPS: dict[str, str] = {Progress.PICKUP_MISSED: MISSED, Progress.PICKUP_FUTILE: FUTILE}
+TROUBLES: dict[str, str] = {
+    Progress.DELIVERY_ATTEMPTED: "{order} to {name} couldn't be delivered yet. Its page says what helps.",
+    Progress.HELD: "{order} to {name} waits at a collection point. Tell the receiver.",
+    Progress.CANNOT_DELIVER: "{order} to {name} can't be delivered. Check the address with the receiver.",
+    Progress.DAMAGED: "The carrier reports damage to {order} to {name}. Keep photos and packaging.",
+    Progress.LOST: "The carrier reports {order} to {name} lost. A refund may apply.",
+    Progress.RETURNING: "{order} to {name} is coming back to you.",
+}
+DELIVERED = "{order} to {name} was delivered."
+UNAGREED = "{order} to {name} was booked at another price. "
+MAY_CANCEL = " You can cancel it before it leaves."
+ASK_US = " Contact us if you don't want it at that price."
+ONLY_CANCELLED = "{order} is cancelled, but the new parcel isn't booked. You weren't charged for a new one."
+NOT_REPLACED = "{order} couldn't be replaced: it stays booked, and nothing new was booked. {why}"
+
+LEFT_OUT = (
+    "We won't book the parcel that replaces {order}: the carrier has it already. Don't book it again; "
+    "contact us if you miss it."
+)
+
+
+def moved(change: OrderChange) -> None:
+    """Notify of a move that settled something; any other move of a booking costs no query."""
+    if change.old in BEING_CANCELLED and change.new == Status.BOOKED:
+        # What a scan said meanwhile was no news of an order that might have been cancelled.
+        change.order.refresh_from_db(fields=["progress", "progress_at"])
+        advanced(change.order)
+    words = _settled(change)
+    if words is None or (change.old in BEING_BOOKED and _is_summed_up(change.order)):
+        return
+    why = change.order.problem.get("text", "")
+    outbox.notify(event(change.order, "booking", change.news, words, change.at, why=why), now=change.at)
+
+
+def _settled(change: OrderChange) -> str | None:
+    """Return the words for a move that settled something; a refusal that isn't the sender's to mend has its own."""
+    words, kind = SETTLED.get((change.old, change.new)), change.order.problem.get("kind")
+    if words == REFUSED and kind == "ours":
+        return REFUSED_US
+    return NOT_OFFERED if words == NEEDS_YES and kind in {"gone", "ours"} else words
+
+
+def booked(order: Order, at: dt.datetime) -> None:
+    """Notify of a booking at a price nobody agreed to, until the order's next move; any other costs no query."""
+    if order.unagreed_price is not None:
+        words = UNAGREED + not_as_agreed(order) + (MAY_CANCEL if can_cancel(order, at) else ASK_US)
+        outbox.notify(event(order, "booking", f"change:{order.pk}:price", words, at), now=at)
+
+
+def not_as_agreed(order: Order) -> str:
+    """Return the price agreed to beside the one booked, each with its currency where they differ in that."""
+    shown = money if order.unagreed_currency == order.currency else money_in
+    booked_at = shown(order.unagreed_price, order.unagreed_currency)
+    return f"You agreed to {shown(order.price, order.currency)}; the carrier booked it at {booked_at}."
+
+
+def advanced(order: Order) -> None:
+    """Notify of a booked order's new progress, if it is worth an e-mail; else this costs no query."""
+    at, now = order.progress_at, timezone.now()
+    if order.status != Status.BOOKED or at is None or now - at > NEWS_FOR:
+        return
+    if found := _of_progress(order, at):
+        outbox.notify(found, now=now)
+
+
+def forget_progress(order: Order) -> None:
+    """Take back what hasn't left yet about where the parcel is: it was another order's."""
+    for news in (*PICKUPS, *TROUBLES, "delivered", "not_printed"):
+        outbox.retract(f"{news}:{order.pk}")
+
+
+def ended(replacement: Replacement, now: dt.datetime) -> None:
+    """Notify of a replacement that ended without a new parcel."""
+    order, key = replacement.order, f"replacement:{replacement.pk}"
+    words = ONLY_CANCELLED if replacement.is_only_cancelled else NOT_REPLACED
+    path = reverse("replacing", args=[order.uuid])
+    if replacement.is_left_out:
+        words, path = LEFT_OUT, ""
+    outbox.notify(event(order, "booking", key, words, now, path=path, why=replacement.problem), now=now)
+
+
+def pickup_key(order: Order, progress: str, at: dt.datetime) -> str:
+    return f"{progress}:{order.pk}:{_pickup_day(order, at)}"
+
+
+def pickup_event(order: Order, progress: str, at: dt.datetime) -> Event:
+    """Make the event of a driver's visit in vain; all parcels of one visit share an e-mail."""
+    batch_key = f"pickup:{_pickup_day(order, at)}:{order.pickup['postcode']}"
+    return event(order, "pickup", pickup_key(order, progress, at), PICKUPS[progress], at, batch_key=batch_key)
+
+
+def event(
+    order: Order, kind: str, dedupe_key: str, words: str, at: dt.datetime, *, path: str = "", batch_key: str = "",
+    why: str = "",
+) -> Event:  # fmt: skip
+    """Make an event of an order; it links to the parcel's page unless `path` leads elsewhere."""
+    return Event(
+        sender=order.sender,
+        kind=kind,
+        dedupe_key=dedupe_key,
+        line=words.format(
+            order=order.carrier_reference or "It",
+            name=masked(order.receiver_name),
+            why=cut(why),
+            another_day=another_day(order.carrier_reference or "its reference", account=order.account),
+        ).strip(),
+        path=path or reverse("parcel", args=[order.uuid]),
+        happened_at=at,
+        batch_key=batch_key,
+    )
+
+
+def cut(why: str) -> str:
+    """Return the carrier's words as far as a line has room for them."""
+    return why if len(why) <= LONGEST_WHY else f"{why[: LONGEST_WHY - 1]}…"
+
+
+def _of_progress(order: Order, at: dt.datetime) -> Event | None:
+    progress = str(order.progress)
+    if progress in PICKUPS:
+        return pickup_event(order, progress, at)
+    if progress in TROUBLES:
+        return event(order, "delivery", f"{progress}:{order.pk}:{at:%Y-%m-%d}", TROUBLES[progress], at)
+    if progress == Progress.DELIVERED:
+        return event(order, "delivered", f"delivered:{order.pk}", DELIVERED, at)
+    return None
+
+
+def _pickup_day(order: Order, at: dt.datetime) -> dt.date:
+    return order.expected_pickup() or at.astimezone(order.sender.tzinfo).date()
+
+
+def _is_summed_up(order: Order) -> bool:
+    """Return whether an import under way will report this booking when it finishes or is paused."""
+    # By the token as well, because an order may be settled before its row is linked to it.
+    row = Q(rows__order=order) | Q(rows__token=order.form_token)
+    # Locked, so that either the import's end counts this move, or this move sees that it has ended.
+    imports = order.sender.imports.select_for_update(of=("self",), no_key=True)
+    return imports.filter(row, state="booking", paused_at=None, finished_at=None).first() is not None

@@ -1,0 +1,91 @@
+"""Drafts that had no prices while the carrier was down: it is asked again, and whoever waits is notified once."""
+
+import datetime as dt
+
+from django.conf import settings
+from django.db import transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from orders.booking import booking_rules, bookings
+from orders.drafting.forms import ParcelForm
+from orders.drafting.receivers import masked
+from orders.drafting.sizes import offered
+from orders.models import Draft, PriceWait
+from orders.quoting import asking
+from shipping_portal.accounts import outbox
+from shipping_portal.accounts.models import User
+from shipping_portal.carrier.errors import CarrierError, Rejected
+from shipping_portal.jobs.registry import job
+
+KIND = "prices"
+WORTH_WAITING = (CarrierError, asking.Paused, booking_rules.Paused)
+SHORTEST, LONGEST = dt.timedelta(seconds=60 * settings.TIME_SCALE), dt.timedelta(hours=1)
+GIVES_UP = dt.timedelta(days=3)
+BACK = "The carrier gives prices again. Your draft for {name} is as you left it; nothing is booked."
+NONE = "The carrier gave no prices for three days, so we stopped asking. Your draft for {name} is kept."
+
+
+def begin(draft: Draft, *, by: User, now: dt.datetime) -> None:
+    """Tell this person by e-mail, even one who had turned such mails off: they have just asked for it."""
+    if outbox.choices_of(by)[KIND] == outbox.When.OFF:
+        outbox.choose(by, KIND, outbox.When.NOW, now=now)
+    PriceWait.objects.update_or_create(
+        draft=draft, user=by, defaults={"asked_at": now, "due_at": now + SHORTEST, **PriceWait.AFRESH}
+    )
+
+
+@job("prices", queue=PriceWait.objects.select_related("draft__sender", "user"), lane="draft__sender", order=110)
+def work(wait: PriceWait) -> None:
+    """Ask the carrier once more; tell when it answers, or after three days without an answer."""
+    now = timezone.now()
+    waited = now - wait.asked_at
+    form = _form(wait.draft)
+    if form is None:
+        wait.delete()  # half-typed by now: somebody is at it, and sees on the page whether there are prices
+    elif _is_answered(wait, form, now):
+        _tell(wait, BACK, now)
+    elif waited > GIVES_UP:
+        _tell(wait, NONE, now)
+    else:
+        wait.retry(now + min(max(waited / 4, SHORTEST), LONGEST))
+
+
+def _form(draft: Draft) -> ParcelForm | None:
+    address = draft.sender.pickup_address()
+    if address is None:
+        return None
+    form = ParcelForm(draft.values, sender=draft.sender, address=address, sizes=offered(draft.sender))
+    return form if form.is_valid() else None
+
+
+def _is_answered(wait: PriceWait, form: ParcelForm, now: dt.datetime) -> bool:
+    """Return whether the carrier answered; a no is an answer, and the form will say which."""
+    sender = wait.draft.sender
+    try:
+        booking_rules.refuse_unless_booking_is_on(sender, now, is_booking=False)
+        asking.ask(sender, form.details(), by=wait.user, now=now, typed=False)
+    except Rejected:
+        return True
+    except (*WORTH_WAITING, booking_rules.Suspended, bookings.LimitReached):
+        return False
+    return True
+
+
+@transaction.atomic
+def _tell(wait: PriceWait, words: str, now: dt.datetime) -> None:
+    draft, user = wait.draft, wait.user_id
+    there, _ = wait.delete()
+    if not there:
+        return  # the draft was booked or deleted meanwhile
+    fact = outbox.Event(
+        sender=draft.sender,
+        kind=KIND,
+        dedupe_key=f"prices:{draft.uuid}:{now:%Y%m%d%H%M%S}",
+        line=words.format(name=masked(draft.values.get("receiver_name", ""))),
+        path=f"{reverse('new_parcel')}?draft={draft.uuid}",
+        happened_at=now,
+        batch_key=f"prices:{draft.uuid}",
+        only=user,
+    )
+    outbox.notify(fact, now=now)

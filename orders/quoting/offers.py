@@ -1,0 +1,198 @@
+"""A stored quote as the page shows it: offers by price with their badges, freshness, pickup days and warnings."""
+
+import datetime as dt
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+
+from orders.booking import booking_rules
+from orders.drafting import contents_form
+from orders.drafting.parcel_details import ParcelDetails, doubt
+from orders.models import Order, Quote
+from orders.models.quotes import bookable
+from orders.quoting import asking
+from shipping_portal.accounts.addresses import LINE_ADVISED, is_long
+from shipping_portal.carrier.messages import Party
+
+PriceLine = tuple[str, Decimal, str]  # name, amount, currency
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One product as the carrier quoted it. Days are expected, never promised."""
+
+    code: str
+    name: str
+    first_mile: str
+    total: Decimal
+    currency: str
+    lines: list[PriceLine]
+    taxes: list[PriceLine]
+    cover: Decimal | None
+    eta_from: dt.date | None
+    eta_to: dt.date | None
+    duties_paid: bool
+    is_cheapest: bool
+    is_fastest: bool
+    pickup_days: list[dt.date]  # the first is the next business day; none for a drop-off
+
+    @property
+    def is_dropped_off(self) -> bool:
+        return self.first_mile == "drop-off"
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A service that can't be chosen as the parcel is now, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
+class QuotesPage:
+    details: ParcelDetails
+    offers: list[Offer]
+    closed: list[Closed]
+    seconds_old: int
+    seconds_left: int
+    warnings: list[str]
+    goods: list[contents_form.Question]
+    order: Order | None  # made from this very quote
+    duplicate: Order | None  # the same box to the same person, booked lately
+    duplicate_seconds: int
+
+    @property
+    def is_live(self) -> bool:
+        return self.seconds_left > 0
+
+    @property
+    def minutes_kept(self) -> int:
+        return settings.QUOTE_SECONDS // 60
+
+    @property
+    def pickup_days(self) -> list[dt.date]:
+        """The days of whichever services are picked up: where their first days differ, that is told beside each."""
+        return sorted({day for offer in self.offers for day in offer.pickup_days})
+
+    @property
+    def first_pickup(self) -> dt.date | None:
+        """The next business day that all services mean; None where they differ."""
+        first = {offer.pickup_days[0] for offer in self.offers if offer.pickup_days}
+        return first.pop() if len(first) == 1 else None
+
+    @property
+    def is_abroad(self) -> bool:
+        return self.details.pickup.country != self.details.receiver.country
+
+
+def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
+    details = ParcelDetails.from_json(quote.details)
+    age = int((now - quote.made_at).total_seconds())
+    order = Order.objects.filter(sender=quote.sender, form_token=quote.uuid).first()
+    duplicate = None if order else booking_rules.booked_lately(quote, now, but=quote.uuid)
+    return QuotesPage(
+        details=details,
+        offers=_offers(quote, details, now),
+        closed=_closed(quote, details),
+        seconds_old=age,
+        seconds_left=settings.QUOTE_SECONDS - age if quote.is_live(now) else 0,
+        warnings=warnings(details),
+        goods=contents_form.questions([details.description, *(item.description for item in details.contents)]),
+        order=order,
+        duplicate=duplicate,
+        duplicate_seconds=int((now - duplicate.submitted_at).total_seconds()) if duplicate else 0,
+    )
+
+
+def warnings(details: ParcelDetails) -> list[str]:
+    """Return what is allowed and still worth a second look (interface §2.1, §8)."""
+    found = [
+        f"Address line {number} is {len(line)} of {LINE_ADVISED} characters. The end may not fit on the label."
+        for number, line in enumerate((details.receiver.line1, details.receiver.line2), start=1)
+        if is_long(line)
+    ]
+    if _place(details.receiver) == _place(details.pickup):
+        found.append("This parcel goes to the address it starts from. Book it only if you mean that.")
+    if odd := doubt(details.measures):
+        found.append(odd)
+    return found
+
+
+def _place(party: Party) -> tuple[str, ...]:
+    parts = (party.line1, party.line2, party.suburb, party.postcode, party.country)
+    return tuple(" ".join(part.casefold().split()) for part in parts)
+
+
+def _offers(quote: Quote, details: ParcelDetails, now: dt.datetime) -> list[Offer]:
+    ordered = sorted(bookable(quote.products), key=lambda offer: Decimal(offer["amount"]))
+    last_days = [offer["eta_to"] for offer in ordered if offer["eta_to"]]
+    fastest = min(last_days, default=None)
+    is_a_choice = len(ordered) > 1
+    return [
+        _offer(
+            offer,
+            is_cheapest=is_a_choice and place == 0,
+            is_fastest=len(set(last_days)) > 1 and offer["eta_to"] == fastest,
+            pickup_days=booking_rules.pickup_days(quote.sender, details.pickup, now, first=asking.first_pickup(offer)),
+        )
+        for place, offer in enumerate(ordered)
+    ]
+
+
+def _closed(quote: Quote, details: ParcelDetails) -> list[Closed]:
+    """Return what was quoted and must fail; or duties paid upfront, which many carriers don't quote without codes."""
+    found = [Closed(offer["name"], offer["refused"]) for offer in quote.products if offer.get("refused")]
+    is_quoted = any(offer["duties_paid"] for offer in quote.products)
+    if not is_quoted and not details.may_prepay_duties:
+        found.append(Closed("Duties and taxes paid upfront", asking.needs_codes()))
+    return found
+
+
+def _offer(plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool, pickup_days: list[dt.date]) -> Offer:
+    return Offer(
+        code=plain["code"],
+        name=plain["name"],
+        first_mile=plain["first_mile"],
+        total=Decimal(plain["amount"]),
+        currency=plain["currency"],
+        lines=money_lines(plain["breakdown"]),
+        taxes=money_lines(plain["taxes"]),
+        cover=Decimal(plain["cover"]) if plain["cover"] else None,
+        eta_from=_day(plain["eta_from"]),
+        eta_to=_day(plain["eta_to"]),
+        duties_paid=plain["duties_paid"],
+        is_cheapest=is_cheapest,
+        is_fastest=is_fastest,
+        pickup_days=[] if plain["first_mile"] == "drop-off" else pickup_days,
+    )
+
+
+def money_lines(members: list[list[str]]) -> list[PriceLine]:
+    """Return every member of a breakdown, known to us or not, under its own name made readable (interface §2.3)."""
+    return [(_readable(name), Decimal(amount), currency) for name, amount, currency in members]
+
+
+KNOWN = {
+    "base": "Delivery",
+    "service": "Service charge",
+    "service_charge": "Service charge",
+    "gst": "GST",
+    "hst": "HST",
+}
+
+
+def is_tax(name: str) -> bool:
+    """Return whether a readable member of a breakdown is a tax: the interface names none (§2.3), the words do."""
+    return not {"tax", "gst", "hst", "pst", "qst", "vat"}.isdisjoint(name.casefold().split())
+
+
+def _readable(name: str) -> str:
+    last = name.rpartition(".")[2]
+    return KNOWN.get(last.casefold()) or last.replace("_", " ").strip().capitalize()
+
+
+def _day(text: str | None) -> dt.date | None:
+    return dt.date.fromisoformat(text) if text else None

@@ -1,0 +1,86 @@
+"""Where an order stands, in a word, and the groups people filter by.
+
+The sentences are in templates/orders/_status_sentence.html.
+"""
+
+import datetime as dt
+
+from django.db.models import Q
+
+from orders.booking import verdict
+from orders.booking.refused_fields import ended
+from orders.models import BookingAttempt, Order
+from orders.models.account import BOOKINGS, QUOTES, Pause
+from orders.models.statuses import MOVING, Progress, Status
+
+TROUBLED = (
+    Progress.DELIVERY_ATTEMPTED,
+    Progress.HELD,
+    Progress.CANNOT_DELIVER,
+    Progress.DAMAGED,
+    Progress.LOST,
+    Progress.RETURNING,
+    Progress.EXPIRED,
+)
+WAITING = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
+UNBOOKED = (Status.DRAFT, Status.REJECTED, Status.NOT_BOOKED)
+UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT, Status.CANCEL_UNCONFIRMED)
+WITH_REASON = (Status.DRAFT, Status.REJECTED, Status.UNCONFIRMED, Status.CANCEL_UNCONFIRMED)
+REFUSED_CANCEL = Q(status=Status.BOOKED, cancel_refused_at__isnull=False)
+
+
+NOT_CANCELLED = "Not cancelled, still booked"
+LABELS = {Status.DRAFT: "Needs your yes", Status.REJECTED: "Not booked"}
+
+
+def status_label(order: Order, now: dt.datetime) -> tuple[str, str]:
+    """Return the state and its words for a chip: money first; where the parcel is only once it is booked."""
+    progress = order.shown_progress(now)
+    if order.cancel_refused_at:
+        return "cancel_refused", NOT_CANCELLED
+    if order.status == Status.BOOKED and progress:
+        return progress, str(Progress(progress).label)
+    if order.used_after_cancel_at:
+        return "used_after_cancel", "Label used after cancelling"
+    return order.status, LABELS.get(Status(order.status)) or order.get_status_display()
+
+
+def reason(order: Order) -> str:
+    """Return why somebody has to look at it, in the carrier's words, where it refused or nobody knows what it did."""
+    has_reason = order.status in WITH_REASON or order.cancel_refused_at
+    text = str(order.problem.get("text", "")) if has_reason else ""
+    return ended(text) if text else ""
+
+
+def waits_for(order: Order, now: dt.datetime) -> Pause | None:
+    """Return what holds an owed booking up: the carrier's stop, or a pause of bookings or of the prices it needs."""
+    if order.status != Status.BOOKING:
+        return None
+    pause = order.account.pause_of(BOOKINGS, now) or order.account.stop_as_a_pause()
+    if pause is None and verdict.is_old(order, now):
+        pause = order.account.pause_of(QUOTES, now)
+    if pause and order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT).exists():
+        return None  # it left before the pause, and its answer is still settled
+    return pause
+
+
+def _booked(progress: tuple[Progress, ...]) -> Q:
+    return Q(status=Status.BOOKED, progress__in=progress)
+
+
+# A missed pickup that nobody scanned is derived by the clock, so it stays among those waiting.
+GROUPS: dict[str, tuple[str, Q]] = {
+    "attention": (
+        "Needs you",
+        Q(status__in=(*UNBOOKED, *UNCLEAR))
+        | _booked((Progress.PICKUP_FUTILE, *TROUBLED))
+        | REFUSED_CANCEL
+        | Q(used_after_cancel_at__isnull=False),
+    ),
+    "waiting": ("Waiting for pickup", _booked(WAITING)),
+    "moving": ("On the way", _booked(MOVING)),
+    "problem": ("Delivery problem", _booked(TROUBLED)),
+    "delivered": ("Delivered", _booked((Progress.DELIVERED,))),
+    "cancelled": ("Cancelled", Q(status__in=(Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCELLED))),
+    "unbooked": ("Not booked", Q(status__in=(*UNBOOKED, Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT))),
+}

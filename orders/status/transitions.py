@@ -1,0 +1,85 @@
+"""The doors of an order's state: where its status moves by the table MOVES, and where tracking says it is."""
+
+import datetime as dt
+from functools import partial
+from typing import Any
+
+import structlog
+from django.db import transaction
+
+from orders.booking import limits
+from orders.models import Order, OrderChange
+from orders.models.statuses import MOVES, STILL_AT_SENDER, Progress, Status
+from orders.notices import notifications
+from shipping_portal.accounts import outbox
+
+logger = structlog.get_logger(__name__)
+
+
+@transaction.atomic
+def owe(order: Order, *, by: Any, reason: str, at: dt.datetime) -> None:
+    """Save a new order as owed to the carrier: with its limits and change row as one.
+
+    Raises LimitReached, and Order.SameForm where another press of its form was faster.
+    """
+    counted = limits.counted(order, Status.BOOKING, {}, at)  # which locks the sender: presses go one after the other
+    if Order.objects.filter(sender=order.sender, form_token=order.form_token).exists():
+        raise Order.SameForm
+    owed = {"status": Status.BOOKING, "submitted_at": at, "due_at": at}
+    for name, value in {**owed, **counted}.items():
+        setattr(order, name, value)
+    order.save(force_insert=True)
+    _written(order.changes.create(old=Status.DRAFT, new=Status.BOOKING, by=by, reason=reason, at=at))
+
+
+@transaction.atomic
+def move_to(order: Order, new: str, *, by: Any = None, reason: str, at: dt.datetime, **changes: Any) -> None:
+    """Move to another status, the one way to do so once it is saved: compare-and-swap, limits, change row and notice
+    as one.
+
+    `changes` are other fields written with it. Raises WrongStatus, leaving the row alone, when the move is not
+    in MOVES or another worker moved the order since it was read; to `booking` LimitReached as well.
+    """
+    old, changes = order.status, {**Order.NOTHING_WENT_WRONG, **changes}
+    if new not in MOVES[old]:
+        raise Order.WrongStatus(f"{order} is {old}, which cannot become {new}")
+    if new == Status.BOOKING:
+        changes["submitted_at"] = at
+    changes |= limits.counted(order, new, changes, at)  # the sender's row before the order's, as everywhere
+    if not Order.objects.filter(pk=order.pk, status=old).update(status=new, **changes):
+        raise Order.WrongStatus(f"{order} is no longer {old}")
+    change = order.changes.create(old=old, new=new, by=by, reason=reason[:500], at=at)
+    if old != Status.BOOKING:  # no notification is owed of an order that is being booked
+        outbox.retract(f"change:{order.pk}")  # "book it now" of a parcel just booked would be paid twice
+    for name, value in {"status": new, **changes}.items():
+        setattr(order, name, value)
+    notifications.moved(change)
+    _written(change)
+
+
+def _written(change: OrderChange) -> None:
+    fields = change.order.log_fields()
+    transaction.on_commit(partial(logger.info, "order_moved", old=change.old, new=str(change.new), **fields))
+
+
+@transaction.atomic(savepoint=False)
+def advance(order: Order, progress: str, *, at: dt.datetime | None) -> None:
+    """Write where tracking says the parcel is, and the notice of it; note a cancelled label's use (interface §2.5).
+
+    The order is locked; what it says already is not written again.
+    `at` is when a scan said so; without progress, when the last scan was that said nothing of the kind.
+    """
+    changes: dict[str, Any] = {"progress": progress, "progress_at": at}
+    is_new = (order.progress, order.progress_at) != (progress, at)
+    moved = progress not in STILL_AT_SENDER
+    if moved and order.cancelled_at and at and at > order.cancelled_at and not order.used_after_cancel_at:
+        changes["used_after_cancel_at"] = at
+    if moved or progress == Progress.EXPIRED:
+        changes["cancel_refused_at"] = None
+    changes = {name: value for name, value in changes.items() if getattr(order, name) != value}
+    if changes:
+        Order.objects.filter(pk=order.pk).update(**changes)
+    for name, value in changes.items():
+        setattr(order, name, value)
+    if is_new:
+        notifications.advanced(order)

@@ -1,0 +1,260 @@
+"""System checks: settings, demo accounts, the restore mark, and each carrier account with its contract."""
+
+import re
+import ssl
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import combinations
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+
+from orders.calling import carrier_settings
+from orders.calling.carrier_settings import CarrierSettings
+from shipping_portal.carrier.contract import Contract, ContractError
+from shipping_portal.carrier.hosts import base_origin
+from shipping_portal.ops.deploy_checks import SHORTEST_KEY, is_weak
+
+NAME = re.compile(r"[A-Z0-9_]+")
+
+
+@register("carrier")
+def check_carrier_address(**options: Any) -> Iterable[CheckMessage]:
+    for configured in carrier_settings.every():
+        yield from _address(configured)
+
+
+def _address(configured: CarrierSettings) -> Iterator[CheckMessage]:
+    setting = f"{configured.prefix}_BASE_URL"
+    if not configured.base_url:
+        if not settings.TESTING:
+            yield Error(f"{setting} is empty.", hint="Set the carrier's address.", id="portal.E001")
+        return
+    try:
+        origin = base_origin(configured.base_url)
+    except ValueError as problem:
+        yield Error(f"{setting} cannot be used: {problem}", hint="Use https.", id="portal.E002")
+        return
+    if origin.loopback and not (settings.DEMO or settings.TESTING):
+        yield Error(
+            f"{setting} points to this machine.",
+            hint="Only the demo (DEMO=1) and tests may use a carrier on a loopback address.",
+            id="portal.E003",
+        )
+
+
+@register("carrier")
+def check_accounts_apart(**options: Any) -> Iterable[CheckMessage]:
+    """Refuse one secret for two accounts: the address with a secret in its path names no user to tell them apart."""
+    for one, other in combinations(carrier_settings.every(), 2):
+        if one.fingerprint == other.fingerprint:
+            yield Error(
+                f"{other.prefix}_BASE_URL and {other.prefix}_ACCOUNT name the same account as {one.prefix}_….",
+                hint="List each account once. An account that takes new orders can't also be an older one.",
+                id="portal.E013",
+            )
+        if _secrets(one) & _secrets(other):
+            yield Error(
+                f"{other.secrets_setting} and {one.secrets_setting} share a secret, so a webhook could belong to "
+                "either account.",
+                hint=f"Create a new one for {one.prefix}_…: `openssl rand -hex 24`.",
+                id="portal.E014",
+            )
+
+
+def _secrets(configured: CarrierSettings) -> set[str]:
+    return {pair.partition(":")[2] for pair in configured.webhook_secrets} - {""}
+
+
+@register("carrier")
+def check_names_of_older_accounts(**options: Any) -> Iterable[CheckMessage]:
+    """Refuse an older account called LINK: CARRIER_LINK_KEY, which signs links, would be its API key as well."""
+    every = carrier_settings.every()
+    for name, configured in zip(settings.OLDER_CARRIERS, every[1:], strict=True):
+        others = {setting for other in every if other is not configured for setting in other.setting_names}
+        if not NAME.fullmatch(name) or others & set(configured.setting_names):
+            yield Error(
+                f"OLDER_CARRIERS has {name!r}, which can't be used in setting names.",
+                hint="Use only capitals, digits and _, and no name that turns CARRIER_…_KEY into another setting.",
+                id="portal.E015",
+            )
+
+
+@register("carrier")
+def check_way_to_the_carrier(**options: Any) -> Iterable[CheckMessage]:
+    for configured in carrier_settings.every():
+        if configured.ca_bundle and not is_bundle(configured.ca_bundle):
+            yield Error(
+                f"{configured.prefix}_CA_BUNDLE is not a certificate file.",
+                hint="Set the path of a PEM file with the authority that signed the carrier's certificate.",
+                id="portal.E050",
+            )
+    if settings.ALERT_CA_BUNDLE and not is_bundle(settings.ALERT_CA_BUNDLE):
+        yield Error(
+            "ALERT_CA_BUNDLE is not a certificate file.",
+            hint="Set the path of a PEM file with the authority that signed your own receiver's certificate.",
+            id="portal.E050",
+        )
+    proxy = settings.CARRIER_PROXY
+    if proxy and not re.fullmatch(r"http://([^@/\s]+@)?[A-Za-z0-9.-]+:\d+", proxy):
+        yield Error(
+            "CARRIER_PROXY is not http://host:port, or http://user:password@host:port.",
+            hint="Traffic through it is encrypted to the carrier: the proxy sees only host and port.",
+            id="portal.E051",
+        )
+
+
+def is_bundle(path: str) -> bool:
+    """Return whether a file holds certificates that can be trusted: an authority's, or a server's own."""
+    try:
+        return ssl.create_default_context(cafile=path).cert_store_stats()["x509"] > 0
+    except OSError:  # ssl.SSLError is one
+        return False
+
+
+@register("carrier")
+def check_partner(**options: Any) -> Iterable[CheckMessage]:
+    """Warn where no partner_id is set, which goes with quotes, orders and tracking, or no User-Agent (§4)."""
+    if settings.DEMO or settings.TESTING:
+        return
+    for configured in carrier_settings.every():
+        if not configured.partner_id:
+            yield Error(
+                f"{configured.prefix}_PARTNER_ID is empty.",
+                hint="The carrier's partner manager supplies it.",
+                id="portal.E004",
+            )
+    if not settings.CARRIER_CONTACT:
+        yield Warning(
+            "CARRIER_CONTACT is empty.",
+            hint="Set a mailbox. It goes in the User-Agent, so the carrier can reach you.",
+            id="portal.W001",
+        )
+
+
+@register("carrier")
+def check_contract(**options: Any) -> Iterable[CheckMessage]:
+    for configured in carrier_settings.every():
+        yield from _contract(configured)
+
+
+def _contract(configured: CarrierSettings) -> Iterator[CheckMessage]:
+    setting = f"{configured.prefix}_CONTRACT"
+    try:
+        contract = configured.contract
+    except ContractError as problem:
+        yield Error(str(problem), hint=f"Fix the {setting} file.", id="portal.E005")
+        return
+    if contract.link == "none" and not (settings.DEMO or settings.TESTING):
+        yield Warning(
+            'The contract says link = "none", so senders can\'t choose another pickup day (interface §5). '
+            "They are told to contact you, and futile pickups wait at the desk for you to arrange a day.",
+            hint="Ask the carrier how its tracking page links work, and set link to “response” or “signed” in the "
+            f"{setting} file.",
+            id="portal.W002",
+        )
+
+
+@register("carrier")
+def check_reference_is_named(**options: Any) -> Iterable[CheckMessage]:
+    """Refuse the placeholder by which interface §2.2 names the reference: every paid booking would be unclear."""
+    if settings.DEMO or settings.TESTING:
+        return
+    for configured in carrier_settings.every():
+        with suppress(ContractError):  # told by check_contract
+            yield from _names_of_the_reference(configured)
+
+
+def _names_of_the_reference(configured: CarrierSettings) -> Iterator[CheckMessage]:
+    configured.contract  # noqa: B018  (raises what check_contract tells)
+    named = Contract.overrides(configured.contract_file)
+    missing = [name for name in ("reference", "event_reference") if name not in named]
+    if missing:
+        yield Error(
+            f"The contract file doesn't name {' and '.join(missing)}, a placeholder in the interface document. "
+            "Without the real name, no booking reply or scan can be read.",
+            hint=f"Ask the carrier for the field's name, and add it to the {configured.prefix}_CONTRACT file.",
+            id="portal.E012",
+        )
+
+
+@register(Tags.security)
+def check_webhook_secrets(**options: Any) -> Iterable[CheckMessage]:
+    for configured in carrier_settings.every():
+        yield from _webhook_secrets(configured)
+
+
+def _webhook_secrets(configured: CarrierSettings) -> Iterator[CheckMessage]:
+    if not (configured.webhook_secrets or configured.is_closed or settings.TESTING):
+        yield Error(
+            f"{configured.secrets_setting} is empty, so no scans can be received.",
+            hint="Set user:secret. `openssl rand -hex 24` makes a good secret.",
+            id="portal.E006",
+        )
+    for number, pair in enumerate(configured.webhook_secrets, start=1):
+        user, _, secret = pair.partition(":")
+        if not user or is_weak(secret):
+            yield Error(
+                f"Entry {number} of {configured.secrets_setting} is not user:secret with at least "
+                f"{SHORTEST_KEY} random characters.",
+                hint="`openssl rand -hex 24` makes a good secret.",
+                id="portal.E007",
+            )
+
+
+SIGN_UP_MODES = ("open", "first_limit", "approve", "invited")
+
+
+@register(Tags.security)
+def check_restore_mark(**options: Any) -> Iterable[CheckMessage]:
+    if not (settings.RESTORE_MARK_FILE or settings.DEMO or settings.TESTING):
+        yield Warning(
+            "RESTORE_MARK_FILE is empty, so a restored snapshot or SQLite file can't be recognised.",
+            hint="Set a file outside the database, and run `manage.py backup_taken` after each backup.",
+            id="portal.W010",
+        )
+
+
+@register(Tags.security)
+def check_erased_file(**options: Any) -> Iterable[CheckMessage]:
+    if not (settings.ERASED_FILE or settings.DEMO or settings.TESTING):
+        yield Warning(
+            "ERASED_FILE is empty, so restoring a backup brings back erased people.",
+            hint="Set a file outside the database, next to RESTORE_MARK_FILE, and keep a copy of it.",
+            id="portal.W011",
+        )
+
+
+@register(Tags.files)
+def check_reports_folder(**options: Any) -> Iterable[CheckMessage]:
+    """Warn only: an error would keep the sweeper from starting, and bookings with it."""
+    from shipping_portal.billing import folder  # noqa: PLC0415  (models load after checks)
+
+    if why := folder.why_unusable():
+        yield Warning(
+            why,
+            hint="Set a folder on this machine where the portal can read and move files and create folders.",
+            id="portal.W012",
+        )
+
+
+@register(Tags.security)
+def check_sign_up(**options: Any) -> Iterable[CheckMessage]:
+    if settings.SIGN_UP not in SIGN_UP_MODES:
+        yield Error(
+            f"SIGN_UP is {settings.SIGN_UP!r}.", hint=f"Use one of {', '.join(SIGN_UP_MODES)}.", id="portal.E009"
+        )
+
+
+@register(Tags.database)
+def check_demo_people(**options: Any) -> Iterable[CheckMessage]:
+    """Refuse the demo's passwords outside the demo: they are public."""
+    from shipping_portal.accounts.demo import people_left_behind  # noqa: PLC0415  (models load after checks)
+
+    if options.get("databases") and not settings.DEMO and people_left_behind():
+        yield Error(
+            "This database has demo users, whose passwords are public.",
+            hint="Start with an empty database, or run manage.py changepassword for mia@ and operator@demo.example.",
+            id="portal.E008",
+        )

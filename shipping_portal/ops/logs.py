@@ -1,0 +1,145 @@
+"""Logs: one JSON object a line on standard error, without secrets, links or personal addresses.
+
+JSON escapes line breaks and terminal codes, so nothing a stranger typed can forge or colour a line.
+"""
+
+import logging.config
+import re
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+from django.conf import settings
+
+from orders.calling import carrier_settings
+from shipping_portal import request_ids
+
+CUT = "[cut]"
+# A line as each task comes and one as it ends; ours say what it did.
+EACH_TASK = ("celery.worker.strategy", "celery.app.trace")
+SHORTEST_SECRET = 8  # shorter values would cut ordinary words out of every line
+RULES = [
+    (re.compile(r"(authorization\W{1,6}(?:basic|bearer)?\s*)[\w+/=.~-]+", re.I), rf"\1{CUT}"),
+    (re.compile(r"\b((?:token|signature|sig|key|secret|password)\"?[=:]\s*\"?)[^\s&\"',;}]+", re.I), rf"\1{CUT}"),
+    (re.compile(r"(://)[^/\s\"@]+@"), rf"\1{CUT}@"),
+    (re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*"), CUT),
+    (re.compile(r"(/webhooks/tracking/)[^/\s\"?]+"), rf"\1{CUT}"),
+    (re.compile(r"(/accounts/(?:confirm-email|password/reset/key)/)[^/\s\"?]+"), rf"\1{CUT}"),
+    # As an address, and as log-in's ?next= spells it.
+    (re.compile(r"((?:/|%2F)(?:invitation|unsubscribe)(?:/|%2F))(?:(?!%2F)[^/\s\"?&])+", re.I), rf"\1{CUT}"),
+    # What was looked for: of an address, and of an error of the database that quotes a row or a statement.
+    (re.compile(r"\?[\w.~%+-]+=[^\s\"'<>\\]*"), f"?{CUT}"),
+    (re.compile(r"((?:DETAIL|CONTEXT|LINE\s\d+):\s)(?:(?!\\n\\n)(?:[^\"\\]|\\.))*"), rf"\1{CUT}"),
+    # What an error quotes of a value, as JSON spells the marks: the database's up to its end, and Python's own.
+    (
+        re.compile(
+            r"((?:for type [\w ]{1,40}|out of range|malformed [\w ]{1,40}|for enum \w{1,60}|at or near):? )"
+            r"(?:(?!\\n\\n)(?:[^\"\\]|\\.))*"
+        ),
+        rf"\1{CUT}",
+    ),
+    (
+        re.compile(r"((?:base \d+|isoformat string|KeyError|to float|but got):? )(?:'(?:[^'\\\"]|\\.)*'?|\\\".*)"),
+        rf"\1{CUT}",
+    ),
+    (re.compile(r"(?:time data |value )(?:'[^'\"]*'|\\\"(?:(?!\\\").)*\\\")"), CUT),
+    (
+        re.compile(r"(?:'[^'\"]*'|\\u201c(?:(?!\\u201[cd])[^\"])*\\u201d)(?= (?:is not a valid|value has|value must))"),
+        CUT,
+    ),
+    (re.compile(r"[\w.+-]{1,64}(?:@|%40)[\w-]{1,63}(?:\.[\w-]{1,63})+", re.I), "[e-mail]"),
+]
+
+
+# What no rule can do without: most lines have nothing of it.
+MARKS = re.compile(
+    r"authoriz|token|sig|key|secret|password|://|eyJ|/webhooks/|/accounts/|invitat|unsubscr|@|%40|\?|DETAIL:|CONTEXT:"
+    r"|LINE \d|for type|out of range|malformed|for enum|at or near|base \d|isoformat|to float|but got|time data"
+    r"|valu|valid",
+    re.I,
+)
+
+
+def without_tracebacks_of_refusals(logger: Any, name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Make one line of what a stranger was refused: Django writes a whole traceback, and an error for a wrong Host."""
+    record = event.get("_record")
+    if 400 <= getattr(record, "status_code", 500) < 500:
+        event.pop("exc_info", None)
+        event["level"] = "warning"
+    return event
+
+
+def with_the_request_id(logger: Any, name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Put the id where Django puts the request itself, which is shown with its query."""
+    if not isinstance(event.get("request", ""), str):
+        event["request"] = request_ids.current_request()
+    return event
+
+
+STAMPS: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+    without_tracebacks_of_refusals,
+    structlog.processors.format_exc_info,
+]
+
+
+def described(level: str) -> dict[str, Any]:
+    """Return the configuration by which every logger, the web server's too, writes through the same formatter."""
+    line = {"handlers": ["line"], "propagate": False}
+    through = {"handlers": [], "propagate": True}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"json": {"()": _formatter}},
+        "handlers": {"line": {"class": "logging.StreamHandler", "formatter": "json"}},
+        "root": {"handlers": ["line"], "level": level},
+        "loggers": {
+            "django": through,
+            "django.server": through,
+            "gunicorn.error": line | {"level": "INFO"},  # gunicorn hangs its own handlers before Django loads
+            "gunicorn.access": line,
+            **({} if level == "DEBUG" else {name: {"level": "WARNING"} for name in EACH_TASK}),
+        },
+    }
+
+
+def configure(wanted: dict[str, Any]) -> None:
+    """Set it up (Django's LOGGING_CONFIG)."""
+    logging.config.dictConfig(described(wanted["level"]))
+    structlog.configure(
+        processors=[structlog.stdlib.filter_by_level, *STAMPS, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+
+
+def scrub(line: str) -> str:
+    """Return the line without credentials, signed links, one-time keys and e-mail addresses."""
+    for secret in _secrets():
+        line = line.replace(secret, CUT)
+    if MARKS.search(line):
+        for pattern, replacement in RULES:
+            line = pattern.sub(replacement, line)
+    return line
+
+
+def _formatter() -> logging.Formatter:
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[*STAMPS, structlog.stdlib.ExtraAdder(), with_the_request_id],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _render],
+    )
+
+
+def _render(logger: Any, name: str, event: MutableMapping[str, Any]) -> str:
+    rendered = structlog.processors.JSONRenderer(default=str)(logger, name, event)
+    return scrub(rendered if isinstance(rendered, str) else rendered.decode())
+
+
+def _secrets() -> list[str]:
+    ours = (settings.METRICS_TOKEN, settings.ALERT_WEBHOOK_SECRET, settings.ALERT_WEBHOOK_URL, settings.HEARTBEAT_URL)
+    values = [settings.SECRET_KEY, *ours, *carrier_settings.secrets()]
+    return [value for value in values if len(value) >= SHORTEST_SECRET]

@@ -1,0 +1,99 @@
+"""What web, worker and sweeper do first: refuse to work on a restored database, and set aside what is loaded.
+
+A restore may also come while they run: then they end before anything is paid for (docs/decisions/0014).
+
+`manage.py` itself is not refused: after_restore is one of its commands.
+"""
+
+import gc
+import logging
+import os
+import sys
+import time
+from typing import Any
+
+from celery.signals import worker_init
+from django.db import Error, close_old_connections
+from django.utils import timezone
+
+from shipping_portal.db import roles
+from shipping_portal.http.database_outage import database_answers
+
+logger = logging.getLogger(__name__)
+_begun = False
+_exit = os._exit  # SystemExit would end one thread
+REFUSED = 3  # with this exit code, gunicorn starts no other worker in the place of the one that refused
+AFTER_RESTORE = "python manage.py after_restore --backup-at TIME"
+REFUSAL = (
+    "This database was restored from a backup: {why}. Run `{command}` with the time of the backup before anything is "
+    "booked; see “Back up and restore” in deploy/README.md.\n"
+)
+
+
+def refuse_a_restored_database() -> None:
+    """Return on the database that was in use last; on any other say what to run, and end this process."""
+    from orders.restoring import marks  # noqa: PLC0415  (models load after this module)
+
+    while True:
+        try:
+            marks.require_unrestored(now=timezone.now())
+            return _tell_of_too_many_rights()
+        except marks.Restored as why:
+            _end(REFUSAL.format(why=why, command=AFTER_RESTORE))
+        except marks.NoMarkFile as why:
+            _end(f"{why} Without it, a restored database can't be recognised, so nothing starts.\n")
+        except Error as error:
+            if database_answers():
+                raise
+            logger.warning("database_unreachable", extra={"error": type(error).__name__})
+        close_old_connections()
+        time.sleep(1)
+
+
+def end_if_restored() -> None:
+    """End this process if its database was restored since it began. Called where money is about to be spent.
+
+    At once, in whatever thread: what others have in hand belongs to the database that is gone. A transaction under
+    way is rolled back. Only for what has begun: `manage.py` works always.
+    """
+    from orders.restoring import marks  # noqa: PLC0415  (models load after this module)
+
+    if not _begun:
+        return
+    try:
+        marks.require_in_use()
+    except marks.Restored as why:
+        _say(REFUSAL.format(why=why, command=AFTER_RESTORE))
+        _exit(REFUSED)
+
+
+def _tell_of_too_many_rights() -> None:
+    if rights := roles.too_many():
+        logger.warning("database_role_has_too_many_rights", extra={"rights": rights})
+
+
+def _end(sentence: str) -> None:
+    _say(sentence)
+    raise SystemExit(REFUSED)
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(sentence)
+    sys.stderr.flush()
+
+
+def begin() -> None:
+    """Begin to work: not on a restored database, and without looking through all code for garbage again and again.
+
+    What is loaded by now stays. A tenth of a worker's time went into collections that found nothing in it.
+    """
+    global _begun
+    refuse_a_restored_database()
+    _begun = True
+    gc.collect()
+    gc.freeze()
+
+
+@worker_init.connect
+def _begin_in_a_worker(**kwargs: Any) -> None:
+    begin()
