@@ -28,7 +28,7 @@ from orders.models.facts import ReceiverFacts
 from orders.models.statuses import Status
 from orders.status.progress import TERMINAL
 from shipping_portal.accounts.models import Notification, Sender
-from shipping_portal.accounts.people import addresses_of
+from shipping_portal.accounts.teams.people import addresses_of
 from shipping_portal.jobs import erasing
 from shipping_portal.jobs.erasing import BATCH, ERASED, Keys, deletes, eraser, objection, overwrites
 from shipping_portal.jobs.retention import delete, term

@@ -68,7 +68,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "shipping_portal.accounts.sessions.end_old_sessions",
+    "shipping_portal.accounts.login.sessions.end_old_sessions",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
@@ -224,25 +224,25 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-    {"NAME": "shipping_portal.accounts.passwords.DressedUpWordValidator"},
-    {"NAME": "shipping_portal.accounts.passwords.StaffLengthValidator"},
-    {"NAME": "shipping_portal.accounts.passwords.StolenPasswordValidator"},
+    {"NAME": "shipping_portal.accounts.login.passwords.DressedUpWordValidator"},
+    {"NAME": "shipping_portal.accounts.login.passwords.StaffLengthValidator"},
+    {"NAME": "shipping_portal.accounts.login.passwords.StolenPasswordValidator"},
 ]
 STOLEN_PASSWORDS_FILE = env("STOLEN_PASSWORDS_FILE", default="")  # SHA-1 in order, as Have I Been Pwned has them
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "parcels"
-ACCOUNT_ADAPTER = "shipping_portal.accounts.adapter.PortalAccountAdapter"
+ACCOUNT_ADAPTER = "shipping_portal.accounts.login.adapter.PortalAccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_FORMS = {
-    "signup": "shipping_portal.accounts.forms.SignUpForm",
-    "login": "shipping_portal.accounts.forms.LogInForm",
-    "add_email": "shipping_portal.accounts.forms.AddEmailForm",
-    "change_password": "shipping_portal.accounts.forms.ChangePasswordForm",
-    "set_password": "shipping_portal.accounts.forms.SetPasswordForm",
-    "reset_password": "shipping_portal.accounts.forms.ResetPasswordForm",
-    "reset_password_from_key": "shipping_portal.accounts.forms.ResetPasswordKeyForm",
-    "reauthenticate": "shipping_portal.accounts.forms.ReauthenticateForm",
+    "signup": "shipping_portal.accounts.login.forms.SignUpForm",
+    "login": "shipping_portal.accounts.login.forms.LogInForm",
+    "add_email": "shipping_portal.accounts.login.forms.AddEmailForm",
+    "change_password": "shipping_portal.accounts.login.forms.ChangePasswordForm",
+    "set_password": "shipping_portal.accounts.login.forms.SetPasswordForm",
+    "reset_password": "shipping_portal.accounts.login.forms.ResetPasswordForm",
+    "reset_password_from_key": "shipping_portal.accounts.login.forms.ResetPasswordKeyForm",
+    "reauthenticate": "shipping_portal.accounts.login.forms.ReauthenticateForm",
 }
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = SITE_URL.partition(":")[0]  # of the links in our mail
 ACCOUNT_EMAIL_NOTIFICATIONS = True  # a changed password or second factor is told to its owner
@@ -257,9 +257,9 @@ ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_SESSION_REMEMBER = None
 ACCOUNT_SESSION_COOKIE_AGE = 60 * 60 * 24 * 30  # when "keep me logged in" is ticked
 MFA_FORMS = {
-    "authenticate": "shipping_portal.accounts.forms.CodeForm",
-    "reauthenticate": "shipping_portal.accounts.forms.CodeAgainForm",
-    "activate_totp": "shipping_portal.accounts.forms.ActivateCodeForm",
+    "authenticate": "shipping_portal.accounts.login.forms.CodeForm",
+    "reauthenticate": "shipping_portal.accounts.login.forms.CodeAgainForm",
+    "activate_totp": "shipping_portal.accounts.login.forms.ActivateCodeForm",
 }
 ACCOUNT_REAUTHENTICATION_REQUIRED = True  # the password again, before an address or a second factor changes
 PASSWORD_RESET_TIMEOUT = 3600
@@ -271,7 +271,7 @@ ACCOUNT_RATE_LIMITS = {
     "guess": "20/5m/key",
     "reset_password": "20/m/ip,5/h/key",
 }
-MFA_ADAPTER = "shipping_portal.accounts.adapter.PortalMFAAdapter"
+MFA_ADAPTER = "shipping_portal.accounts.login.adapter.PortalMFAAdapter"
 MFA_TOTP_TOLERANCE = 1  # one step of 30 s either way, for clocks and slow fingers
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = BRAND_NAME
@@ -281,7 +281,7 @@ ALLOWED_SENDER_EMAILS = env.list("ALLOWED_SENDER_EMAILS", default=[])  # excepti
 
 # -- Sessions and browsers ---------------------------------------------------------------------
 SECURE = not (DEMO or TESTING or DEBUG)
-SESSION_ENGINE = "shipping_portal.accounts.session_store"
+SESSION_ENGINE = "shipping_portal.accounts.login.session_store"
 SESSION_COOKIE_AGE = 60 * 60 * 12  # 30 days when "keep me logged in" is ticked; staff: 8 h, 60 min idle
 SESSION_EXPIRE_AT_BROWSER_CLOSE = False
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE

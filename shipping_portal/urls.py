@@ -4,8 +4,8 @@ from django.contrib import admin
 from django.urls import include, path
 
 from shipping_portal.http import error_pages
-from shipping_portal.staff import demo_pages
-from shipping_portal.staff.metrics import metrics
+from shipping_portal.staff.alerts.metrics import metrics
+from shipping_portal.staff.demo import demo_pages
 
 urlpatterns = [
     path("csp-reports/", error_pages.csp_report, name="csp_report"),

@@ -9,8 +9,8 @@ portal = get_wsgi_application()
 
 from shipping_portal.ops import metrics_port  # noqa: E402  (models load with the application)
 from shipping_portal.ops.starting import begin  # noqa: E402
-from tracking.short_cut import webhooks_first  # noqa: E402
-from tracking.webhook_health import Heartbeat  # noqa: E402
+from tracking.receiving.short_cut import webhooks_first  # noqa: E402
+from tracking.receiving.webhook_health import Heartbeat  # noqa: E402
 
 application = webhooks_first(portal)
 

@@ -18,7 +18,7 @@ from orders.calling import gateway
 from orders.calling.contract import settings_of
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import CarrierAccount, Draft, Label, LabelBytes, Order, Quote, Restore
-from shipping_portal.accounts import receivers
+from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import (
     Locality,
     LocalityList,
@@ -30,7 +30,7 @@ from shipping_portal.accounts.models import (
     Sender,
     User,
 )
-from shipping_portal.billing import week_sums
+from shipping_portal.billing.charges import week_sums
 from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.carrier.messages import Item, Measures, Party
 from shipping_portal.exporting.models import Export, ExportPart
@@ -38,8 +38,9 @@ from shipping_portal.importing import checking, columns, uploads
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import read as read_file
 from shipping_portal.reports import counting
-from tracking import intake, reading
 from tracking.models import Parcel, Poll, TrackingEvent, Watch, WebhookDelivery
+from tracking.receiving import intake
+from tracking.scanning import reading
 
 PASSWORD = "a-long-enough-passphrase"
 PAIRS = [

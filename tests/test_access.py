@@ -15,10 +15,11 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.accounts import seeing_as, team
+from shipping_portal.accounts.login import seeing_as
 from shipping_portal.accounts.models import User
-from shipping_portal.billing import statements
+from shipping_portal.accounts.teams import team
 from shipping_portal.billing.models import DisputePhoto
+from shipping_portal.billing.pages import statements
 from tests import factories
 from tests.queries import sql_of
 from tests.table import table
@@ -230,7 +231,7 @@ WRITES = re.compile('(INSERT INTO|UPDATE|DELETE FROM) "(?!accounts_session|accou
 
 @pytest.fixture
 def onlooker(world: World) -> Client:
-    """An operator who sees the pages of Alice's account; see accounts/seeing_as.py."""
+    """An operator who sees the pages of Alice's account; see accounts/login/seeing_as.py."""
     browser, sender = world.client("operator"), world.things["order"].sender
     begun = browser.post(f"/admin/accounts/sender/{sender.pk}/see_as/", {"reason": "she can't find her parcel"})
     assert begun.status_code == 302

@@ -19,7 +19,7 @@ from orders.booking import bookings
 from orders.labels import fetching
 from orders.models import Order
 from orders.status.transitions import advance, move_to
-from shipping_portal.accounts import mailing
+from shipping_portal.accounts.mail import mailing
 from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export

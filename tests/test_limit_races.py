@@ -20,9 +20,10 @@ from orders.drafting import saved_drafts
 from orders.models import BookingAttempt, DailySpend, Draft, Order, SavedView
 from orders.status.transitions import move_to
 from orders.views import parcels
-from shipping_portal.accounts import limits, team
+from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Invitation, Sender, User
-from shipping_portal.billing import posting
+from shipping_portal.accounts.teams import team
+from shipping_portal.billing.reports import posting
 from shipping_portal.carrier.errors import Rejected
 from shipping_portal.carrier.messages import Cancelled
 from tests import factories

@@ -27,7 +27,8 @@ from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export
 from shipping_portal.importing import finishing
-from shipping_portal.staff import alerting, erasing
+from shipping_portal.staff import erasing
+from shipping_portal.staff.alerts import alerting
 from shipping_portal.staff.models import Alert, AlertMessage
 from shipping_portal.staff.resolution import deciding, verifying
 from shipping_portal.staff.resolution.verifying import Confirmed

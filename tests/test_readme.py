@@ -24,7 +24,8 @@ from orders.labels import fetching
 from orders.models import Order, Quote
 from shipping_portal.accounts.models import User
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import polling, reading
+from tracking import polling
+from tracking.scanning import reading
 
 ROOT = Path(__file__).resolve().parents[1]
 WALK = (ROOT / "docs/walk.md").read_text()

@@ -16,9 +16,10 @@ from orders.masking import masked
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin, ReadOnlyInline, details, link_to
 from shipping_portal.accounts.adminkit.filters import Rule, by_day, choices, on_day
-from tracking import queues, replaying, webhook_health, word_admin
+from tracking import queues, word_admin
 from tracking.models import IS_AHEAD, Parcel, TrackingEvent, Watch, WebhookDelivery, WebhookTally, happened_at
-from tracking.replaying import MOST
+from tracking.receiving import replaying, webhook_health
+from tracking.receiving.replaying import MOST
 
 __all__ = ["word_admin"]
 

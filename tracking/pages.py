@@ -18,7 +18,7 @@ from orders.models import Order
 from orders.models.statuses import Progress, Status
 from orders.views.responses import suspended
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, MemberRequest, audience, same_origin
-from shipping_portal.accounts.addresses import LineField
+from shipping_portal.accounts.address.addresses import LineField
 from shipping_portal.accounts.models import Audit, User, theirs
 from shipping_portal.carrier.errors import CarrierError, LinkOff
 from tracking import watching

@@ -18,8 +18,9 @@ from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import Tracked
 from shipping_portal.jobs.registry import job
-from tracking import folding, scans, webhook_health
 from tracking.models import Parcel, Poll, TrackingEvent, WebhookDelivery
+from tracking.receiving import webhook_health
+from tracking.scanning import folding, scans
 
 WATCH_CANCELLED = dt.timedelta(days=60)
 GIVE_UP_SILENT = dt.timedelta(days=45)

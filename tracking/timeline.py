@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 from orders.calling.contract import contract_of
 from orders.models.statuses import Progress
 from shipping_portal.carrier.scrubbing import scrub, without_links
-from tracking import vocabulary
 from tracking.models import Parcel, happened_at
+from tracking.scanning import vocabulary
 
 COUNTRIES = {"AU": "Australia", "CA": "Canada", "US": "United States", "NZ": "New Zealand", "GB": "United Kingdom"}
 _SHORT = {name.casefold(): name for name in COUNTRIES.values()}

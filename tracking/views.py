@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 from orders.calling import carrier_settings
 from orders.calling.carrier_settings import CarrierSettings
 from shipping_portal.accounts.access import public
-from tracking import intake
+from tracking.receiving import intake
 
 LARGEST_BODY = 64 * 1024
 

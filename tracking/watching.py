@@ -12,8 +12,8 @@ from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.jobs.registry import enqueue
-from tracking import scans
 from tracking.models import Parcel, Poll, Watch
+from tracking.scanning import scans
 
 MOST_WATCHES = 200
 

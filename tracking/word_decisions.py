@@ -10,9 +10,9 @@ from django.db.models import Q, QuerySet
 
 from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Audit
-from tracking import folding, scans
 from tracking.models import EventWord, Parcel
-from tracking.vocabulary import parcels_with
+from tracking.scanning import folding, scans
+from tracking.scanning.vocabulary import parcels_with
 
 
 @dataclass(frozen=True)

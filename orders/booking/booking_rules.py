@@ -16,10 +16,10 @@ from orders.models.statuses import Status
 from orders.quoting import asking
 from orders.status import progress
 from orders.status.status_labels import UNCLEAR
-from shipping_portal.accounts import places
+from shipping_portal.accounts.address import places
+from shipping_portal.accounts.address.receivers import fingerprint
 from shipping_portal.accounts.limits import refuse_unless_room
 from shipping_portal.accounts.models import Sender
-from shipping_portal.accounts.receivers import fingerprint
 from shipping_portal.carrier.messages import Party
 
 

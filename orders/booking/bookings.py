@@ -22,7 +22,7 @@ from orders.models import BookingAttempt, CarrierAccount, Order, OrderChange, Qu
 from orders.models.statuses import Status
 from orders.status import progress
 from orders.status.transitions import move_to, owe
-from shipping_portal.accounts import receivers
+from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError

@@ -1,6 +1,6 @@
 """Which order counts for what: counted while it may cost something, for what it costs, and given back exactly once.
 
-`move_to` (orders/status/transitions.py) calls `counted` within its own transaction, before it writes the order: a move that
+`move_to` (orders/status/transitions.py) calls `counted` in its own transaction, before it writes the order: a move that
 was made by somebody else is rolled back with what it counted. Locks go Sender, DailySpend, Order.
 """
 

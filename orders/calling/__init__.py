@@ -1,0 +1,1 @@
+"""Calls to the carrier: the accounts and their contracts, the entry point to each call, rates and waiting."""

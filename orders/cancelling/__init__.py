@@ -1,0 +1,1 @@
+"""Cancelling a parcel, and replacing it by a corrected one."""

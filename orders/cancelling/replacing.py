@@ -16,7 +16,7 @@ from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Order, Quote, Replacement
 from orders.models.statuses import Status
 from orders.notices import notifications
-from shipping_portal.accounts import receivers
+from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import User
 from shipping_portal.jobs.registry import job
 

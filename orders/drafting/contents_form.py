@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from orders.calling.contract import contract
 from orders.drafting.form_fields import PlainDecimalField
 from orders.drafting.receiver_form import ReceiverForm, line
-from shipping_portal.accounts import countries
+from shipping_portal.accounts.address import countries
 from shipping_portal.carrier.messages import Item
 
 ROWS = 5

@@ -18,8 +18,8 @@ from orders.drafting.contents_form import CURRENCY, ROWS, ContentsForm
 from orders.drafting.form_fields import MeasureField, PlainDecimalField, measure_fields
 from orders.drafting.parcel_details import ParcelDetails
 from orders.drafting.receiver_form import LINES, initial_of, line, street_of
-from shipping_portal.accounts import countries
-from shipping_portal.accounts.addresses import OnceOnly
+from shipping_portal.accounts.address import countries
+from shipping_portal.accounts.address.addresses import OnceOnly
 from shipping_portal.accounts.models import ParcelSize, Sender
 from shipping_portal.carrier.messages import Measures
 

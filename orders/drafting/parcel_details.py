@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Self
 
 from orders.calling.contract import contract
-from shipping_portal.accounts.phones import across_borders
+from shipping_portal.accounts.address.phones import across_borders
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
 

@@ -14,11 +14,11 @@ from django.db.models import QuerySet
 
 from orders.calling.contract import contract
 from orders.drafting.receiver_form import ReceiverForm
-from shipping_portal.accounts.countries import COUNTRY_NAMES, STATES, state_code
+from shipping_portal.accounts.address.countries import COUNTRY_NAMES, STATES, state_code
+from shipping_portal.accounts.address.phones import clean_phone
+from shipping_portal.accounts.address.places import active, aliases, postal_code, spellings
+from shipping_portal.accounts.address.text import as_seen, normalise
 from shipping_portal.accounts.models import Locality, LocalityAlias
-from shipping_portal.accounts.phones import clean_phone
-from shipping_portal.accounts.places import active, aliases, postal_code, spellings
-from shipping_portal.accounts.text import as_seen, normalise
 
 LONGEST = 2000
 LONGEST_LINE = 255  # a field's; what is longer is no part of an address

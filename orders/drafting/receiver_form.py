@@ -8,12 +8,12 @@ from django.core.exceptions import ValidationError
 
 from orders.calling.contract import contract
 from orders.drafting.form_fields import CountryField
-from shipping_portal.accounts import addresses, countries, places
-from shipping_portal.accounts.countries import STATES, state_code
+from shipping_portal.accounts.address import addresses, countries, places
+from shipping_portal.accounts.address.countries import STATES, state_code
+from shipping_portal.accounts.address.phones import clean_phone, extension_of
+from shipping_portal.accounts.address.text import normalise, one_line
 from shipping_portal.accounts.models import Locality, PickupAddress, Sender
-from shipping_portal.accounts.phones import clean_phone, extension_of
 from shipping_portal.accounts.templatetags.words import PLACE, WORDS, say
-from shipping_portal.accounts.text import normalise, one_line
 from shipping_portal.carrier.messages import Party
 
 RECEIVER_PARTS = ("name", "company", "email", "phone", "line1", "line2", "suburb", "state", "postcode", "country")

@@ -8,8 +8,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from orders.models import Draft
+from shipping_portal.accounts.address.text import one_line
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.accounts.text import one_line
 
 MOST = 50  # of one account
 DAYS = 30  # kept after the last change; it holds addresses

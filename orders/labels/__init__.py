@@ -1,0 +1,1 @@
+"""Label files: fetching and storing them byte for byte, and printing."""

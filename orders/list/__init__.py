@@ -1,0 +1,1 @@
+"""The list of parcels: views, tabs, search and export."""

@@ -16,11 +16,11 @@ from orders.list.system_views import BY_DRIVER, PICKUP_DAY, SenderScope
 from orders.models import Order
 from orders.models.order import DAY, NO_DAY
 from orders.status.status_labels import GROUPS
-from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import VIEWER
+from shipping_portal.accounts.address import countries
+from shipping_portal.accounts.address.text import one_line
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import local_date
-from shipping_portal.accounts.text import one_line
 from shipping_portal.db.keyset import Keyset, Page
 
 LONGEST_SEARCH = 200

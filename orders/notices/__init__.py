@@ -1,0 +1,1 @@
+"""What senders are notified of."""

@@ -11,8 +11,8 @@ from orders.cancelling.cancel_rules import can_cancel
 from orders.drafting.receivers import masked
 from orders.models import Order, OrderChange, Replacement
 from orders.models.statuses import BEING_CANCELLED, Progress, Status
-from shipping_portal.accounts import outbox
-from shipping_portal.accounts.outbox import Event
+from shipping_portal.accounts.mail import outbox
+from shipping_portal.accounts.mail.outbox import Event
 from shipping_portal.accounts.templatetags.words import money, money_in
 
 NEWS_FOR = dt.timedelta(days=2)

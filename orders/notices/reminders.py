@@ -11,8 +11,8 @@ from django.db.models import Q
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from orders.notices import notifications
-from shipping_portal.accounts import outbox
-from shipping_portal.accounts.outbox import Event
+from shipping_portal.accounts.mail import outbox
+from shipping_portal.accounts.mail.outbox import Event
 from shipping_portal.jobs.registry import chore
 
 BATCH = 1000

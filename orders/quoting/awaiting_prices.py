@@ -13,7 +13,7 @@ from orders.drafting.receivers import masked
 from orders.drafting.sizes import offered
 from orders.models import Draft, PriceWait
 from orders.quoting import asking
-from shipping_portal.accounts import outbox
+from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.jobs.registry import job

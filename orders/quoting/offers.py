@@ -13,7 +13,7 @@ from orders.drafting.parcel_details import ParcelDetails, doubt
 from orders.models import Order, Quote
 from orders.models.quotes import bookable
 from orders.quoting import asking
-from shipping_portal.accounts.addresses import LINE_ADVISED, is_long
+from shipping_portal.accounts.address.addresses import LINE_ADVISED, is_long
 from shipping_portal.carrier.messages import Party
 
 PriceLine = tuple[str, Decimal, str]  # name, amount, currency

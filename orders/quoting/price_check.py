@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from orders.drafting.forms import SIZES, ParcelForm
 from orders.drafting.parcel_details import ParcelDetails
 from orders.drafting.receiver_form import line
-from shipping_portal.accounts import places
+from shipping_portal.accounts.address import places
 from shipping_portal.accounts.templatetags.words import plain, say
 from shipping_portal.carrier.messages import Measures, Party
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from orders.models.statuses import Progress
-from shipping_portal.accounts import places
+from shipping_portal.accounts.address import places
 from shipping_portal.carrier.messages import Party
 
 # After these the parcel's story is over, unless a later scan says otherwise.

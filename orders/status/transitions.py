@@ -11,7 +11,7 @@ from orders.booking import limits
 from orders.models import Order, OrderChange
 from orders.models.statuses import MOVES, STILL_AT_SENDER, Progress, Status
 from orders.notices import notifications
-from shipping_portal.accounts import outbox
+from shipping_portal.accounts.mail import outbox
 
 logger = structlog.get_logger(__name__)
 

@@ -11,10 +11,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from orders.drafting.forms import after_presses
 from orders.drafting.receiver_form import ReceiverForm, initial_of, line
 from orders.views.prefill import tell
-from shipping_portal.accounts import receivers
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.address import receivers
+from shipping_portal.accounts.address.text import one_line
 from shipping_portal.accounts.models import PickupAddress, Receiver, Sender
-from shipping_portal.accounts.text import one_line
 
 LONGEST_SEARCH = 200
 

@@ -21,7 +21,7 @@ from orders.models.statuses import Status
 from orders.views.parcels import ListQuery
 from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
-from shipping_portal.accounts.text import as_seen
+from shipping_portal.accounts.address.text import as_seen
 
 LONGEST_NOTE = 500
 NOT_BOOKED = "It isn't booked, so there is nothing to cancel."

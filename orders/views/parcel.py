@@ -22,8 +22,8 @@ from orders.status.progress import has_come
 from orders.status.references import with_reference
 from orders.status.status_labels import reason, status_label, waits_for
 from orders.views.responses import refused, sentence, suspended
-from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
+from shipping_portal.accounts.address import countries
 
 SLOW_AFTER_SECONDS = 10
 # Who moves a parcel in trouble on: its sender on the carrier's own page, or we.

@@ -27,11 +27,11 @@ from orders.models import Draft, Order, SavedView
 from orders.models.statuses import MOVING, Status
 from orders.status.references import with_reference
 from orders.status.status_labels import GROUPS, reason, status_label
-from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
+from shipping_portal.accounts.address import countries
+from shipping_portal.accounts.address.text import as_seen, one_line
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import chip, local_date, money, up_to_thousand
-from shipping_portal.accounts.text import as_seen, one_line
 from shipping_portal.db.keyset import count_rows
 
 KEPT = ("view", "q", "sort", *listing.FILTERS)

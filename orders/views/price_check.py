@@ -14,8 +14,8 @@ from orders.quoting import offers
 from orders.quoting.price_check import PriceCheckForm, shown
 from orders.views.new_parcel import may_begin
 from orders.views.prefill import take_prices
-from shipping_portal.accounts import places
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.address import places
 
 
 @audience(*BOOKERS)

@@ -16,7 +16,7 @@ from orders.drafting.forms import SIZES, UNITS
 from orders.drafting.receiver_form import line
 from orders.drafting.sizes import TooManySizes, add, make_default, move
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
-from shipping_portal.accounts.addresses import OnceOnly
+from shipping_portal.accounts.address.addresses import OnceOnly
 from shipping_portal.accounts.models import ParcelSize, Sender
 from shipping_portal.accounts.templatetags.words import plain
 

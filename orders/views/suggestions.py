@@ -5,8 +5,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from orders.drafting import pasting
 from orders.drafting.receiver_form import initial_of
-from shipping_portal.accounts import receivers
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.address import receivers
 
 
 @audience(*BOOKERS)

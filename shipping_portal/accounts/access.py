@@ -14,8 +14,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
-from shipping_portal.accounts import seeing_as
 from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.login import seeing_as
 from shipping_portal.accounts.models import Membership, Role, Sender, User
 
 OWNER, SHIPPER, BOOKKEEPER, VIEWER = Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, Role.VIEWER

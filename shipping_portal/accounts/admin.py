@@ -13,13 +13,14 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 
-from shipping_portal.accounts import locality_lists, people
+from shipping_portal.accounts.address import locality_lists
+from shipping_portal.accounts.address.locality_lists import UnreadableList, import_list
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
 from shipping_portal.accounts.adminkit.filters import choices
-from shipping_portal.accounts.locality_lists import UnreadableList, import_list
 from shipping_portal.accounts.models import Audit, Locality, LocalityAlias, LocalityList, User
+from shipping_portal.accounts.teams import people
 
 LARGEST_FILE = 2_000_000
 

@@ -13,7 +13,8 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.http import HttpRequest
 
-from shipping_portal.accounts import access, places
+from shipping_portal.accounts import access
+from shipping_portal.accounts.address import places
 from shipping_portal.accounts.models import Membership, PickupAddress, Role, Sender, User
 
 DOMAIN = "demo.example"

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from shipping_portal.accounts import sessions
+from shipping_portal.accounts.login import sessions
 from shipping_portal.accounts.models import (
     ApprovalRequest,
     Audit,
@@ -26,7 +26,7 @@ from shipping_portal.accounts.models import (
     User,
 )
 from shipping_portal.accounts.models.book import LAST_USED
-from shipping_portal.accounts.people import addresses_of
+from shipping_portal.accounts.teams.people import addresses_of
 from shipping_portal.jobs import erasing
 from shipping_portal.jobs.erasing import Keys, deletes, eraser, objection
 from shipping_portal.jobs.retention import BATCH, delete, term

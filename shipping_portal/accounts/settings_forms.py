@@ -6,9 +6,9 @@ from zoneinfo import available_timezones
 from django import forms
 from django.core.validators import MinValueValidator
 
-from shipping_portal.accounts import zones
-from shipping_portal.accounts.addresses import LineField
-from shipping_portal.accounts.countries import STATES
+from shipping_portal.accounts.address import zones
+from shipping_portal.accounts.address.addresses import LineField
+from shipping_portal.accounts.address.countries import STATES
 from shipping_portal.accounts.models import Sender, User
 
 CHOOSE = "Choose one from the page."

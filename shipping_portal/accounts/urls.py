@@ -4,7 +4,7 @@ from django.conf import settings
 from django.urls import path
 
 from shipping_portal import brand
-from shipping_portal.accounts import team_pages
+from shipping_portal.accounts.teams import team_pages
 from shipping_portal.accounts.views import front, pickup_addresses
 from shipping_portal.accounts.views import settings as panels
 from shipping_portal.accounts.views.front import styleguide

@@ -8,4 +8,4 @@ class BillingConfig(AppConfig):
     label = "billing"
 
     def ready(self) -> None:
-        from shipping_portal.billing import statements  # noqa: F401, PLC0415  (registering is the point)
+        from shipping_portal.billing.pages import statements  # noqa: F401, PLC0415  (registering is the point)

@@ -8,9 +8,9 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from orders.models import Order
 from shipping_portal.accounts.adminkit.queues import WEEK, Queue, Rule, Wait, counted
-from shipping_portal.billing import reconciling
-from shipping_portal.billing.balancing import balances, tallies
+from shipping_portal.billing.charges import reconciling
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
+from shipping_portal.billing.reports.balancing import balances, tallies
 from shipping_portal.db.keyset import MOST_LISTED
 
 State = BillingReport.State

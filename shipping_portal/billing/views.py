@@ -15,9 +15,10 @@ from orders.list.listing import clean_search
 from shipping_portal import sheets
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
 from shipping_portal.accounts.templatetags.words import money
-from shipping_portal.billing import disputing, line_reasons, lines, photos, size_guard, statements
-from shipping_portal.billing.forms import DisputeForm
+from shipping_portal.billing.disputes import disputing, photos
+from shipping_portal.billing.disputes.forms import DisputeForm
 from shipping_portal.billing.models import Charge, DisputePhoto
+from shipping_portal.billing.pages import line_reasons, lines, size_guard, statements
 from shipping_portal.db.keyset import PAGE, Page, whole_number
 
 

@@ -1,0 +1,1 @@
+"""The database: roles, planned statements and pages by key."""

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.accounts import outbox
+from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.exporting import account, proof
 from shipping_portal.exporting.archive import Archive

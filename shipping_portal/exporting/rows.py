@@ -11,8 +11,9 @@ from orders.models.statuses import Progress
 from shipping_portal.billing.models import Charge
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.scrubbing import without_links
-from tracking import timeline, vocabulary
+from tracking import timeline
 from tracking.models import TrackingEvent, happened_at
+from tracking.scanning import vocabulary
 
 Row = dict[str, object]
 

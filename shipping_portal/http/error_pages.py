@@ -16,9 +16,9 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views.decorators.csrf import csrf_exempt
 
-from shipping_portal.accounts import security_events
 from shipping_portal.accounts.access import FromElsewhere, public
-from shipping_portal.accounts.seeing_as import OnlyLooking
+from shipping_portal.accounts.login import security_events
+from shipping_portal.accounts.login.seeing_as import OnlyLooking
 
 logger = structlog.get_logger("security")
 LARGEST_REPORT = 8 * 1024

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from orders.drafting.contents_form import ROWS
-from shipping_portal.accounts.addresses import LINE_ADVISED, same_name, without_place
+from shipping_portal.accounts.address.addresses import LINE_ADVISED, same_name, without_place
 from shipping_portal.accounts.models import PickupAddress
 from shipping_portal.importing import checking, columns, currencies, headings, row_form, unread
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow

@@ -23,8 +23,8 @@ from orders.drafting.receiver_form import AUTHORITY, SIGNATURE
 from orders.models import Quote
 from orders.models.quotes import bookable
 from orders.quoting import asking, choosing, offers
-from shipping_portal.accounts import places
-from shipping_portal.accounts.addresses import LINE_ADVISED
+from shipping_portal.accounts.address import places
+from shipping_portal.accounts.address.addresses import LINE_ADVISED
 from shipping_portal.accounts.models import ParcelSize
 from shipping_portal.accounts.templatetags.words import plain
 from shipping_portal.carrier.errors import CarrierError, Rejected

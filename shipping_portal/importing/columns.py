@@ -8,9 +8,9 @@ from typing import Any
 from orders.drafting.contents_form import CURRENCY as OWN_CURRENCY
 from orders.drafting.forms import UNITS, ParcelForm
 from orders.drafting.receiver_form import AUTHORITY, SIGNATURE
-from shipping_portal.accounts import countries
+from shipping_portal.accounts.address import countries
+from shipping_portal.accounts.address.text import as_seen, normalise
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
-from shipping_portal.accounts.text import as_seen, normalise
 from shipping_portal.importing import currencies, headings, items, shops, units
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from shipping_portal.importing.reading import NOTHING

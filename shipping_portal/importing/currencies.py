@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 
 from orders.drafting.form_fields import PLAIN_NUMBER
-from shipping_portal.accounts.text import normalise
+from shipping_portal.accounts.address.text import normalise
 from shipping_portal.importing import headings
 
 CENT = Decimal("0.01")

@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from orders.models.statuses import Status
 from orders.notices.notifications import cut
-from shipping_portal.accounts import outbox
-from shipping_portal.accounts.outbox import Event
+from shipping_portal.accounts.mail import outbox
+from shipping_portal.accounts.mail.outbox import Event
 from shipping_portal.importing import progress
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.jobs.registry import chore

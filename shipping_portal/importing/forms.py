@@ -11,8 +11,8 @@ from django.core.exceptions import ValidationError
 
 from orders.drafting.form_fields import PlainDecimalField
 from orders.drafting.forms import DayField
+from shipping_portal.accounts.address.text import normalise
 from shipping_portal.accounts.models import PickupAddress, Sender
-from shipping_portal.accounts.text import normalise
 from shipping_portal.importing import columns, reading, shops, units
 from shipping_portal.importing.models import Import
 from shipping_portal.importing.reading import Sheet, UnreadableFile

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from shipping_portal.accounts.text import normalise
+from shipping_portal.accounts.address.text import normalise
 
 # Where a word begins inside of a name without blanks: shipTo, SAAddress, Address1.
 INSIDE = re.compile(r"(?<=[a-z])(?<![LW]x)(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from django.db import transaction
 
-from shipping_portal.accounts.text import as_seen
+from shipping_portal.accounts.address.text import as_seen
 from shipping_portal.importing import duplicates
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.units import SIZE_UNIT

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from django.utils import timezone
 
 from orders.booking import booking_rules
+from shipping_portal.accounts.address.text import normalise
 from shipping_portal.accounts.models import PickupAddress
-from shipping_portal.accounts.text import normalise
 from shipping_portal.importing import columns, shops, unread
 from shipping_portal.importing.headings import plain
 from shipping_portal.importing.models import ImportRow

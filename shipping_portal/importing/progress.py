@@ -12,8 +12,8 @@ from django.db.models.fields.json import KT
 from orders.drafting.receiver_form import EXTENSION
 from orders.models.quotes import Quote
 from orders.models.statuses import HELD, Status
+from shipping_portal.accounts.address.text import normalise
 from shipping_portal.accounts.models import Sender
-from shipping_portal.accounts.text import normalise
 from shipping_portal.db.keyset import count_rows
 from shipping_portal.importing import chosen_service, items, outliers, shops, units, unread
 from shipping_portal.importing.columns import LAST_NAME, are_of_one_item, form_name, lines, plain_name, values

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
 
-from shipping_portal.accounts.text import normalise
+from shipping_portal.accounts.address.text import normalise
 from shipping_portal.importing import encodings, shops, workbooks
 from shipping_portal.sheets import STARTS_A_FORMULA
 

@@ -10,7 +10,7 @@ from django import forms
 
 from orders.drafting.forms import ParcelForm
 from orders.drafting.receiver_form import LINES, street_of
-from shipping_portal.accounts.addresses import REPEATS
+from shipping_portal.accounts.address.addresses import REPEATS
 from shipping_portal.accounts.models import ParcelSize, PickupAddress
 from shipping_portal.importing import checking, columns, currencies, unread
 from shipping_portal.importing.models import Import, ImportRow

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from orders.models import Order
 from orders.models.statuses import Status
-from shipping_portal.accounts.text import normalise
+from shipping_portal.accounts.address.text import normalise
 from shipping_portal.importing import shops
 from shipping_portal.importing.models import Import, ImportRow
 

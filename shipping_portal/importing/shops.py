@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from shipping_portal.accounts.text import normalise
+from shipping_portal.accounts.address.text import normalise
 from shipping_portal.importing.headings import plain
 
 STATUS = "shop_status"  # among a row's problems, and among its corrections once it is taken all the same

@@ -6,7 +6,7 @@ from decimal import ROUND_UP, Decimal
 
 from orders.drafting.form_fields import PLAIN_NUMBER
 from orders.drafting.forms import SIZES, UNITS
-from shipping_portal.accounts.text import as_seen
+from shipping_portal.accounts.address.text import as_seen
 from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
 from shipping_portal.importing import headings
 from shipping_portal.importing.models import Import, ImportRow

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from shipping_portal.accounts import countries
-from shipping_portal.accounts.text import normalise
+from shipping_portal.accounts.address import countries
+from shipping_portal.accounts.address.text import normalise
 from shipping_portal.importing import columns, headings, shops, units
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import REASON

@@ -1,0 +1,1 @@
+"""Running the portal: checks, logs, metrics and start-up."""

@@ -229,7 +229,7 @@ def check_erased_file(**options: Any) -> Iterable[CheckMessage]:
 @register(Tags.files)
 def check_reports_folder(**options: Any) -> Iterable[CheckMessage]:
     """Warn only: an error would keep the sweeper from starting, and bookings with it."""
-    from shipping_portal.billing import folder  # noqa: PLC0415  (models load after checks)
+    from shipping_portal.billing.reports import folder  # noqa: PLC0415  (models load after checks)
 
     if why := folder.why_unusable():
         yield Warning(

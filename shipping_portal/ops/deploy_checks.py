@@ -240,7 +240,7 @@ def check_encryption_keys_fit(**options: Any) -> Iterator[CheckMessage]:
     """Refuse to migrate, and so to start, with keys that read nobody's second factor."""
     from django.db import connection  # noqa: PLC0415
 
-    from shipping_portal.accounts import encryption  # noqa: PLC0415  (models load after checks)
+    from shipping_portal.accounts.login import encryption  # noqa: PLC0415  (models load after checks)
 
     if not options.get("databases") or "mfa_authenticator" not in connection.introspection.table_names():
         return

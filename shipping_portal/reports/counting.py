@@ -18,8 +18,8 @@ from shipping_portal.jobs.registry import chore, job
 from shipping_portal.reports.day_figures import count_days
 from shipping_portal.reports.models import Counting, DayFigures
 from shipping_portal.reports.spans import CHOICES, Days
-from tracking.folding import PAST_ALLOWED
 from tracking.models import TrackingEvent
+from tracking.scanning.folding import PAST_ALLOWED
 
 LATELY = dt.timedelta(days=14)
 A_DAY = dt.timedelta(days=1)

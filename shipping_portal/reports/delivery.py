@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import accumulate
 from operator import add
 
-from shipping_portal.accounts.countries import STATES, state_code
+from shipping_portal.accounts.address.countries import STATES, state_code
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import plain
 from shipping_portal.reports.figures import (

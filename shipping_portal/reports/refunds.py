@@ -16,13 +16,14 @@ from orders.list.system_views import SenderScope
 from orders.models import Order
 from orders.models.order import OPEN
 from orders.models.statuses import Progress, Status
-from shipping_portal.accounts import places
+from shipping_portal.accounts.address import places
 from shipping_portal.accounts.templatetags.words import local_date
 from shipping_portal.billing.models import GIVEN_BACK, Charge
 from shipping_portal.db.keyset import PAGE, Page
 from shipping_portal.reports import day_figures
-from tracking import polling, vocabulary
+from tracking import polling
 from tracking.models import TrackingEvent, happened_at
+from tracking.scanning import vocabulary
 
 WEEKS = 26  # as far back as the list looks
 SILENT_DAYS = 10  # business days without a scan, after which a parcel may be lost

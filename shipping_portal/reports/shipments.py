@@ -10,11 +10,11 @@ from django.db.models.fields.json import KT
 from orders.models import Order
 from orders.models.order import DAY, NO_DAY
 from orders.models.statuses import STILL_AT_SENDER, Progress, Status
-from shipping_portal.accounts import places
+from shipping_portal.accounts.address import places
 from shipping_portal.accounts.models import Sender
 from shipping_portal.reports.spans import Days
-from tracking import vocabulary
 from tracking.models import Parcel, TrackingEvent, happened_at
+from tracking.scanning import vocabulary
 
 MOVED = {*Progress} - {*STILL_AT_SENDER}
 LONGEST_TO_A_PICKUP = dt.timedelta(days=10)  # from a booking without a day to the next business day, and more

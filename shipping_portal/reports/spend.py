@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.accounts.templatetags.words import local_date, money, money_in
-from shipping_portal.billing import statements
 from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, ChargeKind, cents
+from shipping_portal.billing.pages import statements
 from shipping_portal.reports.figures import NOTHING_BEFORE, Cell, Chart, ChartLine, Key, Mark, PlotBar, Section
 from shipping_portal.reports.figures import whole_percent as percent_of
 from shipping_portal.reports.spans import Span

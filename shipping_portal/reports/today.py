@@ -22,8 +22,8 @@ from orders.models.order import OPEN
 from orders.models.statuses import Progress
 from orders.status.status_labels import reason, status_label
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
-from shipping_portal.billing import statements
 from shipping_portal.billing.models import week_of
+from shipping_portal.billing.pages import statements
 from shipping_portal.importing import progress
 
 MOST = 5  # lines of one kind of trouble, and parcels due; the rest is one press away

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from orders.drafting.receivers import masked
 from orders.models import Order
-from shipping_portal.accounts.mailing import wait_after
+from shipping_portal.accounts.mail.mailing import wait_after
 from shipping_portal.accounts.models import Audit, Role, Sender, User
 from shipping_portal.jobs.erasing import ERASED, overwrites
 from shipping_portal.jobs.registry import enqueue, job

@@ -14,10 +14,10 @@ from django.db.models.functions import Cast, Concat
 from orders.drafting.receivers import masked
 from orders.erasing import erase_settled, lock_orders
 from orders.models import Draft, Order, Quote
+from shipping_portal.accounts.address.phones import spellings
 from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.erasing import NOBODYS
 from shipping_portal.accounts.models import Audit, Receiver, Sender, User
-from shipping_portal.accounts.phones import spellings
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.jobs import erased_keys, erasing
 from shipping_portal.jobs.erasing import ERASED, Chosen, Keys

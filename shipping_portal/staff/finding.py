@@ -22,9 +22,9 @@ from orders.folding import fold
 from orders.list.listing import clean_search
 from orders.masking import without_emails
 from orders.models import Order
+from shipping_portal.accounts.address.phones import spellings
+from shipping_portal.accounts.login.security_events import hash_of
 from shipping_portal.accounts.models import Audit, Membership, PickupAddress, Sender, User
-from shipping_portal.accounts.phones import spellings
-from shipping_portal.accounts.security_events import hash_of
 
 MOST = 20
 MOST_WORDS = 6

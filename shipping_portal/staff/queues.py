@@ -18,7 +18,7 @@ from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import queues as of_billing
 from shipping_portal.db.keyset import MOST_LISTED
 from shipping_portal.jobs.models import DeadLetter
-from shipping_portal.staff import carrier_accounts
+from shipping_portal.staff.carrier import carrier_accounts
 from tracking import polling
 from tracking import queues as of_tracking
 from tracking.models import EventWord, Parcel, WebhookDelivery
@@ -58,7 +58,7 @@ def missed_twice(now: dt.datetime) -> Q:
 
 
 def duplicate_booking(now: dt.datetime) -> Q:
-    """Return orders for which the carrier may have made another one beside; see orders/booking/duplicate_bookings.py."""
+    """Return orders for which the carrier may have made a second one (orders/booking/duplicate_bookings.py)."""
     waiting = BookingAttempt.objects.filter(duplicate_booking_at__isnull=False).order_by("duplicate_booking_at")
     return Q(pk__in=list(waiting.values_list("order_id", flat=True)[:MOST_LISTED]))
 

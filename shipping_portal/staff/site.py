@@ -71,7 +71,8 @@ class StaffSite(admin.AdminSite):
             super().register(model_or_iterable, admin_class, **options)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        from shipping_portal.staff import restoring, saved_views  # noqa: PLC0415  (models load after the site)
+        from shipping_portal.staff import saved_views  # noqa: PLC0415  (models load after the site)
+        from shipping_portal.staff.restores import restoring  # noqa: PLC0415  (models load after the site)
 
         gaps = restoring.gaps() if self.has_permission(request) else []
         found = {"restore_gaps": gaps, "rail": _rail(request)}
@@ -80,8 +81,8 @@ class StaffSite(admin.AdminSite):
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         from shipping_portal.staff import saved_views  # noqa: PLC0415
+        from shipping_portal.staff.carrier.listener import page  # noqa: PLC0415
         from shipping_portal.staff.finding import find  # noqa: PLC0415
-        from shipping_portal.staff.listener import page  # noqa: PLC0415
 
         own = {"listener": page, "find": find, "health": self.health, "more": self.more}
         save, delete = (require_POST(partial(view, self)) for view in (saved_views.save, saved_views.delete))
@@ -136,7 +137,8 @@ class StaffSite(admin.AdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415  (models load after the site)
-        from shipping_portal.staff import first_page, health, queues  # noqa: PLC0415
+        from shipping_portal.staff import first_page, queues  # noqa: PLC0415
+        from shipping_portal.staff.alerts import health  # noqa: PLC0415
         from shipping_portal.staff.models import Assignment  # noqa: PLC0415
 
         now = timezone.now()
@@ -158,7 +160,7 @@ class StaffSite(admin.AdminSite):
     def health(self, request: HttpRequest) -> HttpResponse:
         """Answer how the carrier, webhooks and our own jobs are doing."""
         from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415  (models load after the site)
-        from shipping_portal.staff import health  # noqa: PLC0415
+        from shipping_portal.staff.alerts import health  # noqa: PLC0415
 
         now = timezone.now()
         found = {"health": health.strip(now), "backlog": health.backlog(now), "gaps": health.meter(now)}

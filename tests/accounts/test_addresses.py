@@ -6,9 +6,9 @@ import unicodedata
 import pytest
 from django.core.exceptions import ValidationError
 
-from shipping_portal.accounts import addresses
-from shipping_portal.accounts.addresses import clean_line, is_long, repeats_place, same_name, without_place
-from shipping_portal.accounts.phones import across_borders, clean_phone
+from shipping_portal.accounts.address import addresses
+from shipping_portal.accounts.address.addresses import clean_line, is_long, repeats_place, same_name, without_place
+from shipping_portal.accounts.address.phones import across_borders, clean_phone
 from shipping_portal.sandbox import ordering
 from tests.table import table
 

@@ -10,10 +10,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from shipping_portal.accounts import mailing, signing_up, team
 from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.login import signing_up
+from shipping_portal.accounts.mail import mailing
 from shipping_portal.accounts.models import ApprovalRequest, Audit, Membership, Notification, Role, Sender, User
 from shipping_portal.accounts.models.senders import UNTIL_APPROVED
+from shipping_portal.accounts.teams import team
 from shipping_portal.ops import checks
 from tests import factories
 from tests.accounts.test_signing_up import MIA, sign_up

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from orders.booking import booking_rules
 from orders.models import DatabaseMark, Order
-from shipping_portal.accounts import closing
 from shipping_portal.accounts.models import Audit, PickupAddress, Receiver, Sender, User
+from shipping_portal.accounts.teams import closing
 from shipping_portal.billing.models import Dispute
 from shipping_portal.importing.models import Import
 from shipping_portal.jobs import erased_keys, erasing, retention

@@ -7,7 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from shipping_portal.accounts import demo, places
+from shipping_portal.accounts import demo
+from shipping_portal.accounts.address import places
 from shipping_portal.accounts.models import LocalityList, Membership, User
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from cryptography.fernet import InvalidToken
 from django.core.management import CommandError, call_command
 
-from shipping_portal.accounts import encryption
+from shipping_portal.accounts.login import encryption
 from shipping_portal.accounts.models import User
 from tests import factories
 

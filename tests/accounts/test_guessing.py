@@ -9,7 +9,7 @@ from allauth.account.models import EmailAddress
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
-from shipping_portal.accounts import known_browsers
+from shipping_portal.accounts.login import known_browsers
 from shipping_portal.accounts.models import User
 from tests import factories
 from tests.table import table

@@ -11,9 +11,10 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from shipping_portal.accounts import erasing, team
+from shipping_portal.accounts import erasing
 from shipping_portal.accounts.models import Audit, Membership, Sender, User
 from shipping_portal.accounts.models.audit import subject_of
+from shipping_portal.accounts.teams import team
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -11,9 +11,10 @@ from django.core import mail, signing
 from django.test import Client
 from django.utils import timezone
 
-from shipping_portal.accounts import mailing, outbox, team
+from shipping_portal.accounts.mail import mailing, outbox
+from shipping_portal.accounts.mail.outbox import Event
 from shipping_portal.accounts.models import Membership, Notification, NotificationChoice, Sender, User
-from shipping_portal.accounts.outbox import Event
+from shipping_portal.accounts.teams import team
 from tests.pages.typed import text
 from tests.table import table
 

@@ -9,8 +9,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from shipping_portal.accounts import places
-from shipping_portal.accounts.locality_lists import UnreadableList, import_list
+from shipping_portal.accounts.address import places
+from shipping_portal.accounts.address.locality_lists import UnreadableList, import_list
 from shipping_portal.accounts.models import Audit, Locality, LocalityList, User
 from tests.table import table
 

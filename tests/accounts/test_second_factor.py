@@ -8,7 +8,8 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.test import Client
 
-from shipping_portal.accounts import access, sessions
+from shipping_portal.accounts import access
+from shipping_portal.accounts.login import sessions
 from shipping_portal.accounts.models import User
 from tests import factories
 from tests.table import table

@@ -9,7 +9,7 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.test import Client
 
-from shipping_portal.accounts import security_events
+from shipping_portal.accounts.login import security_events
 from shipping_portal.accounts.models import Audit, User
 from tests import factories
 from tests.accounts.test_second_factor import code

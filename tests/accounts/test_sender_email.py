@@ -4,7 +4,7 @@ from typing import Any
 
 from allauth.account.models import EmailAddress
 
-from shipping_portal.accounts import sender_email
+from shipping_portal.accounts.address import sender_email
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.table import table

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from shipping_portal.accounts.login.session_store import SessionStore
 from shipping_portal.accounts.models import Invitation, Sender, Session, User
-from shipping_portal.accounts.session_store import SessionStore
 from shipping_portal.exporting.models import Export
 from tests import factories
 from tests.table import table

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from shipping_portal.accounts import sessions
+from shipping_portal.accounts.login import sessions
 from shipping_portal.accounts.models import Session, User
 from tests import factories
 from tests.pages.typed import text

@@ -6,7 +6,7 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.test import Client
 
-from shipping_portal.accounts import places
+from shipping_portal.accounts.address import places
 from shipping_portal.accounts.models import Audit, LocalityList, PickupAddress, Sender, User
 from tests import factories
 

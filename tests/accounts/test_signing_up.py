@@ -12,7 +12,7 @@ from django.core import mail
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from shipping_portal.accounts import forms
+from shipping_portal.accounts.login import forms
 from shipping_portal.accounts.models import Audit, Invitation, Membership, Sender, User
 from tests import factories
 from tests.table import table

@@ -13,8 +13,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from shipping_portal.accounts import people, team
 from shipping_portal.accounts.models import Audit, Invitation, Membership, Sender, User
+from shipping_portal.accounts.teams import people, team
 from tests import factories
 from tests.pages.typed import text
 

@@ -3,7 +3,7 @@
 import sys
 import unicodedata
 
-from shipping_portal.accounts.text import APOSTROPHE, as_seen, normalise, one_line
+from shipping_portal.accounts.address.text import APOSTROPHE, as_seen, normalise, one_line
 from tests.table import table
 
 # Signs with a shape of their own, though their category is that of invisible ones.

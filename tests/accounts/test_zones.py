@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import zipcodes
 
-from shipping_portal.accounts import places, zones
-from shipping_portal.accounts.countries import STATES
+from shipping_portal.accounts.address import places, zones
+from shipping_portal.accounts.address.countries import STATES
 from tests.table import table
 
 MONTHS = [dt.datetime(2026, month, 15, 12, tzinfo=dt.UTC) for month in range(1, 13)]

@@ -53,7 +53,7 @@ def take(lines: int) -> None:
     from django.utils import timezone  # noqa: PLC0415
 
     from orders.calling import gateway  # noqa: PLC0415
-    from shipping_portal.billing import uploads  # noqa: PLC0415
+    from shipping_portal.billing.reports import uploads  # noqa: PLC0415
 
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE billing_charge SET (autovacuum_enabled = false)")
@@ -69,8 +69,8 @@ def read_and_post(key: int) -> None:
     """Read and post this report; print its lines, the seconds of each, and the most memory in MB."""
     from django.utils import timezone  # noqa: PLC0415  (once Django is set up)
 
-    from shipping_portal.billing import checking, posting  # noqa: PLC0415
     from shipping_portal.billing.models import BillingReport  # noqa: PLC0415
+    from shipping_portal.billing.reports import checking, posting  # noqa: PLC0415
     from shipping_portal.ops import starting  # noqa: PLC0415
 
     starting.begin()

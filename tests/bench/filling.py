@@ -16,9 +16,10 @@ from orders.booking.limits import NOT_COUNTED
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.models import Locality, LocalityList, Sender, User
-from shipping_portal.billing import statements, week_sums
-from shipping_portal.billing.balancing import keep_tally
+from shipping_portal.billing.charges import week_sums
 from shipping_portal.billing.models import BillingReport, Charge, week_of
+from shipping_portal.billing.pages import statements
+from shipping_portal.billing.reports.balancing import keep_tally
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
 from tests.bench import others

@@ -29,8 +29,8 @@ def prepare(file: str) -> None:
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY  # noqa: PLC0415  (once set up)
 
     from orders.models import Order  # noqa: PLC0415
+    from shipping_portal.accounts.login.session_store import SessionStore  # noqa: PLC0415
     from shipping_portal.accounts.models import User  # noqa: PLC0415
-    from shipping_portal.accounts.session_store import SessionStore  # noqa: PLC0415
     from tests import factories  # noqa: PLC0415
     from tests.bench.pages import BACKEND  # noqa: PLC0415
 

@@ -13,7 +13,7 @@ from django.db import connection
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
-from shipping_portal.billing import week_sums
+from shipping_portal.billing.charges import week_sums
 from shipping_portal.billing.models import Charge
 from tests import factories
 from tracking.models import Parcel, TrackingEvent

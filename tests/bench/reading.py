@@ -65,8 +65,8 @@ def _send(server: Server, first: int) -> None:
 
 def read_all() -> None:
     """Read what is stored, up to MOST_READ, and print how many that were and in how many seconds."""
-    from tracking import reading  # noqa: PLC0415  (once Django is set up)
     from tracking.models import WebhookDelivery  # noqa: PLC0415
+    from tracking.scanning import reading  # noqa: PLC0415  (once Django is set up)
 
     began, count = time.perf_counter(), 0
     while count < MOST_READ and (found := reading.read_due()):
@@ -80,8 +80,8 @@ def read_along(seconds: float) -> None:
     """Read as a worker does for so long, and print how many milliseconds each waited that was read."""
     from django.utils import timezone  # noqa: PLC0415
 
-    from tracking import reading  # noqa: PLC0415
     from tracking.models import WebhookDelivery  # noqa: PLC0415
+    from tracking.scanning import reading  # noqa: PLC0415
 
     read, waits = reading.read, list[float]()
 

@@ -10,8 +10,8 @@ import pytest
 from django.utils import timezone
 
 from orders.calling import gateway
-from shipping_portal.billing import checking, uploads
 from shipping_portal.billing.models import BillingReport
+from shipping_portal.billing.reports import checking, uploads
 
 HEADER = ["Type", "Reference", "Customer Reference", "Order Date", "Paid", "Price", "Currency", "Refund Date",
           "Refund Reason", "Warranty Price", "Declared Max Weight", "Declared Max Volume", "Measured Weight",

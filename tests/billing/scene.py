@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import checking
 from shipping_portal.billing.models import BillingReport
+from shipping_portal.billing.reports import checking
 from tests.billing.conftest import line, refund, summed
 
 FIRST_WEEK = dt.date(2026, 11, 2)

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from shipping_portal.billing.amounts import UnreadableCell, read_amount
-from shipping_portal.billing.fields import DEFAULT_COLUMNS, Profile
-from shipping_portal.billing.reading import Problem, ReportRow, ReportTotal, read
+from shipping_portal.billing.reports.amounts import UnreadableCell, read_amount
+from shipping_portal.billing.reports.fields import DEFAULT_COLUMNS, Profile
+from shipping_portal.billing.reports.reading import Problem, ReportRow, ReportTotal, read
 from tests.billing.conftest import line, total, written
 from tests.table import table
 

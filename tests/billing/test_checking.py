@@ -11,11 +11,11 @@ from django.utils import timezone
 from orders.calling import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import checking, posting, uploads
-from shipping_portal.billing import kinds as kinds_of
-from shipping_portal.billing.balancing import tallies
-from shipping_portal.billing.fields import give_profiles, profile_of
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, week_of
+from shipping_portal.billing.reports import checking, posting, uploads
+from shipping_portal.billing.reports import kinds as kinds_of
+from shipping_portal.billing.reports.balancing import tallies
+from shipping_portal.billing.reports.fields import give_profiles, profile_of
 from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
 

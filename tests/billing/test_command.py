@@ -9,8 +9,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import checking
 from shipping_portal.billing.models import BillingReport, Charge
+from shipping_portal.billing.reports import checking
 from shipping_portal.jobs.models import PARK_AFTER
 from tests import factories, older
 from tests.billing.conftest import line, refund, summed, total, written

@@ -14,8 +14,9 @@ from orders.booking import bookings, recounting
 from orders.models import DailySpend, Order
 from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import matching, posting
+from shipping_portal.billing.charges import matching
 from shipping_portal.billing.models import BillingReport, Charge
+from shipping_portal.billing.reports import posting
 from tests import factories
 from tests.billing.conftest import line, refund, summed
 

@@ -13,10 +13,10 @@ from django.db import connection
 from django.utils import timezone
 
 from orders.calling import gateway
-from shipping_portal.billing import checking, folder, reading, uploads
 from shipping_portal.billing.models import BillingReport
+from shipping_portal.billing.reports import checking, folder, reading, uploads
 from shipping_portal.ops import checks
-from shipping_portal.staff import conditions
+from shipping_portal.staff.alerts import conditions
 from tests import older
 from tests.billing.conftest import line, summed
 from tests.table import table
@@ -63,7 +63,7 @@ def there(root: Path) -> dict[str, list[str]]:
 def test_a_finished_file_is_a_report_to_be_read_as_if_it_were_uploaded(
     root: Path, left: Left, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "shipping_portal.billing.folder")
+    caplog.set_level(logging.INFO, "shipping_portal.billing.reports.folder")
     left()
     look()
     report = BillingReport.objects.get()

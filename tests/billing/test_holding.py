@@ -11,9 +11,10 @@ from django.utils import timezone
 from orders.calling import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Notification, Sender, User
-from shipping_portal.billing import correcting, matching, posting
-from shipping_portal.billing.balancing import balances, tallies
+from shipping_portal.billing.charges import correcting, matching
 from shipping_portal.billing.models import BillingReport, Charge, WeekSum
+from shipping_portal.billing.reports import posting
+from shipping_portal.billing.reports.balancing import balances, tallies
 from tests import factories
 from tests.billing.conftest import line, refund, summed
 
@@ -232,7 +233,7 @@ def test_two_carrier_accounts_have_lines_of_their_own(take: Take, order: Order, 
 
 
 def test_a_carriers_number_tells_lines_apart_that_say_the_same(take: Take, order: Order) -> None:
-    from shipping_portal.billing.fields import DEFAULT_COLUMNS, profile_of  # noqa: PLC0415
+    from shipping_portal.billing.reports.fields import DEFAULT_COLUMNS, profile_of  # noqa: PLC0415
 
     profile = profile_of(gateway.account())
     unnumbered = post(take(summed(size("3.00"))))

@@ -7,7 +7,7 @@ import pytest
 
 from shipping_portal import celery
 from shipping_portal.accounts.models import User
-from shipping_portal.billing import checking
+from shipping_portal.billing.reports import checking
 from tests import stories
 from tests.billing.story import Story
 

@@ -13,9 +13,10 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import posting, reading, statements
 from shipping_portal.billing.models import BillingReport
-from shipping_portal.billing.reading import NotAReport
+from shipping_portal.billing.pages import statements
+from shipping_portal.billing.reports import posting, reading
+from shipping_portal.billing.reports.reading import NotAReport
 from tests import factories
 from tests.bench import filling
 from tests.billing.conftest import line, summed

@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from orders.calling import gateway
 from shipping_portal.accounts.models import User
-from shipping_portal.billing import checking, posting, uploads, week_sums
+from shipping_portal.billing.charges import week_sums
 from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, ChargeWord
+from shipping_portal.billing.reports import checking, posting, uploads
 from tests import factories
 from tests.billing.sums import differences, of_ledger, of_portal
 from tests.billing.traffic import NOVELTY, File, Month, Trade

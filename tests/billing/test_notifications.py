@@ -13,11 +13,14 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.accounts import mailing, outbox
+from shipping_portal.accounts.mail import mailing, outbox
 from shipping_portal.accounts.models import Membership, Notification, NotificationChoice, Sender, User
-from shipping_portal.billing import correcting, disputing, line_reasons, matching, posting, statements
-from shipping_portal.billing.balancing import balances
+from shipping_portal.billing.charges import correcting, matching
+from shipping_portal.billing.disputes import disputing
 from shipping_portal.billing.models import BillingReport, Charge, week_of
+from shipping_portal.billing.pages import line_reasons, statements
+from shipping_portal.billing.reports import posting
+from shipping_portal.billing.reports.balancing import balances
 from shipping_portal.jobs import sweep
 from tests import factories
 

@@ -10,8 +10,10 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import checking, correcting, disputing, matching, posting, reconciling
+from shipping_portal.billing.charges import correcting, matching, reconciling
+from shipping_portal.billing.disputes import disputing
 from shipping_portal.billing.models import BillingReport, Charge, Dispute
+from shipping_portal.billing.reports import checking, posting
 from tests import factories
 from tests.swaps import row, stays
 

@@ -8,8 +8,9 @@ from django.utils import timezone
 
 from orders.calling import gateway
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import checking, correcting, posting, uploads
+from shipping_portal.billing.charges import correcting
 from shipping_portal.billing.models import BillingReport, Charge, WeekSum
+from shipping_portal.billing.reports import checking, posting, uploads
 from tests import factories
 from tests.billing.conftest import line, summed
 from tests.test_races import at_once

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from shipping_portal.billing.fields import DEFAULT_COLUMNS, Profile
-from shipping_portal.billing.reading import NotAReport, Problem, ReportRow, ReportTotal, read
+from shipping_portal.billing.reports.fields import DEFAULT_COLUMNS, Profile
+from shipping_portal.billing.reports.reading import NotAReport, Problem, ReportRow, ReportTotal, read
 from tests.billing.conftest import HEADER, line, refund, total, written
 from tests.table import table
 

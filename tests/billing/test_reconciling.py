@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import correcting, matching, posting, reconciling
+from shipping_portal.billing.charges import correcting, matching, reconciling
 from shipping_portal.billing.models import week_of
+from shipping_portal.billing.reports import posting
 from tests import factories
 from tests.billing.conftest import line, summed
 

@@ -10,8 +10,9 @@ from django.utils import timezone
 from orders.calling import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import checking, correcting, posting, week_sums
+from shipping_portal.billing.charges import correcting, week_sums
 from shipping_portal.billing.models import BillingReport, Charge, week_of
+from shipping_portal.billing.reports import checking, posting
 from tests import factories
 from tests.billing.conftest import line, refund, summed
 
@@ -134,7 +135,7 @@ def test_what_was_on_hold_waits_no_more_and_is_never_counted(take: Take, order: 
 
 def test_an_assignment_after_it_gives_nobody_a_charge(take: Take, order: Order, alice: User, sam: User) -> None:
     """Not even where an order has the reference by now."""
-    from shipping_portal.billing import matching  # noqa: PLC0415
+    from shipping_portal.billing.charges import matching  # noqa: PLC0415
 
     report = post(take(summed(*ROWS)))
     reverse(report, sam)

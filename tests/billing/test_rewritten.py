@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from orders.calling import gateway
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import posting
-from shipping_portal.billing.fields import DEFAULT_COLUMNS, profile_of
 from shipping_portal.billing.models import BillingReport, Charge, WeekSum
+from shipping_portal.billing.reports import posting
+from shipping_portal.billing.reports.fields import DEFAULT_COLUMNS, profile_of
 from tests import factories
 from tests.billing.conftest import HEADER, line, refund, summed
 

@@ -14,8 +14,10 @@ from django.utils import timezone
 
 from orders.models import DailySpend, Order
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.billing import correcting, disputing, matching, posting, week_sums
+from shipping_portal.billing.charges import correcting, matching, week_sums
+from shipping_portal.billing.disputes import disputing
 from shipping_portal.billing.models import BillingReport, Charge, WeekSum
+from shipping_portal.billing.reports import posting
 from tests import factories
 from tests.billing.conftest import line, refund, summed
 

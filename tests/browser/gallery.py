@@ -24,11 +24,11 @@ from django.utils import timezone  # noqa: E402
 
 from orders.models import CancelAttempt, CarrierCall, Order, Replacement  # noqa: E402
 from shipping_portal.accounts.models import Sender, User  # noqa: E402
-from shipping_portal.billing import disputing  # noqa: E402
-from shipping_portal.billing.fields import profile_of  # noqa: E402
+from shipping_portal.billing.disputes import disputing  # noqa: E402
 from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, ChargeWord, Dispute, week_of  # noqa: E402
-from shipping_portal.billing.notifications import size_charges  # noqa: E402
-from shipping_portal.billing.statements import week_name  # noqa: E402
+from shipping_portal.billing.pages.notifications import size_charges  # noqa: E402
+from shipping_portal.billing.pages.statements import week_name  # noqa: E402
+from shipping_portal.billing.reports.fields import profile_of  # noqa: E402
 from shipping_portal.carrier.messages import Measures  # noqa: E402
 from shipping_portal.staff import casework  # noqa: E402
 from tests import factories  # noqa: E402

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from django.utils import timezone
 
-from shipping_portal.billing import posting
 from shipping_portal.billing.models import BillingReport, Charge
+from shipping_portal.billing.reports import posting
 from tests.campaign.report import Report
 from tests.campaign.servers import Servers
 

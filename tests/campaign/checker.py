@@ -16,7 +16,7 @@ from django.db.models import Q
 
 from orders.models import BookingAttempt, Label, Order
 from orders.models.statuses import HELD, Status
-from shipping_portal.billing import week_sums
+from shipping_portal.billing.charges import week_sums
 from tests.billing import sums
 from tests.campaign.actors import Done
 from tests.campaign.browser import Noticed

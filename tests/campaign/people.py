@@ -7,8 +7,8 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.db import transaction
 
+from shipping_portal.accounts.login.session_store import SessionStore
 from shipping_portal.accounts.models import Role, Sender, User
-from shipping_portal.accounts.session_store import SessionStore
 from tests import factories
 
 PASSWORD = "a-long-enough-passphrase"

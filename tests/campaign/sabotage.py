@@ -138,7 +138,7 @@ SABOTAGES = (
         "leave the refunds out when a report is posted",
         (
             (
-                "shipping_portal/billing/posting.py",
+                "shipping_portal/billing/reports/posting.py",
                 'lines = report.lines.filter(is_repeat=False, held="", line__gte=first',
                 "lines = report.lines.filter(is_repeat=False, amount__gt=0, line__gte=first",
             ),

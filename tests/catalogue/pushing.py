@@ -1,6 +1,6 @@
 """A carrier that pushes: one sound event, ways to spoil it, and the post that brings its bytes to the listener.
 
-They come by its address, through all middleware; or by the short cut that gunicorn takes (tracking/short_cut.py).
+They come by its address, through all middleware, or by the short cut (tracking/receiving/short_cut.py).
 """
 
 import base64
@@ -11,8 +11,9 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
-from tracking import reading, short_cut
 from tracking.models import WebhookDelivery
+from tracking.receiving import short_cut
+from tracking.scanning import reading
 
 URL = "/webhooks/tracking/"
 ID = "3f0a3d1c-2f5b-4c60-8a7d-6f0c9b0e5d21"

@@ -8,7 +8,7 @@ from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.core import mail
 
-from shipping_portal.accounts import sender_email
+from shipping_portal.accounts.address import sender_email
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.catalogue.browsing import Browser

@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 
 from orders.drafting.forms import ParcelForm
 from orders.models import Order, Quote
+from shipping_portal.accounts.address.text import as_seen
 from shipping_portal.accounts.models import LocalityList, Sender, User
-from shipping_portal.accounts.text import as_seen
 from shipping_portal.carrier.errors import Rejected
 from tests.catalogue.browsing import Browser, ListeningCarrier, lost
 from tests.catalogue.rows import rows

@@ -17,8 +17,9 @@ from tests.catalogue.acting import waiting
 from tests.catalogue.pushing import ID, URL, basic, last, push, wire
 from tests.catalogue.rows import rows
 from tests.table import table
-from tracking import short_cut, statements
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery, WebhookTally
+from tracking.receiving import short_cut
+from tracking.scanning import statements
 
 pytestmark = pytest.mark.django_db
 
@@ -156,7 +157,7 @@ def test_each_has_an_id_that_its_log_line_has_too(
     handler.setFormatter(logs._formatter())
     logging.getLogger().addHandler(handler)
     try:
-        with caplog.at_level(logging.DEBUG, logger="tracking.intake"):
+        with caplog.at_level(logging.DEBUG, logger="tracking.receiving.intake"):
             answer = push(wire(), HTTP_AUTHORIZATION=given)
     finally:
         logging.getLogger().removeHandler(handler)

@@ -24,8 +24,8 @@ from tests import factories
 from tests.catalogue.acting import waiting
 from tests.catalogue.pushing import REFERENCE, last, push, wire
 from tests.catalogue.rows import rows
-from tracking import scans
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery
+from tracking.scanning import scans
 
 pytestmark = pytest.mark.django_db
 

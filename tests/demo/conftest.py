@@ -10,7 +10,7 @@ import time_machine
 from django.core.management import call_command
 from django.utils import timezone
 
-from shipping_portal.staff import demo_history
+from shipping_portal.staff.demo import demo_history
 from tests.demo.month import FIRST_MONDAY, Month
 from tests.sandbox_carrier import SandboxCarrier
 

@@ -10,7 +10,7 @@ from django.apps import apps
 from django.db import models
 
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.staff.demo_history import OF_SENDER, TABLES
+from shipping_portal.staff.demo.demo_history import OF_SENDER, TABLES
 from tests.demo.month import Month
 
 

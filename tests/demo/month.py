@@ -1,7 +1,7 @@
 """A month of the demo's business, lived through the portal's own doors, the sandbox carrier and its webhooks.
 
 Four weeks that have ended and are billed, then five business days that are still going on. No parcel belongs to both,
-as the two are moved to the day of loading by different rules (`shipping_portal/staff/demo_history.py`).
+as the two are moved to the day of loading by different rules (`shipping_portal/staff/demo/demo_history.py`).
 """
 
 import datetime as dt
@@ -30,18 +30,21 @@ from orders.drafting.parcel_details import ParcelDetails
 from orders.labels import fetching, printing
 from orders.models import Order
 from orders.quoting import asking
-from shipping_portal.accounts import demo, receivers
+from shipping_portal.accounts import demo
+from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import ParcelSize, Receiver, Sender, User
-from shipping_portal.billing import checking, disputing, posting, uploads
+from shipping_portal.billing.disputes import disputing
 from shipping_portal.billing.models import Charge
+from shipping_portal.billing.reports import checking, posting, uploads
 from shipping_portal.carrier.messages import Item, Measures, Party
 from shipping_portal.sandbox.measuring import charge_size
 from shipping_portal.sandbox.parcels import Parcel
 from shipping_portal.sandbox.replies import event_document
-from shipping_portal.staff.demo_history import LIVE
+from shipping_portal.staff.demo.demo_history import LIVE
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import polling, reading
+from tracking import polling
 from tracking.models import Poll
+from tracking.scanning import reading
 
 # Five weeks without a public holiday. Each event is at ten in the morning or later, so that Melbourne's day is UTC's.
 CLOSED, ZONE = 20, ZoneInfo("Australia/Melbourne")  # business days that have ended; five more are going on

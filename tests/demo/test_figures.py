@@ -15,7 +15,7 @@ from orders.models import Order
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import BillingReport, Charge, Dispute, WeekSum
-from shipping_portal.staff import demo_history
+from shipping_portal.staff.demo import demo_history
 
 pytestmark = pytest.mark.django_db
 CENT = Decimal("0.01")

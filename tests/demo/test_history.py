@@ -21,12 +21,12 @@ from orders.calling import carrier_settings, gateway
 from orders.models import CarrierAccount, Label, LabelBytes, Order
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.models import User
-from shipping_portal.billing import week_sums
+from shipping_portal.billing.charges import week_sums
 from shipping_portal.billing.models import Charge, WeekSum
 from shipping_portal.reports.models import Counting, DayFigures
 from shipping_portal.sandbox.labels import draw, label_file
-from shipping_portal.staff import demo_history
-from shipping_portal.staff.carrier_accounts import asked_by_nobody
+from shipping_portal.staff.carrier.carrier_accounts import asked_by_nobody
+from shipping_portal.staff.demo import demo_history
 from tests.demo import fixture
 from tests.demo.conftest import WEDNESDAY
 from tests.demo.month import FIRST_MONDAY, Month

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.utils import timezone
 
-from shipping_portal.accounts.locality_lists import import_list
+from shipping_portal.accounts.address.locality_lists import import_list
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
 from tests.orders.test_importing import work_off

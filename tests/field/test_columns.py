@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shipping_portal.accounts.address.places import normalise
 from shipping_portal.accounts.models import PickupAddress, Sender
-from shipping_portal.accounts.places import normalise
 from shipping_portal.importing import columns, shops, unread
 from shipping_portal.importing.models import Import, ImportRow
 from tests.importing import shop_files

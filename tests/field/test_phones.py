@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from orders.drafting import pasting
-from shipping_portal.accounts.phones import clean_phone, extension_of
+from shipping_portal.accounts.address.phones import clean_phone, extension_of
 from shipping_portal.importing import progress
 from tests.field.checking import checked, list_places, problems, ready, receiver, rows
 from tests.sandbox_carrier import SandboxCarrier

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from orders.drafting import pasting
-from shipping_portal.accounts import places
-from shipping_portal.accounts.countries import at_home, code_of, state_code
+from shipping_portal.accounts.address import places
+from shipping_portal.accounts.address.countries import at_home, code_of, state_code
 from shipping_portal.importing import checking, row_form
 from tests.field.checking import checked, list_places, problems, ready, receiver, rows
 from tests.field.checking import places as places_of

@@ -27,8 +27,8 @@ from tests import factories
 from tests.jobs.conftest import Message, Waiting, doing, named
 from tests.orders.conftest import submitted
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import webhook_health
 from tracking.models import Parcel
+from tracking.receiving import webhook_health
 
 __all__ = ["submitted"]  # pytest finds it here
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,8 @@ from orders.booking import bookings, requoting, settling
 from orders.booking.limits import NOT_COUNTED
 from orders.models import Order
 from shipping_portal.accounts.models import Notification, Sender, User
-from shipping_portal.billing import posting, reconciling
+from shipping_portal.billing.charges import reconciling
+from shipping_portal.billing.reports import posting
 from shipping_portal.carrier.messages import Booked, Money
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing.models import Import

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from orders.models import Order
 from orders.status.transitions import move_to
-from shipping_portal.accounts import mailing, outbox
+from shipping_portal.accounts.mail import mailing, outbox
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing import finishing, holding

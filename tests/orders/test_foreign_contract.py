@@ -24,8 +24,9 @@ from shipping_portal.staff.resolution import verifying
 from tests import factories
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import pages, polling, reading, watching
+from tracking import pages, polling, watching
 from tracking.models import Poll, TrackingEvent, WebhookDelivery
+from tracking.scanning import reading
 
 pytestmark = pytest.mark.django_db
 

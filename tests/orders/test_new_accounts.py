@@ -13,7 +13,7 @@ from orders.booking.limits import LimitReached
 from orders.cancelling import replacing
 from orders.models import Order, Quote
 from orders.status.transitions import move_to
-from shipping_portal.accounts import signing_up
+from shipping_portal.accounts.login import signing_up
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import booking as import_booking
 from tests import factories

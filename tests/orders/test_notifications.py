@@ -13,7 +13,7 @@ from django.utils import timezone
 from orders.cancelling import replacing
 from orders.models import Order, OrderChange, Replacement
 from orders.status.transitions import advance, move_to
-from shipping_portal.accounts import mailing, outbox
+from shipping_portal.accounts.mail import mailing, outbox
 from shipping_portal.accounts.models import Notification, Sender, User
 from tests import factories
 

@@ -40,8 +40,10 @@ from shipping_portal.jobs import dead_letters
 from shipping_portal.jobs.models import UNDER_WAY, DeadLetter
 from tests import factories
 from tests.swaps import row, stays
-from tracking import reading, watching, webhook_health, word_decisions
+from tracking import watching, word_decisions
 from tracking.models import LastTime, Parcel, Poll, WebhookDelivery
+from tracking.receiving import webhook_health
+from tracking.scanning import reading
 
 pytestmark = pytest.mark.django_db
 

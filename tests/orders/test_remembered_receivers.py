@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.accounts import receivers
+from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 

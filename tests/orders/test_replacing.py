@@ -13,7 +13,7 @@ from orders.cancelling import cancels, replacing
 from orders.models import CarrierAccount, Order, Quote, Replacement
 from orders.quoting import asking
 from orders.status.transitions import advance
-from shipping_portal.accounts import receivers
+from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import Sender, User
 from tests import factories, older
 from tests.sandbox_carrier import SandboxCarrier

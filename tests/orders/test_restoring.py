@@ -22,9 +22,9 @@ from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs.registry import kinds
-from shipping_portal.staff import fencing
 from shipping_portal.staff.models import Alert
 from shipping_portal.staff.resolution import deciding
+from shipping_portal.staff.restores import fencing
 from tests import factories
 from tests.catalogue.pushing import push, wire
 from tests.jobs.conftest import replaced

@@ -13,8 +13,9 @@ from django.utils import timezone
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Order
 from shipping_portal.accounts.models import ParcelSize, Sender, User
-from shipping_portal.billing import correcting, size_guard
+from shipping_portal.billing.charges import correcting
 from shipping_portal.billing.models import Charge, Dispute
+from shipping_portal.billing.pages import size_guard
 from shipping_portal.carrier.messages import Measures
 from tests import factories
 

@@ -9,8 +9,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from shipping_portal.accounts import receivers
-from shipping_portal.accounts.locality_lists import import_list
+from shipping_portal.accounts.address import receivers
+from shipping_portal.accounts.address.locality_lists import import_list
 from shipping_portal.accounts.models import Receiver, ReceiverKey, Sender, User
 from tests import factories
 from tests.pages.typed import AT_HOME, text, value_of

@@ -13,7 +13,7 @@ from django.utils import timezone
 from orders.cancelling import cancel_rules
 from orders.models import CarrierAccount, Order
 from orders.status.transitions import advance
-from shipping_portal.accounts import mailing
+from shipping_portal.accounts.mail import mailing
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.accounts.views.front import ARTICLES
 from shipping_portal.staff import queues

@@ -20,8 +20,9 @@ from django.utils import timezone
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.accounts.templatetags.words import local_date
-from shipping_portal.billing import disputing, statements
+from shipping_portal.billing.disputes import disputing
 from shipping_portal.billing.models import REFUNDS, Charge, week_of
+from shipping_portal.billing.pages import statements
 from tests import factories
 from tests.pages.typed import text, title
 from tests.table import table

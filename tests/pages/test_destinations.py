@@ -9,7 +9,7 @@ from django.test import Client
 from orders.booking import bookings
 from orders.drafting.receiver_form import reach_from
 from orders.models import Order, Quote
-from shipping_portal.accounts import countries
+from shipping_portal.accounts.address import countries
 from shipping_portal.accounts.models import User
 from shipping_portal.importing.columns import country_code
 from tests.pages.typed import ABROAD, messages_at, text

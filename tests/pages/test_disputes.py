@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import disputing
+from shipping_portal.billing.disputes import disputing
 from shipping_portal.billing.erasing import disputed
 from shipping_portal.billing.models import Charge, Dispute, DisputePhoto
 from shipping_portal.jobs import erasing

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from orders.models import CarrierAccount, Draft, PriceWait, Quote
 from orders.quoting import asking, awaiting_prices
-from shipping_portal.accounts import outbox
+from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.models import Notification, Sender, User
 from tests.pages.test_pauses import pause
 from tests.pages.typed import AT_HOME, beside, text

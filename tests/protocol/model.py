@@ -95,7 +95,7 @@ def store_yes(rows: Rows) -> Rows:
 
 
 def fence(backup: Rows) -> Rows:
-    """What a backup is made into before anybody works with it: staff/fencing.py."""
+    """What a backup is made into before anybody works with it: staff/restores/fencing.py."""
     rows = backup._replace(is_paused=True)
     if rows.status == "booking" and rows.attempt != "in_flight":
         return move(rows, "unconfirmed", due="")

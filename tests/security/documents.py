@@ -12,13 +12,14 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from shipping_portal.accounts import passwords, sessions, team
 from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.login import passwords, sessions
 from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.teams import team
 from shipping_portal.carrier import certificates, deadline, outgoing
 from shipping_portal.importing import reading
 from shipping_portal.ops import metrics_port
-from shipping_portal.staff import alerting
+from shipping_portal.staff.alerts import alerting
 from tests.security import data_classes
 from tests.test_access import ACCESS, PUBLIC_NAMES, ROLES
 from tracking import views as webhook

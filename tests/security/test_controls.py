@@ -17,9 +17,10 @@ from django.utils import timezone
 
 from orders.models import Label, Order
 from orders.status.transitions import move_to
-from shipping_portal.accounts import closing, mailing, outbox, team
+from shipping_portal.accounts.mail import mailing, outbox
 from shipping_portal.accounts.models import Notification, Sender, User
-from shipping_portal.billing import statements
+from shipping_portal.accounts.teams import closing, team
+from shipping_portal.billing.pages import statements
 from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export
 from shipping_portal.jobs import erasing

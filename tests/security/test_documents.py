@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from django.conf import settings
 
-from shipping_portal.accounts import sessions
+from shipping_portal.accounts.login import sessions
 from tests.security import data_classes
 from tests.security.asvs import ATTACKS, DEVIATION, ROWS, asvs, is_there
 from tests.security.documents import DOCUMENTS, ROOT

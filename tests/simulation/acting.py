@@ -10,7 +10,7 @@ from orders.booking import booking_rules, bookings
 from orders.booking.limits import LimitReached
 from orders.cancelling import replacing
 from orders.models import Order
-from shipping_portal.staff import pausing
+from shipping_portal.staff.carrier import pausing
 from shipping_portal.staff.resolution import deciding, undoing
 from tests.simulation.world import World
 

@@ -21,7 +21,7 @@ from shipping_portal.sandbox.parcels import Parcel
 from shipping_portal.sandbox.trouble import Rule
 from shipping_portal.sandbox.wire import HangUp
 from tests.simulation.world import ON_ITS_WAY, Actor, Killed, World
-from tracking.short_cut import webhooks_first
+from tracking.receiving.short_cut import webhooks_first
 
 LISTENER = "https://carrier:canary-webhook-secret-0123456789abcdef@127.0.0.1:9/webhooks/tracking/"
 # What may become of a request that arrives, as the sandbox calls it.

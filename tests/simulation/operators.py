@@ -15,8 +15,9 @@ from shipping_portal.accounts.models import User
 from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.jobs.registry import kind_of
 from shipping_portal.sandbox.parcels import Parcel
-from shipping_portal.staff import pausing, restoring
+from shipping_portal.staff.carrier import pausing
 from shipping_portal.staff.resolution import deciding, undoing
+from shipping_portal.staff.restores import restoring
 from tests.simulation.acting import attempt, one_of
 from tests.simulation.carrier import Carrier
 from tests.simulation.world import World

@@ -22,12 +22,12 @@ from django.utils import timezone
 from orders.calling import gateway, turns
 from orders.models import CarrierAccount, Label, Order, Restore
 from shipping_portal.accounts.models import Role
-from shipping_portal.billing import posting, uploads
 from shipping_portal.billing.models import BillingReport
+from shipping_portal.billing.reports import posting, uploads
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs import sweep
 from shipping_portal.sandbox.contract import Contract
-from shipping_portal.staff import pausing
+from shipping_portal.staff.carrier import pausing
 from tests import factories
 from tests.simulation import verdict
 from tests.simulation.carrier import Carrier

@@ -12,8 +12,8 @@ from django.utils import timezone
 from orders.models import CarrierCall, DailySpend, Label, Order
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
-from shipping_portal.billing.fields import profile_of
 from shipping_portal.billing.models import ChargeWord, Dispute
+from shipping_portal.billing.reports.fields import profile_of
 from shipping_portal.jobs.models import DeadLetter
 from tests import factories
 from tests.orders.conftest import booked, submitted

@@ -26,12 +26,12 @@ from shipping_portal.carrier import outgoing
 from shipping_portal.jobs import retention
 from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.jobs.sweep import Sweep
-from shipping_portal.staff import alerting, certificates, conditions
+from shipping_portal.staff.alerts import alerting, certificates, conditions
 from shipping_portal.staff.models import Alert, AlertMessage, Certificate
 from tests import factories
 from tests.receiver import Receiver
 from tests.table import table
-from tracking import webhook_health
+from tracking.receiving import webhook_health
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from orders.calling import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.billing import matching
+from shipping_portal.billing.charges import matching
 from shipping_portal.billing.models import Charge
 from tests import factories
 from tests.staff import cases

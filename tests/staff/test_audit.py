@@ -18,13 +18,13 @@ from django.utils import timezone
 
 from orders.models import CarrierAccount, Label, Order, Restore
 from shipping_portal import sheets
-from shipping_portal.accounts import team
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction
+from shipping_portal.accounts.login.security_events import hash_of
 from shipping_portal.accounts.models import Audit, LocalityAlias, LocalityList, Sender, User
 from shipping_portal.accounts.models.audit import subject_of
-from shipping_portal.accounts.security_events import hash_of
-from shipping_portal.billing.fields import profile_of
+from shipping_portal.accounts.teams import team
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
+from shipping_portal.billing.reports.fields import profile_of
 from shipping_portal.importing.models import Import  # fmt: skip
 from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.staff.resolution.verifying import Confirmed
@@ -333,7 +333,7 @@ def test_the_note_of_a_suspension_outlives_it_in_the_audit(quill: Sender, sam: U
 
 
 def test_a_test_of_the_listener_leaves_a_row(desk: Client, sam: User, monkeypatch: Any) -> None:
-    monkeypatch.setattr("shipping_portal.staff.listener.send_test_event", lambda told: "200 stored")
+    monkeypatch.setattr("shipping_portal.staff.carrier.listener.send_test_event", lambda told: "200 stored")
     desk.post("/admin/listener/")
     row = Audit.objects.get()
     assert (row.action, row.actor) == ("listener tested", sam)

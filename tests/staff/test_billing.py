@@ -17,10 +17,13 @@ from django.utils import timezone
 from orders.calling import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, Notification, Sender, User
-from shipping_portal.billing import checking, disputing, folder, matching, photos, queues
-from shipping_portal.billing.fields import profile_of
+from shipping_portal.billing import queues
+from shipping_portal.billing.charges import matching
+from shipping_portal.billing.disputes import disputing, photos
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
-from shipping_portal.staff import conditions
+from shipping_portal.billing.reports import checking, folder
+from shipping_portal.billing.reports.fields import profile_of
+from shipping_portal.staff.alerts import conditions
 from shipping_portal.staff.queues import waiting as every_queue
 from shipping_portal.staff.resolution import unowned
 from shipping_portal.staff.resolution.case import evidence
@@ -295,7 +298,8 @@ def test_an_unknown_word_blocks_posting_until_somebody_decides_it(desk: Client, 
 
 
 @pytest.mark.parametrize(
-    "broken", ["shipping_portal.billing.checking.again", "shipping_portal.accounts.adminkit.actions.Audit.write"]
+    "broken",
+    ["shipping_portal.billing.reports.checking.again", "shipping_portal.accounts.adminkit.actions.Audit.write"],
 )
 def test_a_word_is_decided_with_its_reports_and_its_audit_row_or_not_at_all(
     desk: Client, order: Order, broken: str, monkeypatch: pytest.MonkeyPatch

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 
 from orders.calling import gateway
 from orders.models import CarrierCall
-from shipping_portal.staff import listener
+from shipping_portal.staff.carrier import listener
 from tests import older
 from tests.sandbox_carrier import SandboxCarrier
 

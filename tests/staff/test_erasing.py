@@ -19,7 +19,8 @@ from orders.booking import bookings
 from orders.labels import fetching
 from orders.models import BookingAttempt, DatabaseMark, Draft, LabelBytes, Order, Quote
 from orders.status.transitions import advance, move_to
-from shipping_portal.accounts import mailing, receivers
+from shipping_portal.accounts.address import receivers
+from shipping_portal.accounts.mail import mailing
 from shipping_portal.accounts.models import Audit, Notification, Receiver, Sender, User
 from shipping_portal.accounts.models.users import Session
 from shipping_portal.billing.models import Dispute

@@ -14,10 +14,10 @@ from django.urls import URLPattern, reverse
 from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.accounts import people
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin
 from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.accounts.teams import people
 from shipping_portal.billing.models import BillingProfile, Dispute
 from tests import factories
 from tests.staff.conftest import REASON
@@ -68,7 +68,7 @@ def is_shown(group: str, model: type[Model]) -> bool:
 
 @pytest.fixture(autouse=True)
 def _no_listener(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shipping_portal.staff.listener.send_test_event", lambda told: "200 stored")
+    monkeypatch.setattr("shipping_portal.staff.carrier.listener.send_test_event", lambda told: "200 stored")
 
 
 @pytest.mark.parametrize("group", permissions.GROUPS)

@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from orders.models import CarrierAccount, CarrierCall, Label, Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.staff import health, queues
+from shipping_portal.staff import queues
+from shipping_portal.staff.alerts import health
 from tests import factories
 from tests.table import table
 

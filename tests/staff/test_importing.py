@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from shipping_portal.accounts import places
+from shipping_portal.accounts.address import places
 from shipping_portal.accounts.models import LocalityList, User
 from tests.staff.conftest import REASON
 

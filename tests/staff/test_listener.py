@@ -21,8 +21,8 @@ from tests import factories, older
 from tests.pages.typed import text
 from tests.receiver import Receiver
 from tests.table import table
-from tracking import reading
 from tracking.models import TrackingEvent, WebhookDelivery
+from tracking.scanning import reading
 
 NEWEST = "canary-webhook-secret-0123456789abcdef"
 
@@ -123,7 +123,9 @@ def test_the_desks_page_shows_the_address_without_its_secret(desk: Client) -> No
 
 
 def test_the_desks_page_sends_a_test_event(desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shipping_portal.staff.listener.send_test_event", lambda told: f"200 stored for {told.prefix}")
+    monkeypatch.setattr(
+        "shipping_portal.staff.carrier.listener.send_test_event", lambda told: f"200 stored for {told.prefix}"
+    )
     assert "200 stored for CARRIER." in desk.post("/admin/listener/", follow=True).content.decode()
 
 
@@ -182,7 +184,7 @@ def test_the_desks_page_has_each_accounts_address_and_test(
     assert "older-account at https://older.example/api, an older account" in page
     assert page.count('value="Send a test event"') == 2
     assert older.WEBHOOK_SECRET not in page
-    monkeypatch.setattr("shipping_portal.staff.listener.send_test_event", lambda told: f"200 for {told.prefix}")
+    monkeypatch.setattr("shipping_portal.staff.carrier.listener.send_test_event", lambda told: f"200 for {told.prefix}")
     answer = desk.post("/admin/listener/", {"account": "CARRIER_OLD"}, follow=True)
     assert "200 for CARRIER_OLD." in answer.content.decode()
     assert Audit.objects.get().subject == subject_of(old)

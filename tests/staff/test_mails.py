@@ -10,9 +10,9 @@ from django.core.mail import EmailMessage
 from django.utils import timezone
 
 from orders.status.transitions import advance, move_to
-from shipping_portal.accounts import mailing
+from shipping_portal.accounts.mail import mailing
+from shipping_portal.accounts.mail.outbox import KINDS
 from shipping_portal.accounts.models import Notification, NotificationChoice, Sender, User
-from shipping_portal.accounts.outbox import KINDS
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -28,13 +28,13 @@ from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.jobs.registry import kinds
 from shipping_portal.jobs.sweep import HANGS_AFTER, Sweep
 from shipping_portal.ops import metrics_port
-from shipping_portal.staff import alerting, metrics
+from shipping_portal.staff.alerts import alerting, metrics
 from shipping_portal.staff.models import Certificate
 from tests import factories
 from tests.ports import free_port
 from tests.sandbox_carrier import SandboxCarrier
 from tests.table import table
-from tracking import webhook_health
+from tracking.receiving import webhook_health
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,8 @@ from django.utils import timezone
 from orders.calling import gateway
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.staff import health, queues
+from shipping_portal.staff import queues
+from shipping_portal.staff.alerts import health
 from shipping_portal.staff.resolution import case
 from tests import factories, older
 from tests.staff.conftest import REASON

@@ -16,8 +16,9 @@ from orders.models.account import BOOKINGS, PAUSABLE, QUOTES
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.sweep import Sweep
-from shipping_portal.staff import pausing, queues
+from shipping_portal.staff import queues
 from shipping_portal.staff.admin.carrier import end_of
+from shipping_portal.staff.carrier import pausing
 from tests import factories, older
 from tests.staff.conftest import REASON
 from tests.table import table

@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders.models import CarrierCall, Order
-from shipping_portal.accounts import outbox
 from shipping_portal.accounts.adminkit import facts, permissions
+from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import correcting
+from shipping_portal.billing.charges import correcting
 from shipping_portal.billing.models import Dispute
 from shipping_portal.db import keyset
 from shipping_portal.staff import casework

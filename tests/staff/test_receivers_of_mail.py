@@ -12,8 +12,10 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.accounts import mailing, outbox, people, signing_up, team
+from shipping_portal.accounts.login import signing_up
+from shipping_portal.accounts.mail import mailing, outbox
 from shipping_portal.accounts.models import ApprovalRequest, Notification, Sender, User
+from shipping_portal.accounts.teams import people, team
 from shipping_portal.staff import casework
 from tests import factories
 from tests.table import table

@@ -22,7 +22,8 @@ from orders.booking.limits import DailyLimitReached
 from orders.calling import gateway
 from orders.models import CarrierAccount, DailySpend, Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.staff import alerting, conditions, pausing
+from shipping_portal.staff.alerts import alerting, conditions
+from shipping_portal.staff.carrier import pausing
 from shipping_portal.staff.models import AlertMessage
 from tests import factories
 from tests.receiver import Receiver

@@ -18,8 +18,9 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit, Sender, User
 from tests import factories
 from tests.staff.conftest import REASON
-from tracking import reading, replaying
 from tracking.models import EventWord, Parcel, TrackingEvent, WebhookDelivery
+from tracking.receiving import replaying
+from tracking.scanning import reading
 
 URL = "/admin/tracking/webhookdelivery/replay/"
 LIST = "/admin/tracking/webhookdelivery/"

@@ -19,8 +19,9 @@ from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing import holding
 from shipping_portal.importing.models import ImportRow
-from shipping_portal.staff import fencing, queues, restoring
+from shipping_portal.staff import queues
 from shipping_portal.staff.resolution import matches
+from shipping_portal.staff.restores import fencing, restoring
 from tests import factories, older
 from tests.jobs.conftest import replaced
 from tests.sandbox_carrier import SandboxCarrier

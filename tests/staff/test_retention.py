@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.models import CarrierCall, Label, LabelBytes, Order, Quote
+from shipping_portal.accounts.login.session_store import digest
 from shipping_portal.accounts.models import Notification, Receiver, Sender, Session, User
-from shipping_portal.accounts.session_store import digest
 from shipping_portal.exporting.models import Export, ExportPart
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories

@@ -14,8 +14,9 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit, Sender, User
 from tests import factories
 from tests.staff.conftest import REASON
-from tracking import folding, word_decisions
+from tracking import word_decisions
 from tracking.models import EventWord, Parcel
+from tracking.scanning import folding
 
 LIST = "/admin/tracking/eventword/"
 

@@ -11,8 +11,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from shipping_portal.accounts import seeing_as
 from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.login import seeing_as
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.accounts.models.audit import subject_of
 from tests import factories

@@ -13,7 +13,7 @@ from django.utils import timezone
 from orders.models import Order
 from orders.models.statuses import MOVES, Progress
 from orders.status.status_labels import GROUPS
-from shipping_portal.accounts import seeing_as
+from shipping_portal.accounts.login import seeing_as
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.table import table

@@ -14,8 +14,9 @@ from orders.labels import fetching
 from orders.models import LabelBytes, Order
 from orders.status.transitions import advance, move_to
 from shipping_portal.accounts.models import Audit, Notification, Sender, User
-from shipping_portal.billing import matching, posting
+from shipping_portal.billing.charges import matching
 from shipping_portal.billing.models import Charge, Dispute
+from shipping_portal.billing.reports import posting
 from shipping_portal.carrier.messages import LabelFile
 from shipping_portal.staff.resolution import deciding, undoing
 from tests import factories
@@ -23,8 +24,9 @@ from tests.billing.conftest import line, summed, take  # noqa: F401  (a fixture)
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff import cases
 from tests.staff.conftest import REASON
-from tracking import folding, polling
+from tracking import polling
 from tracking.models import Parcel, Poll
+from tracking.scanning import folding
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ import pytest
 import time_machine
 from django.db import connection, transaction
 
-from shipping_portal.billing.fields import profile_of
+from shipping_portal.billing.reports.fields import profile_of
 from tests import factories
 from tests.test_access import ROLES, World, _logged_in
 from tests.told import week

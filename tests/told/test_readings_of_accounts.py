@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from orders import masking
-from shipping_portal.accounts import access, limits, outbox, passwords
+from shipping_portal.accounts import access, limits
+from shipping_portal.accounts.login import passwords
+from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.models import Role, Sender
 from shipping_portal.ops import logs
 from tests.test_access import OURS, ROLES, audience

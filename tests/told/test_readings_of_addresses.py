@@ -5,7 +5,7 @@ from decimal import Decimal
 from itertools import product
 
 from shipping_portal import sheets
-from shipping_portal.accounts import addresses, countries, phones
+from shipping_portal.accounts.address import addresses, countries, phones
 from tests.told.tables import lines
 from tests.told.telling import compare
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from orders.models import Order
 from orders.models.statuses import Progress, Status
-from shipping_portal.billing import fields, kinds
 from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, ChargeWord
-from shipping_portal.billing.reading import ReportRow, read
+from shipping_portal.billing.reports import fields, kinds
+from shipping_portal.billing.reports.reading import ReportRow, read
 from tests.billing.conftest import HEADER, line, written
 from tests.told.tables import changes, lines, outcome, told
 from tests.told.telling import compare

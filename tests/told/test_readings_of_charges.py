@@ -8,9 +8,10 @@ from typing import Any
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
-from shipping_portal.billing import checking, kinds, line_reasons, lines, statements
 from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, ChargeKind, ChargeWord, Dispute
-from shipping_portal.billing.reading import read
+from shipping_portal.billing.pages import line_reasons, lines, statements
+from shipping_portal.billing.reports import checking, kinds
+from shipping_portal.billing.reports.reading import read
 from tests.billing.conftest import line, written
 from tests.told import tables
 from tests.told.tables import told

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from orders.drafting import pasting
-from shipping_portal.accounts import places
+from shipping_portal.accounts.address import places
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
 from shipping_portal.importing import checking, columns, units
 from shipping_portal.importing.models import Import, ImportRow

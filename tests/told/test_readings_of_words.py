@@ -6,7 +6,7 @@ from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
-from shipping_portal.accounts import places
+from shipping_portal.accounts.address import places
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags import words
 from shipping_portal.carrier.messages import Money

@@ -7,8 +7,8 @@ from typing import Any
 from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.accounts import team
 from shipping_portal.accounts.models import Audit, Role, Sender, User
+from shipping_portal.accounts.teams import team
 from shipping_portal.billing.models import Dispute, DisputePhoto
 from tests import factories
 from tests.staff import cases

@@ -22,8 +22,9 @@ from orders.models import CarrierAccount, Order
 from orders.quoting import asking
 from orders.status import references
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import checking, matching, posting, uploads
+from shipping_portal.billing.charges import matching
 from shipping_portal.billing.models import Charge
+from shipping_portal.billing.reports import checking, posting, uploads
 from shipping_portal.carrier.scans import read_scan
 from shipping_portal.exporting import rows
 from shipping_portal.staff.resolution import unowned
@@ -32,8 +33,10 @@ from tests import factories, older
 from tests.catalogue.pushing import basic, event, last, push, wire
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import folding, pages, polling, reading, replaying, scans, timeline, vocabulary, watching, webhook_health
+from tracking import pages, polling, timeline, watching
 from tracking.models import EventWord, Parcel, Poll, TrackingEvent, WebhookDelivery
+from tracking.receiving import replaying, webhook_health
+from tracking.scanning import folding, reading, scans, vocabulary
 
 pytestmark = pytest.mark.django_db
 

@@ -15,8 +15,9 @@ from tests import factories
 from tests.orders.conftest import booked, submitted
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff.conftest import desk
-from tracking import folding, polling
+from tracking import polling
 from tracking.models import EventWord, Parcel, Poll
+from tracking.scanning import folding
 
 __all__ = ["booked", "desk", "submitted"]  # pytest finds them here
 

@@ -20,14 +20,15 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.scans import read_scan
 from shipping_portal.exporting import rows as exported
 from shipping_portal.reports.shipments import _scans as scans_of
-from shipping_portal.staff import health
+from shipping_portal.staff.alerts import health
 from tests import factories
 from tests.orders.conftest import booked, submitted
 from tests.pages.typed import text
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff.conftest import desk
-from tracking import folding, milestones, polling, reading, scans, timeline
+from tracking import milestones, polling, timeline
 from tracking.models import IS_AHEAD, Parcel, TrackingEvent, WebhookDelivery, happened_at
+from tracking.scanning import folding, reading, scans
 
 __all__ = ["booked", "desk", "submitted"]  # pytest finds them here
 

@@ -16,13 +16,15 @@ from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.scans import read_event
 from shipping_portal.jobs.sweep import Sweep
-from shipping_portal.staff import health
+from shipping_portal.staff.alerts import health
 from tests import factories, older
 from tests.orders.conftest import booked, submitted
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff.conftest import desk
-from tracking import polling, scans, webhook_health
+from tracking import polling
 from tracking.models import Parcel, Poll, TrackingEvent
+from tracking.receiving import webhook_health
+from tracking.scanning import scans
 
 __all__ = ["booked", "desk", "submitted"]  # pytest finds them here
 

@@ -19,8 +19,9 @@ from tests import factories
 from tests.orders.conftest import submitted
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff.cases import unclear
-from tracking import folding, polling, scans, watching
+from tracking import polling, watching
 from tracking.models import Parcel
+from tracking.scanning import folding, scans
 
 __all__ = ["submitted"]  # pytest finds it here
 

@@ -15,8 +15,8 @@ from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.staff import queues
 from tests import factories
-from tracking import folding
 from tracking.models import EventWord
+from tracking.scanning import folding
 
 pytestmark = pytest.mark.django_db
 Waiting = Callable[..., Order]

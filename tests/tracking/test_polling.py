@@ -20,8 +20,9 @@ from tests.catalogue.pushing import event
 from tests.orders.test_turns import fill
 from tests.sandbox_carrier import SandboxCarrier
 from tests.table import table
-from tracking import folding, polling, watching
+from tracking import polling, watching
 from tracking.models import Parcel, Poll, WebhookDelivery
+from tracking.scanning import folding
 
 pytestmark = pytest.mark.django_db
 

@@ -20,8 +20,9 @@ from shipping_portal.jobs.models import DeadLetter
 from tests import factories
 from tests.catalogue.pushing import event
 from tests.table import table
-from tracking import intake, reading, scans, statements
 from tracking.models import EventWord, Parcel, TrackingEvent, WebhookDelivery
+from tracking.receiving import intake
+from tracking.scanning import reading, scans, statements
 
 pytestmark = pytest.mark.django_db
 

@@ -14,8 +14,9 @@ from django.utils import timezone
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.table import table
-from tracking import polling, reading, views
+from tracking import polling, views
 from tracking.models import EventWord, Parcel, TrackingEvent, WebhookDelivery, WebhookTally
+from tracking.scanning import reading
 
 pytestmark = pytest.mark.django_db
 

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from tests import factories
 from tests.table import table
-from tracking import webhook_health
 from tracking.models import LastTime, Parcel, Poll
+from tracking.receiving import webhook_health
 
 pytestmark = pytest.mark.django_db
 NOW = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)

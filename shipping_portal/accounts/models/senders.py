@@ -57,7 +57,7 @@ class Sender(models.Model):
         TERMS = "terms", "Terms"
         DANGEROUS_GOODS = "dangerous_goods", "Dangerous goods"
         OTHER = "other", "Other"
-        CLOSED = "closed", "The account is closed"  # see accounts/closing.py
+        CLOSED = "closed", "The account is closed"  # see accounts/teams/closing.py
 
     class ServiceRule(models.TextChoices):
         CHEAPEST = "cheapest", "Cheapest"
@@ -222,9 +222,9 @@ class Membership(models.Model):
 
 
 def theirs(user: Any, path: str = "sender") -> models.Q:
-    """Return what is of the account this person works for, or that they see as an operator (accounts/seeing_as.py).
+    """Return what belongs to the account this person works for, or that they see as an operator.
 
-    `path` leads from a row to its sender.
+    accounts/login/seeing_as.py has the second case. `path` leads from a row to its sender.
     """
     seen = getattr(user, "sees_as", None)
     return models.Q(**{path: seen}) if seen else models.Q(**{f"{path}__memberships__user": user})

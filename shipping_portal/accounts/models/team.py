@@ -97,7 +97,7 @@ class Notification(Job):
 
 
 class ApprovalRequest(Job):
-    """The e-mail that asks the operators to look at a new account; see accounts/signing_up.py."""
+    """The e-mail that asks the operators to look at a new account; see accounts/login/signing_up.py."""
 
     sender = models.OneToOneField(Sender, on_delete=models.CASCADE, related_name="+")
 

@@ -10,7 +10,7 @@ from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from django.db.models.functions import Lower
 
-from shipping_portal.accounts.passwords import StaffLengthValidator
+from shipping_portal.accounts.login.passwords import StaffLengthValidator
 from shipping_portal.concurrent_indexes import TrigramIndex
 
 

@@ -14,11 +14,12 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_safe
 
 from shipping_portal import brand
-from shipping_portal.accounts import access, places
+from shipping_portal.accounts import access
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience, public
-from shipping_portal.accounts.adapter import landing_page
-from shipping_portal.accounts.addresses import OnceOnly
-from shipping_portal.accounts.text import one_line
+from shipping_portal.accounts.address import places
+from shipping_portal.accounts.address.addresses import OnceOnly
+from shipping_portal.accounts.address.text import one_line
+from shipping_portal.accounts.login.adapter import landing_page
 
 KEPT_A_YEAR = cache_control(public=True, max_age=365 * 24 * 3600, immutable=True)  # its address changes with it
 

@@ -6,11 +6,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from shipping_portal.accounts import pickup_form
 from shipping_portal.accounts.access import OWNER, MemberRequest, audience
-from shipping_portal.accounts.addresses import same_name
+from shipping_portal.accounts.address import pickup_form
+from shipping_portal.accounts.address.addresses import same_name
+from shipping_portal.accounts.address.pickup_form import PickupAddressForm
 from shipping_portal.accounts.models import PickupAddress
-from shipping_portal.accounts.pickup_form import PickupAddressForm
 
 
 @audience(OWNER)

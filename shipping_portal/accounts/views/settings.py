@@ -11,8 +11,10 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from shipping_portal.accounts import access, closing, limits, mailing, outbox, sessions
+from shipping_portal.accounts import access, limits
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, OWNER, SEE_MONEY, MemberRequest, audience, public
+from shipping_portal.accounts.login import sessions
+from shipping_portal.accounts.mail import mailing, outbox
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.accounts.settings_forms import (
     AppearanceForm,
@@ -25,6 +27,7 @@ from shipping_portal.accounts.settings_forms import (
     ProfileForm,
     SettingsForm,
 )
+from shipping_portal.accounts.teams import closing
 
 
 @audience(*EVERY_MEMBER)

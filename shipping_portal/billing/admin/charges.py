@@ -19,9 +19,11 @@ from shipping_portal.accounts.adminkit.facts import ReadOnlyInline, link_to
 from shipping_portal.accounts.adminkit.filters import SenderFilter, choices
 from shipping_portal.accounts.adminkit.queues import Wait
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import correcting, matching, posting, queues, reconciling
-from shipping_portal.billing.balancing import HELD, LEFT_OUT
+from shipping_portal.billing import queues
+from shipping_portal.billing.charges import correcting, matching, reconciling
 from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, Dispute, Hold
+from shipping_portal.billing.reports import posting
+from shipping_portal.billing.reports.balancing import HELD, LEFT_OUT
 
 WEEKS = 26
 

@@ -14,9 +14,9 @@ from django.utils import timezone
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ReasonForm, audited
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
-from shipping_portal.billing.fields import FIELDS, NEEDED, Profile
 from shipping_portal.billing.models import BillingProfile, BillingReport
-from shipping_portal.billing.reading import LARGEST, NotAReport, Problem, ReportRow, ReportTotal, read
+from shipping_portal.billing.reports.fields import FIELDS, NEEDED, Profile
+from shipping_portal.billing.reports.reading import LARGEST, NotAReport, Problem, ReportRow, ReportTotal, read
 
 FORM = ("delimiter", "date_form", "decimal_sign", "refunds_positive", "cover_inside", "total_word")
 TRIED = 3

@@ -20,7 +20,8 @@ from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction,
 from shipping_portal.accounts.adminkit.facts import link_to
 from shipping_portal.accounts.adminkit.filters import SenderFilter
 from shipping_portal.accounts.models import Audit, User
-from shipping_portal.billing import disputing, photos, queues
+from shipping_portal.billing import queues
+from shipping_portal.billing.disputes import disputing, photos
 from shipping_portal.billing.models import Dispute
 
 ACCEPT = "accept"

@@ -16,11 +16,13 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm, Refused
 from shipping_portal.accounts.adminkit.queues import needs
 from shipping_portal.accounts.models import User
-from shipping_portal.billing import checking, correcting, posting, queues
+from shipping_portal.billing import queues
 from shipping_portal.billing.admin import uploading
 from shipping_portal.billing.admin.charges import ToSenderForm, WhichForm, decided
-from shipping_portal.billing.balancing import HELD, tallies
+from shipping_portal.billing.charges import correcting
 from shipping_portal.billing.models import BillingReport, ChargeKind, Hold, cents
+from shipping_portal.billing.reports import checking, posting
+from shipping_portal.billing.reports.balancing import HELD, tallies
 
 State = BillingReport.State
 MOST_SHOWN = 200  # senders

@@ -15,11 +15,11 @@ from django.utils import timezone
 from orders.calling import gateway
 from orders.models import CarrierAccount
 from shipping_portal.accounts.models import Audit
-from shipping_portal.billing import posting, reading, uploads
 from shipping_portal.billing.admin.words import undecided
-from shipping_portal.billing.balancing import HELD, balances, tallies
-from shipping_portal.billing.fields import profile_of
 from shipping_portal.billing.models import BillingReport, Charge
+from shipping_portal.billing.reports import posting, reading, uploads
+from shipping_portal.billing.reports.balancing import HELD, balances, tallies
+from shipping_portal.billing.reports.fields import profile_of
 
 
 class ReportUploadForm(forms.Form):

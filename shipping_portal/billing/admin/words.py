@@ -10,8 +10,9 @@ from django.http import HttpRequest
 
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.filters import choices
-from shipping_portal.billing import checking, queues
+from shipping_portal.billing import queues
 from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, ChargeWord
+from shipping_portal.billing.reports import checking
 
 
 class ChargeWordForm(ReasonForm):

@@ -142,7 +142,7 @@ class Charge(models.Model):
 class WeekSum(models.Model):
     """What one sender's posted lines of a week come to, by currency and kind; the row without a kind is all of them.
 
-    Counted anew from the lines with every change of theirs (billing/week_sums.py), so that no page adds up a history.
+    Recounted with every change of the lines (billing/charges/week_sums.py), so that no page adds up a history.
     """
 
     sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, db_index=False, related_name="week_sums")

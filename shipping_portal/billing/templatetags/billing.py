@@ -8,7 +8,7 @@ from orders.drafting.sizes import listed
 from orders.models import Order
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest
 from shipping_portal.accounts.models import ParcelSize, Sender
-from shipping_portal.billing import lines, size_guard, statements
+from shipping_portal.billing.pages import lines, size_guard, statements
 
 MOST_LINES = 200  # of one parcel's charges
 register = template.Library()

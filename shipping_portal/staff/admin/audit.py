@@ -19,9 +19,9 @@ from orders.status.references import with_reference
 from shipping_portal import sheets
 from shipping_portal.accounts.adminkit.facts import TYPED_BY_HAND, ReadOnlyAdmin
 from shipping_portal.accounts.adminkit.filters import SenderFilter
+from shipping_portal.accounts.login.security_events import hash_of
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.models.audit import subject_of
-from shipping_portal.accounts.security_events import hash_of
 from shipping_portal.carrier.scrubbing import CUT
 
 HEADS = ("number", "at", "actor", "sender", "action", "object", "reason")

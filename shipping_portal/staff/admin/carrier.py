@@ -17,12 +17,13 @@ from orders.masking import SafeText
 from orders.models import CarrierAccount, Order
 from orders.models.account import BOOKINGS, QUOTES
 from orders.models.statuses import Status
+from shipping_portal.accounts.address.countries import ZONES_OF_COUNTRIES
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.filters import choices
-from shipping_portal.accounts.countries import ZONES_OF_COUNTRIES
 from shipping_portal.formats import desk_time
-from shipping_portal.staff import carrier_accounts, pausing, queues
-from shipping_portal.staff.carrier_accounts import known
+from shipping_portal.staff import queues
+from shipping_portal.staff.carrier import carrier_accounts, pausing
+from shipping_portal.staff.carrier.carrier_accounts import known
 
 MORNING = 8  # o'clock
 CITIES = {zone: zone.rpartition("/")[2].replace("_", " ") for zone in ZONES_OF_COUNTRIES.values()}

@@ -15,7 +15,7 @@ from django.utils import timezone
 from orders.masking import SafeText, without_emails
 from orders.models import Order
 from orders.quoting.offers import money_lines
-from shipping_portal.accounts import countries
+from shipping_portal.accounts.address import countries
 from shipping_portal.accounts.adminkit.queues import Queue, counted, queue
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import queues as billing_queues

@@ -20,7 +20,8 @@ from shipping_portal.accounts.adminkit.facts import link_to
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs import dead_letters
 from shipping_portal.jobs.models import DeadLetter
-from shipping_portal.staff import queues, restoring
+from shipping_portal.staff import queues
+from shipping_portal.staff.restores import restoring
 from tracking.models import Parcel, Poll
 
 

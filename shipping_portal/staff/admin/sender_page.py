@@ -12,9 +12,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders.status.status_labels import status_label
-from shipping_portal.accounts import limits, seeing_as
+from shipping_portal.accounts import limits
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ReasonForm
+from shipping_portal.accounts.login import seeing_as
 from shipping_portal.accounts.models import Notification, Sender
 from shipping_portal.billing.models import Charge, Dispute, WeekSum, week_of
 from shipping_portal.staff.admin import noting

@@ -17,15 +17,16 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from orders.masking import SafeText
-from shipping_portal.accounts import closing, signing_up
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import ReadOnlyInline
 from shipping_portal.accounts.adminkit.filters import choices
+from shipping_portal.accounts.login import signing_up
 from shipping_portal.accounts.models import Membership, PickupAddress, Sender, User
 from shipping_portal.accounts.models.senders import CURRENCIES
-from shipping_portal.billing import correcting
+from shipping_portal.accounts.teams import closing
 from shipping_portal.billing.admin.charges import ToSenderForm
+from shipping_portal.billing.charges import correcting
 from shipping_portal.staff import finding, queues
 from shipping_portal.staff.admin import noting, sender_page
 

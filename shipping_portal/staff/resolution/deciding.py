@@ -12,7 +12,7 @@ from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
 from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit
-from shipping_portal.billing import matching
+from shipping_portal.billing.charges import matching
 from shipping_portal.jobs.registry import enqueue
 from shipping_portal.staff.resolution import verifying
 

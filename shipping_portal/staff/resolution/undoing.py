@@ -18,7 +18,7 @@ from orders.models.statuses import Progress, Status
 from orders.notices import notifications
 from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit, Sender
-from shipping_portal.billing import matching
+from shipping_portal.billing.charges import matching
 from shipping_portal.formats import desk_time
 from tracking import polling
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from shipping_portal.accounts.locality_lists import UnreadableList, import_list
+from shipping_portal.accounts.address.locality_lists import UnreadableList, import_list
 
 
 class Command(BaseCommand):

@@ -5,7 +5,7 @@ from typing import Any
 from cryptography.fernet import InvalidToken
 from django.core.management.base import BaseCommand, CommandError
 
-from shipping_portal.accounts import encryption
+from shipping_portal.accounts.login import encryption
 
 
 class Command(BaseCommand):

@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from orders.calling import carrier_settings, gateway
 from orders.calling.carrier_settings import UnknownAccount
-from shipping_portal.billing import checking, posting, uploads
-from shipping_portal.billing.balancing import balances
 from shipping_portal.billing.models import BillingReport
-from shipping_portal.billing.reading import NotAReport
+from shipping_portal.billing.reports import checking, posting, uploads
+from shipping_portal.billing.reports.balancing import balances
+from shipping_portal.billing.reports.reading import NotAReport
 
 State = BillingReport.State
 

@@ -12,7 +12,7 @@ from django.utils.timesince import timesince
 
 from orders.restoring import marks
 from shipping_portal.jobs.erased_keys import NoErasedFile
-from shipping_portal.staff import fencing
+from shipping_portal.staff.restores import fencing
 
 NEXT = (
     "Bookings are paused. Start web, worker and sweeper. Then settle what the desk lists under Restores, and close "

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from orders.calling import carrier_settings
 from orders.calling.carrier_settings import CarrierSettings, UnknownAccount
 from shipping_portal.carrier.contract import ContractError, Point
-from shipping_portal.staff import carrier_probe
+from shipping_portal.staff.carrier import carrier_probe
 
 VERDICTS = {True: "yes", False: "NO", None: "not asked"}
 

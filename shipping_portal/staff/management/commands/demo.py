@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from shipping_portal.accounts import demo
-from shipping_portal.accounts.locality_lists import UnreadableList, import_list
-from shipping_portal.staff import demo_history
+from shipping_portal.accounts.address.locality_lists import UnreadableList, import_list
+from shipping_portal.staff.demo import demo_history
 
 PLACES = settings.BASE_DIR / "shipping_portal" / "sandbox" / "localities.csv"
 PEOPLE = {

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from shipping_portal.jobs.sweep import Sweep
 from shipping_portal.ops import metrics_port
 from shipping_portal.ops.starting import begin, end_if_restored
-from tracking.webhook_health import Heartbeat
+from tracking.receiving.webhook_health import Heartbeat
 
 
 class Command(BaseCommand):

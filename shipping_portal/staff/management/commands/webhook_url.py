@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from orders.calling import carrier_settings
 from orders.calling.carrier_settings import CarrierSettings, UnknownAccount
-from shipping_portal.staff import listener
+from shipping_portal.staff.carrier import listener
 
 PASTE = """Paste the first address into the API tab of the carrier's dashboard settings.
 Use the second one only if the dashboard does not keep the part before the @.

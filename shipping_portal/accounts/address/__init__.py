@@ -1,0 +1,1 @@
+"""Addresses: countries, localities, phones, time zones, pickup addresses and the address book."""

@@ -1,0 +1,213 @@
+"""Rules of names and address lines that every form shares: what a label can carry and the carrier accepts."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from shipping_portal.accounts.address import countries
+from shipping_portal.accounts.address.countries import COUNTRY_NAMES, state_name
+from shipping_portal.accounts.address.text import as_seen, normalise
+
+LINE_ADVISED = 40  # interface §8: at most 40 characters recommended
+LINE_LONGEST = 255
+LONGEST_CODE = 3  # of a state or country: a longer word is its name
+FAR_TOO_LONG = 10 * LINE_LONGEST
+HIDDEN = re.compile(r"[\x00-\x1f\x7f]")
+HIDDEN_SENTENCE = "Use plain text on one line, without hidden characters."
+REPEATS = "Leave out “{words}” here. It's printed from the {word} field."
+UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+LETTERS_BY_USE = set("ªºʻʼ")  # no Latin letters by name, yet part of Latin addresses
+SIGNS_BY_USE = set("°№€£")
+# Words that a street's name begins with, in French and Spanish too: `Rue Sherbrooke`, `Camino Del Mar`.
+STREET_FIRST = {
+    "rue", "ruelle", "avenue", "av", "ave", "boulevard", "boul", "bd", "blvd", "chemin", "ch", "place", "route", "rte",
+    "rang", "montee", "cote", "allee", "impasse", "quai", "cours", "promenade", "croissant", "terrasse", "via", "calle",
+    "camino", "avenida", "avda", "paseo", "plaza", "carretera", "carr", "callejon", "cerrada", "calzada", "alameda",
+    "vereda", "esplanade", "mount", "mt",
+}  # fmt: skip
+PARTICLES = {
+    "de",
+    "du",
+    "des",
+    "la",
+    "le",
+    "les",
+    "l",
+    "d",
+    "del",
+    "los",
+    "las",
+    "el",
+    "of",
+    "the",
+}  # behind such a word
+STREET_LAST = {
+    "street", "st", "road", "rd", "avenue", "ave", "av", "drive", "dr", "lane", "ln", "court", "ct", "parade", "pde",
+    "highway", "hwy", "crescent", "cres", "close", "terrace", "tce", "boulevard", "blvd", "grove", "parkway", "pkwy",
+}  # fmt: skip
+PARTS = re.compile("([,;/])")  # with the signs between them
+NUMBER_FIRST = {"apt", "bag", "box", "highway", "hwy", "level", "lot", "ph", "shop", "ste", "suite", "unit"}
+
+
+def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
+    """Return one line of Latin text, spaces tidied.
+
+    Raises ValidationError with a sentence for the person who typed it.
+    """
+    if len(text) > FAR_TOO_LONG:  # said before each of its characters is looked at
+        raise ValidationError(f"Use at most {longest} characters; this has {len(text)}.", code="max_length")
+    text = as_seen(text)
+    if any(unicodedata.category(c) in UNPRINTABLE for c in text.strip()):
+        raise ValidationError(HIDDEN_SENTENCE, code="hidden")
+    line = " ".join(unicodedata.normalize("NFC", text).split())
+    strange = next((c for c in line if not _is_printable(c)), "")
+    if strange:
+        plain = _plain(line)
+        instead = f"Write “{plain}”" if plain else "Use Latin letters"
+        raise ValidationError(f"{instead}: “{strange}” cannot be printed.", code="letters")
+    if line and not any(c.isalnum() for c in line):
+        raise ValidationError("Use at least one letter or digit.", code="no_letters")
+    if len(line) > longest:
+        raise ValidationError(f"Use at most {longest} characters; this has {len(line)}.", code="max_length")
+    return line
+
+
+def is_long(line: str) -> bool:
+    """Return whether it is longer than interface §8 recommends: the end may not fit on the label."""
+    return len(line) > LINE_ADVISED
+
+
+def same_name(a: str, b: str) -> bool:
+    """Do a contact and a company read the same? Both are printed on the label."""
+    return bool(normalise(a)) and normalise(a) == normalise(b)
+
+
+def repeats_place(line: str, suburb: str, postcode: str, state: str, country: str) -> str:
+    """Return the words of an address line that repeat its suburb, postcode, state or country; "" when none do.
+
+    Only words that end a part of the line count, so `1 Fitzroy Street` in Fitzroy and `12 Broadway` in Broadway
+    pass while `1 Smith Street, Fitzroy VIC 3065` does not; or the suburb beside its state or postcode anywhere.
+    A state or country alone is a part of its own, or follows a whole street: `12 Oak Ct` in Connecticut is a court.
+    """
+    parts = [part.split() for part in PARTS.split(line)[::2]]
+    found = (words[_repeated(words, suburb, postcode, state, country)] for words in parts)
+    return " ".join(filter(None, map(" ".join, found)))
+
+
+def without_place(line: str, suburb: str, postcode: str, state: str, country: str) -> str:
+    """Return the line without the words that repeat its place; "" where it says nothing else."""
+    pieces = PARTS.split(line)
+    for at, part in enumerate(pieces):
+        words = part.split()
+        del words[_repeated(words, suburb, postcode, state, country)]
+        pieces[at] = part if words == part.split() else " ".join(words)
+    kept = [(sign, text) for sign, text in zip(["", *pieces[1::2]], pieces[::2], strict=True) if text.strip()]
+    return "".join(sign + text for sign, text in kept).strip(" ,;/")
+
+
+def with_seen(data: Any, names: Iterable[str]) -> Any:
+    """Return what a form was sent, with these of its values as they are seen."""
+    seen = data.copy()
+    for name in {*names} & {*data}:
+        if hasattr(data, "setlist"):
+            seen.setlist(name, [*map(as_seen, data.getlist(name))])
+        elif isinstance(data[name], str):
+            seen[name] = as_seen(data[name])
+    return seen
+
+
+class LineField(forms.CharField):
+    """A form field for one line of text that ends up on a label."""
+
+    def to_python(self, value: Any) -> str:
+        return clean_line(super().to_python(value) or "", longest=self.max_length or LINE_LONGEST)
+
+
+class OnceOnly(forms.Form):
+    """Every control has one value, on one line: sent twice or with hidden characters it is refused, never guessed.
+
+    What is read of a value is what its sender sees of it.
+    """
+
+    def __init__(self, data: Any = None, *args: Any, **options: Any) -> None:
+        super().__init__(None if data is None else with_seen(data, data), *args, **options)
+
+    def _clean_fields(self) -> None:
+        super()._clean_fields()  # type: ignore[misc]  # Django's own seam, absent from its stubs
+        if not hasattr(self.data, "getlist"):
+            return
+        for name in self.fields:
+            fault = _fault(self.data.getlist(name))
+            if fault:
+                self.errors.pop(name, None)  # whatever else is wrong follows from it
+                self.add_error(name, fault)
+
+
+def _fault(values: list[str]) -> str:
+    if len(values) > 1:
+        return "This was sent twice. Fill it in once."
+    hidden = bool(values) and HIDDEN.search(values[0])
+    return HIDDEN_SENTENCE if hidden else ""
+
+
+def _is_printable(c: str) -> bool:
+    kind = unicodedata.category(c)
+    if kind[0] == "L":
+        return c in LETTERS_BY_USE or unicodedata.name(c, "").startswith("LATIN ")
+    return c.isascii() or kind[0] in "PZ" or c in SIGNS_BY_USE
+
+
+def _plain(line: str) -> str:
+    """Return the line in plain Latin letters: “Ｄａｎｇ” is “Dang”. "" where one is another script's."""
+    letters = [c for c in unicodedata.normalize("NFKD", line) if not unicodedata.combining(c)]
+    strange = [c for c in line if not _is_printable(c)]
+    if not all(c.isalnum() or unicodedata.combining(c) for c in strange):
+        return ""  # “TM” is no way to write “™”
+    return "".join(letters) if any(c.isalnum() for c in letters) and all(map(_is_printable, letters)) else ""
+
+
+def _phrases(suburb: str, postcode: str = "", state: str = "", country: str = "") -> set[tuple[str, ...]]:
+    names = [suburb, postcode, "".join(postcode.split()), state, state_name(country, state)]
+    names += (country, countries.name(country), *COUNTRY_NAMES.get(country, ()))
+    return {tuple(normalise(name).split()) for name in names} - {()}
+
+
+def _repeated(words: list[str], suburb: str, postcode: str, state: str, country: str) -> slice:
+    """Return which words of one part of a line only say where the place is: its tail, or else a pair anywhere."""
+    phrases, anchors = _phrases(suburb, postcode, state, country), _phrases(suburb, postcode)
+    plain = [normalise(word) for word in words]
+    left, is_repeat, is_name = plain, False, False
+    while not is_name and (tail := next((one for one in phrases if _ends_with(left, one)), None)):
+        before = left[: -len(tail)]
+        if before and not any(_ends_with(before, one) for one in anchors) and _belongs_to_street(before, tail):
+            break
+        is_name = len("".join(tail)) > LONGEST_CODE and tail[0].isalpha() and bool(STREET_LAST & {*before[-1:]})
+        left, is_repeat = before, is_repeat or tail in anchors or is_name or not before
+    if is_repeat:
+        return slice(len(left), None)
+    pairs = {(*first, *then) for first in _phrases(suburb) for then in phrases}
+    spans = (slice(at, at + len(pair)) for at in range(len(plain)) for pair in pairs)
+    return next((span for span in spans if tuple(plain[span]) in pairs), slice(0, 0))
+
+
+def _ends_with(words: list[str], phrase: tuple[str, ...]) -> bool:
+    return tuple(words[-len(phrase) :]) == phrase
+
+
+def _belongs_to_street(before: list[str], tail: tuple[str, ...]) -> bool:
+    if tail[0][:1].isdigit():
+        return before[-1] in NUMBER_FIRST
+    named = [*before]
+    while named and named[-1] in PARTICLES:
+        named.pop()
+    return _ends_in_house_number(before) or (bool(named) and named[-1] in STREET_FIRST | NUMBER_FIRST)
+
+
+def _ends_in_house_number(before: list[str]) -> bool:
+    """Return whether a number stands last that is no unit's: `Suite 4 100`, and not `Suite 4`."""
+    number = before[-1][:1].isdigit()
+    return number and (len(before) == 1 or before[-2] not in NUMBER_FIRST)

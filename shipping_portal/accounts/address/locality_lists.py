@@ -1,0 +1,174 @@
+"""The carrier's published pairs from a CSV file: checked whole, previewed, then switched to in one step."""
+
+import csv
+import datetime as dt
+import hashlib
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from shipping_portal.accounts.address import places, receivers
+from shipping_portal.accounts.address.countries import STATES, state_code
+from shipping_portal.accounts.address.places import normalise, postal_code
+from shipping_portal.accounts.models import Audit, Locality, LocalityList, PickupAddress
+
+COLUMNS = ("country", "suburb", "state", "postcode")
+LONGEST = {"suburb": 80, "state": 40, "postcode": 12}
+BATCH = 2000
+Place = tuple[str, str, str]  # suburb, state, postcode, as published
+
+
+class UnreadableList(Exception):
+    """The file cannot be imported; the sentence names the line and why. Nothing has changed."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """How a country's new list differs from the one it replaced, counted in pairs.
+
+    `off_list` counts the receivers in senders' address books whose pair the new list lacks.
+    """
+
+    country: str
+    rows: int
+    added: int
+    removed: int
+    is_same: bool = False
+    off_list: int = 0
+
+
+def import_list(content: bytes, *, source: str, by: Any, at: dt.datetime, reason: str = "") -> list[Imported]:
+    """Replace the active list of every country the file names. Raises UnreadableList and then changes nothing.
+
+    The same pairs again are left as they are, so importing twice does no harm.
+    """
+    countries = _read(content)
+    with transaction.atomic():
+        return [
+            _switch(country, countries[country], source=source, by=by, at=at, reason=reason)
+            for country in sorted(countries)
+        ]
+
+
+def _switch(country: str, places: list[Place], *, source: str, by: Any, at: dt.datetime, reason: str) -> Imported:
+    digest = hashlib.sha256(repr(sorted(places)).encode()).hexdigest()
+    before = LocalityList.objects.filter(country=country, is_active=True).first()
+    if before and before.sha256 == digest:
+        return Imported(country, len(places), 0, 0, is_same=True)
+    old = set(before.localities.values_list("normalised", "state", "postcode")) if before else set()
+    new = {(normalise(suburb), state, postcode) for suburb, state, postcode in places}
+    made = LocalityList.objects.create(
+        country=country, source=source[:200], sha256=digest, rows=len(places), loaded_at=at
+    )
+    Locality.objects.bulk_create(_rows(made, places), batch_size=BATCH)
+    LocalityList.objects.filter(country=country, is_active=True).update(is_active=False)
+    LocalityList.objects.filter(pk=made.pk).update(is_active=True)
+    counts = Imported(country, len(places), len(new - old), len(old - new), off_list=receivers.mark_off_list(country))
+    summary = f"{source}: {counts.rows} pairs, {counts.added} added, {counts.removed} removed"
+    reason = f"{summary}: {reason}" if reason else summary
+    Audit.write("locality list imported", made, by=by, at=at, reason=reason)
+    return counts
+
+
+def _rows(made: LocalityList, places: list[Place]) -> Iterator[Locality]:
+    for suburb, state, postcode in places:
+        yield Locality(
+            list=made, country=made.country, suburb=suburb, state=state, postcode=postcode, normalised=normalise(suburb)
+        )
+
+
+def _read(content: bytes) -> dict[str, list[Place]]:
+    """Return pairs by country, each once, in the file's order."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise UnreadableList(f"The file is not UTF-8 (byte {problem.start}). Save it as UTF-8 CSV.") from None
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    countries: dict[str, dict[Place, Place]] = {}
+    try:
+        _check_columns(reader.fieldnames or [])
+        for row in reader:
+            country, place = _place(row, reader.line_num)
+            suburb, state, postcode = place
+            countries.setdefault(country, {}).setdefault((normalise(suburb), state, postcode), place)
+    except csv.Error as problem:
+        raise UnreadableList(f"Line {reader.reader.line_num}: {problem}.") from None
+    if not countries:
+        raise UnreadableList("The file holds no pairs.")
+    return {country: list(places.values()) for country, places in countries.items()}
+
+
+def _check_columns(names: Sequence[str]) -> None:
+    missing = [column for column in COLUMNS if column not in names]
+    if missing:
+        raise UnreadableList(f"The first line must name the columns {', '.join(COLUMNS)}; missing: {missing[0]}.")
+
+
+def _place(row: dict[str, Any], line: int) -> tuple[str, Place]:
+    cells = {column: " ".join((row[column] or "").split()) for column in COLUMNS}
+    country = cells["country"].upper()
+    if country not in STATES:
+        raise UnreadableList(f"Line {line}: country “{country}” is none of {', '.join(STATES)}.")
+    if None in row:
+        raise UnreadableList(f"Line {line}: more cells than columns.")
+    for column, longest in LONGEST.items():
+        if not cells[column] or len(cells[column]) > longest:
+            raise UnreadableList(f"Line {line}: {column} must have 1 to {longest} characters.")
+    place = cells["suburb"], state_code(country, cells["state"]), postal_code(country, cells["postcode"])
+    if not normalise(place[0]):
+        raise UnreadableList(f"Line {line}: the suburb has no letter.")
+    return country, place
+
+
+MUCH = 0.05  # of a list removed at once looks like a file that was cut off
+
+
+class AlreadyActive(Exception):
+    """This list is in use already."""
+
+
+@dataclass(frozen=True)
+class ListPreview:
+    """What one country's new list would change. `stranded` are pickup addresses it no longer holds."""
+
+    change: Imported
+    stranded: list[PickupAddress]
+
+    @property
+    def removes_much(self) -> bool:
+        before = self.change.rows - self.change.added + self.change.removed
+        return self.change.removed > before * MUCH
+
+
+def preview(content: bytes, *, source: str, by: Any, at: dt.datetime) -> list[ListPreview]:
+    """Import, and undo it at the end, so that the preview cannot differ from it. Raises UnreadableList."""
+    with transaction.atomic():
+        changes = import_list(content, source=source, by=by, at=at)
+        previews = [ListPreview(change, _stranded(change.country)) for change in changes]
+        transaction.set_rollback(True)
+    return previews
+
+
+def use_again(chosen: LocalityList, *, by: Any, reason: str, now: dt.datetime) -> None:
+    """Go back to a list that was imported before. Raises AlreadyActive."""
+    with transaction.atomic():
+        active = LocalityList.objects.select_for_update().filter(country=chosen.country, is_active=True)
+        if active.filter(pk=chosen.pk).exists():
+            raise AlreadyActive("This list is in use already.")
+        active.update(is_active=False)
+        LocalityList.objects.filter(pk=chosen.pk).update(is_active=True)
+        receivers.mark_off_list(chosen.country)
+        Audit.write("locality list used again", chosen, by=by, reason=reason, at=now)
+
+
+def _stranded(country: str) -> list[PickupAddress]:
+    addresses = PickupAddress.objects.filter(country=country).select_related("sender").order_by("pk")
+    return [address for address in addresses if not _is_listed(address)]
+
+
+def _is_listed(address: PickupAddress) -> bool:
+    pair = places.check_pair(address.country, address.suburb, address.postcode, address.state)
+    return pair.place is not None

@@ -1,0 +1,83 @@
+"""Phone numbers by country: local with area code, or international with a plus."""
+
+import re
+
+import phonenumbers
+from django.core.exceptions import ValidationError
+from phonenumbers import NumberParseException, PhoneNumberFormat, PhoneNumberType
+
+from shipping_portal.accounts.address.text import as_seen
+
+CALL_CENTRE = {PhoneNumberType.SHARED_COST, PhoneNumberType.TOLL_FREE, PhoneNumberType.PREMIUM_RATE}
+LONGEST = 60
+# What the library doesn't know for an extension: French "poste 12", and the pauses p and w of a phone's contacts.
+EXTENSION = re.compile(r"(?<=[0-9 ,(])(?:poste|p|w)\.? ?(?=[0-9]{1,7}\)?$)", re.ASCII | re.IGNORECASE)
+
+
+def clean_phone(text: str, country: str) -> str:
+    """Return the number as its own country writes it, or with a plus when it is from elsewhere. Blank stays blank.
+
+    Its extension is another matter: see `extension_of`.
+    Raises ValidationError. The carrier takes no Australian 13, 1300 and 1800 numbers.
+    """
+    typed = as_seen(text).strip()
+    if not typed:
+        return ""
+    number = _parse(typed, country)
+    if number.country_code == 61 and phonenumbers.number_type(number) in CALL_CENTRE:
+        raise ValidationError(
+            "The carrier doesn't take 13, 1300 or 1800 numbers. Use one a person answers.", code="call_centre"
+        )
+    at_home = phonenumbers.region_code_for_number(number) == country
+    form = PhoneNumberFormat.NATIONAL if at_home else PhoneNumberFormat.INTERNATIONAL
+    number.extension = None
+    return phonenumbers.format_number(number, form)
+
+
+def extension_of(text: str, country: str) -> str:
+    """Return the extension behind a number that `clean_phone` takes, such as 54321; "" where it has none."""
+    typed = as_seen(text).strip()
+    return _parse(typed, country).extension or "" if typed else ""
+
+
+def across_borders(phone: str, country: str) -> str:
+    """Return the number as the carrier of another country dials it (E.164); one that can't be read stays as it is."""
+    try:
+        number = phonenumbers.parse(phone, country)
+    except NumberParseException:
+        return phone
+    return phonenumbers.format_number(number, PhoneNumberFormat.E164)
+
+
+def spellings(typed: str) -> set[str]:
+    """Return how the number that somebody says may be stored: as its own country writes it, or with a plus.
+
+    `0491570156`, `+61491570156` and `0491 570 156` are one number; a text that is none gives nothing.
+    """
+    found = set()
+    for country in ("AU", "CA", "US"):
+        try:
+            number = phonenumbers.parse(typed, country)
+        except NumberParseException:
+            continue
+        if phonenumbers.is_valid_number(number):
+            forms = (PhoneNumberFormat.NATIONAL, PhoneNumberFormat.INTERNATIONAL)
+            found |= {phonenumbers.format_number(number, form) for form in forms}
+    return found
+
+
+def _parse(typed: str, country: str) -> phonenumbers.PhoneNumber:
+    not_a_number = ValidationError(
+        "Check this phone number: write it with its area code, or with + and the country's code.", code="phone"
+    )
+    if not typed.isascii() or len(typed) > LONGEST:
+        raise not_a_number
+    try:
+        number = phonenumbers.parse(EXTENSION.sub(" ext ", typed), country)
+    except NumberParseException:
+        raise not_a_number from None
+    # By the numbering plan, not by length alone: a mobile number that is a digit short has the length of a local one.
+    # US 555-01xx and other numbers kept for fiction are in the plan; the carrier takes them.
+    if not phonenumbers.is_valid_number(number):
+        raise not_a_number
+    return number

@@ -1,0 +1,231 @@
+"""Places: the carrier's published suburb and postcode pairs, time zones and business days (interface §2.1, §8)."""
+
+import datetime as dt
+import difflib
+import functools
+import itertools
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+import holidays
+from django.conf import settings
+from django.db.models import Q, QuerySet, Subquery
+
+from shipping_portal.accounts.address import zones
+from shipping_portal.accounts.address.countries import STATES, ZONES_OF_COUNTRIES, state_code
+from shipping_portal.accounts.address.text import as_seen, normalise
+from shipping_portal.accounts.models import Locality, LocalityAlias, LocalityList
+
+MOST_SPELLINGS = 16
+CANADIAN = re.compile("[A-Z][0-9][A-Z][0-9][A-Z][0-9]", re.ASCII)
+AS_DIGITS, AS_LETTERS = str.maketrans("OQDILZSB", "00011258"), str.maketrans("1258", "LZSB")
+DIGITS = {"AU": re.compile("([0-9]{4})", re.ASCII), "US": re.compile("([0-9]{5})(?:[0-9]{4})?", re.ASCII)}
+LOST_APOSTROPHE = re.compile(r"\b([dlo]) ?(?=\w{2})")
+NEAR = 4
+MOST_ALIKE = 2000
+LONGEST_SEARCH = 80
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What the published list says about a typed pair.
+
+    `place` is the published spelling when the pair is on the list; else `near` are pairs it may have meant.
+    `is_unlisted`: no list is active for the country, so nothing can be said.
+    `other_state` is a state that was typed and isn't the place's. One of the two is wrong; `near` are what it may be.
+    """
+
+    place: Locality | None = None
+    near: tuple[Locality, ...] = ()
+    is_unlisted: bool = False
+    other_state: str = ""
+
+    @property
+    def doubt(self) -> str:
+        """What to ask where the state that was typed isn't the place's; "" where there is nothing to ask."""
+        place = self.place
+        return (
+            f"{place.postcode} is in {place.state}; you wrote {self.other_state}." if place and self.other_state else ""
+        )
+
+
+def postal_code(country: str, text: str) -> str:
+    """Return a postcode as it is published: no stray spaces or dashes; `k1p-5m7` is `K1P 5M7`, a ZIP+4 loses its tail.
+
+    A letter where only a digit can stand is the digit it looks like, and the other way round: `V6T IZ4` is `V6T 1Z4`.
+    """
+    code = "".join(as_seen(text).upper().split())
+    bare = code.replace("-", "")
+    digits = bare.translate(AS_DIGITS)
+    if country == "CA":
+        mixed = "".join(digits[at] if at % 2 else c.translate(AS_LETTERS) for at, c in enumerate(bare))
+        return f"{mixed[:3]} {mixed[3:]}" if CANADIAN.fullmatch(mixed) else code
+    found = DIGITS[country].fullmatch(digits) if country in DIGITS else None
+    return found[1] if found else code
+
+
+def active(country: str) -> QuerySet[Locality]:
+    """Return the pairs of the country's active list; empty where none is loaded."""
+    # A value and no join: so an index that begins with the list yields its pairs in order, and eight are soon found.
+    loaded = LocalityList.objects.filter(country=country, is_active=True)
+    return Locality.objects.filter(list=Subquery(loaded.values("pk")))
+
+
+def few(country: str) -> str:
+    """Return how many places a demo knows, to follow a refusal; "" outside a demo, whose lists are the carrier's."""
+    return f" This demo knows only {active(country).count():,} places in this country." if settings.DEMO else ""
+
+
+def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pair:
+    """Check whether this pair is on the carrier's list. The state only decides between pairs that share both."""
+    code, listed = postal_code(country, postcode), active(country)
+    for name, its in _readings(country, suburb, state):
+        found = list(listed.filter(normalised__in=spellings(name), postcode=code).order_by("state"))
+        exact = [place for place in found if place.normalised == normalise(name)] or found
+        if len({place.normalised for place in exact}) == 1:
+            wanted = state_code(country, its)
+            place = next((place for place in exact if place.state == wanted), exact[0])
+            other = _other_state(country, its, place)
+            there = _same_name(listed.filter(state=wanted), name, code, wanted)[:1] if other else []
+            return Pair(place, (place, *there), other_state=other)
+        if exact:
+            return Pair(near=tuple(exact[:NEAR]))
+    near = _near(listed, suburb, code, state_code(country, state))
+    return Pair(near=near, is_unlisted=not near and not listed.exists())
+
+
+def _readings(country: str, suburb: str, state: str) -> Iterator[tuple[str, str]]:
+    """Yield the suburb as typed, then without the state it may end with: “Washington, D.C.” is Washington."""
+    yield suburb, state
+    words = normalise(suburb).split()
+    for count in range(min(3, len(words) - 1), 0, -1):
+        tail = state_code(country, " ".join(words[-count:]))
+        if tail in STATES.get(country, {}):
+            yield " ".join(words[:-count]), state or tail
+            return
+
+
+def _other_state(country: str, typed: str, place: Locality) -> str:
+    """Return the state that was typed where it is another than the place's, in this country or another; else ""."""
+    code = state_code(country, typed)
+    if code in STATES.get(country, {}):
+        return code if code != place.state else ""
+    is_abroad = any(state_code(other, typed) in states for other, states in STATES.items())
+    return " ".join(typed.split()) if is_abroad else ""
+
+
+def suggest(country: str, text: str, limit: int = 8) -> list[Locality]:
+    """Return pairs that begin with what is being typed: a suburb, a postcode, or both in either order."""
+    words = as_seen(text[:LONGEST_SEARCH]).split()
+    digits = [word for word in words if word.isascii() and any(c.isdigit() for c in word)]
+    letters = " ".join(word for word in words if word not in digits)
+    wanted = Q()
+    if digits:
+        start = postal_code(country, "".join(digits))
+        is_split = country == "CA" and 3 < len(start) < 6  # K1P5… is typed; K1P 5M7 is published
+        wanted &= _begins("postcode", f"{start[:3]} {start[3:]}" if is_split else start)
+    if letters:
+        wanted &= functools.reduce(Q.__or__, (_begins("normalised", one) for one in sorted(spellings(letters))), Q())
+    if not wanted:
+        return []
+    return list(active(country).filter(wanted).order_by("normalised", "postcode")[:limit])
+
+
+def aliases(words: Collection[str]) -> list[LocalityAlias]:
+    """Return the aliases of these words."""
+    capitals = [word.upper() for word in words]
+    return list(LocalityAlias.objects.filter(Q(word__in=capitals) | Q(stands_for__in=capitals)))
+
+
+def spellings(text: str, known: Collection[LocalityAlias] | None = None) -> set[str]:
+    """Return the normalised text, and the ways the aliases let it be written: `mt eliza` is also `mount eliza`.
+
+    `known` are the aliases of its words, for who asks for many.
+    """
+    words = normalise(text[:LONGEST_SEARCH].replace(".", ". ")).split()
+    ways = {word: {word} for word in words}
+    for alias in aliases(words) if known is None else known:
+        one, other = alias.word.lower(), alias.stands_for.lower()
+        ways.get(one, set()).add(other)
+        ways.get(other, set()).add(one)
+    each = itertools.product(*(sorted(ways[word], key=word.__ne__) for word in words))
+    found = [" ".join(choice) for choice in itertools.islice(each, MOST_SPELLINGS)]
+    return {*found, *(way for text in found for way in _with_apostrophe(text))} - {""}
+
+
+def _with_apostrophe(text: str) -> Iterator[str]:
+    """Yield the spellings of a list that has a space, or nothing, for an apostrophe: “O Fallon” is “OFallon”."""
+    for start in LOST_APOSTROPHE.finditer(text):
+        gap = "" if start[0].endswith(" ") else " "
+        yield f"{text[: start.start()]}{start[1]}{gap}{text[start.end() :]}"
+
+
+def zone(country: str, state: str, postcode: str = "") -> str:
+    """Return the IANA zone of a place; for a split state the zone of most of its people."""
+    _, of_state = STATES.get(country, {}).get(state_code(country, state), ("", ZONES_OF_COUNTRIES.get(country, "UTC")))
+    return zones.of_postcode(country, postal_code(country, postcode)) or of_state
+
+
+def business_days(country: str, state: str, *, after: dt.date, count: int) -> list[dt.date]:
+    """Return the next `count` days that are neither a weekend nor a public holiday of the state."""
+    off = _holidays(country, state_code(country, state), after.year)
+    days = (after + dt.timedelta(days=ahead) for ahead in itertools.count(1))
+    return list(itertools.islice((day for day in days if day.weekday() < 5 and day not in off), count))
+
+
+@functools.lru_cache(maxsize=4096)  # reports ask it of every parcel that named no day
+def next_business_day(country: str, state: str, *, after: dt.date) -> dt.date:
+    """Return what a blank pickup date means to the carrier (interface §2.1)."""
+    return business_days(country, state, after=after, count=1)[0]
+
+
+@functools.lru_cache(maxsize=128)
+def _holidays(country: str, state: str, year: int) -> Collection[dt.date]:
+    """Return the holidays of this year and its neighbours, made at once: a set that fills itself is not thread-safe."""
+    years = range(year - 1, year + 3)
+    try:
+        return set(holidays.country_holidays(country, subdiv=state or None, years=years))
+    except NotImplementedError:  # a country or state the library does not know
+        return set(holidays.country_holidays(country, years=years) if country in STATES else ())
+
+
+def _near(listed: QuerySet[Locality], suburb: str, code: str, state: str) -> tuple[Locality, ...]:
+    """Return the same suburb elsewhere, then what shares the postcode or nearly the name.
+
+    The state that was typed comes first, then the nearest postcode or the closest name.
+    """
+    wanted = normalise(suburb[:LONGEST_SEARCH])
+    same_name = _same_name(listed, suburb, code, state)
+    others = list(listed.filter(postcode=code)[:50]) if code else []
+    if not same_name and len(wanted) >= 2:
+        alike = list(listed.filter(_begins("normalised", wanted[:2]))[:MOST_ALIKE])
+        close = difflib.get_close_matches(wanted, {place.normalised for place in alike}, n=3, cutoff=0.8)
+        others += sorted((place for place in alike if place.normalised in close), key=_from(code, state))
+    others.sort(key=lambda place: -difflib.SequenceMatcher(a=wanted, b=place.normalised).ratio())
+    unique = {place.pk: place for place in [*same_name[: NEAR // 2], *others, *same_name]}
+    return tuple(unique.values())[:NEAR]
+
+
+def _same_name(listed: QuerySet[Locality], suburb: str, code: str, state: str) -> list[Locality]:
+    return sorted(listed.filter(normalised__in=spellings(suburb))[:MOST_ALIKE], key=_from(code, state))
+
+
+def _from(code: str, state: str) -> Callable[[Locality], tuple[bool, float]]:
+    """Return what sorts places by their state, then by how near their postcode is to this one."""
+
+    def distance(place: Locality) -> tuple[bool, float]:
+        if code.isdigit() and place.postcode.isdigit():
+            return place.state != state, abs(int(code) - int(place.postcode))
+        return place.state != state, -difflib.SequenceMatcher(a=code, b=place.postcode).ratio()
+
+    return distance
+
+
+def _begins(field: str, start: str) -> Q:
+    """Express `start…` as a range of the index.
+
+    The plain comparison stays, as collations order spaces their own way.
+    """
+    after = start[:-1] + chr(ord(start[-1]) + 1)
+    return Q(**{f"{field}__gte": start, f"{field}__lt": after, f"{field}__startswith": start})

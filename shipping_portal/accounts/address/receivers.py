@@ -1,0 +1,187 @@
+"""Who a sender ships to: one row for each person and place, found by the beginning of any of its words."""
+
+import datetime as dt
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet, Sum
+
+from shipping_portal.accounts.address.text import as_seen, normalise
+from shipping_portal.accounts.models import Locality, Receiver, ReceiverKey, Sender
+from shipping_portal.carrier.messages import Party
+
+LONGEST_KEY = 120
+FEWEST_LETTERS = 2  # typed before anybody is suggested
+LAST_LETTERS = "\ud7ff\U0010ffff"  # before the surrogates, which no database takes, and of all there are
+MOST_WORDS = 6  # of a search; more than a name and a place have
+WHO_AND_WHERE = ("name", "company", "line1", "line2", "suburb", "postcode", "country")
+
+
+class AlreadyThere(Exception):
+    """Another row of this sender is the same person at the same place."""
+
+
+def fingerprint(party: Party) -> str:
+    """Return the same name for the same person and place, however capitalised. Contact details may change."""
+    return hashlib.sha256(json.dumps([normalise(getattr(party, part)) for part in WHO_AND_WHERE]).encode()).hexdigest()
+
+
+def keys_of(party: Party) -> set[str]:
+    """Return the normalised words a receiver is found by: name and company, the whole e-mail, phone and postcode."""
+    words = normalise(f"{party.name} {party.company}").split()
+    digits = "".join(c for c in party.phone if c.isdigit())
+    codes = (normalise(party.postcode).replace(" ", ""), digits, digits.lstrip("0"))
+    return {key[:LONGEST_KEY] for key in (*words, party.email.lower(), *codes) if key}
+
+
+def store(receiver: Receiver, party: Party, **values: Any) -> None:
+    """Write what the row is, with its fingerprint and keys. Raises AlreadyThere, and then changes nothing."""
+    for name, value in {**asdict(party), **values}.items():
+        setattr(receiver, name, value)
+    receiver.fingerprint = fingerprint(party)
+    with transaction.atomic():
+        same = Receiver.objects.filter(sender=receiver.sender_id, fingerprint=receiver.fingerprint)
+        if same.exclude(pk=receiver.pk).exists():
+            raise AlreadyThere(f"{party.name} at this address is in your address book already.")
+        receiver.save()
+        receiver.keys.all().delete()
+        _write_keys(receiver, party)
+
+
+def remember(sender: Sender, party: Party, *, at: dt.datetime) -> None:
+    """Count one more use of a receiver. Of one not kept by hand the newest contact details stay."""
+    with transaction.atomic():
+        receiver, is_new = Receiver.objects.get_or_create(
+            sender=sender, fingerprint=fingerprint(party), defaults=asdict(party) | {"uses": 1, "used_at": at}
+        )
+        if is_new:
+            _write_keys(receiver, party)
+            return
+        changes = {"email": party.email, "phone": party.phone, "instructions": party.instructions}
+        if receiver.is_saved:
+            changes = {}
+        Receiver.objects.filter(pk=receiver.pk).update(uses=F("uses") + 1, used_at=at, **changes)
+        if any(getattr(receiver, name) != value for name, value in changes.items()):
+            receiver.keys.all().delete()
+            _write_keys(receiver, party)
+
+
+def mend(sender: Sender, before: Party, after: Party) -> None:
+    """Write a corrected receiver over the wrong one, so that the address book has them once.
+
+    A row that more parcels went to was right for them, and one kept by hand is no other person: these stay.
+    """
+    wrong = sender.receivers.filter(fingerprint=fingerprint(before), uses__lte=1).first()
+    is_another = normalise(before.name) != normalise(after.name)
+    if wrong is None or fingerprint(before) == fingerprint(after) or (wrong.is_saved and is_another):
+        return
+    try:
+        store(wrong, after)
+    except AlreadyThere:
+        if not wrong.is_saved:
+            wrong.delete()
+
+
+def find(sender: Sender, text: str, *, limit: int = 8) -> list[Receiver]:
+    """Return whom the first letters may mean: those kept by hand first, then by how often parcels went to them."""
+    if len(normalise(text)) < FEWEST_LETTERS:
+        return []
+    return list(matching(sender.receivers.all(), text).order_by("-is_saved", "-uses", "-used_at")[:limit])
+
+
+def _write_keys(receiver: Receiver, party: Party) -> None:
+    ReceiverKey.objects.bulk_create(
+        ReceiverKey(receiver=receiver, sender_id=receiver.sender_id, key=key) for key in sorted(keys_of(party))
+    )
+
+
+def matching(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
+    """Return those with a key that begins with each of the words; a number with spaces is one word."""
+    text = as_seen(text)
+    is_phone = not any(c.isalpha() for c in text)
+    words = [text] if is_phone else text.lower().split()[:MOST_WORDS]
+    for word in words:
+        start = word if "@" in word else normalise(word).replace(" ", "")
+        if start:
+            is_email = "." in word and word != start  # its dots are no part of a normalised word
+            found = ReceiverKey.objects.filter(
+                _begins(start) | _begins(word) if is_email else _begins(start),
+                receiver=OuterRef("pk"),
+                sender=OuterRef("sender"),
+            )
+            receivers = receivers.filter(Exists(found))
+    return receivers
+
+
+def _begins(start: str) -> Q:
+    """Express `start…` as a range of the index; a letter that no other can follow has none."""
+    begins = Q(key__startswith=start)
+    if start[-1] in LAST_LETTERS:
+        return begins
+    return begins & Q(key__gte=start, key__lt=start[:-1] + chr(ord(start[-1]) + 1))
+
+
+PAGE = 50
+BATCH = 2000
+MOST_COMPARED = 20_000  # rows of one sender that are looked through for duplicates
+
+
+def listed(sender: Sender, *, q: str = "", group: str = "", off_list: bool = False) -> QuerySet[Receiver]:
+    """Return the receivers, newest first; `q` by the beginnings of words."""
+    found = matching(sender.receivers.order_by("-pk"), q)
+    if group:
+        found = found.filter(group=group)
+    return found.filter(is_off_list=True) if off_list else found
+
+
+def groups_of(sender: Sender) -> list[str]:
+    named = sender.receivers.exclude(group="").order_by("group")
+    return list(named.values_list("group", flat=True).distinct())
+
+
+def duplicates(sender: Sender) -> list[list[Receiver]]:
+    """Return rows with the same name and postcode, each set with the one to keep first: most used, then newest."""
+    seen: dict[tuple[str, str], list[int]] = {}
+    rows = sender.receivers.order_by("-uses", "-pk").values_list("pk", "name", "postcode")
+    for key, name, postcode in rows[:MOST_COMPARED]:
+        seen.setdefault((normalise(name), normalise(postcode)), []).append(key)
+    twice = [keys for keys in seen.values() if len(keys) > 1][:PAGE]
+    found = sender.receivers.in_bulk([key for keys in twice for key in keys])
+    return [[found[key] for key in keys] for keys in twice]
+
+
+def merge(kept: Receiver, others: Sequence[Receiver]) -> None:
+    """Merge them into one row, with the uses of all. Parcels keep their receiver's own words."""
+    rows = Receiver.objects.filter(sender=kept.sender_id, pk__in=[kept.pk, *(other.pk for other in others)])
+    with transaction.atomic():
+        known = list(rows.select_for_update())
+        all_of = rows.aggregate(uses=Sum("uses"), used_at=Max("used_at"))
+        group = kept.group or next((one.group for one in known if one.group), "")
+        is_saved = any(one.is_saved for one in known)
+        rows.exclude(pk=kept.pk).delete()
+        rows.update(**all_of, group=group, is_saved=is_saved)
+
+
+def mark_off_list(country: str) -> int:
+    """Flag every receiver whose suburb and postcode the country's active list lacks, and say how many there are.
+
+    A receiver the list holds again loses its flag. Without an active list nobody is flagged.
+    """
+    active = Locality.objects.filter(list__country=country, list__is_active=True)
+    pairs = set(active.values_list("normalised", "postcode"))
+    changed: dict[bool, list[int]] = {True: [], False: []}
+    count = 0
+    rows = Receiver.objects.filter(country=country).values_list("pk", "suburb", "postcode", "is_off_list")
+    for key, suburb, postcode, was_off in rows.iterator(chunk_size=BATCH):
+        is_off = bool(pairs) and (normalise(suburb), postcode) not in pairs
+        count += is_off
+        if is_off != was_off:
+            changed[is_off].append(key)
+    for flag, keys in changed.items():
+        for start in range(0, len(keys), BATCH):
+            Receiver.objects.filter(pk__in=keys[start : start + BATCH]).update(is_off_list=flag)
+    return count

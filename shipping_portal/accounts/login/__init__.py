@@ -1,0 +1,1 @@
+"""Logging in: sign-up, passwords, second factor, sessions and security events."""

@@ -1,0 +1,177 @@
+"""Answers to allauth: where people land, which address may sign up, how fast passwords may be guessed."""
+
+import time
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.stagekit import unstash_login
+from allauth.account.models import EmailAddress
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.core.internal import ratelimit  # the public one can't take a count back
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, resolve_url
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+from shipping_portal.accounts import demo
+from shipping_portal.accounts.address import sender_email
+from shipping_portal.accounts.login import encryption, known_browsers, security_events, signing_up
+from shipping_portal.accounts.models import Membership, PickupAddress, Role
+
+APP = "allauth.account"
+BEGUN_WITH = "begun_with"  # of the session: by which password a log-in was begun
+
+
+def _proof_of_password(user: Any) -> str:
+    return str(salted_hmac(BEGUN_WITH, user.password, algorithm="sha256").hexdigest())
+
+
+def landing_page(user: Any) -> str:
+    """Return the first page after logging in: the desk for operators, first steps until there is a pickup address."""
+    if user.is_staff:
+        return resolve_url("admin:index")
+    membership = Membership.objects.select_related("sender").filter(user=user).first()
+    if membership is None:
+        return resolve_url("no_account")
+    is_new = membership.role == Role.OWNER and membership.sender.pickup_address() is None
+    return resolve_url("start" if is_new else "today")
+
+
+class PortalAccountAdapter(DefaultAccountAdapter):
+    """allauth's rules with ours laid over them."""
+
+    error_messages = DefaultAccountAdapter.error_messages | {
+        "email_password_mismatch": "That email and password don't match. Check both, or reset your password.",
+        "too_many_login_attempts": "Too many tries. Wait 5 minutes, or reset your password: that works at once.",
+        "email_taken": "This email is already in use.",
+    }
+
+    def get_login_redirect_url(self, request: HttpRequest) -> str:
+        return landing_page(request.user)
+
+    def get_signup_redirect_url(self, request: HttpRequest) -> str:
+        return landing_page(request.user)
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        return signing_up.is_open()
+
+    def clean_email(self, email: str) -> str:
+        """Refuse addresses that could not even receive our own mail (interface §2.1), or pass for another's."""
+        if not email.isascii():  # a Cyrillic domain reads like a Latin one
+            plain = "Enter the email in plain letters, like name@example.com."
+            raise ValidationError(plain, code="letters")
+        demo.refuse_reserved(email)
+        verdict = sender_email.judge(email)
+        if verdict.is_unusable:
+            raise ValidationError(verdict.sentence, code=verdict.kind)
+        return email
+
+    @transaction.atomic
+    def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
+        """Confirm the address, and tell the operators of a new account: not before, as anybody could have typed it."""
+        is_confirmed: bool = super().confirm_email(request, email_address)
+        if is_confirmed:
+            signing_up.announce(email_address.user, now=timezone.now())
+        return is_confirmed
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Send a mail whose links lead to SITE_URL: allauth makes them by the Host that somebody sent."""
+        ours = {
+            name: urljoin(settings.SITE_URL, urlsplit(value)._replace(scheme="", netloc="").geturl())
+            for name, value in context.items()
+            if name.endswith("_url")
+        }
+        super().send_mail(template_prefix, email, {**context, **ours})
+
+    def is_safe_url(self, url: str) -> bool:
+        """Lead on to paths of the portal alone: any other text would become a part of one, and stand in the log."""
+        return bool(url) and url.startswith("/") and bool(super().is_safe_url(url))
+
+    def can_delete_email(self, email_address: EmailAddress) -> bool:
+        """Refuse to remove an address that stands on the account's labels until another one does."""
+        in_use = PickupAddress.objects.filter(
+            email=email_address.email, sender__memberships__user=email_address.user_id
+        )
+        return super().can_delete_email(email_address) and not in_use.exists()
+
+    def pre_login(self, request: HttpRequest, user: Any, **details: Any) -> HttpResponse | None:
+        """Refuse the demo's people outside the demo: their passwords are public."""
+        if demo.is_of_the_demo(user) and not settings.DEMO:
+            return self.respond_user_inactive(request, user)
+        request.session[BEGUN_WITH] = _proof_of_password(user)
+        return super().pre_login(request, user, **details)
+
+    def login(self, request: HttpRequest, user: Any) -> None:
+        """Log in; the log-in's time runs from here (sessions.py).
+
+        Not where the password was changed since the log-in was begun: a second factor comes after it.
+        """
+        begun_with = request.session.pop(BEGUN_WITH, None)
+        if begun_with is not None and not constant_time_compare(begun_with, _proof_of_password(user)):
+            unstash_login(request)
+            self.add_message(request, messages.WARNING, message="Your password was changed meanwhile. Log in again.")
+            raise ImmediateHttpResponse(redirect("account_login"))
+        super().login(request, user)
+        request.session["began_at"] = time.time()
+
+    def post_login(self, request: HttpRequest, user: Any, **details: Any) -> HttpResponse:
+        response: HttpResponse = super().post_login(request, user, **details)
+        known_browsers.remember(request, response, user)
+        return response
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Slow down guessing: at one account from one address, and at one account from everywhere.
+
+        The second count is not for a browser its person has logged in with: nobody locks somebody else out.
+        """
+        email = credentials.get("email", "").lower()
+        try:
+            super().pre_authenticate(request, **credentials)
+            if not known_browsers.knows(request, email):
+                guess = ratelimit.consume(request, app=APP, action="guess", key=email, raise_exception=True)
+                self._login_failed_rl_usage.usage += guess.usage  # allauth takes both back for the right password
+        except (ValidationError, ratelimit.RateLimited) as error:
+            security_events.record("log-in slowed down", request, email=email)
+            raise self.validation_error("too_many_login_attempts") from error
+
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        """Count by account and address together, where allauth counts by account alone."""
+        return f"{super()._get_login_attempts_cache_key(request, **credentials)} {self.get_client_ip(request)}"
+
+    def _delete_login_attempts_cached_email(self, request: HttpRequest, **credentials: Any) -> None:
+        """Let whoever reads the account's mail in, however much it was guessed at."""
+        super()._delete_login_attempts_cached_email(request, **credentials)
+        ratelimit.clear(request, app=APP, action="guess", key=credentials.get("email", "").lower())
+
+    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        security_events.record("log-in failed", request, email=credentials.get("email", ""))
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """Return the address our own outermost proxy saw; what a client wrote further left is only its claim."""
+        hops = [hop.strip() for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
+        count = settings.TRUSTED_PROXY_COUNT
+        return hops[-count] if 0 < count <= len(hops) else str(request.META["REMOTE_ADDR"])
+
+    def add_message(self, request: HttpRequest, level: int, message_template: str = "", *args: Any, **kw: Any) -> None:
+        """Leave out that somebody logged in, which is plain to see; every other message stays."""
+        if message_template != "account/messages/logged_in.txt":
+            super().add_message(request, level, message_template, *args, **kw)
+
+
+class PortalMFAAdapter(DefaultMFAAdapter):
+    def encrypt(self, text: str) -> str:
+        return encryption.encrypt(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        return encryption.decrypt(encrypted_text)
+
+    def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
+        """Keep an operator from removing the second factor."""
+        return not authenticator.user.is_staff

@@ -1,0 +1,120 @@
+"""How long a log-in lasts, counted on the server: a copied cookie dies with it.
+
+Senders: 12 hours, or 30 days when they asked to stay logged in. Operators: 8 hours, 60 minutes when idle.
+"""
+
+import datetime as dt
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth import logout
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from shipping_portal.accounts.login.session_store import digest
+from shipping_portal.accounts.models import Session
+from shipping_portal.jobs.retention import delete, term
+
+STAFF_SECONDS = 8 * 3600
+STAFF_IDLE_SECONDS = 3600
+MOST_SHOWN = 100
+NAME_LENGTH = 20
+NOTE_EVERY_SECONDS = 60  # how exactly idleness is known; each note is a write
+
+
+@dataclass(frozen=True)
+class Live:
+    """One place where a person is logged in. `name` is the start of the digest that its key is found by."""
+
+    name: str
+    device: str
+    began_at: dt.datetime
+    expires_at: dt.datetime
+    is_this: bool
+
+
+def end_old_sessions(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Log out whoever's time is over, before any page sees the request (middleware)."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if request.user.is_authenticated and _is_over(request, time.time()):
+            logout(request)
+        elif request.user.is_authenticated:
+            request.session.setdefault("device", device(request.headers.get("User-Agent", "")))
+        return get_response(request)
+
+    return middleware
+
+
+def end_all(user: Any) -> int:
+    """Log this person out everywhere, and say of how many places."""
+    return _ended(_of(user))
+
+
+def live(user: Any, *, this_key: str | None) -> list[Live]:
+    """Return where this person is logged in, this place first, then the newest; at most a hundred."""
+    found, here = [], digest(this_key)
+    for row in _of(user).order_by("-expire_date")[:MOST_SHOWN]:
+        inside = row.get_decoded()
+        found.append(
+            Live(
+                name=row.pk[:NAME_LENGTH],
+                device=inside.get("device", "Unknown device"),
+                began_at=dt.datetime.fromtimestamp(inside.get("began_at", 0), dt.UTC),
+                expires_at=row.expire_date,
+                is_this=row.pk == here,
+            )
+        )
+    return sorted(found, key=lambda one: (not one.is_this, -one.began_at.timestamp()))
+
+
+def end(user: Any, name: str, *, this_key: str | None) -> int:
+    """Log this person out of the place with this name, unless it is this one, and say of how many."""
+    if len(name) != NAME_LENGTH:
+        return 0
+    return _ended(_of(user).exclude(pk=digest(this_key)).filter(pk__startswith=name))
+
+
+def end_others(user: Any, *, this_key: str | None) -> int:
+    """Log this person out everywhere but here, and say of how many places."""
+    return _ended(_of(user).exclude(pk=digest(this_key)))
+
+
+def device(user_agent: str) -> str:
+    """Return the kind of machine a browser says it runs on: enough to tell one's own telephone from a stranger's."""
+    if re.search("iPad|Tablet", user_agent) or ("Android" in user_agent and "Mobile" not in user_agent):
+        return "Tablet"
+    if re.search(r"Mobi|iPhone", user_agent):
+        return "Phone"
+    return "Computer" if re.search(r"Windows|Macintosh|Linux|X11|CrOS", user_agent) else "Unknown device"
+
+
+def _of(user: Any) -> QuerySet[Session]:
+    return Session.objects.filter(whose=user.pk, expire_date__gt=timezone.now())
+
+
+def _ended(places: QuerySet[Session]) -> int:
+    count, _ = places.delete()
+    return count
+
+
+def _is_over(request: Any, now: float) -> bool:
+    session, is_staff = request.session, request.user.is_staff
+    began = session.setdefault("began_at", now)
+    limit = STAFF_SECONDS if is_staff else session.get_expiry_age()
+    seen = session.get("seen_at", now)
+    if now - began > limit or (is_staff and now - seen > STAFF_IDLE_SECONDS):
+        return True
+    if is_staff and ("seen_at" not in session or now - seen > NOTE_EVERY_SECONDS):
+        session["seen_at"] = now
+    return False
+
+
+@term("sessions")
+def purge_sessions(now: dt.datetime) -> int:
+    """Delete log-ins that have ended."""
+    return delete(Session.objects.filter(expire_date__lt=now))

@@ -1,0 +1,103 @@
+"""A new account: opened by whoever signs up, then approved by an operator, as SIGN_UP says.
+
+open         who signs up books at once
+first_limit  a few parcels at once, the rest once it is approved (accounts/limits.py)
+approve      parcels may be prepared and priced, none booked, until it is approved
+invited      nobody signs up
+
+Who joins an account by invitation (accounts/teams/team.py) opens none, so that works in each of them.
+"""
+
+import datetime as dt
+
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db import transaction
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+
+from shipping_portal.accounts.address import places
+from shipping_portal.accounts.mail import outbox
+from shipping_portal.accounts.mail.mailing import wait_after
+from shipping_portal.accounts.models import ApprovalRequest, Audit, Membership, Role, Sender, User
+from shipping_portal.jobs.registry import enqueue, job
+
+KIND = "approved"
+APPROVED = "We approved your account: you can book now."
+MAIL = """A new account waits for your approval.
+
+{business}, {country}, {number}
+Opened by {name}, {email}
+
+Approve or decline it at the desk:
+{link}
+"""
+
+
+def is_open() -> bool:
+    """Return whether a stranger may open an account."""
+    return settings.SIGN_UP != "invited"
+
+
+def open_account(user: User, *, name: str, country: str, now: dt.datetime) -> Sender:
+    """Open a business account owned by this person, in the transaction that makes the person.
+
+    The zone is refined by the pickup address.
+    """
+    approved = now if settings.SIGN_UP == "open" else None
+    sender = Sender.objects.create(
+        name=name, country=country, zone=places.zone(country, ""), dangerous_goods_acknowledged_at=now,
+        approved_at=approved,
+    )  # fmt: skip
+    Membership.objects.create(sender=sender, user=user, role=Role.OWNER)
+    Audit.write("dangerous goods acknowledged", sender, by=user, sender=sender, at=now)
+    if settings.ACCOUNT_EMAIL_VERIFICATION != "mandatory":
+        announce(user, now=now)
+    return sender
+
+
+@transaction.atomic
+def announce(user: User, *, now: dt.datetime) -> None:
+    """Owe the operators the mail about the account that this person opened, once: as soon as the address is theirs."""
+    owned = Q(memberships__user=user, memberships__role=Role.OWNER)
+    for sender in Sender.objects.filter(owned, approved_at=None):
+        request, is_new = ApprovalRequest.objects.get_or_create(sender=sender, defaults={"due_at": now})
+        if is_new:
+            enqueue("approval", request.pk)
+
+
+@transaction.atomic
+def approve(sender: Sender, *, by: User, note: str, now: dt.datetime) -> None:
+    """Let it book without its first limit, and tell its people. Raises Sender.NotAllowed."""
+    if not Sender.objects.filter(pk=sender.pk, approved_at=None, suspended_at=None).update(approved_at=now):
+        raise Sender.NotAllowed("This account isn't waiting for approval.")
+    Audit.write("account approved", sender, by=by, sender=sender, reason=note, at=now)
+    fact = outbox.Event(
+        sender=sender, kind=KIND, dedupe_key=f"{KIND}:{sender.pk}", line=APPROVED, path=reverse("home"), happened_at=now
+    )
+    outbox.notify(fact, now=now)
+
+
+@job("approval", queue=ApprovalRequest.objects.select_related("sender"), lane="sender", order=125)
+def work(request: ApprovalRequest) -> None:
+    """Ask the operators, once; a crash in between at worst repeats one e-mail."""
+    sender = request.sender
+    try:
+        # Without an address the desk's queue says it.
+        if settings.CONTACT_EMAIL and sender.approved_at is None and sender.suspended_at is None:
+            subject = f"{sender.name} waits for approval"
+            send_mail(subject, _text(sender), None, [settings.CONTACT_EMAIL])
+    except OSError:  # as every SMTP error is
+        request.retry(timezone.now() + wait_after(request.tries))
+    else:
+        request.finish()
+
+
+def _text(sender: Sender) -> str:
+    owner = User.objects.filter(membership__sender=sender).order_by("pk")[:1].get()
+    link = settings.SITE_URL + reverse("admin:accounts_sender_change", args=[sender.pk])
+    return MAIL.format(
+        business=sender.name, country=sender.get_country_display(), number=sender.number,
+        name=owner.get_full_name(), email=owner.email, link=link,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Notifications and the mails that carry them."""

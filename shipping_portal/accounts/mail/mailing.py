@@ -1,0 +1,95 @@
+"""Notifications leave as email: one for each person and batch_key, with one link, into the portal."""
+
+import datetime as dt
+from collections.abc import Collection, Sequence
+
+from django.conf import settings
+from django.core import signing
+from django.core.mail import EmailMessage
+from django.db import transaction
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+
+from shipping_portal.accounts.mail.outbox import KINDS, still_wanted
+from shipping_portal.accounts.models import Notification, User
+from shipping_portal.jobs.models import UNDER_WAY
+from shipping_portal.jobs.registry import job
+
+LEASE = dt.timedelta(seconds=60)  # a mail server may take its time
+SENDING = "the process stopped while it sent the email"
+LONGEST_WAIT = dt.timedelta(hours=6)
+MOST_LINES = 50
+SALT = "unsubscribe"
+TEXT = """{lines}
+
+Open the portal:
+{link}
+
+You get this because of your settings there. To stop this kind of email:
+{stop}
+"""
+
+
+@job("mail", queue=Notification.objects.filter(sent_at=None).select_related("user"), lane="sender", order=120)
+def work(first: Notification) -> None:
+    """Send the email this notification belongs to. A crash in between at worst repeats one email."""
+    rows = _gather(first)
+    try:
+        if wanted := still_wanted(rows, first.user):
+            _mail(first.user, wanted).send()
+    except OSError:  # as every SMTP error is
+        now = timezone.now()
+        for row in rows:
+            row.retry(now + wait_after(row.tries))
+        return
+    mine = Notification.objects.filter(pk__in=[row.pk for row in rows], due_at=first.due_at)
+    mine.update(sent_at=timezone.now(), due_at=None, **Notification.AFRESH)
+
+
+def wait_after(tries: int) -> dt.timedelta:
+    """Return how long the mail server is left alone after so many tries before this one."""
+    return min(dt.timedelta(minutes=2 ** min(tries, 10)), LONGEST_WAIT)
+
+
+@transaction.atomic
+def _gather(first: Notification) -> list[Notification]:
+    """Take all that leaves with this notification under one lease; nothing, if another worker has taken it along.
+
+    What another worker has claimed but not gathered yet is taken, too: it finds its own gone, as they take turns.
+    """
+    User.objects.select_for_update(no_key=True).get(pk=first.user_id)
+    now = timezone.now()
+    if not first.renew(now + LEASE):
+        return []
+    owed = Notification.objects.filter(user=first.user, batch_key=first.batch_key, sent_at=None, parked_at=None)
+    owed.filter(Q(due_at__lte=now) | Q(last_error=UNDER_WAY)).update(due_at=first.due_at, last_error=SENDING)
+    return list(owed.filter(due_at=first.due_at).order_by("happened_at", "pk"))
+
+
+def _mail(user: User, rows: Sequence[Notification]) -> EmailMessage:
+    kinds = {row.kind for row in rows}
+    path = rows[0].path if len({row.path for row in rows}) == 1 else reverse("home")
+    stop = settings.SITE_URL + reverse("unsubscribe", args=[token_for(user, kinds)])
+    lines = [f"- {row.line}" for row in rows[:MOST_LINES]]
+    if len(rows) > MOST_LINES:
+        lines.append(f"- and {len(rows) - MOST_LINES} more")
+    return EmailMessage(
+        subject=KINDS[rows[0].kind].subject_of(len(rows)) if len(kinds) == 1 else "Your parcels",
+        body=TEXT.format(lines="\n".join(lines), link=settings.SITE_URL + path, stop=stop),
+        to=[user.email],
+        headers={"List-Unsubscribe": f"<{stop}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"},
+    )
+
+
+def token_for(user: User, kinds: Collection[str]) -> str:
+    """Return a token that names one person and the kinds of one email: good for turning those off only."""
+    return signing.dumps([user.pk, *sorted(kinds)], salt=SALT)
+
+
+def read_token(token: str) -> tuple[int, list[str]] | None:
+    try:
+        user, *kinds = signing.loads(token, salt=SALT)
+    except (signing.BadSignature, ValueError, TypeError):
+        return None
+    return (user, kinds) if kinds and all(kind in KINDS for kind in kinds) else None

@@ -1,0 +1,1 @@
+"""The people of an account: members, invitations, leaving and closing."""

@@ -1,0 +1,101 @@
+"""What an operator may change about somebody who logs in, another operator included."""
+
+import datetime as dt
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from django.contrib.auth.models import Group
+from django.core.mail import send_mail
+from django.db import transaction
+
+from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.login import sessions
+from shipping_portal.accounts.models import Audit, User
+
+SECOND_FACTOR_MAIL = """An operator turned off two-step verification for your account.
+
+You can log in with your password and set it up again in your settings.
+If you didn't ask for this, reply to this email now.
+"""
+
+
+class ChangeRefused(Exception):
+    """This change does not apply to this person; the text is for the operator."""
+
+
+def set_active(person: User, *, is_active: bool, by: User, reason: str, now: dt.datetime) -> None:
+    """Turn a person's account on or off. Sessions of an inactive person end with their next request."""
+    _refuse_beyond_reach(person, by)
+    if person.pk == by.pk:
+        raise ChangeRefused("You cannot turn off your own account.")
+    with transaction.atomic():
+        if not User.objects.filter(pk=person.pk, is_active=not is_active).update(is_active=is_active):
+            raise ChangeRefused("Someone else was faster; nothing was changed.")
+        action = "account turned on" if is_active else "account turned off"
+        Audit.write(action, person, by=by, reason=reason, at=now)
+
+
+def log_out(person: User, *, by: User, reason: str, now: dt.datetime) -> None:
+    """Log a person out everywhere, at once. They may log in again."""
+    _refuse_beyond_reach(person, by)
+    with transaction.atomic():
+        count = sessions.end_all(person)
+        Audit.write("logged out everywhere", person, by=by, reason=f"{count} sessions: {reason}", at=now)
+
+
+def reset_second_factor(person: User, *, by: User, reason: str, now: dt.datetime) -> None:
+    _refuse_beyond_reach(person, by)
+    with transaction.atomic():
+        removed, _ = Authenticator.objects.filter(user=person).delete()
+        if not removed:
+            raise ChangeRefused("There is no second factor to remove.")
+        Audit.write("second factor reset", person, by=by, reason=reason, at=now)
+    is_unconfirmed = EmailAddress.objects.filter(user=person, email__iexact=person.email, verified=False).exists()
+    if person.is_active and not is_unconfirmed:
+        send_mail("Two-step verification was turned off", SECOND_FACTOR_MAIL, None, [person.email])
+
+
+def set_groups(person: User, groups: list[str], *, by: User, reason: str, now: dt.datetime) -> None:
+    """Set an operator's groups. Who is in none works at the desk no longer.
+
+    Whoever becomes an operator chooses a new password by e-mail: the old one may be shorter than an operator's.
+    """
+    if not permissions.may(by, "operators"):
+        raise ChangeRefused("Only an Ops lead sets groups.")
+    _refuse_beyond_reach(person, by)
+    if person.pk == by.pk:
+        raise ChangeRefused("You cannot set your own groups.")
+    if why := why_no_groups(person):
+        raise ChangeRefused(why)
+    chosen = list(Group.objects.filter(name__in=groups))
+    if len(chosen) < len(set(groups)):
+        raise ChangeRefused("A group is missing. Run manage.py operator_groups first.")
+    with transaction.atomic():
+        person.groups.set(chosen)
+        if chosen and not person.is_staff:
+            person.set_unusable_password()
+            sessions.end_all(person)
+        User.objects.filter(pk=person.pk).update(is_staff=bool(chosen), password=person.password)
+        names = ", ".join(groups) or "no operator any more"
+        Audit.write("operator groups set", person, by=by, reason=f"{names}: {reason}", at=now)
+
+
+def why_no_groups(person: User) -> str:
+    """Return why this person can be in no group, or ""."""
+    if person.is_superuser:
+        return "A superuser may do everything and is in no group."
+    return "Who ships for a sender cannot work here as well." if hasattr(person, "membership") else ""
+
+
+def _refuse_beyond_reach(person: User, by: User) -> None:
+    """Refuse Support anybody but senders' people: it could lock out, or weaken, whoever may do more than it."""
+    if person.is_superuser and not by.is_superuser:
+        raise ChangeRefused("Only a superuser changes a superuser's account.")
+    if person.is_staff and not permissions.may(by, "operators"):
+        raise ChangeRefused("Only an Ops lead changes an operator's account.")
+
+
+def addresses_of(person: int) -> set[str]:
+    """Return every e-mail address of a person, in small letters."""
+    known = EmailAddress.objects.filter(user=person).values_list("email", flat=True)
+    return {email.lower() for email in (*known, *User.objects.filter(pk=person).values_list("email", flat=True))}

@@ -1,0 +1,167 @@
+"""Who belongs to a sender account: invited by an owner, there once they say yes, gone at once when removed.
+
+Each change has one door here, and leaves an audit row. An account always keeps an owner.
+"""
+
+import datetime as dt
+import hashlib
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from textwrap import shorten
+
+from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
+from django.urls import reverse
+
+from shipping_portal.accounts.login import sessions
+from shipping_portal.accounts.models import Audit, Invitation, Membership, Role, Sender, User
+
+GOOD_FOR = dt.timedelta(hours=72)
+MOST_OPEN = 20
+LONGEST_NAME = 50  # in an e-mail that leaves in our name
+MOST_A_DAY = 50  # e-mails of one account, sent again or revoked ones included: nobody is flooded in our name
+ELSEWHERE = "You already belong to another account. Ask us if you want to change it."
+MAIL = """{inviter} invites you to join {business} at {portal}, as {role}.
+
+To see the invitation, open this link within 72 hours:
+{link}
+
+If you don't know {business}, you can ignore this email.
+"""
+
+
+class NotPossible(Exception):
+    """The change does not apply; the text is for the person who asked for it."""
+
+
+def invite(sender: Sender, email: str, role: str, *, by: User, now: dt.datetime) -> Invitation:
+    """Send somebody a link. An open invitation of the same address is replaced, so that one link works."""
+    token = secrets.token_urlsafe(32)
+    with transaction.atomic():
+        made = _invited(sender, email.strip().lower(), role, hashed(token), by=by, now=now)
+    _send(made, token)
+    return made
+
+
+def _invited(sender: Sender, email: str, role: str, token_hash: str, *, by: User, now: dt.datetime) -> Invitation:
+    """Count and create under the sender's row lock: invitations pressed at once go one after the other."""
+    Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
+    if sender.memberships.filter(user__in=with_address(email)).exists():
+        raise NotPossible(f"{email} is in the team already.")
+    open_ones = sender.invitations.filter(accepted_at=None, revoked_at=None)
+    if open_ones.exclude(email=email).filter(expires_at__gt=now).count() >= MOST_OPEN:
+        raise NotPossible(f"{MOST_OPEN} invitations are open. Revoke one first.")
+    if sender.invitations.filter(created_at__gt=now - dt.timedelta(days=1)).count() >= MOST_A_DAY:
+        raise NotPossible(f"{MOST_A_DAY} invitations were sent within 24 hours. Send the next one tomorrow.")
+    open_ones.filter(email=email).update(revoked_at=now)
+    made = Invitation.objects.create(
+        sender=sender, email=email, role=role, token_hash=token_hash, invited_by=by, created_at=now,
+        expires_at=now + GOOD_FOR,
+    )  # fmt: skip
+    Audit.write("invited", made, by=by, sender=sender, reason=role, at=now)
+    return made
+
+
+def revoke(invitation: Invitation, *, by: User, now: dt.datetime) -> None:
+    with transaction.atomic():
+        still = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None)
+        if not still.update(revoked_at=now):
+            raise NotPossible("This invitation is no longer open.")
+        Audit.write("invitation revoked", invitation, by=by, sender=invitation.sender, at=now)
+
+
+def find(token: str) -> Invitation | None:
+    """Return the invitation a link belongs to, open or not."""
+    return Invitation.objects.select_related("sender", "invited_by").filter(token_hash=hashed(token)).first()
+
+
+def with_address(email: str) -> QuerySet[User]:
+    """Return the person with this address: the first one they log in with, or another that they verified."""
+    verified = EmailAddress.objects.filter(email__iexact=email, verified=True)
+    return User.objects.filter(Q(email__iexact=email) | Q(pk__in=verified.values("user")))
+
+
+def accept(invitation: Invitation, user: User, *, now: dt.datetime) -> Membership:
+    """Accept an invitation, once. One person belongs to one account."""
+    if user not in with_address(invitation.email):
+        raise NotPossible(f"This invitation is for {invitation.email}.")
+    if Membership.objects.filter(user=user).exists() or user.is_staff:
+        raise NotPossible(ELSEWHERE)
+    with transaction.atomic():
+        if not Invitation.objects.good(now).filter(pk=invitation.pk).update(accepted_at=now):
+            raise NotPossible("This invitation is no longer open.")
+        made = _new_member(invitation, user)
+        Audit.write("invitation accepted", invitation, by=user, sender=made.sender, at=now)
+    return made
+
+
+def _new_member(invitation: Invitation, user: User) -> Membership:
+    try:
+        with transaction.atomic():
+            return Membership.objects.create(sender=invitation.sender, user=user, role=invitation.role)
+    except IntegrityError as error:  # they said yes to another account at the same instant
+        raise NotPossible(ELSEWHERE) from error
+
+
+def set_role(member: Membership, role: str, *, by: User, now: dt.datetime) -> None:
+    with _keeping_an_owner(member.sender):
+        if not Membership.objects.filter(pk=member.pk).update(role=role):
+            raise NotPossible(f"{member.user} is no longer in the team.")
+        if role != Role.OWNER:
+            _end_invitations_by(member, now)
+        reason = f"{member.role} → {role}"
+        Audit.write("role changed", member.user, by=by, sender=member.sender, reason=reason, at=now)
+
+
+def remove(member: Membership, *, by: User, now: dt.datetime) -> None:
+    """Take a person out of the account and log them out everywhere. What they booked stays."""
+    with _keeping_an_owner(member.sender):
+        Audit.write("removed from the team", member.user, by=by, sender=member.sender, at=now)
+        Membership.objects.filter(pk=member.pk).delete()
+        _end_invitations_by(member, now)
+        sessions.end_all(member.user)
+
+
+def _end_invitations_by(member: Membership, now: dt.datetime) -> None:
+    """End the invitations of somebody who is no owner any more, lest they bring in themselves by another address."""
+    open_ones = member.sender.invitations.filter(accepted_at=None, revoked_at=None)
+    open_ones.filter(invited_by=member.user).update(revoked_at=now)
+
+
+def require_second_factor(sender: Sender, *, needed: bool, by: User, now: dt.datetime) -> None:
+    with transaction.atomic():
+        if Sender.objects.filter(~Q(needs_second_factor=needed), pk=sender.pk).update(needs_second_factor=needed):
+            action = "second factor required" if needed else "second factor optional"
+            Audit.write(action, sender, by=by, sender=sender, at=now)
+
+
+def hashed(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+@contextmanager
+def _keeping_an_owner(sender: Sender) -> Iterator[None]:
+    """Roll the change back unless the account still has an owner who can log in after it."""
+    with transaction.atomic():
+        Sender.objects.select_for_update().get(pk=sender.pk)  # two owners may leave at once
+        yield
+        if not sender.memberships.filter(role=Role.OWNER, user__is_active=True).exists():
+            raise NotPossible("An account needs an owner. Make someone else an owner first.")
+
+
+def _send(invitation: Invitation, token: str) -> None:
+    words = {
+        "inviter": shorten(invitation.invited_by.get_full_name(), LONGEST_NAME, placeholder="…"),
+        "business": shorten(invitation.sender.name, LONGEST_NAME, placeholder="…"),
+        "role": invitation.get_role_display().lower(),
+        "link": settings.SITE_URL + reverse("invitation", args=[token]),
+    }
+    subject = " ".join(f"{words['inviter']} invites you to {words['business']}".split())
+    try:
+        send_mail(subject, MAIL.format(portal=settings.BRAND_NAME, **words), None, [invitation.email])
+    except OSError as error:  # as every SMTP error is
+        raise NotPossible(f"The email to {invitation.email} couldn't be sent. Try again.") from error

@@ -1,0 +1,212 @@
+"""The team page of owners, and the page an invitation opens."""
+
+from typing import Any
+
+from allauth.account.decorators import reauthentication_required
+from allauth.account.models import EmailAddress
+from django import forms
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.password_validation import validate_password
+from django.db import IntegrityError, transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from shipping_portal.accounts import demo
+from shipping_portal.accounts.access import OWNER, MemberRequest, audience, public
+from shipping_portal.accounts.address.addresses import LineField
+from shipping_portal.accounts.erasing import erase_unconfirmed, unconfirmed
+from shipping_portal.accounts.login.adapter import landing_page
+from shipping_portal.accounts.login.forms import NEEDED, Plain
+from shipping_portal.accounts.models import Audit, Invitation, Membership, Role, User
+from shipping_portal.accounts.teams import team
+
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+ACTIVITY = 50
+MAY = {
+    Role.OWNER: "everything, and this page",
+    Role.SHIPPER: "books, prints, cancels, imports and follows parcels",
+    Role.BOOKKEEPER: "sees prices; no labels, receivers only as initials",
+    Role.VIEWER: "looks at parcels and their scans",
+}
+
+
+class InviteForm(Plain):
+    email = forms.EmailField(label="Email", max_length=254, error_messages={"required": "Enter an email address."})
+    role = forms.ChoiceField(
+        choices=Role.choices,
+        initial=Role.SHIPPER,
+        error_messages={"required": "Choose a role.", "invalid_choice": "Choose one of the roles on the list."},
+    )
+
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"]
+        demo.refuse_reserved(email)
+        return email
+
+
+class JoinForm(Plain):
+    """What a person without an account sets to join one."""
+
+    name = LineField(label="Your name", max_length=120, error_messages={"required": NEEDED["name"]})
+    password = forms.CharField(
+        label="Password",
+        strip=False,
+        help_text="At least 12 characters. A few unrelated words work well.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        error_messages={"required": NEEDED["password1"]},
+    )
+
+    def __init__(self, *args: Any, invitation: Invitation, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.invitation = invitation
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        person = User(email=self.invitation.email, name=self.cleaned_data.get("name", ""))
+        person.business = self.invitation.sender.name  # type: ignore[attr-defined]
+        validate_password(password, person)
+        return password
+
+
+@audience(OWNER)
+@require_http_methods(["GET", "POST"])
+@reauthentication_required(allow_get=True)
+def team_page(request: MemberRequest) -> HttpResponse:
+    """Show who is in, who is invited, and what was done; posting invites."""
+    form = InviteForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        chosen = form.cleaned_data
+        try:
+            team.invite(request.sender, chosen["email"], chosen["role"], by=request.user, now=timezone.now())
+        except team.NotPossible as error:
+            form.add_error("email", str(error))
+        else:
+            messages.success(request, f"Invited {chosen['email']}. The link works for 72 hours.")
+            return redirect("team")
+    context = {
+        "form": form,
+        "members": request.sender.memberships.select_related("user").order_by("user__email"),
+        "invitations": _open(request).select_related("invited_by").order_by("-created_at"),
+        "roles": [(role, role.label, may) for role, may in MAY.items()],
+        "activity": Audit.objects.filter(sender=request.sender).select_related("actor").order_by("-pk")[:ACTIVITY],
+        "now": timezone.now(),
+    }
+    return render(request, "accounts/team.html", context, status=422 if form.errors else 200)
+
+
+@audience(OWNER)
+@require_POST
+@reauthentication_required
+def change_member(request: MemberRequest, member: int) -> HttpResponse:
+    """Set another `role`, or end the membership with `remove`."""
+    found = get_object_or_404(request.sender.memberships.select_related("user", "sender"), pk=member)
+    role = request.POST.get("role", "")
+    try:
+        if "remove" in request.POST:
+            team.remove(found, by=request.user, now=timezone.now())
+            messages.success(request, f"{found.user} is no longer in the team and is logged out.")
+        elif role in Role.values:
+            team.set_role(found, role, by=request.user, now=timezone.now())
+            messages.success(request, f"{found.user} is now {Role(role).label.lower()}.")
+    except team.NotPossible as error:
+        messages.error(request, str(error))
+    is_still_owner = Membership.objects.filter(user=request.user, role=OWNER).exists()
+    return redirect("team" if is_still_owner else "home")
+
+
+@audience(OWNER)
+@require_POST
+@reauthentication_required
+def change_invitation(request: MemberRequest, invitation: Any) -> HttpResponse:
+    """Make a new link with `resend`, or end the invitation with `revoke`."""
+    found = get_object_or_404(_open(request), uuid=invitation)
+    now = timezone.now()
+    try:
+        if "resend" in request.POST:
+            team.invite(request.sender, found.email, found.role, by=request.user, now=now)
+            messages.success(request, f"Sent {found.email} a new link. The old one no longer works.")
+        else:
+            team.revoke(found, by=request.user, now=now)
+            messages.success(request, f"The link sent to {found.email} no longer works.")
+    except team.NotPossible as error:
+        messages.error(request, str(error))
+    return redirect("team")
+
+
+@audience(OWNER)
+@require_POST
+@reauthentication_required
+def second_factor_rule(request: MemberRequest) -> HttpResponse:
+    needed = request.POST.get("needed") == "yes"
+    team.require_second_factor(request.sender, needed=needed, by=request.user, now=timezone.now())
+    messages.success(
+        request, "Everyone now needs two-step verification." if needed else "Two-step verification is optional now."
+    )
+    return redirect("team")
+
+
+@public
+@require_http_methods(["GET", "POST"])
+def invitation(request: HttpRequest, token: str) -> HttpResponse:
+    """Show who invites to what; only a press of the button accepts, as mail scanners follow links."""
+    found = team.find(token)
+    if found is None:
+        raise Http404
+    if not found.is_open(timezone.now()):
+        return _page(request, found, None, status=410)
+    if request.user.is_authenticated:
+        return _as_who_is_logged_in(request, found)
+    if team.with_address(found.email).exclude(pk__in=unconfirmed()).exists():
+        return _page(request, found, None)  # which says to log in first
+    form = JoinForm(request.POST or None, invitation=found)
+    if request.method == "GET" or not form.is_valid():
+        return _page(request, found, form)
+    try:
+        with transaction.atomic():
+            # The link came to this address, so a sign-up with it that nobody confirmed is not this person's.
+            erase_unconfirmed(unconfirmed().filter(email__iexact=found.email))
+            user = _new_person(found.email, form.cleaned_data)
+            team.accept(found, user, now=timezone.now())
+    except (IntegrityError, team.NotPossible):  # a second press was faster, or the link was revoked meanwhile
+        return redirect("invitation", token)
+    login(request, user, backend=BACKEND)
+    return redirect(landing_page(user))
+
+
+def _as_who_is_logged_in(request: Any, found: Invitation) -> HttpResponse:
+    if request.method == "GET":
+        return _page(request, found, None)
+    try:
+        team.accept(found, request.user, now=timezone.now())
+    except team.NotPossible as error:
+        return _page(request, found, None, problem=str(error), status=409)
+    return redirect(landing_page(request.user))
+
+
+def _new_person(email: str, typed: dict[str, Any]) -> User:
+    """Create the person. Their address counts as verified, since the link came to it by e-mail."""
+    user: User = User.objects.create_user(email, typed["password"], name=typed["name"])
+    EmailAddress.objects.create(user=user, email=email, verified=True, primary=True)
+    return user
+
+
+def _open(request: MemberRequest) -> Any:
+    return request.sender.invitations.filter(accepted_at=None, revoked_at=None)
+
+
+def _page(
+    request: HttpRequest, found: Invitation, form: JoinForm | None, *, problem: str = "", status: int = 200
+) -> HttpResponse:
+    context = {
+        "invitation": found,
+        "is_open": found.is_open(timezone.now()),
+        "form": form,
+        "problem": problem,
+        "may": MAY[Role(found.role)],
+        "login_url": f"{reverse('account_login')}?next={request.path}",
+    }
+    return render(request, "accounts/invitation.html", context, status=422 if form and form.errors else status)

@@ -1,0 +1,1 @@
+"""Charges: which lines belong to which parcel, and which count."""

@@ -1,0 +1,125 @@
+"""The operator's own lines: credits, and lines that reverse another one, or a whole report. A posted line itself never
+changes, but for the key of one whose report was reversed."""
+
+import datetime as dt
+import uuid
+from decimal import Decimal
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import CharField, QuerySet, Value
+from django.db.models.functions import Cast, Concat, Substr
+
+from orders.calling import gateway
+from orders.models import CarrierAccount, Order
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing.charges import week_sums
+from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, week_of
+from shipping_portal.billing.pages import notifications
+from shipping_portal.billing.reports import checking
+
+State = BillingReport.State
+BATCH = 1000  # lines taken back by one statement
+
+
+class NotReversible(Exception):
+    """The line or report is not posted, or was reversed before; or a line has no owner, or reverses another one."""
+
+
+def credit(
+    sender: Sender,
+    amount: Decimal,
+    currency: str,
+    *,
+    by: User,
+    now: dt.datetime,
+    reason: str,
+    order: Order | None = None,
+) -> Charge:
+    """Give a sender so much (more than 0) on this week's statement. Raises ValueError for another sender's order."""
+    if amount <= 0 or (order and order.sender_id != sender.pk):
+        raise ValueError(f"{amount} for {sender}")
+    return _post(Charge(
+        **_ours(sender, by, now, reason), account=order.account if order else gateway.account(), order=order,
+        kind=ChargeKind.CREDIT, stated=amount, amount=-amount, currency=currency,
+        reference=(order.carrier_reference or "") if order else "",
+    ))  # fmt: skip
+
+
+def reverse(charge: Charge, *, by: User, now: dt.datetime, reason: str) -> Charge:
+    """Take a posted line back by one of the same kind and the opposite amount. Raises NotReversible."""
+    if charge.posted_at is None or charge.sender is None or charge.reverses_id:
+        raise NotReversible
+    try:
+        with transaction.atomic():
+            notifications.taken_back(charge)
+            return _post(_reversing(charge, by=by, now=now, reason=reason))
+    except IntegrityError:
+        raise NotReversible from None
+
+
+def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason: str) -> int:
+    """Take back every line of a posted report, in the week it is; returns how many. Raises NotReversible.
+
+    What belongs to nobody was on no statement, and only stops counting. The lines no longer stand in the way of others
+    like them, so the same file, or the carrier's better one, can be posted. Reports that wait are read again: what
+    they repeat may be gone.
+    """
+    try:
+        with transaction.atomic():
+            CarrierAccount.objects.select_for_update(no_key=True).get(pk=report.account_id)
+            posted = BillingReport.objects.filter(pk=report.pk, state=State.POSTED)
+            if not posted.update(state=State.REVERSED, ended_at=now, ended_by=by):
+                raise NotReversible
+            unreversed = report.lines.posted().filter(reversed_by=None)
+            unreversed.filter(sender=None).update(posted_at=None, decision=Charge.Decision.LEAVE)
+            count = _reverse_all(unreversed, by=by, now=now, reason=reason)
+            own_key = Concat(Substr("key", 1, 40), Value("-r"), Cast("pk", CharField()))
+            report.lines.update(key=own_key)
+            for waiting in BillingReport.objects.filter(account=report.account_id, state=State.CHECKED):
+                checking.again(waiting, now=now)
+    except IntegrityError:  # an operator reversed one of its lines meanwhile
+        raise NotReversible from None
+    report.refresh_from_db()
+    return count
+
+
+def _reverse_all(lines: QuerySet[Charge], *, by: User, now: dt.datetime, reason: str) -> int:
+    made, count = set(), 0
+    for batch in iter(lambda: list(lines.filter(sender__isnull=False).select_related("sender")[:BATCH]), []):
+        taken_back = [_reversing(line, by=by, now=now, reason=reason) for line in batch]
+        for line in batch:
+            if line.is_size_charge:
+                notifications.taken_back(line)
+        Charge.objects.bulk_create(taken_back)
+        made |= {(line.sender_id, line.week) for line in taken_back if line.sender_id}
+        count += len(batch)
+    week_sums.add_up(made)
+    return count
+
+
+def _reversing(charge: Charge, **written: Any) -> Charge:
+    """Return a line of the same kind and the opposite amount, of the week it is."""
+    if charge.sender is None:
+        raise NotReversible
+    return Charge(
+        **_ours(charge.sender, **written), account=charge.account, order_id=charge.order_id, kind=charge.kind,
+        stated=-charge.amount, amount=-charge.amount, currency=charge.currency, reference=charge.reference,
+        reverses=charge,
+    )  # fmt: skip
+
+
+@transaction.atomic
+def _post(line: Charge) -> Charge:
+    line.save(force_insert=True)
+    week_sums.add_up(week_sums.weeks_of(Charge.objects.filter(pk=line.pk)))
+    return line
+
+
+def _ours(sender: Sender, by: User, now: dt.datetime, reason: str) -> dict[str, Any]:
+    """Return what every line of ours has; it is posted at once, in the week it is where the sender is."""
+    day = now.astimezone(sender.tzinfo).date()
+    return {
+        "sender": sender, "key": uuid.uuid4().hex, "by": by, "reason": reason[:500], "posted_at": now,
+        "day": day, "week": week_of(day),
+    }  # fmt: skip

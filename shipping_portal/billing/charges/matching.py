@@ -1,0 +1,169 @@
+"""Whose a line is: its carrier reference tells. What that does not tell waits for an operator, unseen by senders."""
+
+import datetime as dt
+from collections.abc import Collection
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Upper
+
+from orders.booking import limits
+from orders.models import CarrierAccount, Order
+from orders.models.order import DAY, NO_DAY
+from shipping_portal.accounts.models import Sender
+from shipping_portal.billing.charges import reconciling, week_sums
+from shipping_portal.billing.models import REFUNDS, Charge, ChargeKind, ChargeQuerySet
+from shipping_portal.billing.pages import notifications
+from shipping_portal.billing.reports import kinds, posting
+from shipping_portal.billing.reports.reading import other_spellings
+from shipping_portal.jobs.registry import chore
+
+NEEDED = ("account_id", "carrier_reference", "sender_id", "cancelled_at", "used_after_cancel_at", "progress",
+          "progress_at")  # fmt: skip
+
+AROUND = dt.timedelta(days=60)  # of a line's day: a refund comes weeks after its parcel's pickup
+
+
+class AlreadyAssigned(Exception):
+    """The line belongs to somebody by now."""
+
+
+def orders_of(account: int, references: Collection[str]) -> dict[str, Order]:
+    """Return the orders of one carrier account with these references, which are in capitals in the answer."""
+    wanted = {reference.upper() for reference in references}
+    found = Order.objects.filter(account=account, carrier_reference__upper__in=wanted).only(*NEEDED)
+    return {str(order.carrier_reference).upper(): order for order in kinds.with_cancellations(found)}
+
+
+def whole_references(account: int, references: Collection[str]) -> dict[str, str]:
+    """Return the numbers that a spreadsheet shortened (00123 is saved as 123), each with the one that it was.
+
+    Only where one number that is known here fits, of an order or of what was billed before.
+    """
+    spelled = {text: {text, *others} for text in references if text[:1] != "0" and (others := other_spellings(text))}
+    wanted = {one for spellings in spelled.values() for one in spellings}
+    if not wanted:
+        return {}
+    ordered = Order.objects.filter(account=account, carrier_reference__upper__in=wanted)
+    billed = Charge.objects.posted().annotate(name=Upper("reference")).filter(account=account, name__in=wanted)
+    known = {*ordered.values_list("carrier_reference", flat=True), *billed.values_list("reference", flat=True)}
+    found = {text: spellings & known for text, spellings in spelled.items()}
+    return {text: one.pop() for text, one in found.items() if len(one) == 1}
+
+
+def orders_named(charges: Collection[Charge], sender: Sender) -> dict[int, Order]:
+    """Return by line the order it names: anybody's with its reference, else this sender's with its customer reference.
+
+    A customer reference that several parcels of the sender have names none.
+    """
+    found: dict[int, Order] = {}
+    for account in {charge.account_id for charge in charges}:
+        lines = [charge for charge in charges if charge.account_id == account]
+        referred = orders_of(account, {line.reference for line in lines} - {""})
+        own = _of_customer_references(account, lines, sender)
+        for line in lines:
+            order = referred.get(line.reference.upper()) or own.get(line.customer_reference.upper())
+            found |= {line.pk: order} if order else {}
+    return found
+
+
+def _of_customer_references(account: int, lines: list[Charge], sender: Sender) -> dict[str, Order]:
+    """Read the sender's parcels around the days of these lines: pickup days have an index, customer references none."""
+    named = {line.customer_reference.upper() for line in lines} - {""}
+    days = [line.day or line.week for line in lines]
+    first, last = min(days) - AROUND, max(days) + AROUND
+    held = Order.objects.filter(sender=sender, account=account, carrier_reference__isnull=False).annotate(
+        day=DAY, upper=Upper("customer_reference")
+    )
+    near = held.filter(Q(day__range=(first, last)) | Q(day=NO_DAY, created_at__date__range=(first, last)))
+    found: dict[str, list[Order]] = {}
+    for order in near.filter(upper__in=named) if named else ():
+        found.setdefault(order.customer_reference.upper(), []).append(order)
+    return {name: orders[0] for name, orders in found.items() if len(orders) == 1}
+
+
+def match_late() -> int:
+    """Give lines that were nobody's to the order that has their reference by now; how many."""
+    theirs = Order.objects.filter(account=OuterRef("account"), carrier_reference__upper=Upper(OuterRef("reference")))
+    waiting = Charge.objects.unmatched().exclude(reference="").filter(Exists(theirs))
+    matched = 0
+    for charge in waiting.order_by("pk")[:500]:
+        order = orders_of(charge.account_id, [charge.reference]).get(charge.reference.upper())
+        matched += order is not None and _attach(charge, order.sender, order)
+    return matched
+
+
+@chore("charges")
+def look_for_owners(now: dt.datetime) -> None:
+    """Match what was charged before anybody knew whose it is."""
+    match_late()
+
+
+def assign(charge: Charge, *, sender: Sender, order: Order | None = None) -> None:
+    """Give a line to whom an operator says. Raises AlreadyAssigned, and ValueError for another sender's order."""
+    if order and order.sender_id != sender.pk:
+        raise ValueError(f"{order} is not {sender}'s")
+    if not _attach(charge, sender, order):
+        raise AlreadyAssigned
+
+
+def acted_on(order: Order) -> bool:
+    """Return whether a person acted on a line that this order has by its reference: then its lines stay."""
+    touched = Q(disputes__isnull=False) | Q(reversed_by__isnull=False)
+    return _by_reference(order).filter(touched).exists()
+
+
+def release(order: Order) -> None:
+    """Make the lines nobody's again that the order has by a reference which is not its own after all.
+
+    They are matched anew once the right order has the reference, as any line whose owner is not known yet.
+    """
+    if acted_on(order):
+        return
+    lines = _by_reference(order)
+    for charge in lines:
+        notifications.taken_back(charge)
+    weeks = week_sums.weeks_of(lines.posted())
+    lines.update(order=None, sender=None, is_unexpected=False)
+    week_sums.add_up(weeks)
+    if not order.charges.posted().filter(kind__in=posting.BILLS).exists():
+        limits.unbilled_again(order)
+
+
+def _by_reference(order: Order) -> ChargeQuerySet:
+    """Return the carrier's own lines; not those an operator assigned by hand, whose reference is another."""
+    return order.charges.filter(report__isnull=False, reference__upper=str(order).upper())
+
+
+@transaction.atomic
+def _attach(charge: Charge, sender: Sender, order: Order | None) -> bool:
+    # As undoing an adoption takes it: the order has lost its reference before, or the line is released with it.
+    CarrierAccount.objects.select_for_update(no_key=True).get(pk=charge.account_id)
+    mine = Charge.objects.unmatched().filter(pk=charge.pk)
+    if _lost_its_reference(charge, order) or not mine.update(sender=sender, order=order, kind=_kind(charge, order)):
+        return False
+    week_sums.add_up(week_sums.weeks_of(Charge.objects.posted().filter(pk=charge.pk)))
+    if order:
+        posting.end_exposure(order.charges.posted())
+        reconciling.note_unexpected(order.charges.posted().filter(report__isnull=False))
+    notifications.found_its_sender(charge)
+    return True
+
+
+def _lost_its_reference(charge: Charge, order: Order | None) -> bool:
+    """Return whether it was matched by a reference that its order lost. One assigned by hand needs none."""
+    named = charge.reference.upper()
+    if order is None or (order.carrier_reference or "").upper() != named:
+        return False
+    return not Order.objects.filter(pk=order.pk, carrier_reference__upper=named).exists()
+
+
+def _kind(charge: Charge, order: Order | None) -> str:
+    """Return the kind of a refund; its amount never changes, but the order may tell only now which refund it is."""
+    if (
+        order is None
+        or charge.term is None
+        or charge.kind not in {*REFUNDS, ChargeKind.ORDER, ChargeKind.UN_CANCELLATION}
+    ):
+        return charge.kind
+    return kinds.History([order.pk], charge.report).kind(charge.term.meaning, order, charge.week)

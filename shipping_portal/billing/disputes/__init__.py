@@ -1,0 +1,1 @@
+"""Disputed charges, with photos as evidence."""

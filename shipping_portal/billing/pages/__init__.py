@@ -1,0 +1,1 @@
+"""What senders see of bills: statements, lines and their reasons, size warnings."""

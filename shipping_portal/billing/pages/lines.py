@@ -1,0 +1,148 @@
+"""The rows of a statement and of its spreadsheet, and what became of “This looks wrong”. Never an address or a link."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+
+from orders.drafting.receivers import shown
+from orders.models import Order
+from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.templatetags.words import local_date, money, money_in
+from shipping_portal.billing.models import Charge, ChargeKind, Dispute, week_of
+from shipping_portal.billing.pages import statements
+from shipping_portal.billing.pages.line_reasons import counted, declared_words, measured_words, name, reason, subtitle
+
+ANSWERED = {Dispute.State.ACCEPTED: "Support agreed", Dispute.State.DECLINED: "Support answered"}
+BADGES = {**dict.fromkeys(statements.PRICES, ""), **dict.fromkeys(statements.ADJUSTMENTS, "on")}  # else ok
+TONES = {**dict.fromkeys(statements.PRICES, "f1"), **dict.fromkeys(statements.ADJUSTMENTS, "f2")}
+
+
+def rows(lines: Iterable[Charge], sender: Sender, role: str, *, names_currency: bool = False) -> list[dict[str, Any]]:
+    """Return one dictionary of words for each line; `names_currency` where a page has money of several."""
+    return [_row(line, sender, role, names_currency=names_currency) for line in lines]
+
+
+def _row(line: Charge, sender: Sender, role: str, *, names_currency: bool) -> dict[str, Any]:
+    order = line.order
+    return {
+        "charge": line,
+        "kind": name(line.kind),
+        "subtitle": subtitle(line.kind),
+        "tone": BADGES.get(ChargeKind(line.kind), "ok"),
+        "reason": reason(line, sender),
+        "reference": line.reference,
+        "parcel": reverse("parcel", args=[order.uuid]) if order else "",
+        "name": shown(order, role).name if order else "",
+        "day": local_date(line.day or line.week, sender),
+        "booked": _booked(order, sender),
+        "booked_in": _booked_in(line, sender),
+        "week": statements.week_name(line.week),
+        "week_words": statements.week_words(line.week, sender),
+        "amount": (money_in if names_currency else money)(line.amount, line.currency),
+        **dispute_state(line, sender),
+    }
+
+
+def _booked(order: Order | None, sender: Sender) -> str:
+    """Return the week whose statement has its price, told by the day it was booked."""
+    if order is None or order.booked_at is None:
+        return ""
+    return statements.week_name(week_of(order.booked_at.astimezone(sender.tzinfo).date()))
+
+
+def _booked_in(line: Charge, sender: Sender) -> str:
+    """Return the days of the week it was booked in; a price is dated by its booking anyhow."""
+    booked = statements.week_named(_booked(line.order, sender))
+    return statements.week_words(booked, sender) if booked and line.kind not in statements.PRICES else ""
+
+
+def dispute_state(line: Charge, sender: Sender) -> dict[str, Any]:
+    """Return where “This looks wrong” stands: its words, the operator's answer, and whether it may be said (again)."""
+    found = next(iter(line.disputes.all()), None)
+    if found is None:
+        return {"disputed": "", "answer": "", "may_dispute": True, "photo": None}
+    if found.state == Dispute.State.OPEN:
+        words = f"Being reviewed since {local_date(found.made_at, sender)}."
+        return {"disputed": words, "answer": "", "may_dispute": False, "photo": found.photo_id}
+    return {
+        "disputed": f"{ANSWERED[Dispute.State(found.state)]} on {local_date(found.answered_at, sender)}.",
+        "answer": found.answer,
+        "may_dispute": found.state == Dispute.State.DECLINED,
+        "photo": found.photo_id,
+    }
+
+
+def groups(of: statements.Statement) -> list[dict[str, Any]]:
+    """Return what a statement is made of, each kind as a bar: how many lines, their sum, and how wide it is."""
+    most = max((abs(row["amount"]) for row in of.groups), default=0) or 1
+    return [
+        {
+            **row,
+            "words": counted(row["kind"], row["count"]),
+            "subtitle": subtitle(row["kind"]),
+            "width": f"{100 * abs(row['amount']) / most:.1f}%",
+            "tone": TONES.get(ChargeKind(row["kind"]), "f3"),
+        }
+        for row in of.groups
+    ]
+
+
+def tabs(of: statements.Statement) -> list[tuple[str, str, int]]:
+    """Return value, words and count of each tab that holds a line."""
+    found = [
+        (value, words, sum(row["count"] for row in of.groups if row["kind"] in kinds))
+        for value, (words, kinds) in statements.TABS.items()
+    ]
+    disputed = (str(statements.DISPUTED), "Disputed", sum(row["disputed"] for row in of.groups))
+    return [tab for tab in (*found, disputed) if tab[2]]
+
+
+@dataclass(frozen=True)
+class Charged:
+    """What one parcel cost so far."""
+
+    rows: list[dict[str, Any]]
+    balances: list[statements.Balance]
+
+    @property
+    def names_currency(self) -> bool:
+        return len(self.balances) > 1
+
+
+def charged(found: Iterable[Charge], sender: Sender, role: str) -> Charged:
+    """Return the lines of one parcel, and their sums."""
+    lines = list(found)
+    balances = statements.balances((line.kind, line.currency, line.amount) for line in lines)
+    return Charged(rows(lines, sender, role, names_currency=len(balances) > 1), balances)
+
+
+Cell = Callable[[Charge, Sender, str], object]
+
+
+def _of_order(name: str) -> Cell:
+    return lambda line, sender, role: getattr(line.order, name) if line.order else ""
+
+
+CELLS: dict[str, Cell] = {
+    "Week": lambda line, sender, role: statements.week_name(line.week),
+    "Date": lambda line, sender, role: line.day,
+    "Kind": lambda line, sender, role: name(line.kind),
+    "Reference": lambda line, sender, role: line.reference,
+    "Your order number": _of_order("customer_reference"),
+    "To": lambda line, sender, role: shown(line.order, role).name if line.order else "",
+    "Booked in week": lambda line, sender, role: _booked(line.order, sender),
+    "Reason": lambda line, sender, role: reason(line, sender),
+    "Declared": lambda line, sender, role: declared_words(line, sender) if line.is_size_charge else "",
+    "Measured": lambda line, sender, role: measured_words(line, sender),
+    "Amount": lambda line, sender, role: line.amount,
+    "Currency": lambda line, sender, role: line.currency,
+    "Disputed": lambda line, sender, role: dispute_state(line, sender)["disputed"],
+}
+
+
+def cells(lines: Iterable[Charge], sender: Sender, role: str) -> Iterable[list[object]]:
+    """Return rows under the heads of CELLS, while the lines are read."""
+    for line in lines:
+        yield [cell(line, sender, role) for cell in CELLS.values()]

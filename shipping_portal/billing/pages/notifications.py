@@ -1,0 +1,159 @@
+"""What people hear about money: size charges, each explained, a week's statement, and the answer to a question.
+
+Each is written in the transaction that causes it.
+"""
+
+import datetime as dt
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from decimal import Decimal
+
+from django.db.models import Count, Q, QuerySet, Sum
+from django.urls import reverse
+from django.utils import timezone
+
+from shipping_portal.accounts.mail import outbox
+from shipping_portal.accounts.mail.outbox import Event
+from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.templatetags.words import money, money_in, say
+from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, Dispute
+from shipping_portal.billing.pages.line_reasons import page_of, reason
+from shipping_portal.billing.pages.statements import SIZE, week_name, week_words
+
+POSTED_FOR = dt.timedelta(days=14)  # a line that finds its sender later than this is news no more
+LATE_REPORT = dt.timedelta(days=120)
+ADDED = "{amount} added to {reference}. {reason}"
+ANSWERED = "We've answered your question about {what}{money}. The answer is next to the charge."
+CHANGED = "Your statement for {week} has changed, as the carrier confirmed charges: {net} for {parcels}."
+READY = "Your statement for {week} is ready: {net} for {parcels}."
+
+
+def posted(report: BillingReport, now: dt.datetime) -> None:
+    """Notify the senders of a report's size charges and of their statements; a week long ago is no news."""
+    if report.week >= (now - LATE_REPORT).date():
+        outbox.notify(*size_charges(report), *statements(report), now=now)
+
+
+def counted_later(report: BillingReport, lines: QuerySet[Charge], now: dt.datetime) -> None:
+    """Notify of lines that were on hold when their report was posted: they change a statement, or are its first."""
+    if report.week >= (now - LATE_REPORT).date():
+        sizes = [_added(line, report, is_alone=True) for line in _explainable(lines)]
+        outbox.notify(*sizes, *statements(report, lines), now=now)
+
+
+def found_its_sender(charge: Charge) -> None:
+    """Notify of a size charge that was nobody's when its report was posted."""
+    now = timezone.now()
+    lately = Q(
+        report__state=BillingReport.State.POSTED,
+        report__ended_at__gte=now - POSTED_FOR,
+        report__week__gte=(now - LATE_REPORT).date(),
+    )
+    if not charge.is_size_charge:
+        return
+    for line in _explainable(Charge.objects.filter(lately, pk=charge.pk)).select_related("report"):
+        if line.report:
+            its_like = _explainable(line.report.lines.filter(sender=line.sender))
+            outbox.notify(_added(line, line.report, is_alone=its_like.count() == 1), now=now)
+
+
+def answered(dispute: Dispute, now: dt.datetime) -> None:
+    """Notify whoever asked about a charge; the words of the answer stand on its page alone."""
+    credit = dispute.credit
+    event = Event(
+        sender=dispute.sender,
+        kind="answer",
+        dedupe_key=f"answer:{dispute.pk}",
+        line=ANSWERED.format(
+            what=dispute.charge.reference or "a charge",
+            money=f": {money(-credit.amount, credit.currency)} credited" if credit else "",
+        ),
+        path=page_of(dispute.charge),
+        happened_at=now,
+        batch_key=f"answer:{dispute.pk}",
+        only=dispute.made_by_id,
+    )
+    outbox.notify(event, now=now)
+
+
+def taken_back(charge: Charge) -> None:
+    """Take back the notice of a charge that is being reversed, unless its e-mail has left."""
+    outbox.retract(f"charge:{charge.pk}")
+
+
+def size_charges(report: BillingReport) -> Iterator[Event]:
+    """Make the events of a report's size charges; those of one sender share an e-mail."""
+    found = list(_explainable(report.lines.all()).order_by("pk"))
+    charges_of = Counter(line.sender_id for line in found)
+    for line in found:
+        yield _added(line, report, is_alone=charges_of[line.sender_id] == 1)
+
+
+def statements(report: BillingReport, later: QuerySet[Charge] | None = None) -> Iterator[Event]:
+    """Make the event of each sender's statement, once a week; the figures are the page's own.
+
+    With the lines that count `later` than their report: of a statement that had others before, that it has changed.
+    """
+    name, theirs = week_name(report.week), _week_of_its_senders(report.lines.all() if later is None else later, report)
+    nets, parcels = _balances(theirs), _parcels(theirs)
+    before = {} if later is None else _parcels(theirs.exclude(pk__in=later))
+    first = "" if later is None else min(later.values_list("pk", flat=True))
+    for sender in Sender.objects.filter(pk__in=nets):
+        shown = money if len(nets[sender.pk]) == 1 else money_in
+        count = parcels[sender.pk]
+        yield Event(
+            sender=sender,
+            kind="statement",
+            dedupe_key=f"statement:{sender.pk}:{name}{f':{first}' if sender.pk in before else ''}",
+            line=(CHANGED if sender.pk in before else READY).format(
+                week=week_words(report.week, sender),
+                net=" and ".join(shown(amount, currency) for currency, amount in nets[sender.pk]),
+                parcels=f"{count} {say('parcel' if count == 1 else 'parcels', sender.country)}",
+            ),
+            path=reverse("statement", args=[name]),
+            happened_at=report.ended_at or report.uploaded_at,
+        )
+
+
+def _explainable(lines: QuerySet[Charge]) -> QuerySet[Charge]:
+    """Select the posted size charges that belong to a sender."""
+    found = lines.filter(kind__in=SIZE_CHARGES, posted_at__isnull=False, sender__isnull=False)
+    return found.select_related("order", "sender")
+
+
+def _added(line: Charge, report: BillingReport, *, is_alone: bool) -> Event:
+    """Make the event of one size charge; where it is one of several, it leads to the statement."""
+    if line.sender is None:
+        raise ValueError(f"{line} is nobody's")
+    statement = f"{reverse('statement', args=[week_name(line.week)])}?kind={SIZE}"
+    explained = reason(line, line.sender)
+    return Event(
+        sender=line.sender,
+        kind="charge",
+        dedupe_key=f"charge:{line.pk}",
+        line=ADDED.format(amount=money(line.amount, line.currency), reference=line.reference, reason=explained),
+        path=page_of(line) if is_alone and line.order else statement,
+        happened_at=line.posted_at or report.ended_at or report.uploaded_at,
+        batch_key=f"charges:{report.pk}",
+    )
+
+
+def _week_of_its_senders(lines: QuerySet[Charge], report: BillingReport) -> QuerySet[Charge]:
+    """Select what the senders of these lines owe for the report's week, from whichever report."""
+    senders = lines.filter(posted_at__isnull=False).filter(sender__isnull=False).order_by().values("sender").distinct()
+    return Charge.objects.posted().filter(week=report.week, sender__in=list(senders.values_list("sender", flat=True)))
+
+
+def _balances(week: QuerySet[Charge]) -> dict[int, list[tuple[str, Decimal]]]:
+    """Sum up what each sender owes, by currency."""
+    found: dict[int, list[tuple[str, Decimal]]] = defaultdict(list)
+    sums = week.order_by("currency").values_list("sender", "currency").annotate(net=Sum("amount"))
+    for sender, currency, net in sums:
+        found[sender].append((currency, net))
+    return found
+
+
+def _parcels(week: QuerySet[Charge]) -> dict[int, int]:
+    """Count each sender's parcels, one whose lines are in two currencies once."""
+    counts = week.order_by().values_list("sender").annotate(parcels=Count("order", distinct=True))
+    return dict(counts)

@@ -1,0 +1,1 @@
+"""The carrier's billing reports: uploading, reading, checking and posting them."""

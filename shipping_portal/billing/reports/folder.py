@@ -1,0 +1,122 @@
+"""Reports left in a folder, such as by an SFTP server: each is taken as an upload is, by nobody.
+
+    REPORTS_FOLDER/               of the account that takes new orders
+        taking/ taken/ refused/   made here, in each folder
+        OLD/                      of an account that OLDER_CARRIERS names
+
+A sweeper claims a file by moving it to `taking`: of any number, one can. From there it goes to `taken`, or to
+`refused` with the reason beside it. One that a crash left in `taking` is taken again; whatever happens, a report is
+there once, by its hash. Links are not followed.
+"""
+
+import datetime as dt
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+from django.conf import settings
+
+from orders.calling import carrier_settings, gateway
+from orders.calling.carrier_settings import CarrierSettings
+from shipping_portal.billing.models import BillingReport
+from shipping_portal.billing.reports import uploads
+from shipping_portal.billing.reports.reading import LARGEST
+from shipping_portal.jobs.registry import chore
+from shipping_portal.jobs.sweep import guarded
+
+logger = logging.getLogger(__name__)
+TAKING, TAKEN, REFUSED = "taking", "taken", "refused"
+UNFINISHED = (".part", ".filepart", ".tmp")
+QUIET = dt.timedelta(minutes=1)  # unchanged for so long, a file is finished
+GIVEN_UP = dt.timedelta(minutes=10)  # so long after it was claimed, whoever did is gone
+STUCK = dt.timedelta(minutes=30)
+MOST = 20  # of one folder at a time, so that nothing else of the sweep waits long
+
+
+@chore("reports folder", every=60)
+def look(now: dt.datetime) -> None:
+    """Take what is finished."""
+    for folder, configured in _folders():
+        for file in islice(_finished(folder, now), MOST):
+            with guarded("reports folder"), suppress(FileNotFoundError):  # another sweeper has it
+                _take(file, folder, configured, now)
+
+
+def why_unusable() -> str:
+    """Say why nothing can be taken at all; "" if nothing is in the way, or no folder is set."""
+    for folder, _ in _folders():
+        if os.path.isdir(folder) and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+            return f"The portal can't read {folder} or move files in it."
+    root = settings.REPORTS_FOLDER
+    return f"REPORTS_FOLDER is {root}, which isn't a folder." if root and not os.path.isdir(root) else ""
+
+
+def stuck(now: dt.datetime) -> list[dt.datetime]:
+    """Return since when files lie there that should have been taken long ago, those in folders of no account too."""
+    own = [folder for folder, _ in _folders()]
+    beside = (place for root in own[:1] for place in root.glob("[!.]*/") if place.name not in (TAKEN, REFUSED))
+    places = {*own, *(folder / TAKING for folder in own), *beside}
+    return [at for place in places for _, at in _files(place) if at <= now - STUCK]
+
+
+def _folders() -> Iterator[tuple[Path, CarrierSettings]]:
+    """Yield the folder of each account, whether it is there or not; none where no folder is set."""
+    if settings.REPORTS_FOLDER:
+        root = Path(os.path.realpath(settings.REPORTS_FOLDER))
+        for name in ("", *settings.OLDER_CARRIERS):
+            yield root / name, carrier_settings.chosen(name)
+
+
+def _finished(folder: Path, now: dt.datetime) -> Iterator[Path]:
+    for place, quiet in ((folder, QUIET), (folder / TAKING, GIVEN_UP)):
+        yield from (file for file, changed in _files(place) if changed <= now - quiet)
+
+
+def _files(place: Path) -> list[tuple[Path, dt.datetime]]:
+    """Return the files of a folder by name, with when each last changed, was moved or renamed. None if it is a link."""
+    found = []
+    is_listed = os.path.isdir(place) and not os.path.islink(place) and os.access(place, os.R_OK | os.X_OK)
+    for name in sorted(os.listdir(place)) if is_listed else ():
+        with suppress(OSError):  # moved by another sweeper since
+            facts = (place / name).lstat()
+            if stat.S_ISREG(facts.st_mode) and not name.startswith(".") and not name.lower().endswith(UNFINISHED):
+                found.append((place / name, dt.datetime.fromtimestamp(facts.st_ctime, dt.UTC)))
+    return found
+
+
+def _take(file: Path, folder: Path, configured: CarrierSettings, now: dt.datetime) -> None:
+    """Claim the file, keep what it holds, and move it to where it ends. Raises FileNotFoundError if it is gone."""
+    claimed = file
+    if file.parent == folder:
+        claimed = _place(folder, TAKING) / f"{now:%Y%m%dT%H%M%S%f}-{file.name}"  # so that no name comes twice
+        file.rename(claimed)
+    name = os.fsencode(claimed.name.partition("-")[2] or claimed.name).decode(errors="replace")
+    try:
+        report = uploads.take(
+            gateway.account_of(configured), name, _content(claimed), by=None, now=now, keeps_refused=True
+        )
+    except uploads.TakenBefore as known:
+        report = known.report
+    is_refused = report.state == BillingReport.State.DAMAGED
+    ended = claimed.rename(_place(folder, REFUSED if is_refused else TAKEN) / claimed.name)
+    facts = {"report": report.pk, "account": configured.prefix, "file": name}
+    if not is_refused:
+        logger.info("report_taken", extra=facts)
+    else:
+        logger.warning("report_refused", extra=facts)
+        ended.with_name(f"{ended.name}.txt").write_text(f"{report.problems[0][1]}\n")
+
+
+def _content(file: Path) -> bytes:
+    """Return its bytes, or one more than a report may have."""
+    with open(file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)) as content:
+        return content.read(LARGEST + 1)
+
+
+def _place(folder: Path, name: str) -> Path:
+    (folder / name).mkdir(exist_ok=True)
+    return folder / name

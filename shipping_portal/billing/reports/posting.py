@@ -1,0 +1,195 @@
+"""Posting: the one moment a report begins to count, whole or not at all. Before it a report can be made void."""
+
+import datetime as dt
+from collections.abc import Collection
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Round
+
+from orders.booking import limits as order_limits
+from orders.models import CarrierAccount, Order
+from shipping_portal.accounts import limits
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing.charges import holding, reconciling, week_sums
+from shipping_portal.billing.models import REFUNDS, BillingReport, Charge, ChargeKind, Hold, cents
+from shipping_portal.billing.pages import notifications
+from shipping_portal.billing.reports.balancing import balances, keep_tally
+
+State = BillingReport.State
+BATCH = 10_000  # lines of the file
+
+
+class NotReady(Exception):
+    """It cannot be posted (or made void); `obstacles` say why."""
+
+    def __init__(self, obstacles: list[str]) -> None:
+        super().__init__(" ".join(obstacles))
+        self.obstacles = obstacles
+
+
+def totals(report: BillingReport) -> list[Any]:
+    """Return `lines` and `amount` by currency and kind, and whether they were posted before or are on hold."""
+    columns = ("currency", "is_repeat", "held", "decision", "kind")
+    sums = report.lines.order_by(*columns).values(*columns).annotate(lines=Count("pk"), amount=Sum("amount"))
+    return [{**row, "amount": cents(row["amount"]), "words": _words(**row)} for row in sums]
+
+
+def _words(kind: str, *, is_repeat: bool, held: str, decision: str, **sums: Any) -> str:
+    """Return what lines are, and why they don't count where they don't."""
+    left = "left out" if decision == Charge.Decision.LEAVE else f"on hold: {Hold(held).label}" if held else ""
+    why = "already posted" if is_repeat else left
+    return ", ".join(filter(None, (ChargeKind(kind).label, why)))
+
+
+def obstacles(report: BillingReport) -> list[str]:
+    """Return why it cannot be posted; empty when it can."""
+    if report.state != State.CHECKED:
+        return [f"It is {report.get_state_display().lower()}."]
+    unknown = report.lines.filter(kind=ChargeKind.UNKNOWN).order_by("word").values_list("word", flat=True).distinct()
+    found = [f"“{word}” isn't mapped yet." for word in unknown[:20]]
+    for row in balances(report):
+        if row.difference is None:
+            found.append(f"The file has no {row.currency} total. Set the one on the carrier's invoice.")
+        elif row.difference:
+            found.append(
+                f"{row.currency} lines add up to {row.found}, but the stated total is {row.stated}: off by "
+                f"{row.difference}."
+            )
+    return found
+
+
+def state_total(report: BillingReport, stated: dict[str, Decimal]) -> bool:
+    """Return the totals of the carrier's invoice, for a file that states none.
+
+    False for one posted, void or being read.
+    """
+    checked = BillingReport.objects.filter(pk=report.pk, state=State.CHECKED)
+    return bool(checked.update(stated={currency: str(total) for currency, total in stated.items()}))
+
+
+@transaction.atomic
+def post(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
+    """Let it count, for ever. Lines posted before, in this file's week or another, stay out. Raises NotReady."""
+    # One post after the other. Not its key: each booking, which has its sender's row by then, needs that.
+    CarrierAccount.objects.select_for_update(no_key=True).get(pk=report.account_id)
+    report.refresh_from_db()
+    if found := obstacles(report):
+        raise NotReady(found)
+    holding.compare(report)
+    _end(report, State.POSTED, [State.CHECKED], by=by, now=now)
+    _let_count(report, now)
+    keep_tally(report)
+    week_sums.add_up(week_sums.weeks_of(report.lines.posted()))
+    end_exposure(report.lines.posted())
+    reconciling.note_unexpected(report.lines.posted())
+    notifications.posted(report, now)
+
+
+def _let_count(report: BillingReport, now: dt.datetime) -> None:
+    """Post some thousand lines by each statement: a hundred thousand would come near the statement timeout."""
+    last = report.lines.aggregate(last=Max("line"))["last"] or 0
+    for first in range(0, last + 1, BATCH):
+        lines = report.lines.filter(is_repeat=False, held="", line__gte=first, line__lt=first + BATCH)
+        lines.update(posted_at=now)
+
+
+@transaction.atomic
+def void(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
+    """Delete the lines of a report that was never meant; its file stays and may be taken again. Raises NotReady."""
+    _end(report, State.VOID, [State.READING, State.CHECKED, State.DAMAGED], by=by, now=now)
+    report.lines.all().delete()
+
+
+def count_repeats(report: BillingReport) -> int:
+    """Count repeated lines with this report, as the carrier says they are new. Returns how many.
+
+    Raises NotReady.
+    """
+    with transaction.atomic():
+        report.refresh_from_db()
+        if report.state != State.CHECKED:
+            raise NotReady([f"It is {report.get_state_display().lower()}."])
+        renamed = list(report.lines.filter(is_repeat=True))
+        for line in renamed:
+            line.key, line.is_repeat = f"{line.key[:40]}-{report.pk}-{line.line}", False
+            line.decision = Charge.Decision.POST
+        return Charge.objects.bulk_update(renamed, ["key", "is_repeat", "decision"], batch_size=500)
+
+
+def decide(lines: Collection[Charge], *, post: bool, now: dt.datetime) -> list[Charge]:
+    """Let lines that were on hold count as what they are, or leave them out for good; returns those it was said of.
+
+    Of a posted report they count at once, in the week of the report; of any other with it, if it is posted. Not one
+    that another report has posted meanwhile.
+    """
+    found = []
+    for account in sorted({line.account_id for line in lines}):
+        with transaction.atomic():
+            CarrierAccount.objects.select_for_update(no_key=True).get(pk=account)
+            held = Charge.objects.exclude(held="").filter(account=account, is_repeat=False, posted_at=None)
+            same = Charge.objects.posted().filter(account=OuterRef("account"), key=OuterRef("key"))
+            chosen = held.filter(~Exists(same), pk__in=[line.pk for line in lines], report__state__in=DECIDABLE)
+            found += _decide(list(chosen.select_related("report")), post=post, now=now)
+    return found
+
+
+DECIDABLE = (State.CHECKED, State.POSTED)
+
+
+def _decide(chosen: list[Charge], *, post: bool, now: dt.datetime) -> list[Charge]:
+    these = Charge.objects.filter(pk__in=[line.pk for line in chosen])
+    if not post:
+        these.update(decision=Charge.Decision.LEAVE)
+        return chosen
+    counting = [line.pk for line in chosen if line.report and line.report.state == State.POSTED]
+    these.update(decision=Charge.Decision.POST, held="")
+    counted = these.filter(pk__in=counting)
+    counted.update(posted_at=now)
+    week_sums.add_up(week_sums.weeks_of(counted))
+    end_exposure(counted)
+    reconciling.note_unexpected(counted)
+    for report in {line.report for line in chosen if line.report and line.pk in counting}:
+        notifications.counted_later(report, counted.filter(report=report), now)
+    return chosen
+
+
+def _end(report: BillingReport, state: str, from_states: list[str], *, by: User | None, now: dt.datetime) -> None:
+    mine = BillingReport.objects.filter(pk=report.pk, state__in=from_states)
+    if not mine.update(state=state, due_at=None, ended_at=now, ended_by=by):
+        report.refresh_from_db()
+        raise NotReady([f"It is {report.get_state_display().lower()}."])
+    report.refresh_from_db()
+
+
+BILLS = (
+    ChargeKind.ORDER,
+    ChargeKind.UN_CANCELLATION,
+    *REFUNDS,
+)  # of the order itself, rather than of its size or cover
+
+
+def end_exposure(lines: QuerySet[Charge]) -> None:
+    """Count these posted lines. Their senders are locked in one order, and before any order (Sender, Order, Parcel)."""
+    owners = lines.filter(order__isnull=False)
+    rows = Sender.objects.filter(pk__in=owners.values("sender")).order_by("pk")
+    list(rows.select_for_update(no_key=True).values_list("pk"))
+    _release(Order.objects.filter(pk__in=owners.filter(kind__in=BILLS).values("order"), unbilled__gt=0))
+    _count_dearer(Order.objects.filter(pk__in=owners.values("order"), reserved_on=F("sender__counted_on")))
+
+
+def _release(orders: QuerySet[Order]) -> None:
+    sums = orders.order_by().values("sender").annotate(billed=Round(Sum("unbilled"), 2))
+    for sender, billed in sums.values_list("sender", "billed"):
+        limits.change(sender, unbilled=-billed)
+    orders.update(unbilled=0)
+
+
+def _count_dearer(orders: QuerySet[Order]) -> None:
+    """Count what bills charge beyond what was reserved, on a day that still counts: rarely any do."""
+    own = Q(charges__posted_at__isnull=False, charges__currency=F("currency"))
+    billed = orders.annotate(billed=Round(Sum("charges__amount", filter=own), 2))
+    for order in billed.filter(billed__gt=F("reserved")):
+        order_limits.billed(order, cents(order.billed))

@@ -1,0 +1,256 @@
+"""Reading a report, record by record in bounded memory. What cannot be read is reported with its line of the file."""
+
+import csv
+import datetime as dt
+import hashlib
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import lru_cache
+
+from shipping_portal.billing.reports.amounts import UnreadableCell, read_amount, read_number
+from shipping_portal.billing.reports.fields import NEEDED, Profile
+
+MOST_LINES = 100_000
+LARGEST = MOST_LINES * 400  # bytes; a line of the family's report has about a hundred
+TOO_MUCH = f"The file has more than {MOST_LINES:,} lines. Ask the carrier for one a week."
+CURRENCY = re.compile(r"[A-Z]{3}")
+MOST_ZEROS = 12
+# Days as a spreadsheet counts them, from 1982 to 2119: 46,352 is 26 November 2026.
+SERIAL = re.compile(r"[3-7][0-9]{4}(\.0+)?", re.ASCII)
+FIRST_DAY = dt.date(1899, 12, 30)
+LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 100, "customer_reference": 10_000}
+
+
+class NotAReport(Exception):
+    """The file cannot be the carrier's report: it is empty, too large, or columns that are needed are not in it."""
+
+
+@dataclass(frozen=True)
+class ReportRow:
+    """One record as the file has it: amounts in the currency's units, weights in kg, volumes in m³.
+
+    `number` is the line of the file it begins on; `key` is the carrier's line's own, wherever it is met again.
+    """
+
+    number: int
+    key: str
+    word: str
+    reference: str
+    customer_reference: str
+    price: Decimal
+    cover: Decimal
+    currency: str
+    day: dt.date | None
+    measures: dict[str, Decimal | None]
+    other_keys: Sequence[str] = ()  # with the carrier's own number as a spreadsheet would have shortened it, or not
+
+    @property
+    def used_key(self) -> str:
+        """The key of this line when it bills its order a second time, as no word of the report tells."""
+        return hashlib.sha256(f"{self.key} used".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class ReportTotal:
+    """What the file says its lines of one currency come to."""
+
+    currency: str
+    amount: Decimal
+
+
+@dataclass(frozen=True)
+class Problem:
+    number: int
+    message: str
+
+
+def read(content: bytes, profile: Profile) -> Iterator[ReportRow | ReportTotal | Problem]:
+    """Yield every record of the file. Raises NotAReport before the first."""
+    if not content or content.isspace():
+        raise NotAReport("The file is empty.")
+    if len(content) > LARGEST or content.count(b"\n") > MOST_LINES + 1:  # its header
+        raise NotAReport(TOO_MUCH)
+    records = _records(content, profile.delimiter)
+    number, header = _header(records)
+    places = _places(header, profile.columns)
+    alike: Counter[bytes] = Counter()
+    try:
+        for number, cells in records:
+            yield _read(number, cells, header, Cells(profile, places, cells), alike)
+    except csv.Error as error:
+        yield Problem(number + 1, f"The file can't be read from here on: {error}.")
+
+
+def _header(records: Iterator[tuple[int, list[str]]]) -> tuple[int, list[str]]:
+    try:
+        return next(records, (1, []))
+    except csv.Error as error:
+        raise NotAReport(f"The file's first line can't be read: {error}.") from error
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of one record, by our field."""
+
+    profile: Profile
+    places: dict[str, int]
+    cells: list[str]
+    texts: dict[str, str] = field(default_factory=dict)  # that were read: a line's identity asks for each again
+
+    def text(self, field: str) -> str:
+        if field not in self.texts:
+            self.texts[field] = self._text(field)
+        return self.texts[field]
+
+    def _text(self, field: str) -> str:
+        text = " ".join(self.cells[self.places[field]].split()) if field in self.places else ""
+        if "\x00" in text:  # no database keeps it
+            raise UnreadableCell("It holds a character that is no text.")
+        if len(text) > LONGEST.get(field, 100):
+            raise UnreadableCell(f"“{text[:40]}…” is too long.")
+        return text
+
+    def money(self, field: str) -> Decimal:
+        """Read an amount to the cent. Raises UnreadableCell."""
+        text, sign = self.text(field), self.profile.decimal_sign
+        amount = read_amount(text, sign, self.currency()) if text else Decimal(0)
+        if amount != round(amount, 2):
+            asked = "" if sign else " If its dot separates thousands, set the decimal sign in the billing profile."
+            raise UnreadableCell(f"“{text[:40]}” is not an amount to the cent.{asked}")
+        return round(amount, 2)
+
+    def measure(self, field: str) -> Decimal | None:
+        text = self.text(field)
+        if not text:
+            return None
+        if text[0] in "-−":
+            raise UnreadableCell(f"“{text[:40]}” is not a weight or volume.")
+        number = read_number(text, self.profile.decimal_sign)
+        if number >= 100_000:
+            raise UnreadableCell(f"“{text[:40]}” is not a weight or volume.")
+        return number
+
+    def day(self, field: str) -> dt.date | None:
+        text = self.text(field)
+        if not text:
+            return None
+        try:
+            return _day(text, self.profile.date_form)
+        except ValueError:
+            raise UnreadableCell(f"“{text[:40]}” is not a date as the profile says they are written.") from None
+
+    def currency(self) -> str:
+        text = self.text("currency").upper()
+        if not CURRENCY.fullmatch(text):
+            raise UnreadableCell(f"“{text[:40]}” is not a currency.")
+        return text
+
+
+@lru_cache(maxsize=100)  # a report has the days of a week or two
+def _day(text: str, form: str) -> dt.date:
+    try:
+        return dt.datetime.strptime(text, form).date()  # noqa: DTZ007  (a day, no time)
+    except ValueError:
+        if not SERIAL.fullmatch(text):
+            raise
+        return FIRST_DAY + dt.timedelta(days=int(text[:5]))
+
+
+def _records(content: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each record that is not empty, with the line it begins on."""
+    text = io.TextIOWrapper(io.BytesIO(content), encoding=_encoding(content), newline="")
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    begins = 1
+    for cells in reader:
+        if any(cell.strip() for cell in cells):
+            yield begins, cells
+        begins = reader.line_num + 1
+
+
+def _encoding(content: bytes) -> str:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"  # as a spreadsheet's “Unicode text” is
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return "latin-1"  # every byte is a letter: what is damaged shows in its cell, with its line
+    return "utf-8-sig"
+
+
+def _places(header: list[str], columns: dict[str, str]) -> dict[str, int]:
+    names = [name.strip().casefold() for name in header]
+    found = {name: place for place, name in enumerate(names)}
+    places = {
+        field: found[name.strip().casefold()]
+        for field, name in columns.items()
+        if name.strip() and name.strip().casefold() in found
+    }
+    if missing := [columns.get(field) or field for field in NEEDED if field not in places]:
+        raise NotAReport(f"The file has no column {', '.join(f'“{name}”' for name in missing)}.")
+    # Which of two amounts is owed is not ours to guess.
+    if twice := [columns[field] for field, place in places.items() if names.count(names[place]) > 1]:
+        raise NotAReport(f"The file has more than one column {', '.join(f'“{name}”' for name in twice)}.")
+    return places
+
+
+def _read(
+    number: int, cells: list[str], header: list[str], of: Cells, alike: Counter[bytes]
+) -> ReportRow | ReportTotal | Problem:
+    if len(cells) != len(header):
+        return Problem(number, f"It has {len(cells)} cells where the header has {len(header)}.")
+    try:
+        if of.profile.total_word and of.text("type").casefold() == of.profile.total_word.casefold():
+            return ReportTotal(of.currency(), of.money("price"))
+        return _row(number, of, alike)
+    except UnreadableCell as error:
+        return Problem(number, str(error))
+
+
+def _row(number: int, of: Cells, alike: Counter[bytes]) -> ReportRow:
+    if not of.text("type") or not of.text("price"):
+        raise UnreadableCell("It has no type or no amount.")
+    word = " / ".join(part for name in ("type", "paid", "reason") if (part := of.text(name)))
+    identity = _identity(of, word)
+    alike[digest := hashlib.sha256(identity.encode()).digest()] += 1  # two lines alike in one file are two lines
+    key, *others = (
+        hashlib.sha256(f"{one}#{alike[digest]}".encode()).hexdigest()
+        for one in (identity, *(f"id {other}" for other in other_spellings(of.text("line_id"))))
+    )
+    return ReportRow(
+        number=number,
+        key=key,
+        other_keys=others,
+        word=word,
+        reference=of.text("reference"),  # in the carrier's case, as everywhere
+        customer_reference=of.text("customer_reference")[:255],  # ours is never longer
+        price=of.money("price"),
+        cover=of.money("cover"),
+        currency=of.currency(),
+        day=of.day("refund_date") or of.day("order_date"),
+        measures={name: of.measure(name) for name in ("declared_kg", "declared_m3", "measured_kg", "measured_m3")},
+    )
+
+
+def other_spellings(number: str) -> list[str]:
+    """Return a number with more or fewer zeros in front: a spreadsheet saves 00123 as 123."""
+    if not (number.isascii() and number.isdecimal()):
+        return []
+    digits = number.lstrip("0")
+    return [other for zeros in range(MOST_ZEROS) if digits and (other := "0" * zeros + digits) != number]
+
+
+def _identity(of: Cells, word: str) -> str:
+    """Return the carrier's own number of the line if there is one, else what it says, as read.
+
+    Never what is measured later, and no cell as it is written: a file saved by a spreadsheet has the same lines.
+    """
+    if own := of.text("line_id"):
+        return f"id {own}"
+    whole = of.money("price") if of.profile.cover_inside else of.money("price") + of.money("cover")
+    days = of.day("order_date"), of.day("refund_date")
+    meaning = (word.casefold(), of.text("reference").upper(), f"{whole:.2f}", of.currency(), *map(str, days))
+    return "\x1f".join(meaning)

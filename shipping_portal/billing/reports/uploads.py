@@ -1,0 +1,83 @@
+"""Accepting a report: its bytes are kept as they came, the same file once, and its reading is owed."""
+
+import datetime as dt
+import hashlib
+import re
+from contextlib import suppress
+from decimal import Decimal
+
+from django.db import IntegrityError, transaction
+
+from orders.models import CarrierAccount
+from shipping_portal.accounts.models import User
+from shipping_portal.billing.models import BillingReport, ReportFile, week_of
+from shipping_portal.billing.reports.fields import Profile, profile_of
+from shipping_portal.billing.reports.reading import NotAReport, read
+from shipping_portal.jobs.registry import enqueue
+
+DAY_IN_NAME = re.compile(r"(20\d\d)-?(\d\d)-?(\d\d)")
+
+
+class TakenBefore(Exception):
+    """The same bytes were accepted before; `report` is what came of them."""
+
+    def __init__(self, report: BillingReport) -> None:
+        super().__init__(f"This file is report {report.pk} already.")
+        self.report = report
+
+
+def take(
+    account: CarrierAccount,
+    name: str,
+    content: bytes,
+    *,
+    by: User | None,
+    now: dt.datetime,
+    week: dt.date | None = None,
+    stated: dict[str, Decimal] | None = None,
+    keeps_refused: bool = False,
+) -> BillingReport:
+    """Keep the file and owe its reading. `stated` is the total by currency of a file that states none itself.
+
+    Raises TakenBefore, and NotAReport for what cannot be one. With `keeps_refused`, where nobody is there to be told,
+    that is a damaged report instead, for an operator to read again or make void.
+    """
+    profile = Profile.of(profile_of(account))
+    problems = _problems(content, profile, keeps_refused=keeps_refused)
+    sha256 = hashlib.sha256(content).hexdigest()
+    made = BillingReport(
+        account=account, name=name[-120:], sha256=sha256, week=week_of(week) if week else week_in(name, now),
+        due_at=now, profile=profile.to_json(), uploaded_at=now, uploaded_by=by,
+        stated={currency: str(total) for currency, total in (stated or {}).items()},
+    )  # fmt: skip
+    if problems:
+        made.state, made.due_at, made.problems = BillingReport.State.DAMAGED, None, problems
+    try:
+        with transaction.atomic():
+            made.save()
+            ReportFile.objects.create(report=made, content=content)
+            if not problems:
+                enqueue("report", made.pk)
+    except IntegrityError:
+        before = BillingReport.objects.exclude(state__in=(BillingReport.State.VOID, BillingReport.State.REVERSED))
+        raise TakenBefore(before.get(account=account, sha256=sha256)) from None
+    return made
+
+
+def week_in(name: str, now: dt.datetime) -> dt.date:
+    """Return the week a report is for: that of the day before it was written, as its name says, else of yesterday."""
+    written = now.date()
+    if found := DAY_IN_NAME.search(name):
+        with suppress(ValueError):
+            written = dt.date(*map(int, found.groups()))
+    return week_of(written - dt.timedelta(days=1))
+
+
+def _problems(content: bytes, profile: Profile, *, keeps_refused: bool) -> list[tuple[int, str]]:
+    try:
+        next(read(content, profile), None)  # its header
+    except NotAReport as refusal:
+        if not keeps_refused:
+            raise
+        return [(1, str(refusal))]
+    return []

@@ -1,0 +1,1 @@
+"""What wakes an operator: health, conditions, alerts and metrics."""

@@ -1,0 +1,175 @@
+"""Alerts to the operators: once when something needs a person, again while it does, and once when it no longer does.
+
+An incident is a row, and so is each message about it, owed with it: any number of sweepers send one of each.
+"""
+
+import datetime as dt
+import hashlib
+import hmac
+import json
+import logging
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+from django.utils.timesince import timesince
+
+from orders.calling import gateway
+from orders.models.restores import DatabaseMark
+from shipping_portal.accounts.mail.mailing import wait_after
+from shipping_portal.carrier import outgoing
+from shipping_portal.carrier.hosts import anywhere
+from shipping_portal.jobs import retention
+from shipping_portal.jobs.registry import chore, enqueue, job
+from shipping_portal.staff.alerts import conditions
+from shipping_portal.staff.alerts.conditions import Condition
+from shipping_portal.staff.models import Alert, AlertMessage
+
+logger = logging.getLogger(__name__)
+CLEAR_AFTER = dt.timedelta(minutes=5)  # what comes and goes is one incident
+MOST_TRIES = 5  # half an hour; then each further one counts as a failure, until it is a dead letter
+KEPT = dt.timedelta(days=90)
+SIGNATURE = "X-Portal-Signature"
+MAIL = "{text}\n{next_step}\n\n{url}\n"
+
+
+@chore("alerts", every=60)
+def look(now: dt.datetime) -> None:
+    """Owe messages about what began, goes on and ended; then tell whoever waits for our heartbeat that we looked.
+
+    Should looking fail, there is no heartbeat either, and its receiver wakes somebody.
+    """
+    check(now)
+    # A full disk, or a standby, lets everything be read: nothing is late then, as nothing new can come in.
+    DatabaseMark.objects.update(stamp=F("stamp"))
+    _beat()
+
+
+def check(now: dt.datetime) -> None:
+    """Open, repeat and close incidents as things are now."""
+    before = {alert.name: alert for alert in Alert.objects.filter(closed_at=None)}
+    present = conditions.present(now)
+    for condition in present:
+        alert = before.pop(condition.name, None)
+        _open(condition, now) if alert is None else _go_on(alert, condition, now)
+    for alert in before.values():
+        _close(alert, now)
+
+
+@transaction.atomic
+def _open(condition: Condition, now: dt.datetime) -> None:
+    facts = {"title": condition.title, "severity": condition.severity, "url": condition.url}
+    times = {"opened_at": now, "seen_at": now, "sent_at": now}
+    alert, is_new = Alert.objects.get_or_create(name=condition.name, closed_at=None, defaults=facts | times)
+    if is_new:
+        _owe(alert, "opened", now, condition)
+
+
+@transaction.atomic
+def _go_on(alert: Alert, condition: Condition, now: dt.datetime) -> None:
+    """Note that it still is so; one of any number of sweepers owes its repetition."""
+    mine = Alert.objects.filter(pk=alert.pk, closed_at=None)
+    is_due = alert.sent_at <= now - dt.timedelta(hours=settings.ALERT_REPEAT_HOURS)
+    if is_due and mine.filter(sent_at=alert.sent_at).update(sent_at=now, seen_at=now):
+        _owe(alert, "repeated", now, condition)
+    elif not is_due:
+        mine.update(seen_at=now)
+
+
+@transaction.atomic
+def _close(alert: Alert, now: dt.datetime) -> None:
+    if Alert.objects.filter(pk=alert.pk, closed_at=None, seen_at__lte=now - CLEAR_AFTER).update(closed_at=now):
+        _owe(alert, "closed", now)
+
+
+def _owe(alert: Alert, state: str, now: dt.datetime, condition: Condition | None = None) -> None:
+    """Owe one message by each channel that is set."""
+    content = {
+        "alert": alert.pk,
+        "name": alert.name,
+        "state": state,
+        "severity": alert.severity,
+        "title": alert.title,
+        "count": condition.count if condition else 0,
+        "oldest": condition.oldest.isoformat() if condition and condition.oldest else None,
+        "next_step": condition.next_step if condition else "",
+        "url": settings.SITE_URL + alert.url,
+        "opened_at": alert.opened_at.isoformat(),
+        "at": now.isoformat(),
+        "text": _text(alert, state, now, condition),
+    }
+    channels = AlertMessage.Channel
+    for channel, to in {channels.MAIL: settings.ALERT_EMAILS, channels.WEBHOOK: settings.ALERT_WEBHOOK_URL}.items():
+        if to:
+            message = AlertMessage.objects.create(alert=alert, channel=channel, content=content, due_at=now)
+            enqueue("alert", message.pk)
+
+
+def _text(alert: Alert, state: str, now: dt.datetime, condition: Condition | None) -> str:
+    """Return one line of it, for a subject or a chat."""
+    if condition is None:
+        return f"[all clear] {alert.title}"
+    age = f", oldest {timesince(condition.oldest, now)}" if condition.oldest else ""
+    again = " (again)" if state == "repeated" else ""
+    return f"[{alert.severity}] {alert.title}: {condition.count}{age}{again}".replace("\xa0", " ")
+
+
+@job("alert", queue=AlertMessage.objects.select_related("alert"), order=15)
+def work(message: AlertMessage) -> None:
+    """Send one message; a crash in between at worst repeats it."""
+    try:
+        _send(message)
+    except (OSError, outgoing.Undelivered) as problem:  # as every SMTP error is an OSError
+        # An SMTP error's words may hold an address.
+        why = str(problem) if isinstance(problem, outgoing.Undelivered) else type(problem).__name__
+        logger.warning("alert_undelivered", extra={"channel": message.channel, "why": why})
+        if message.tries >= MOST_TRIES:
+            raise
+        message.retry(timezone.now() + wait_after(message.tries))
+    else:
+        message.finish()
+
+
+def _send(message: AlertMessage) -> None:
+    if message.channel == AlertMessage.Channel.MAIL:
+        send_mail(message.content["text"], MAIL.format(**message.content), None, settings.ALERT_EMAILS)
+        return
+    body = json.dumps(message.content).encode()
+    headers = {"Content-Type": "application/json", SIGNATURE: signature(body, timezone.now())}
+    _ask(settings.ALERT_WEBHOOK_URL, body, headers)
+
+
+def signature(body: bytes, now: dt.datetime) -> str:
+    """Return `t=seconds since 1970,v1=hex`: HMAC-SHA256 by ALERT_WEBHOOK_SECRET over `seconds.body`."""
+    seconds = int(now.timestamp())
+    made = hmac.new(settings.ALERT_WEBHOOK_SECRET.encode(), f"{seconds}.".encode() + body, hashlib.sha256)
+    return f"t={seconds},v1={made.hexdigest()}"
+
+
+def _beat() -> None:
+    """Ask HEARTBEAT_URL; what goes wrong is logged, as the sweep goes on without it."""
+    try:
+        if settings.HEARTBEAT_URL:
+            _ask(settings.HEARTBEAT_URL)
+    except outgoing.Undelivered as problem:
+        logger.warning("heartbeat_undelivered", extra={"why": str(problem)})
+
+
+def _ask(url: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> None:
+    is_trial = settings.DEMO or settings.TESTING
+    may_reach = anywhere if is_trial else outgoing.reach_of(url, settings.ALERT_PRIVATE_HOSTS)
+    # A public service beside our own receiver keeps its public authority.
+    is_ours = urlsplit(url).hostname in settings.ALERT_PRIVATE_HOSTS
+    authority = settings.ALERT_CA_BUNDLE if is_ours else None
+    outgoing.send(
+        url, user_agent=gateway.user_agent(), body=body, headers=headers, may_reach=may_reach, ca_bundle=authority
+    )
+
+
+@retention.term("alerts")
+def purge_ended(now: dt.datetime) -> int:
+    """Delete incidents that ended three months ago, with their messages."""
+    return retention.delete(Alert.objects.filter(closed_at__lt=now - KEPT))

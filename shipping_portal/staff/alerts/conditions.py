@@ -1,0 +1,133 @@
+"""What calls an operator: a queue past its term, and what no queue shows."""
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.conf import settings
+from django.urls import reverse
+
+from orders.calling import gateway
+from orders.models import DailySpend, LabelBytes, Restore
+from orders.restoring import marks
+from shipping_portal.billing.charges import awaiting
+from shipping_portal.billing.reports import folder
+from shipping_portal.formats import desk_time
+from shipping_portal.staff import queues
+from shipping_portal.staff.alerts import certificates, health
+from shipping_portal.staff.models import Severity
+from tracking.receiving import webhook_health
+
+WAKES_WITHIN = dt.timedelta(hours=4)  # a queue with a longer term can wait until the morning
+WORK_IS_LATE = dt.timedelta(minutes=5)
+STILL_SILENT = dt.timedelta(hours=1)  # after the last rest, where no booking has tried since
+FARTHEST_WEST = dt.timedelta(hours=12)  # of UTC: where a day ends last
+NEAR_LIMIT = Decimal("0.9")
+GIGABYTE = 10**9
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One thing that needs a person now. `name` is its own for good; `oldest` is since when, where that is known."""
+
+    name: str
+    title: str
+    next_step: str
+    severity: Severity
+    url: str
+    count: int = 1
+    oldest: dt.datetime | None = None
+
+
+def present(now: dt.datetime) -> list[Condition]:
+    """Return all that calls an operator now."""
+    return [*_queues(now), *_work(now), *_accounts(now), *_data(now)]
+
+
+def _queues(now: dt.datetime) -> Iterator[Condition]:
+    for queue in queues.waiting(now):
+        if queue.urgency == "overdue":
+            severity = Severity.PAGE if queue.term <= WAKES_WITHIN else Severity.TICKET
+            yield Condition(queue.name, queue.title, queue.next_step, severity, queue.url, queue.count, queue.oldest)
+
+
+def _work(now: dt.datetime) -> Iterator[Condition]:
+    due = health.backlog(now)
+    if due.oldest and now - due.oldest >= WORK_IS_LATE:
+        title, step = "Jobs are running late", "Bookings are waiting. Check the workers, the broker and the database."
+        yield Condition("jobs-late", title, step, Severity.PAGE, reverse("admin:index"), due.rows, due.oldest)
+
+
+def _accounts(now: dt.datetime) -> Iterator[Condition]:
+    accounts, url = gateway.accounts(), reverse("admin:orders_carrieraccount_changelist")
+    # A rest of half a minute falls between two looks, so it counts until the carrier answers a booking.
+    resting = [one.resting_until for one in accounts if one.resting_until and one.resting_until > now - STILL_SILENT]
+    if resting:
+        title = "The carrier isn't answering bookings"
+        step = "Five in a row got no clear answer. Check the carrier's status. Waiting bookings are sent automatically."
+        yield Condition("carrier-silent", title, step, Severity.PAGE, url, len(resting))
+    if gaps := sum(webhook_health.is_alarmed(account, now) for account in accounts):
+        title = "Webhooks are going missing"
+        step = "Polling is finding scans first. Run webhook_url --test and check the carrier's webhook settings."
+        yield Condition("webhook-gap", title, step, Severity.TICKET, reverse("admin:index"), gaps)
+    silent = [since for account in accounts if (since := webhook_health.silent_since(account, now))]
+    if silent:
+        title = "No webhook arrives"
+        step = "Only polling brings scans now. Run webhook_url --test and check the carrier's webhook settings."
+        yield Condition("webhook-silent", title, step, Severity.TICKET, url, len(silent), min(silent))
+
+
+def _data(now: dt.datetime) -> Iterator[Condition]:
+    if restores := list(Restore.objects.open().order_by("restored_at")):
+        title, step = ("Restore gap still open", "Bookings are paused. Compare with the carrier, then close the gap.")
+        url = reverse("admin:orders_restore_changelist")
+        yield Condition("restore-gap", title, step, Severity.PAGE, url, len(restores), restores[0].restored_at)
+    if LabelBytes.stored() > settings.LABEL_STORE_GB * GIGABYTE:
+        title, step = "Label store over quota", "Add database space, or shorten LABEL_RETENTION_DAYS."
+        yield Condition("label-store", title, step, Severity.TICKET, reverse("admin:orders_label_changelist"))
+    backup_at = marks.last_backup_at()
+    if backup_at and now - backup_at > dt.timedelta(hours=settings.BACKUP_HOURS):
+        title, step = "No recent backup", "Check the backup job. Its last step is manage.py backup_taken."
+        yield Condition("backup-old", title, step, Severity.TICKET, reverse("admin:index"), 1, backup_at)
+    yield from _certificates(now)
+    yield from _money(now)
+    yield from _reports(now)
+
+
+def _certificates(now: dt.datetime) -> Iterator[Condition]:
+    """Yield a ticket while there is time to renew one in daylight, and a page where there no longer is."""
+    ending = certificates.ending(now)
+    pressing = [one for one in ending if one.ends_at <= now + certificates.NOW]
+    for name, severity, found in (
+        ("certificate-now", Severity.PAGE, pressing),
+        ("certificate", Severity.TICKET, [one for one in ending if one not in pressing]),
+    ):
+        if found:
+            names = ", ".join(f"{one.server} on {desk_time(one.ends_at)}" for one in found)
+            step = f"Renew it, or ask the carrier to, and load it into the proxy. It ends: {names}."
+            yield Condition(name, "A certificate runs out", step, severity, reverse("admin:index"), len(found))
+
+
+def _money(now: dt.datetime) -> Iterator[Condition]:
+    """Yield a warning before DAILY_MONEY_LIMIT refuses anybody; from then on, its queue pages."""
+    near = DailySpend.objects.filter(
+        day__gte=(now - FARTHEST_WEST).date(), spent__gte=settings.DAILY_MONEY_LIMIT * NEAR_LIMIT
+    )
+    if count := near.count():
+        title = "Nine tenths of the daily money limit are booked"
+        step = "See who books so much. If it's fine, raise DAILY_MONEY_LIMIT and restart."
+        url = reverse("admin:orders_dailyspend_changelist")
+        yield Condition("money-near-limit", title, step, Severity.TICKET, url, count)
+
+
+def _reports(now: dt.datetime) -> Iterator[Condition]:
+    unusable, stuck = folder.why_unusable(), folder.stuck(now)
+    if unusable or stuck:
+        step = unusable or "Check that the portal can read the files and that their folder is named after an account."
+        title, url = "Billing reports stuck in their folder", reverse("admin:billing_billingreport_changelist")
+        yield Condition("reports-folder", title, step, Severity.TICKET, url, len(stuck) or 1, min(stuck, default=None))
+    if overdue := awaiting.overdue(now):
+        title, url = "The carrier's billing report is missing", reverse("admin:billing_billingreport_changelist")
+        step = "Parcels of over nine days ago are in no report. Upload it, or ask the carrier for it."
+        yield Condition("bill-missing", title, step, Severity.TICKET, url, len(overdue), min(overdue))

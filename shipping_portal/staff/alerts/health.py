@@ -1,0 +1,244 @@
+"""How the carrier and our own jobs are doing right now, for the strip on the admin's first page."""
+
+import datetime as dt
+import logging
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Count, DurationField, ExpressionWrapper, F, Max, Min, Q, QuerySet, Value, Window
+from django.db.models.functions import CumeDist
+from django.urls import reverse
+
+from orders.calling import gateway
+from orders.models import CarrierCall
+from orders.models.account import BOOKINGS, QUOTES, Pause
+from shipping_portal.billing.models import BillingReport
+from shipping_portal.formats import hours_and_minutes
+from shipping_portal.jobs.registry import JobKind, chore, kinds
+from shipping_portal.staff.carrier import carrier_accounts
+from shipping_portal.staff.carrier.carrier_accounts import Known
+from tracking.models import IS_AHEAD, LastTime, TrackingEvent, WebhookDelivery
+from tracking.receiving import webhook_health
+
+WINDOW = dt.timedelta(minutes=15)
+CLEAR = ("ok", "incomplete", "rejected")  # the carrier answered, if only with a no
+SLOWEST_SHARE = 0.95
+
+
+@dataclass(frozen=True)
+class OperationHealth:
+    """Calls of one kind in the last 15 minutes. `errors` had no clear answer; 95 of 100 took at most `p95` ms."""
+
+    name: str
+    calls: int
+    errors: int
+    p95: int
+
+    @property
+    def label(self) -> str:
+        """Return its name as words."""
+        return self.name.replace("_", " ").capitalize()
+
+    @property
+    def error_percent(self) -> float:
+        """Return the share of calls that failed."""
+        return 100 * self.errors / self.calls
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """Rows that are due, of all kinds of jobs together; dead letters are not."""
+
+    rows: int
+    oldest: dt.datetime | None
+
+
+@dataclass(frozen=True)
+class AccountHealth:
+    """What holds up the bookings and prices of one account that the settings name."""
+
+    known: Known
+    bookings: Pause | None
+    quotes: Pause | None
+    resting_until: dt.datetime | None
+
+
+@dataclass(frozen=True)
+class Health:
+    """The strip on the first page: calls, each account, and the last report."""
+
+    operations: list[OperationHealth]
+    last_webhook_at: dt.datetime | None
+    accounts: list[AccountHealth]
+    last_report: BillingReport | None
+
+
+def strip(now: dt.datetime) -> Health:
+    """Read what the strip shows in five queries, each on an index."""
+    pushed = WebhookDelivery.objects.filter(polled_for="").order_by("-received_at")
+    return Health(
+        operations=_operations(now),
+        last_webhook_at=pushed.values_list("received_at", flat=True).first(),
+        accounts=[_of_account(known, now) for known in carrier_accounts.named()],
+        last_report=BillingReport.objects.order_by("-pk").first(),
+    )
+
+
+def _of_account(known: Known, now: dt.datetime) -> AccountHealth:
+    account, resting = known.account, known.account.resting_until
+    return AccountHealth(
+        known,
+        bookings=account.pause_of(BOOKINGS, now),
+        quotes=account.pause_of(QUOTES, now),
+        resting_until=resting if resting and resting > now else None,
+    )
+
+
+def _operations(now: dt.datetime) -> list[OperationHealth]:
+    calls = CarrierCall.objects.filter(at__gt=now - WINDOW)
+    counted = calls.values("operation").annotate(calls=Count("pk"), errors=Count("pk", filter=~Q(outcome__in=CLEAR)))
+    p95 = _p95(calls)
+    return [
+        OperationHealth(row["operation"], row["calls"], row["errors"], p95[row["operation"]])
+        for row in counted.order_by("operation")
+    ]
+
+
+def _p95(calls: QuerySet[CarrierCall]) -> dict[str, int]:
+    """Return by operation the time that 95 of 100 calls kept to; only the slowest twentieth is read."""
+    share = Window(CumeDist(), partition_by=F("operation"), order_by=F("milliseconds").asc())
+    slowest = calls.annotate(share=share).filter(share__gte=SLOWEST_SHARE).order_by("-milliseconds")
+    return dict(slowest.values_list("operation", "milliseconds"))
+
+
+def due_by_kind(now: dt.datetime) -> list[dict[str, Any]]:
+    """Return of each kind of job that has due rows its name as `job`, how many (`n`) and the `oldest`, in one query."""
+    first, *rest = (_due(kind, now) for kind in kinds())
+    return list(first.union(*rest, all=True))
+
+
+def backlog(now: dt.datetime) -> Backlog:
+    """Count the due rows of every kind of job, in one query."""
+    found = due_by_kind(now)
+    oldest = [row["oldest"] for row in found if row["oldest"]]
+    return Backlog(sum(row["n"] for row in found), min(oldest, default=None))
+
+
+def _due(kind: JobKind, now: dt.datetime) -> QuerySet[Any]:
+    rows = kind.due(now).select_related(None).order_by().annotate(job=Value(kind.name)).values("job")
+    return rows.annotate(n=Count("pk"), oldest=Min("due_at"))
+
+
+logger = logging.getLogger(__name__)
+SPANS = {"Last hour": dt.timedelta(hours=1), "Last 24 hours": dt.timedelta(hours=24)}
+KINDS = {
+    "in_time": Q(pushed_at__isnull=False) & ~webhook_health.LATE & ~webhook_health.POLLED_FIRST,
+    "late": Q(pushed_at__isnull=False) & (webhook_health.LATE | webhook_health.POLLED_FIRST),
+    "only_polled": Q(pushed_at=None),
+}
+
+
+@dataclass(frozen=True)
+class HealthRow:
+    """Scans first seen in one span of time, by how their webhook did."""
+
+    title: str
+    in_time: int
+    late: int
+    only_polled: int
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """An account whose webhooks get lost, with what polling found first in the last hour and the list of just those."""
+
+    account: str
+    polled_first: int
+    url: str
+
+
+@dataclass(frozen=True)
+class ClockAhead:
+    """An account whose carrier dated scans of the last 24 hours after we received them: how many, and by how much."""
+
+    account: str
+    scans: int
+    by: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Meter:
+    """Scans by the way they came, the alarm of each account, and the clocks that are ahead."""
+
+    rows: list[HealthRow]
+    alarms: list[Alarm]
+    clocks: list[ClockAhead]
+
+
+def meter(now: dt.datetime) -> Meter:
+    """Return the last hour and the last 24, and each account's alarm, in one query over the scans of a day.
+
+    One more finds the clocks that are ahead, of whatever parcels.
+    """
+    since = {title: Q(received_at__gt=now - span) for title, span in SPANS.items()}
+    counts = {
+        f"{kind}_{place}": Count("pk", filter=rule & span)
+        for place, span in enumerate(since.values())
+        for kind, rule in KINDS.items()
+    }
+    counts["polled_first"] = Count("pk", filter=webhook_health.POLLED_FIRST & since["Last hour"])
+    day = webhook_health.owed().filter(since["Last 24 hours"], received_at__lte=now)
+    found: list[Any] = list(day.values("account", "account__name").annotate(**counts).order_by("account"))
+    rows = [
+        HealthRow(title, *(sum(one[f"{kind}_{place}"] for one in found) for kind in KINDS))
+        for place, title in enumerate(since)
+    ]
+    alarmed = (one for one in found if one["polled_first"] >= webhook_health.ALARM)
+    return Meter(rows, [_alarm(one) for one in alarmed], clocks_ahead(now))
+
+
+def clocks_ahead(now: dt.datetime) -> list[ClockAhead]:
+    """Return the accounts whose scans of the last 24 hours were dated ahead of their receipt, in one query."""
+    ahead = TrackingEvent.objects.filter(IS_AHEAD, received_at__gt=now - SPANS["Last 24 hours"], received_at__lte=now)
+    most = Max(ExpressionWrapper(F("scan_time") - F("received_at"), DurationField()))
+    found: list[Any] = list(
+        ahead.order_by("account").values("account", "account__name").annotate(n=Count("pk"), by=most)
+    )
+    return [
+        ClockAhead(
+            one["account__name"],
+            one["n"],
+            hours_and_minutes(one["by"]),
+            _scans_url(clock="ahead", account=one["account"]),
+        )
+        for one in found
+    ]
+
+
+def alarms(now: dt.datetime) -> list[Alarm]:
+    """Return the accounts whose webhooks get lost, in one query over the scans of an hour."""
+    found = webhook_health.found_first_by_polling(now).values("account", "account__name").order_by("account")
+    counted: list[Any] = list(found.annotate(polled_first=Count("pk")))
+    return [_alarm(one) for one in counted if one["polled_first"] >= webhook_health.ALARM]
+
+
+def _alarm(found: dict[str, Any]) -> Alarm:
+    url = _scans_url(found="polling", account=found["account"])
+    return Alarm(found["account__name"], found["polled_first"], url)
+
+
+def _scans_url(**query: Any) -> str:
+    return f"{reverse('admin:tracking_trackingevent_changelist')}?{urlencode(query)}"
+
+
+@chore("gaps")
+def report(now: dt.datetime) -> None:
+    """Log one line an hour for each account whose alarm is on, however many sweepers look."""
+    for account in gateway.accounts():
+        once = f"webhook gap logged {account.pk}"
+        if webhook_health.is_alarmed(account, now) and LastTime.is_first_in(webhook_health.WINDOW, once, now=now):
+            found = webhook_health.found_first_by_polling(now).filter(account=account).count()
+            details = {"account": account.name, "found_by_polling": found, "polling": "twice as often"}
+            logger.error("webhook_gap", extra=details)

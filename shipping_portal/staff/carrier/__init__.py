@@ -1,0 +1,1 @@
+"""The operator's view of a carrier account: probe, pause, test event."""

@@ -1,0 +1,179 @@
+"""A month of the demo's sender, which tests/demo lived through once by the real code, moved to the day it is loaded.
+
+Its first four weeks keep their weekdays. The five business days after them end at the last one before now, so that
+what is on its way today was picked up on a day on which drivers come.
+"""
+
+import datetime as dt
+import hashlib
+import json
+import lzma
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from allauth.account.models import EmailAddress
+from django.apps import apps
+from django.core.management.base import CommandError
+from django.core.management.color import no_style
+from django.db import connection, models, transaction
+
+from orders.calling import carrier_settings, gateway
+from orders.models import BookingAttempt, CarrierAccount, Label, LabelBytes, Order
+from shipping_portal.accounts import demo
+from shipping_portal.accounts.login import signing_up
+from shipping_portal.accounts.models import Membership, Sender, User
+from shipping_portal.billing.charges import week_sums
+from shipping_portal.billing.models import BillingReport, Charge, ReportFile
+from shipping_portal.reports import counting
+from shipping_portal.staff.management.commands import carrier_moved
+from tracking.models import Poll, TrackingEvent
+from tracking.scanning import scans
+
+FILE = Path(__file__).with_name("demo_history.json.xz")
+LIVE = dt.date(2026, 8, 17)  # the Monday of the five days that are still going on
+LIVE_DAYS, ENDS = 5, dt.timedelta(hours=1, minutes=15)  # of the last day, in UTC
+DATE = re.compile(r"\b2026-\d\d-\d\d")
+TABLES = (
+    "accounts.ParcelSize", "accounts.Receiver", "accounts.ReceiverKey", "orders.Quote", "orders.Order",
+    "orders.BookingAttempt", "orders.CancelAttempt", "orders.OrderChange", "orders.Label", "orders.LabelBytes",
+    "orders.Draft", "tracking.Parcel", "tracking.Poll", "tracking.TrackingEvent", "tracking.EventWord",
+    "billing.ChargeWord", "billing.BillingReport", "billing.ReportFile", "billing.Charge", "billing.Dispute",
+    "accounts.Audit",
+)  # fmt: skip
+CARRIERS_SIZES = {"full": "a4", "cropped": "cropped"}
+OF_SENDER = ("default_size", "counted_on", "booked_today", "spent_today", "unbilled", "booked_in_all", "spent_in_all")
+WAITING = {"email": f"jonas@{demo.DOMAIN}", "name": "Jonas Keller"}
+
+
+def load(now: dt.datetime, carrier_state: Path | None = None, file: Path = FILE) -> bool:
+    """Load the month, unless the database has an order; what the pretend carrier knows of it goes to its ledger.
+
+    Return whether it was loaded.
+    """
+    if Order.objects.exists():
+        return False
+    text = with_dates_at(lzma.decompress(file.read_bytes()).decode(), now)
+    month = json.loads(text, object_hook=_instant)
+    with transaction.atomic():
+        for label in TABLES:
+            _fill(apps.get_model(label), **month["tables"][label])
+        Sender.objects.filter(pk=_business().pk).update(**month["sender"])
+        _hash_again()
+        week_sums.add_up(week_sums.weeks_of(Charge.objects.posted()))
+        Poll.objects.filter(due_at__lt=now).update(due_at=now)  # else the desk is told of jobs that run late
+        _open_an_account(now)
+        if carrier_state:
+            _tell_the_carrier(carrier_state, month["ledger"])
+    counting.owe_days(_business(), now)
+    counting.work(_business().pk)
+    return True
+
+
+def _open_an_account(now: dt.datetime) -> None:
+    """Let a second business wait for an operator's approval, as where SIGN_UP asks for it."""
+    user = User.objects.create_user(password=None, **WAITING)
+    EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+    business = signing_up.open_account(user, name="Northside Ceramics", country="AU", now=now)
+    Sender.objects.filter(pk=business.pk).update(approved_at=None)
+
+
+def follow_the_carrier() -> None:
+    """Let the pretend carrier's parcels keep their account and their links where it listens at another port now."""
+    current = carrier_settings.current()
+    a_port = re.compile(rf"{re.escape(current.account)} at (http://127\.0\.0\.1:\d+)")
+    for former in filter(None, map(a_port.fullmatch, CarrierAccount.objects.values_list("name", flat=True))):
+        # Where both have orders already, each keeps its own, and the operator's first page shows those left behind.
+        with suppress(CommandError):
+            carrier_moved.move(replace(current, base_url=former[1]), current)
+    linked = Order.objects.filter(account__fingerprint=current.fingerprint, public_tracking_url__startswith="http:")
+    moved = list(linked.exclude(public_tracking_url__startswith=f"{current.base_url}/"))
+    for order in moved:
+        order.public_tracking_url = re.sub(r"^http://[^/]+", current.base_url, order.public_tracking_url)
+    Order.objects.bulk_update(moved, ["public_tracking_url"], batch_size=200)
+
+
+def _tell_the_carrier(state: Path, ledger: list[dict[str, Any]]) -> None:
+    """Write what the pretend carrier keeps: its ledger, and the labels it made, which are never made anew."""
+    (state / "labels").mkdir(parents=True, exist_ok=True)
+    lines = (json.dumps(line, ensure_ascii=False) + "\n" for line in ledger)
+    (state / "ledger.jsonl").write_text("".join(lines), encoding="utf-8")
+    for kept in LabelBytes.objects.select_related("label__order"):
+        size = CARRIERS_SIZES[kept.label.size]
+        (state / "labels" / f"{kept.label.order.carrier_order_id}-{size}.pdf").write_bytes(kept.content)
+
+
+def with_dates_at(text: str, now: dt.datetime) -> str:
+    """Return the text with each of its dates moved. All are as long as before, so a label's offsets still hold."""
+    last = (now.astimezone(dt.UTC) - ENDS).date()
+    last -= dt.timedelta(days=max(last.weekday() - 4, 0))
+    monday = last - dt.timedelta(days=last.weekday())
+
+    def move(found: re.Match[str]) -> str:
+        day = dt.date.fromisoformat(found[0])
+        if day < LIVE:
+            return str(day - LIVE + monday)
+        weeks, weekday = divmod((day - LIVE).days, 7)
+        place = weeks * 5 + min(weekday, 5) - (LIVE_DAYS - 1) + last.weekday()
+        return str(monday + dt.timedelta(weeks=place // 5, days=place % 5))
+
+    return DATE.sub(move, text)
+
+
+def _instant(member: dict[str, Any]) -> Any:
+    """Read a moment of the carrier's ledger, which counts seconds since the epoch."""
+    return dt.datetime.fromisoformat(member["$t"]).timestamp() if "$t" in member else member
+
+
+def _business() -> Sender:
+    return Membership.objects.select_related("sender").get(user__email=demo.SENDER_EMAIL).sender
+
+
+def _fill(model: type[models.Model], columns: list[str], rows: list[list[Any]]) -> None:
+    """Write the rows of one table as they are, but for whose they are: the people, business and account of here."""
+    fields: list[Any] = [model._meta.get_field(name) for name in columns]
+    reads = [_reader(field) for field in fields]
+    made = [
+        model(**{
+            field.attname: None if cell is None else read(cell)
+            for field, read, cell in zip(fields, reads, row, strict=True)
+        })
+        for row in rows
+    ]  # fmt: skip
+    model._default_manager.bulk_create(made, batch_size=200)
+    with connection.cursor() as cursor:
+        for statement in connection.ops.sequence_reset_sql(no_style(), [model]):
+            cursor.execute(statement)
+
+
+def _reader(field: Any) -> Callable[[Any], Any]:
+    """Return what makes a column's value of what stands in the file."""
+    if field.related_model is User:
+        return dict(User.objects.values_list("email", "pk")).__getitem__
+    if field.related_model in (Sender, CarrierAccount):
+        ours = _business().pk if field.related_model is Sender else gateway.account().pk
+        return lambda _: ours
+    if isinstance(field, models.BinaryField):
+        return lambda cell: cell.encode("latin-1")
+    return field.to_python if not isinstance(field, models.JSONField | models.ForeignKey) else lambda cell: cell
+
+
+def _hash_again() -> None:
+    """Name what holds a date by its bytes again, as whatever reads it will."""
+    for kept in LabelBytes.objects.all():
+        Label.objects.filter(pk=kept.label_id).update(sha256=_sha256(kept.content))
+    for attempt in BookingAttempt.objects.all():
+        BookingAttempt.objects.filter(pk=attempt.pk).update(body_sha256=_sha256(attempt.body))
+    for file in ReportFile.objects.all():
+        BillingReport.objects.filter(pk=file.report_id).update(sha256=_sha256(file.content))
+    events = list(TrackingEvent.objects.select_related("parcel"))
+    for event in events:
+        event.fingerprint = scans.fingerprint(event.parcel.reference, event)  # type: ignore[arg-type]
+    TrackingEvent.objects.bulk_update(events, ["fingerprint"], batch_size=200)
+
+
+def _sha256(content: Any) -> str:
+    return hashlib.sha256(bytes(content)).hexdigest()

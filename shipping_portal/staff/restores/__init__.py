@@ -1,0 +1,1 @@
+"""After a restore: holding back what may have been sent, and releasing it."""

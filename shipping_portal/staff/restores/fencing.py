@@ -1,0 +1,191 @@
+"""What a restored database still owes may have been done since its backup, so none of it is done automatically.
+
+Bookings become cases, cancellations are asked about, import rows and replacements are held, labels are compared with
+the carrier before they are shown. What was in flight stays so: its worker is gone, so it becomes unknown as ever.
+"""
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.apps import apps
+from django.db import connection, models, transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
+
+from orders.calling import gateway
+from orders.calling.contract import contract_of
+from orders.models import CancelAttempt, CarrierAccount, Label, Order, Replacement, Restore
+from orders.models.attempts import BookingAttempt
+from orders.models.restores import GAP_IS_OPEN, OLDER
+from orders.models.statuses import STILL_AT_SENDER, Status
+from orders.restoring import marks
+from orders.status.transitions import move_to
+from shipping_portal.accounts.models import Audit
+from shipping_portal.importing import holding
+from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.staff import erasing
+
+
+@dataclass(frozen=True)
+class Fenced:
+    """One line of what was fenced: in words, how many, and since when the oldest was owed."""
+
+    what: str
+    count: int
+    oldest: dt.datetime | None = None
+
+
+class HalfRestored(Exception):
+    """Something wrote into the database while it was restored; the text says how that shows."""
+
+
+@transaction.atomic(durable=True)
+def fence(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] | None:
+    """Fence a database that is as old as `backup_at` and mark it as the one in use.
+
+    Raises HalfRestored, marks.NoMarkFile or erased_keys.NoErasedFile. None when this was done before, and nothing was
+    restored since.
+    """
+    _refuse_half_a_restore()
+    if _is_done(backup_at, now):
+        return None
+    restore, _ = Restore.objects.update_or_create(
+        backup_at=backup_at, defaults={"restored_at": now, "lifted_at": None, "lifted_by": None}
+    )
+    fenced = [
+        _pause(now),
+        _bookings(now),
+        _cancellations(now),
+        _replacements(restore),
+        _import_rows(restore, now),
+        *_labels(now),
+        Fenced("erased again from ERASED_FILE", erasing.erase_again(now)),
+        Fenced(f"tables whose row numbers jumped ahead by {FURTHER:,}", jump()),
+    ]
+    summary = "; ".join(f"{one.what}: {one.count}" for one in fenced)
+    Audit.write("database restored", restore, by=None, reason=f"{restore}. {summary}", at=now)
+    marks.renew(now=now)
+    return fenced
+
+
+def _refuse_half_a_restore() -> None:
+    """Refuse tables without their key: pg_restore adds it last, and can't where a process added a row of its own."""
+    models_of_ours = [model for name in APPS for model in apps.get_app_config(name).get_models()]
+    with connection.cursor() as cursor:
+        key_of = connection.introspection.get_primary_key_columns
+        keyless = [model._meta.db_table for model in models_of_ours if not key_of(cursor, model._meta.db_table)]
+    if keyless:
+        raise HalfRestored(f"{len(keyless)} tables have no primary key, such as {keyless[0]}.")
+
+
+def _is_done(backup_at: dt.datetime, now: dt.datetime) -> bool:
+    if not Restore.objects.filter(backup_at__gte=backup_at).exists():
+        return False
+    try:
+        marks.require_unrestored(now=now)
+    except marks.Restored:
+        return False
+    return True
+
+
+def _pause(now: dt.datetime) -> Fenced:
+    """Pause the bookings of every account until the gap is lifted; see staff/restores/restoring.py."""
+    gateway.account()  # there is one, though nothing was ever booked
+    for account in CarrierAccount.objects.all():
+        CarrierAccount.objects.filter(pk=account.pk).update(paused_at=now, pause_text=GAP_IS_OPEN, pause_ends_at=None)
+        Audit.write("bookings paused", account, by=None, reason="by after_restore", at=now)
+    return Fenced("carrier accounts paused for bookings", CarrierAccount.objects.count())
+
+
+def _bookings(now: dt.datetime) -> Fenced:
+    in_flight = BookingAttempt.objects.filter(state=BookingAttempt.State.IN_FLIGHT)
+    owed = Order.objects.filter(status=Status.BOOKING).exclude(pk__in=in_flight.values("order"))
+    orders = list(owed)
+    for order in orders:
+        problem = {"text": OLDER, "fields": {}, "kind": "restored"}
+        move_to(order, Status.UNCONFIRMED, reason=OLDER, at=now, due_at=None, problem=problem)
+    return _fenced("bookings now waiting for an operator", (order.created_at for order in orders))
+
+
+def _cancellations(now: dt.datetime) -> Fenced:
+    """Make cancellations due: the carrier is asked whether it is cancelled, as after any unclear try."""
+    wanted = CancelAttempt.objects.filter(
+        state=CancelAttempt.State.WANTED, order__status=Status.CANCELLING
+    ).select_related("order")
+    attempts = list(wanted)
+    for attempt in attempts:
+        move_to(attempt.order, Status.CANCEL_UNCONFIRMED, reason=OLDER, at=now, due_at=now, tries=0)
+        CancelAttempt.objects.filter(pk=attempt.pk).update(state=CancelAttempt.State.UNKNOWN, answer=OLDER)
+    return _fenced("cancellations to check with the carrier", (attempt.asked_at for attempt in attempts))
+
+
+def _replacements(restore: Restore) -> Fenced:
+    owed = Replacement.objects.filter(ended_at=None)
+    comparable = list(owed.values_list("asked_at", flat=True))
+    owed.update(restore=restore)
+    return _fenced("held replacements", comparable)
+
+
+def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
+    """Hold import rows by their files, also those that were stopped before, so that they stay stopped."""
+    owed = ImportRow.objects.filter(state=ImportRow.State.OWED)
+    times = list(owed.values_list("file__begun_at", flat=True))
+    Import.objects.filter(pk__in=owed.values("file")).update(restore=restore)
+    restore.imports.filter(hold="").update(hold=holding.HELD, paused_at=Coalesce("paused_at", now))
+    return _fenced("held import rows", times)
+
+
+def _labels(now: dt.datetime) -> list[Fenced]:
+    """Withhold labels of parcels that may have been cancelled since; see orders/restoring/marks.py."""
+    waiting = Order.objects.filter(status=Status.BOOKED, progress__in=STILL_AT_SENDER)
+    shown = [row for row in gateway.accounts() if contract_of(row).operation("view")]
+    comparable = waiting.filter(account__in=shown).exclude(carrier_order_id="")
+    withheld = Label.objects.exclude(state=Label.State.ABSENT).filter(order__in=comparable, purged_at=None)
+    count = withheld.update(state=Label.State.WITHHELD, due_at=now, **Label.AFRESH)
+    others = waiting.exclude(pk__in=comparable.values("pk"))
+    return [
+        Fenced("labels hidden until the carrier confirms their parcels", count),
+        _fenced("parcels that may be cancelled and can't be checked from here", _booked(others)),
+    ]
+
+
+def _booked(orders: QuerySet[Order]) -> Iterable[dt.datetime | None]:
+    return orders.values_list("booked_at", flat=True)
+
+
+def _fenced(what: str, times: Iterable[dt.datetime | None]) -> Fenced:
+    known = list(times)
+    return Fenced(what, len(known), min((at for at in known if at), default=None))
+
+
+FURTHER = 1_000_000  # more than any table grows between two backups
+APPS = ("accounts", "orders", "tracking", "billing", "importing", "exporting", "staff")
+
+
+def jump() -> int:
+    """Let every numbered table of ours go on a million further; how many these are."""
+    tables = [
+        (model._meta.db_table, model._meta.pk.attname)
+        for name in APPS
+        for model in apps.get_app_config(name).get_models()
+        if isinstance(model._meta.pk, models.BigAutoField) and model._meta.label != "orders.DatabaseMark"
+    ]
+    for table, column in tables:
+        (_in_postgresql if connection.vendor == "postgresql" else _in_sqlite)(table, column)
+    return len(tables)
+
+
+def _in_postgresql(table: str, column: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_get_serial_sequence(%s, %s)", [table, column])
+        sequence = cursor.fetchone()[0]
+        cursor.execute("SELECT setval(%s, nextval(%s) + %s)", [sequence, sequence, FURTHER])
+
+
+def _in_sqlite(table: str, column: str) -> None:
+    """Set the sequence of a table; one that never had a row has no line there yet."""
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE sqlite_sequence SET seq = seq + %s WHERE name = %s", [FURTHER, table])
+        if not cursor.rowcount:
+            cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, FURTHER])

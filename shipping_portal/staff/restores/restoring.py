@@ -1,0 +1,98 @@
+"""The gap after a restore: what was booked between the backup and the restore is known to the carrier only.
+
+What after_restore held is released or left out here, as the carrier's records say; then an operator lifts the gap.
+"""
+
+import datetime as dt
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.db import transaction
+from django.urls import reverse
+
+from orders.cancelling import replacing
+from orders.models import CarrierAccount, Label, Replacement, Restore
+from orders.models.account import BOOKINGS
+from orders.restoring import comparing
+from shipping_portal.accounts.adminkit.actions import Refused
+from shipping_portal.accounts.models import Audit, User
+from shipping_portal.importing import holding
+from shipping_portal.importing.models import ImportRow
+from shipping_portal.jobs.registry import enqueue
+from shipping_portal.staff.carrier import pausing
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A restore whose gap is open, with the lists in which its bookings turn up."""
+
+    restore: Restore
+    scans_url: str
+    lines_url: str
+    unclear_url: str
+
+
+def gaps() -> list[Gap]:
+    """Return those open now, as a rule none. One query."""
+    return [gap_of(restore) for restore in Restore.objects.open().order_by("backup_at")]
+
+
+def gap_of(restore: Restore) -> Gap:
+    """Return where the bookings of this gap may turn up."""
+    since = restore.backup_at.isoformat()
+    parcels = reverse("admin:tracking_parcel_changelist")
+    charges = reverse("admin:billing_charge_changelist")
+    return Gap(
+        restore,
+        f"{parcels}?{urlencode({'whose': 'nobody', 'created_at__gte': since})}",
+        f"{charges}?{urlencode({'owner': 'nobody', 'posted_at__gte': since})}",
+        reverse("admin:orders_order_changelist") + "?needs=unconfirmed",
+    )
+
+
+def held(restore: Restore) -> int:
+    """Return how many parcels were owed by import rows and replacements, and are held for this restore."""
+    rows = ImportRow.objects.filter(file__restore=restore, state=ImportRow.State.OWED)
+    return rows.count() + restore.replacements.filter(ended_at=None).count()
+
+
+@transaction.atomic
+def release(restore: Restore, count: int, *, by: User, reason: str, now: dt.datetime) -> None:
+    """Book all that is held once the gap is lifted: the carrier has none of these parcels. Raises Refused."""
+    _refuse_another_count(restore, count)
+    for file in restore.imports.all():
+        holding.release(file, restore)
+    owed = Replacement.objects.filter(restore=restore)
+    enqueue("replace", *owed.values_list("pk", flat=True))
+    owed.update(restore=None, due_at=now)
+    Audit.write("held parcels released", restore, by=by, reason=f"{count}: {reason}", at=now)
+
+
+@transaction.atomic
+def leave_out(restore: Restore, count: int, *, by: User, reason: str, now: dt.datetime) -> None:
+    """Never book what is held: the carrier has these parcels, or nobody wants them. Raises Refused."""
+    _refuse_another_count(restore, count)
+    for file in restore.imports.all():
+        holding.leave_out(file, restore)
+    for replacement in restore.replacements.filter(ended_at=None).select_related("order__sender"):
+        replacing.leave_out(replacement, now=now)
+    Audit.write("held parcels left out", restore, by=by, reason=f"{count}: {reason}", at=now)
+
+
+@transaction.atomic
+def lift(restore: Restore, *, by: User, reason: str, now: dt.datetime) -> None:
+    """Let bookings go out again, and show labels that the carrier was not asked about. Raises Refused."""
+    if not Restore.objects.open().filter(pk=restore.pk).update(lifted_at=now, lifted_by=by):
+        raise Refused("Someone else has already closed it.")
+    Audit.write("gap lifted", restore, by=by, reason=f"{restore}: {reason}", at=now)
+    if Restore.objects.open().exists():
+        return
+    comparing.show(Label.objects.all(), now=now)
+    for account in CarrierAccount.objects.filter(paused_at__isnull=False):
+        pausing.resume(account, BOOKINGS, by=by, reason=reason, now=now)
+
+
+def _refuse_another_count(restore: Restore, count: int) -> None:
+    waiting = held(restore)
+    if count != waiting:
+        raise Refused(f"{waiting} parcels are held now, but you entered {count}. Nothing was changed.")

@@ -1,0 +1,1 @@
+"""Webhooks: received, stored, their health, and replaying them."""

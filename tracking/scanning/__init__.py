@@ -1,0 +1,1 @@
+"""Scans: read from stored deliveries, stored once, folded into progress."""

@@ -1,0 +1,221 @@
+"""Storing each scan once, whichever way and however often it came, in parcels that are held meanwhile."""
+
+import datetime as dt
+import hashlib
+import json
+import uuid
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from orders.calling.contract import contract_of
+from orders.models import CarrierAccount, Order
+from shipping_portal.carrier.messages import Scan
+from tracking.models import Parcel, TrackingEvent
+from tracking.scanning import statements, vocabulary
+
+Source = TrackingEvent.Source
+ParcelKey = tuple[int, str]  # a parcel's account, and its reference in capitals
+SEEN = ("event_id", "received_at", "pushed_at", "polled_at")
+KNOWN_BY = ("parcel", "account", "fingerprint", "event_type", "scan_time", "description", "set_aside", *SEEN)
+
+
+@dataclass(frozen=True)
+class Held:
+    """Parcels that are ours until the transaction ends, with the order of each that has one, and all its scans."""
+
+    parcels: dict[int, Parcel]
+    orders: dict[int, Order]
+    events: dict[int, list[TrackingEvent]]
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A scan that came for a parcel: pushed or polled, as which bytes, and when."""
+
+    parcel: int
+    scan: Scan
+    source: str
+    raw: bytes
+    at: dt.datetime
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The event that an arrival made, or was known as. None: its event id is taken by other content."""
+
+    event: TrackingEvent | None
+    is_new: bool = False
+
+
+def parcel_for(reference: str, *, account: CarrierAccount, at: dt.datetime, is_typed: bool = False) -> Parcel:
+    """Return the parcel of this reference at this account, in whatever case it was known; made if it was not.
+
+    It takes on the letters in which the carrier writes it. What a person typed tells those only until the carrier did,
+    and not where it was typed in capitals alone.
+    """
+    parcel, _ = Parcel.objects.get_or_create(
+        account=account, reference__upper=reference.upper(), defaults={"reference": reference, "created_at": at}
+    )
+    is_a_guess = is_typed and (reference.isupper() or parcel.order_id or parcel.last_scan_at)
+    if not is_a_guess:
+        spell(parcel, reference)
+    return parcel
+
+
+def parcels_for(named: Mapping[ParcelKey, tuple[str, dt.datetime]]) -> dict[ParcelKey, int]:
+    """Return the keys of many parcels; where there is none it is made, spelled so and then."""
+    found = _parcels(named)
+    missing = sorted(named.keys() - found.keys())
+    if missing:
+        made = (Parcel(account_id=name[0], reference=named[name][0], created_at=named[name][1]) for name in missing)
+        Parcel.objects.bulk_create(made, ignore_conflicts=True)
+        found = _parcels(named)
+    return found
+
+
+def _parcels(named: Collection[ParcelKey]) -> dict[ParcelKey, int]:
+    spelled = Parcel.objects.filter(reference__upper__in={upper for _, upper in named})
+    rows = spelled.values_list("pk", "account_id", "reference")
+    found = {(account, reference.upper()): pk for pk, account, reference in rows}
+    return {name: found[name] for name in named if name in found}
+
+
+def spell(parcel: Parcel, reference: str) -> None:
+    """Let the parcel take on these letters."""
+    if parcel.reference != reference:
+        parcel.reference = reference
+        parcel.save(update_fields=["reference"])
+
+
+def lock_parcels(parcels: Collection[int]) -> Held:
+    """Lock these parcels with their orders until the transaction ends.
+
+    Their scans may be written only after that: an insert shares a lock on the parcel, and two who share it and then
+    want more lock each other out. On PostgreSQL the row locks, orders first, put folds in a row; on SQLite BEGIN
+    IMMEDIATE does. The later one sees every scan.
+    """
+    locked = _orders_of(parcels)
+    # Not its key: whoever has stored the same scan holds its id, and needs the parcel's key to commit.
+    rows = Parcel.objects.select_for_update(no_key=True, of=("self",)).select_related("account").order_by("pk")
+    held = {parcel.pk: parcel for parcel in rows.filter(pk__in=parcels)}
+    # One that lost its parcel while we waited has no part in it; one that got it meanwhile isn't locked: see folding.
+    owners = {pk: locked[parcel.order_id] for pk, parcel in held.items() if parcel.order_id in locked}
+    events: dict[int, list[TrackingEvent]] = {pk: [] for pk in held}
+    for event in TrackingEvent.objects.filter(parcel__in=held).only(*KNOWN_BY).order_by("pk"):
+        events[event.parcel_id].append(event)
+    return Held(held, owners, events)
+
+
+def _orders_of(parcels: Collection[int]) -> dict[int, Order]:
+    orders = Order.objects.select_for_update(of=("self",)).filter(parcel__in=parcels).order_by("pk")
+    return {order.pk: order for order in orders}
+
+
+def store(arrivals: Sequence[Arrival], held: Held) -> list[Stored]:
+    """Store scans of parcels that are held, each once, and return what became of each; new ones join `held`."""
+    known = _Known(arrivals, held)
+    stored = [_store(arrival, held, known) for arrival in arrivals]
+    new = [one.event for one in stored if one.event and one.is_new]
+    TrackingEvent.objects.bulk_create(new)
+    statements.update_each(TrackingEvent, known.seen_again.values(), SEEN)
+    contracts = {parcel.account_id: contract_of(parcel.account) for parcel in held.parcels.values()}
+    vocabulary.note((event.event_type, event.received_at, contracts[event.account_id]) for event in new)
+    return stored
+
+
+class _Known:
+    """The events that arrivals may be known as, by id and by fingerprint, those of the same batch included."""
+
+    def __init__(self, arrivals: Sequence[Arrival], held: Held) -> None:
+        self.by_id: dict[tuple[int, uuid.UUID], TrackingEvent] = {}
+        self.alike: dict[tuple[int, str], list[TrackingEvent]] = defaultdict(list)
+        self.seen_again: dict[int, TrackingEvent] = {}
+        ids = {arrival.scan.event_id for arrival in arrivals if arrival.scan.event_id}
+        of_others = Q(account__in={parcel.account_id for parcel in held.parcels.values()}, event_id__in=ids)
+        for event in TrackingEvent.objects.filter(of_others).exclude(parcel__in=held.parcels).only(*KNOWN_BY):
+            self.add_id(event)
+        for events in held.events.values():
+            for event in events:
+                self.add(event)
+
+    def add(self, event: TrackingEvent) -> None:
+        self.alike[event.parcel_id, event.fingerprint].append(event)
+        self.add_id(event)
+
+    def add_id(self, event: TrackingEvent) -> None:
+        if event.event_id:
+            self.by_id[event.account_id, event.event_id] = event
+
+    def find(self, parcel: Parcel, event_id: uuid.UUID | None, digest: str) -> TrackingEvent | None:
+        """Find it by its id; else by fingerprint, which also joins a pushed scan with its polled copy."""
+        if event_id and (by_id := self.by_id.get((parcel.account_id, event_id))):
+            return by_id
+        alike = self.alike[parcel.pk, digest]
+        return next((event for event in alike if not (event_id and event.event_id)), None)
+
+
+def _store(arrival: Arrival, held: Held, known: _Known) -> Stored:
+    parcel, scan = held.parcels[arrival.parcel], arrival.scan
+    event_id, digest = uuid.UUID(scan.event_id) if scan.event_id else None, fingerprint(parcel.reference, scan)
+    event = known.find(parcel, event_id, digest)
+    if event is None:
+        made = _made(arrival, parcel, event_id, digest)
+        known.add(made)
+        held.events[parcel.pk].append(made)
+        return Stored(made, is_new=True)
+    is_same = (event.parcel_id, event.fingerprint, event.description) == (parcel.pk, digest, scan.description)
+    if event_id and event.event_id == event_id and not is_same:
+        return Stored(None)
+    _note_seen(event, event_id, arrival, known)
+    return Stored(event)
+
+
+def _made(arrival: Arrival, parcel: Parcel, event_id: uuid.UUID | None, digest: str) -> TrackingEvent:
+    scan, at = arrival.scan, arrival.at
+    return TrackingEvent(
+        parcel=parcel,
+        account_id=parcel.account_id,
+        event_id=event_id,
+        fingerprint=digest,
+        event_type=scan.event_type,
+        scan_time=scan.scan_time,
+        description=scan.description,
+        suburb=scan.suburb[:120],
+        state=scan.state[:120],
+        postcode=scan.postcode[:40],
+        country=scan.country[:120],
+        raw=arrival.raw,
+        source=arrival.source,
+        received_at=at,
+        pushed_at=at if arrival.source == Source.PUSH else None,
+        polled_at=at if arrival.source == Source.POLL else None,
+    )
+
+
+def _note_seen(event: TrackingEvent, event_id: uuid.UUID | None, arrival: Arrival, known: _Known) -> None:
+    """Give a polled scan the event id of its pushed copy; keep when it came first, and when first by each way.
+
+    A delivery may be read after a poll that overtook it, so the earliest isn't always the one we met first.
+    """
+    before = [getattr(event, name) for name in SEEN]
+    if event_id and event.event_id is None:
+        event.event_id = event_id
+        known.add_id(event)
+    for seen in ("received_at", "pushed_at" if arrival.source == Source.PUSH else "polled_at"):
+        setattr(event, seen, min(getattr(event, seen) or arrival.at, arrival.at))
+    if event.pk and before != [getattr(event, name) for name in SEEN]:
+        known.seen_again[event.pk] = event
+
+
+def fingerprint(reference: str, scan: Scan) -> str:
+    """Return the fingerprint of a scan without an event id: same parcel, same kind, same instant."""
+    parts = f"{reference.upper()}|{vocabulary.normalise(scan.event_type)}|{scan.scan_time.isoformat()}"
+    return hashlib.sha256(parts.encode()).hexdigest()
+
+
+def as_bytes(raw: object) -> bytes:
+    """Return a polled scan as the bytes we keep of it."""
+    return json.dumps(raw, ensure_ascii=True, default=str).encode()
