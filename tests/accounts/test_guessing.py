@@ -9,7 +9,7 @@ from allauth.account.models import EmailAddress
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
-from shipping_portal.accounts.login import known_browsers
+from shipping_portal.accounts.login import guesses, known_browsers
 from shipping_portal.accounts.models import User
 from tests import factories
 from tests.table import table
@@ -39,6 +39,20 @@ def test_six_wrong_passwords_from_one_address_are_one_too_many_there_and_nowhere
         assert SLOW not in try_it(alice).content.decode()
     assert SLOW in try_it(alice, right=True).content.decode()
     assert try_it(alice, address="203.0.113.2", right=True).status_code == 302
+
+
+def test_sixty_tries_a_minute_come_from_one_address_whichever_accounts_they_are_at(alice: User) -> None:
+    for number in range(60):
+        assert guesses.take_slots(f"person{number}@quill.example", "203.0.113.1", is_known=False)
+    assert not guesses.take_slots("one.more@quill.example", "203.0.113.1", is_known=False)
+    assert guesses.take_slots("one.more@quill.example", "203.0.113.2", is_known=False)
+
+
+def test_a_household_of_ipv6_addresses_is_one_address() -> None:
+    for number in range(5):
+        assert guesses.take_slots("alice@quill.example", f"2001:db8:1:2::{number}", is_known=False)
+    assert not guesses.take_slots("alice@quill.example", "2001:db8:1:2::ffff", is_known=False)
+    assert guesses.take_slots("alice@quill.example", "2001:db8:1:3::1", is_known=False)
 
 
 def test_guessing_from_many_addresses_is_stopped(alice: User) -> None:

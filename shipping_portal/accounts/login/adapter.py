@@ -5,10 +5,8 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
-from allauth.account.internal.stagekit import unstash_login
 from allauth.account.models import EmailAddress
 from allauth.core.exceptions import ImmediateHttpResponse
-from allauth.core.internal import ratelimit  # the public one can't take a count back
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from django.conf import settings
@@ -22,10 +20,9 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.address import sender_email
-from shipping_portal.accounts.login import encryption, known_browsers, security_events, signing_up
+from shipping_portal.accounts.login import encryption, guesses, known_browsers, security_events, signing_up
 from shipping_portal.accounts.models import Membership, PickupAddress, Role
 
-APP = "allauth.account"
 BEGUN_WITH = "begun_with"  # of the session: by which password a log-in was begun
 
 
@@ -115,7 +112,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         """
         begun_with = request.session.pop(BEGUN_WITH, None)
         if begun_with is not None and not constant_time_compare(begun_with, _proof_of_password(user)):
-            unstash_login(request)
+            request.session.flush()
             self.add_message(request, messages.WARNING, message="Your password was changed meanwhile. Log in again.")
             raise ImmediateHttpResponse(redirect("account_login"))
         super().login(request, user)
@@ -127,28 +124,20 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         return response
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Slow down guessing: at one account from one address, and at one account from everywhere.
-
-        The second count is not for a browser its person has logged in with: nobody locks somebody else out.
-        """
-        email = credentials.get("email", "").lower()
-        try:
-            super().pre_authenticate(request, **credentials)
-            if not known_browsers.knows(request, email):
-                guess = ratelimit.consume(request, app=APP, action="guess", key=email, raise_exception=True)
-                self._login_failed_rl_usage.usage += guess.usage  # allauth takes both back for the right password
-        except (ValidationError, ratelimit.RateLimited) as error:
+        """Refuse a try that comes too soon after others (guesses.py)."""
+        email = credentials.get("email", "")
+        is_known = known_browsers.knows(request, email)
+        self.slots = guesses.take_slots(email, self.get_client_ip(request), is_known=is_known)
+        if not self.slots:
             security_events.record("log-in slowed down", request, email=email)
-            raise self.validation_error("too_many_login_attempts") from error
+            raise self.validation_error("too_many_login_attempts")
 
-    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """Count by account and address together, where allauth counts by account alone."""
-        return f"{super()._get_login_attempts_cache_key(request, **credentials)} {self.get_client_ip(request)}"
-
-    def _delete_login_attempts_cached_email(self, request: HttpRequest, **credentials: Any) -> None:
-        """Let whoever reads the account's mail in, however much it was guessed at."""
-        super()._delete_login_attempts_cached_email(request, **credentials)
-        ratelimit.clear(request, app=APP, action="guess", key=credentials.get("email", "").lower())
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
+        """Check a password; the right one doesn't count as a guess."""
+        user = super().authenticate(request, **credentials)
+        if user is not None:
+            guesses.give_back(self.slots)
+        return user
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         security_events.record("log-in failed", request, email=credentials.get("email", ""))

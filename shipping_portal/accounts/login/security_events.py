@@ -18,6 +18,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from shipping_portal.accounts.login import guesses
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.models.audit import subject_of
 
@@ -78,6 +79,11 @@ def _record_by_name(
     if user is not None:
         detail = authenticator.get_type_display() if authenticator else ""
         record(NAMED[signal], request, user=user, detail=detail)
+
+
+@receiver(account.password_reset)
+def forget_guesses(request: HttpRequest, user: User, **more: Any) -> None:
+    guesses.forget(user.email, get_adapter(request).get_client_ip(request))
 
 
 @receiver(account.email_removed)

@@ -1,0 +1,66 @@
+"""Slow down the guessing of passwords.
+
+Each try takes one slot of every count below, and the right password gives its slots back. A slot is a row of the cache
+that only one request can add, so tries made at once are counted one by one.
+"""
+
+import ipaddress
+from collections.abc import Iterable, Iterator
+
+from django.core.cache import cache
+from django.utils.crypto import salted_hmac
+
+MINUTE = 60
+
+
+def take_slots(email: str, address: str, *, is_known: bool) -> list[str]:
+    """Return the slots that a try takes; an empty list when it comes too soon after others.
+
+    `is_known`: whether somebody has logged in to this account with this browser. Then tries from other addresses don't
+    count, so nobody can lock somebody else out.
+    """
+    slots: list[str] = []
+    for key, most, seconds in _counts(email.lower(), _network(address), is_known=is_known):
+        slot = _free_slot(key, most, seconds)
+        if slot is None:
+            give_back(slots)
+            return []
+        slots.append(slot)
+    return slots
+
+
+def give_back(slots: Iterable[str]) -> None:
+    cache.delete_many(slots)
+
+
+def forget(email: str, address: str) -> None:
+    """Let in who has proven to read the account's mail, however often its password was guessed."""
+    _, *of_the_account = _counts(email.lower(), _network(address), is_known=False)
+    for key, most, _ in of_the_account:
+        give_back(_slots(key, most))
+
+
+def _counts(email: str, network: str, *, is_known: bool) -> Iterator[tuple[str, int, int]]:
+    """Yield what is counted, how many tries are let through, and in how many seconds."""
+    yield f"address {network}", 60, MINUTE
+    yield f"account {email} address {network}", 5, 5 * MINUTE
+    if not is_known:
+        yield f"account {email}", 20, 5 * MINUTE
+
+
+def _free_slot(key: str, most: int, seconds: int) -> str | None:
+    slots = _slots(key, most)
+    taken = cache.get_many(slots)
+    return next((slot for slot in slots if slot not in taken and cache.add(slot, 1, seconds)), None)
+
+
+def _slots(key: str, most: int) -> list[str]:
+    """Return the names of a count's slots; the cache's table holds no address."""
+    name = salted_hmac("guess", key).hexdigest()[:32]
+    return [f"guess:{name}:{number}" for number in range(most)]
+
+
+def _network(address: str) -> str:
+    """Return the address, or the /64 of an IPv6 one: one household has that many addresses."""
+    parsed = ipaddress.ip_address(address)
+    return str(ipaddress.ip_network(f"{address}/64", strict=False) if parsed.version == 6 else parsed)
