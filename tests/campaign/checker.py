@@ -77,7 +77,7 @@ def faults(servers: Servers, done: Done, noticed: Noticed) -> dict[str, list[str
 
 
 def of_rows(ledger: list[dict[str, Any]], carrier: Path) -> dict[str, list[str]]:
-    """The same, as far as the rows, the ledger and the carrier's folder tell: tests/simulation has nothing else."""
+    """The same, as far as the rows, the ledger and the carrier's folder tell: tools/simulation has nothing else."""
     books = Books.read(ledger)
     orders = list(Order.objects.prefetch_related("attempts", "changes", "cancels"))
     return {

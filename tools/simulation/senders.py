@@ -13,8 +13,8 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import submitting
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
-from tests.simulation.acting import attempt, one_of
-from tests.simulation.world import World
+from tools.simulation.acting import attempt, one_of
+from tools.simulation.world import World
 
 HEADER = ",".join([*factories.IMPORT_HEADER, "Order number"])
 ROW = "Priya Nair,priya@example.net,4 Sample Street,Brunswick,3056,Mugs,2.4,32,24,11,{}"

@@ -13,11 +13,11 @@ from shipping_portal.accounts.models import Sender
 from shipping_portal.jobs.registry import kind_of, kinds
 from shipping_portal.jobs.sweep import Sweep
 from shipping_portal.staff import fencing
-from tests.simulation.acting import REFUSALS, attempt
-from tests.simulation.carrier import Carrier
-from tests.simulation.operators import Operators
-from tests.simulation.senders import Senders
-from tests.simulation.world import World
+from tools.simulation.acting import REFUSALS, attempt
+from tools.simulation.carrier import Carrier
+from tools.simulation.operators import Operators
+from tools.simulation.senders import Senders
+from tools.simulation.world import World
 from tracking import reading
 
 NAMES = {"book", "resolve", "cancel", "replace", "open", "label", "read", "fold", "poll", "report", "compare",

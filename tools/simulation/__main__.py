@@ -17,13 +17,13 @@ import tests.environment  # noqa: F401  (before Django reads the settings)
 
 if os.environ.get("PYTHONHASHSEED") != "0":  # so that sets have one order, and a seed one history
     os.execve(
-        sys.executable, [sys.executable, "-m", "tests.simulation", *sys.argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"}
+        sys.executable, [sys.executable, "-m", "tools.simulation", *sys.argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"}
     )
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shipping_portal.settings")
 django.setup()
 
-from tests.simulation.dice import Dice  # noqa: E402
-from tests.simulation.simulation import Portal, shortest, simulate  # noqa: E402
+from tools.simulation.dice import Dice  # noqa: E402
+from tools.simulation.simulation import Portal, shortest, simulate  # noqa: E402
 
 
 def main() -> int:
@@ -43,7 +43,7 @@ def divided(chosen: argparse.Namespace) -> int:
     running = []
     for left in range(chosen.processes, 0, -1):
         part = rest // left
-        command = [sys.executable, "-m", "tests.simulation", f"--seed={first}", f"--seeds={part}"]
+        command = [sys.executable, "-m", "tools.simulation", f"--seed={first}", f"--seeds={part}"]
         command += [f"--orders={chosen.orders}", *["--quietly"] * chosen.quietly]
         running.append(subprocess.Popen(command))
         first, rest = first + part, rest - part

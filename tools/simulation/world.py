@@ -21,7 +21,7 @@ import time_machine
 from django.db import OperationalError, connection
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from tests.simulation.dice import Dice
+from tools.simulation.dice import Dice
 
 BEGIN = dt.datetime(2026, 11, 18, 1, tzinfo=dt.UTC)  # noon in Melbourne
 UP_SINCE = 1000.0  # what the monotonic clock says at BEGIN

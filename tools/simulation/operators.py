@@ -16,9 +16,9 @@ from shipping_portal.jobs.registry import kind_of
 from shipping_portal.sandbox.parcels import Parcel
 from shipping_portal.staff import pausing, restoring
 from shipping_portal.staff.resolution import deciding, undoing
-from tests.simulation.acting import attempt, one_of
-from tests.simulation.carrier import Carrier
-from tests.simulation.world import World
+from tools.simulation.acting import attempt, one_of
+from tools.simulation.carrier import Carrier
+from tools.simulation.world import World
 
 REASON = "the carrier told us on the phone"
 UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT)

@@ -20,7 +20,7 @@ from shipping_portal.sandbox.depot import sha256_of
 from shipping_portal.sandbox.parcels import Parcel
 from shipping_portal.sandbox.trouble import Rule
 from shipping_portal.sandbox.wire import HangUp
-from tests.simulation.world import ON_ITS_WAY, Actor, Killed, World
+from tools.simulation.world import ON_ITS_WAY, Actor, Killed, World
 from tracking.short_cut import webhooks_first
 
 LISTENER = "https://carrier:canary-webhook-secret-0123456789abcdef@127.0.0.1:9/webhooks/tracking/"

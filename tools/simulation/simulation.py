@@ -29,13 +29,13 @@ from shipping_portal.jobs import sweep
 from shipping_portal.sandbox.contract import Contract
 from shipping_portal.staff import pausing
 from tests import factories
-from tests.simulation import verdict
-from tests.simulation.carrier import Carrier
-from tests.simulation.columns import worked_out_once
-from tests.simulation.dice import Dice
-from tests.simulation.invariants import OPEN, Invariants
-from tests.simulation.people import SWEPT, People
-from tests.simulation.world import BEGIN, Broken, World
+from tools.simulation import verdict
+from tools.simulation.carrier import Carrier
+from tools.simulation.columns import worked_out_once
+from tools.simulation.dice import Dice
+from tools.simulation.invariants import OPEN, Invariants
+from tools.simulation.people import SWEPT, People
+from tools.simulation.world import BEGIN, Broken, World
 from tracking.models import Poll, WebhookDelivery
 
 STEPS = 80  # for an order, in which anything may happen

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.campaign.sabotage import ROOT, SABOTAGES, Sabotage, broken_copy
-from tests.simulation.dice import Dice
+from tools.simulation.dice import Dice
 
 COMES_ABOUT = ("bookings at the carrier", "rows imported", "parcels replaced", "restores")
 NOWHERE = "postgres://portal@127.0.0.1:9/nothing"
@@ -17,7 +17,7 @@ ON_THE_WIRE = {"follow redirects"}  # below the seam at which the pretend carrie
 
 def simulated(*options: str, root: str = str(ROOT)) -> tuple[int, str]:
     """Return its exit code and what it printed. Its database is none that the environment names."""
-    command = [sys.executable, "-m", "tests.simulation", *options]
+    command = [sys.executable, "-m", "tools.simulation", *options]
     env = {**os.environ, "PYTHONPATH": "", "DATABASE_URL": NOWHERE, "MIGRATE_DATABASE_URL": NOWHERE}
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=3000, check=False)
     return done.returncode, done.stdout + done.stderr[-3000:]

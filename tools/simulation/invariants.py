@@ -6,7 +6,7 @@ from typing import Any
 from django.db import connection
 
 from orders.models.statuses import HELD, Status
-from tests.simulation.carrier import Carrier, plain
+from tools.simulation.carrier import Carrier, plain
 
 UNSURE = {Status.UNCONFIRMED, Status.CONFLICT}
 BEING_CANCELLED = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}

@@ -11,7 +11,7 @@ from orders.limits import LimitReached
 from orders.models import Order
 from shipping_portal.staff import pausing
 from shipping_portal.staff.resolution import deciding, undoing
-from tests.simulation.world import World
+from tools.simulation.world import World
 
 REFUSALS = (
     *(booking_rules.Suspended, booking_rules.Paused, booking_rules.PickupDayPassed, booking_rules.CarrierChanged),
