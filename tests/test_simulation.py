@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.campaign.sabotage import ROOT, SABOTAGES, Sabotage, broken_copy
+from tools.campaign.sabotage import ROOT, SABOTAGES, Sabotage, broken_copy
 from tools.simulation.dice import Dice
 
 COMES_ABOUT = ("bookings at the carrier", "rows imported", "parcels replaced", "restores")

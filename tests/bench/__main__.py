@@ -21,7 +21,7 @@ import psycopg
 
 from tests.bench import billing, bookings, exports, labels, reading, webhooks
 from tests.bench.pages import PAGES, Page
-from tests.campaign.servers import dev
+from tools.campaign.servers import dev
 
 SMALL = 1000
 ROUNDS = 5

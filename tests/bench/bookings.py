@@ -18,7 +18,7 @@ from typing import Any
 
 import requests
 
-from tests.campaign.servers import dev
+from tools.campaign.servers import dev
 from tests.ports import free_port
 
 ROUNDS = 5

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from tests.bench.webhooks import bench_settings, rates_of, tell
-from tests.campaign.servers import dev
+from tools.campaign.servers import dev
 
 GOAL = 0.40
 LABELS, LENGTH = 300, 60_000

@@ -11,7 +11,7 @@ import time
 
 from tests.bench.load import HEADERS, body
 from tests.bench.webhooks import Server, bench_settings, start, stop
-from tests.campaign.servers import dev
+from tools.campaign.servers import dev
 
 READ = 400  # a second, of as many as were stored while that was measured, up to
 MOST_READ = 20_000

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 
 from tests.bench.load import SECRET
-from tests.campaign.servers import dev
+from tools.campaign.servers import dev
 from tests.ports import free_port
 
 ROUNDS = 5

@@ -9,9 +9,9 @@ from pathlib import Path
 import requests
 from django.conf import settings
 
-from tests.campaign.browser import Browser, Noticed
-from tests.campaign.people import Person
-from tests.campaign.servers import dev
+from tools.campaign.browser import Browser, Noticed
+from tools.campaign.people import Person
+from tools.campaign.servers import dev
 from tests.ports import free_port
 from tests.processes.conftest import QUICK
 from tests.processes.portal import ROOT, Portal, until_ready

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.campaign.browser import Browser, Noticed
+from tools.campaign.browser import Browser, Noticed
 from tests.processes.portal import ROOT, until
 
 RUN = """

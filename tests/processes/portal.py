@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.campaign.servers import dev
+from tools.campaign.servers import dev
 from tests.template import app_in, copy_of_template, new_database, owner
 
 ROOT = Path(__file__).resolve().parents[2]

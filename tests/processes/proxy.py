@@ -10,7 +10,7 @@ from typing import Self
 
 import pytest
 
-from tests.campaign.servers import dev
+from tools.campaign.servers import dev
 from tests.certificates import own_certificate
 from tests.ports import free_port
 from tests.processes.portal import ROOT, until

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.campaign.servers import dev
+from tools.campaign.servers import dev
 
 
 class Servers:

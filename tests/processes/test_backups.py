@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.conf import settings
 
-from tests.campaign.servers import dev
+from tools.campaign.servers import dev
 from tests.processes.portal import ROOT, Portal
 
 pytestmark = [

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from tests.campaign.servers import ROOT, dev
+from tools.campaign.servers import ROOT, dev
 from tests.certificates import own_certificate
 from tests.ports import free_port
 from tests.table import table

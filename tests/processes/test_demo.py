@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaign.servers import dev
+from tools.campaign.servers import dev
 from tests.processes.demo import Demo
 
 pytestmark = [pytest.mark.processes, pytest.mark.full]

@@ -11,8 +11,8 @@ from urllib.parse import quote
 import pytest
 import requests
 
-from tests.campaign.actors import OFFER, PARCEL
-from tests.campaign.browser import Browser, Noticed
+from tools.campaign.actors import OFFER, PARCEL
+from tools.campaign.browser import Browser, Noticed
 from tests.processes.behind import WEBS, Site, a_site
 from tests.processes.portal import until
 

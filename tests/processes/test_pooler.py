@@ -10,8 +10,8 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from tests.campaign.servers import ROOT, dev
-from tests.campaign.test_campaign import campaign, holds
+from tools.campaign.servers import ROOT, dev
+from tests.test_campaign import campaign, holds
 from tests.pooler import needs_pgbouncer, start_pgbouncer
 from tests.processes.conftest import QUICK
 from tests.processes.portal import Portal, until

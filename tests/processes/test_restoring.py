@@ -12,7 +12,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from shipping_portal.starting import REFUSED
-from tests.campaign.servers import dev
+from tools.campaign.servers import dev
 from tests.ports import free_port
 from tests.processes.conftest import QUICK
 from tests.processes.portal import ROOT, Portal, until, until_ready

@@ -18,9 +18,9 @@ import psycopg
 import pytest
 from django.db import connection
 
-from tests.campaign.actors import Done, Sender
-from tests.campaign.browser import Noticed
-from tests.campaign.servers import ROOT
+from tools.campaign.actors import Done, Sender
+from tools.campaign.browser import Noticed
+from tools.campaign.servers import ROOT
 from tests.processes.behind import WEBS, Site, a_site
 from tests.processes.portal import until
 

@@ -1,4 +1,4 @@
-"""What must hold of every order that a transaction touched, right after it. For the end: tests/campaign/checker.py."""
+"""What must hold of every order that a transaction touched, right after it. For the end: tools/campaign/checker.py."""
 
 import sqlite3
 from typing import Any

@@ -11,7 +11,7 @@ from orders.models import CarrierCall, Label, Order, OrderChange
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
 from shipping_portal.importing.models import ImportRow
-from tests.campaign import checker
+from tools.campaign import checker
 from tools.simulation.carrier import Carrier
 
 A_DAY_BY_ANY_CLOCK = dt.timedelta(hours=22)  # one that is an hour ahead, then an hour behind

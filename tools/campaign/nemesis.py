@@ -10,9 +10,9 @@ from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
 
 from orders.models import BookingAttempt, CancelAttempt
-from tests.campaign.actors import Done
-from tests.campaign.plan import Plan, Strike
-from tests.campaign.servers import LEASE_SECONDS, Servers
+from tools.campaign.actors import Done
+from tools.campaign.plan import Plan, Strike
+from tools.campaign.servers import LEASE_SECONDS, Servers
 
 AHEAD = 12  # bookings that may be under way beyond the next strike, so that it finds work
 SOON = 3.0  # seconds in which a call is awaited in which to strike

@@ -13,8 +13,8 @@ from typing import Any
 
 import requests
 
-from tests.campaign.browser import Browser, GaveUp, Noticed
-from tests.campaign.people import Person
+from tools.campaign.browser import Browser, GaveUp, Noticed
+from tools.campaign.people import Person
 
 PARCEL = {
     "receiver_name": "Priya Nair",

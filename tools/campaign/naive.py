@@ -10,7 +10,7 @@ from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import Measures, Party, Shipment
-from tests.campaign.plan import Plan, background
+from tools.campaign.plan import Plan, background
 from tests.sandbox_carrier import SandboxCarrier
 
 TRIES = 3

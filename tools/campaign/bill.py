@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from shipping_portal.billing import posting
 from shipping_portal.billing.models import BillingReport, Charge
-from tests.campaign.report import Report
-from tests.campaign.servers import Servers
+from tools.campaign.report import Report
+from tools.campaign.servers import Servers
 
 WEEK = 7 * 24 * 3600.0
 PATIENCE_SECONDS = 120

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from orders.models import BookingAttempt
-from tests.campaign.plan import Plan
+from tools.campaign.plan import Plan
 
 WORKERS = ("worker-a", "worker-b", "sweeper")
 ORPHANED = "the worker stopped before"

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.campaign.plan import STRIKES, draw
-from tests.campaign.sabotage import IN_A_CAMPAIGN, ROOT, SABOTAGES, Sabotage, run
+from tools.campaign.plan import STRIKES, draw
+from tools.campaign.sabotage import IN_A_CAMPAIGN, ROOT, SABOTAGES, Sabotage, run
 
 PATIENCE_SECONDS = 2400  # a slow machine needs half of it
 
 
 def campaign(*options: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "tests.campaign", *options]
+    command = [sys.executable, "-m", "tools.campaign", *options]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
 
 

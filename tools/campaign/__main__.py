@@ -7,8 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.campaign.plan import background, draw
-from tests.campaign.servers import Servers
+from tools.campaign.plan import background, draw
+from tools.campaign.servers import Servers
 
 
 def main() -> int:
@@ -25,7 +25,7 @@ def main() -> int:
         import django  # noqa: PLC0415  (the settings read the environment that was made just now)
 
         django.setup()
-        from tests.campaign.run import run  # noqa: PLC0415
+        from tools.campaign.run import run  # noqa: PLC0415
 
         report = run(servers, plan, replays=options.replays == "on")
     print("\n".join(report.lines()), flush=True)

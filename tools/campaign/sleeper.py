@@ -6,8 +6,8 @@ The one fault that no seed can promise to arrange, so every campaign plays it on
 import time
 
 from orders.models import BookingAttempt
-from tests.campaign.actors import Sender
-from tests.campaign.servers import LEASE_SECONDS, Servers
+from tools.campaign.actors import Sender
+from tools.campaign.servers import LEASE_SECONDS, Servers
 
 SLOW_SECONDS = 1.5  # for which the carrier keeps its answer: time enough to fall asleep in
 PATIENCE_SECONDS = 10.0

@@ -18,9 +18,9 @@ from orders.models import BookingAttempt, Label, Order
 from orders.models.statuses import HELD, Status
 from shipping_portal.billing import week_sums
 from tests.billing import sums
-from tests.campaign.actors import Done
-from tests.campaign.browser import Noticed
-from tests.campaign.servers import Servers
+from tools.campaign.actors import Done
+from tools.campaign.browser import Noticed
+from tools.campaign.servers import Servers
 from tests.recording import improper
 from tracking.models import TrackingEvent, WebhookDelivery
 

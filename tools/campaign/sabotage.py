@@ -191,7 +191,7 @@ def broken_copy(sabotage: Sabotage) -> Iterator[Path]:
 
 
 def _try(sabotage: Sabotage, copy: Path, seed: int) -> Verdict:
-    command = [sys.executable, "-m", "tests.campaign", f"--seed={seed}", *sabotage.options, "--forget"]
+    command = [sys.executable, "-m", "tools.campaign", f"--seed={seed}", *sabotage.options, "--forget"]
     env = {**os.environ, "PYTHONPATH": ""}
     done = subprocess.run(
         command, cwd=copy, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False, env=env

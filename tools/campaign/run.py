@@ -13,14 +13,14 @@ from django.utils import timezone
 
 from orders.models import BookingAttempt, Label, Order
 from orders.models.statuses import Status
-from tests.campaign import bill, checker, naive, people
-from tests.campaign.actors import Done, Operator, Sender
-from tests.campaign.browser import Browser, Noticed
-from tests.campaign.nemesis import Nemesis
-from tests.campaign.plan import Plan
-from tests.campaign.report import Report, phases
-from tests.campaign.servers import LEASE_SECONDS, TIME_SCALE, Servers
-from tests.campaign.sleeper import wake_late
+from tools.campaign import bill, checker, naive, people
+from tools.campaign.actors import Done, Operator, Sender
+from tools.campaign.browser import Browser, Noticed
+from tools.campaign.nemesis import Nemesis
+from tools.campaign.plan import Plan
+from tools.campaign.report import Report, phases
+from tools.campaign.servers import LEASE_SECONDS, TIME_SCALE, Servers
+from tools.campaign.sleeper import wake_late
 from tests.recording import cut, told
 from tracking.models import Parcel, Poll, WebhookDelivery
 
