@@ -17,7 +17,7 @@ from shipping_portal.billing import posting, reading, statements
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.billing.reading import NotAReport
 from tests import factories
-from tests.bench import filling
+from tools.bench import filling
 from tests.billing.conftest import line, summed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("as_the_owner")]  # who may ANALYZE

@@ -12,7 +12,7 @@ import sys
 import time
 from dataclasses import dataclass
 
-from tests.bench.load import SECRET
+from tools.bench.load import SECRET
 from tools.campaign.servers import dev
 from tests.ports import free_port
 
@@ -52,7 +52,7 @@ def rates_of(crew: dev.Crew, databases: dict[str, str], file: str = "") -> dict[
 def start(crew: dev.Crew, name: str, url: str) -> Server:
     server = Server(name, free_port())
     env = {**os.environ, **bench_settings(url)}
-    bare = "tests.bench.bare --worker-class=gthread --workers=2 --threads=16"
+    bare = "tools.bench.bare --worker-class=gthread --workers=2 --threads=16"
     program = bare if name == "bare" else f"shipping_portal.wsgi {dev.GUNICORN}"
     crew.start(name, [sys.executable, "-m", "gunicorn", *program.split(), f"--bind=127.0.0.1:{server.port}"], env=env)
     crew.wait_for(name, lambda: dev.listens(server.port))
@@ -72,7 +72,7 @@ def bench_settings(url: str) -> dict[str, str]:
 
 def _load(server: Server, file: str) -> float:
     given = [str(server.port), str(SECONDS), str(CONNECTIONS), *([file] if file else [])]
-    command = [sys.executable, "-m", "tests.bench.load", *given]
+    command = [sys.executable, "-m", "tools.bench.load", *given]
     told = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
     return float(told["answered"]) / SECONDS
 

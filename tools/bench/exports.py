@@ -8,11 +8,11 @@ import sys
 import time
 from typing import Any
 
-from tests.bench.billing import tell
-from tests.bench.webhooks import bench_settings
+from tools.bench.billing import tell
+from tools.bench.webhooks import bench_settings
 
 ROWS, MOST_SECONDS, OF, MOST_MB = 20_000, 180, 200_000, 250  # rows a second; an account of so many parcels; of memory
-RUN = "import django; django.setup(); from tests.bench.exports import run; run()"
+RUN = "import django; django.setup(); from tools.bench.exports import run; run()"
 
 
 def measure(full: str) -> bool:
@@ -36,7 +36,7 @@ def run() -> None:
 
     from shipping_portal.accounts.models import User  # noqa: PLC0415
     from shipping_portal.exporting import packing  # noqa: PLC0415
-    from tests.bench.pages import BACKEND  # noqa: PLC0415
+    from tools.bench.pages import BACKEND  # noqa: PLC0415
 
     settings.ALLOWED_HOSTS = ["testserver"]
     mia = User.objects.get(email="mia@bench.example")

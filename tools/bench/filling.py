@@ -21,8 +21,8 @@ from shipping_portal.billing.balancing import keep_tally
 from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
-from tests.bench import others
-from tests.bench.pages import OPERATOR, SENDER
+from tools.bench import others
+from tools.bench.pages import OPERATOR, SENDER
 from tracking.models import Parcel, TrackingEvent
 
 BATCH = 2000

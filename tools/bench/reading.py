@@ -9,15 +9,15 @@ import sys
 import threading
 import time
 
-from tests.bench.load import HEADERS, body
-from tests.bench.webhooks import Server, bench_settings, start, stop
+from tools.bench.load import HEADERS, body
+from tools.bench.webhooks import Server, bench_settings, start, stop
 from tools.campaign.servers import dev
 
 READ = 400  # a second, of as many as were stored while that was measured, up to
 MOST_READ = 20_000
 RATE, SECONDS, CONNECTIONS, SOON_MS = READ / 2, 15.0, 4, 1000.0
 UNTIL_IT_READS = 4.0  # seconds
-PROGRAM = "import django; django.setup(); from tests.bench import reading; reading."
+PROGRAM = "import django; django.setup(); from tools.bench import reading; reading."
 
 
 def measure(crew: dev.Crew, database: str) -> bool:

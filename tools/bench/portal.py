@@ -9,8 +9,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext, setup_test_environment
 
-from tests.bench import filling
-from tests.bench.pages import BACKEND
+from tools.bench import filling
+from tools.bench.pages import BACKEND
 
 LONGEST = 2.0  # seconds of one page in one round, however slow it is
 

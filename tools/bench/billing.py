@@ -8,11 +8,11 @@ import sys
 import time
 from typing import Any
 
-from tests.bench.webhooks import bench_settings
+from tools.bench.webhooks import bench_settings
 
 LINES, FEWER = 99_000, 10_000  # a report may have 100,000, its total among them
 READ, MOST_MB, LINEAR = 5000, 150, 1.5  # lines a second; of the process; seconds a line ÷ those of a tenth of them
-STEP = "import sys, django; django.setup(); from tests.bench import billing; billing.{}(int(sys.argv[1]))"
+STEP = "import sys, django; django.setup(); from tools.bench import billing; billing.{}(int(sys.argv[1]))"
 HEADER = "Type,Paid,Refund Reason,Reference,Customer Reference,Price,Currency,Order Date,Refund Date,Warranty Price\r\n"
 
 

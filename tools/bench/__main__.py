@@ -19,15 +19,15 @@ from typing import Any
 
 import psycopg
 
-from tests.bench import billing, bookings, exports, labels, reading, webhooks
-from tests.bench.pages import PAGES, Page
+from tools.bench import billing, bookings, exports, labels, reading, webhooks
+from tools.bench.pages import PAGES, Page
 from tools.campaign.servers import dev
 
 SMALL = 1000
 ROUNDS = 5
 TIMES = 20  # a page, each round
 PARTS = ["pages", "exports", "webhooks", "labels", "billing", "bookings"]
-START = "import django; django.setup(); from tests.bench.portal import main"
+START = "import django; django.setup(); from tools.bench.portal import main"
 
 
 class Portal:

@@ -1,4 +1,4 @@
-"""A few connections that ask one server again and again: `python -m tests.bench.load PORT SECONDS CONNECTIONS [FILE]`.
+"""A few connections that ask one server again and again: `python -m tools.bench.load PORT SECONDS CONNECTIONS [FILE]`.
 
 Each request is one of the file's, a JSON list, in turn; without a file it is a webhook with an event id of its own
 and one of many references. Prints how many were answered with 200, and the 50th and 99th percentile in milliseconds.

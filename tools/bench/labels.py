@@ -8,12 +8,12 @@ import sys
 import time
 from pathlib import Path
 
-from tests.bench.webhooks import bench_settings, rates_of, tell
+from tools.bench.webhooks import bench_settings, rates_of, tell
 from tools.campaign.servers import dev
 
 GOAL = 0.40
 LABELS, LENGTH = 300, 60_000
-PREPARING = "import sys, django; django.setup(); from tests.bench.labels import prepare; prepare(sys.argv[1])"
+PREPARING = "import sys, django; django.setup(); from tools.bench.labels import prepare; prepare(sys.argv[1])"
 
 
 def measure(crew: dev.Crew, full: str) -> bool:
@@ -32,7 +32,7 @@ def prepare(file: str) -> None:
     from shipping_portal.accounts.models import User  # noqa: PLC0415
     from shipping_portal.accounts.session_store import SessionStore  # noqa: PLC0415
     from tests import factories  # noqa: PLC0415
-    from tests.bench.pages import BACKEND  # noqa: PLC0415
+    from tools.bench.pages import BACKEND  # noqa: PLC0415
 
     mia, dice = User.objects.get(email="mia@bench.example"), random.Random(1)
     session = SessionStore()

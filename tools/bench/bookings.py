@@ -24,7 +24,7 @@ from tests.ports import free_port
 ROUNDS = 5
 POSTS = 8  # threads of the plain loop
 SECONDS = 2.0
-PORTAL = "import django; django.setup(); from tests.bench.bookings import serve; serve()"
+PORTAL = "import django; django.setup(); from tools.bench.bookings import serve; serve()"
 CONTRACT = 'label_fetch = "get"\n' + "requests_per_second = 100000.0\ntracking_per_second = 100000.0\n"
 
 
@@ -56,7 +56,7 @@ class Portal:
     def __init__(self, crew: dev.Crew, case: Case, database: str, redis: str) -> None:
         self.crew, self.names = crew, [f"worker-{number}" for number in range(case.processes)]
         self.port = free_port()
-        crew.start("carrier", [sys.executable, "-m", "tests.bench.carrier", str(self.port), str(case.wait)])
+        crew.start("carrier", [sys.executable, "-m", "tools.bench.carrier", str(self.port), str(case.wait)])
         crew.wait_for("carrier", lambda: dev.listens(self.port))
         contract = Path(crew.logs) / "bench-contract.toml"
         contract.write_text(CONTRACT)
@@ -140,7 +140,7 @@ def _soon(crew: dev.Crew, case: Case, database: str, redis: str) -> bool:
 
 def posts_a_second(port: int) -> float:
     """Return how many bookings a second plain `requests.post` makes in POSTS threads of one process."""
-    code = f"from tests.bench.bookings import post; post({port})"
+    code = f"from tools.bench.bookings import post; post({port})"
     return float(subprocess.check_output([sys.executable, "-c", code], text=True)) / SECONDS
 
 
@@ -168,7 +168,7 @@ def cpu_of(pid: int) -> float:
 
 def serve() -> None:
     """Owe orders as asked on standard input, and answer with the seconds that passed until they were booked."""
-    from tests.bench.owing import Owing  # noqa: PLC0415  (once Django is set up)
+    from tools.bench.owing import Owing  # noqa: PLC0415  (once Django is set up)
 
     portal = Owing()
     do: dict[str, Callable[[int], float]] = {"owe": portal.owe, "submit": portal.submit, "settle": portal.settle}
