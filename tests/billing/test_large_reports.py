@@ -17,8 +17,8 @@ from shipping_portal.billing import posting, reading, statements
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.billing.reading import NotAReport
 from tests import factories
-from tools.bench import filling
 from tests.billing.conftest import line, summed
+from tools.bench import filling
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("as_the_owner")]  # who may ANALYZE
 LINES = 600

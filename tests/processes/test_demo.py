@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.campaign.servers import dev
 from tests.processes.demo import Demo
+from tools.dev.ports import listen_on_first_free
 
 pytestmark = [pytest.mark.processes, pytest.mark.full]
 
@@ -27,7 +27,7 @@ def demo(tmp_path: Path) -> Demo:
 def test_a_demo_whose_ports_were_taken_has_its_month_at_others(demo: Demo) -> None:
     with demo.running():
         web, carrier = demo.port("SITE_URL"), demo.port("CARRIER_BASE_URL")
-    with dev.hold_port(web), dev.hold_port(carrier), demo.running() as browser:
+    with listen_on_first_free(web), listen_on_first_free(carrier), demo.running() as browser:
         assert {web, carrier}.isdisjoint({demo.port("SITE_URL"), demo.port("CARRIER_BASE_URL")})
         here = f"http://127.0.0.1:{demo.port('CARRIER_BASE_URL')}"
         assert demo.ask("SELECT count(*) FROM orders_order") == "160"
@@ -51,7 +51,7 @@ def test_a_demo_whose_ports_were_taken_has_its_month_at_others(demo: Demo) -> No
 @pytest.mark.parametrize("port", [8100, 8200], ids=["the carrier's first", "the broker's first"])
 def test_the_web_may_have_the_port_at_which_another_server_looks_first(demo: Demo, port: int) -> None:
     try:
-        dev.hold_port(port).close()
+        listen_on_first_free(port).close()
     except SystemExit:
         pytest.skip(f"another program has port {port}")
     with demo.running(f"--port={port}"):

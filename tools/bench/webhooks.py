@@ -12,9 +12,11 @@ import sys
 import time
 from dataclasses import dataclass
 
-from tools.bench.load import SECRET
-from tools.campaign.servers import dev
 from tests.ports import free_port
+from tools.bench.load import SECRET
+from tools.dev.ports import is_open
+from tools.dev.processes import ChildProcesses
+from tools.dev.programs import GUNICORN
 
 ROUNDS = 5
 SECONDS = 3.0
@@ -28,41 +30,43 @@ class Server:
     port: int
 
 
-def measure(crew: dev.Crew, databases: dict[str, str]) -> bool:
+def measure(children: ChildProcesses, databases: dict[str, str]) -> bool:
     """Measure and print it; `databases` are the addresses of the `small` and the `full` portal."""
-    rates = rates_of(crew, {"bare": databases["full"], **databases})
+    rates = rates_of(children, {"bare": databases["full"], **databases})
     return all([
         tell("webhooks a second ÷ a bare insert", rates["full"], rates["bare"], STORED),
         tell("webhooks, full ÷ small", rates["full"], rates["small"], GROWTH),
     ])  # fmt: skip
 
 
-def rates_of(crew: dev.Crew, databases: dict[str, str], file: str = "") -> dict[str, list[float]]:
+def rates_of(children: ChildProcesses, databases: dict[str, str], file: str = "") -> dict[str, list[float]]:
     """Requests a second of a server on each of these databases, `bare` or the portal: five interleaved rounds."""
-    servers = [start(crew, name, url) for name, url in databases.items()]
+    servers = [start(children, name, url) for name, url in databases.items()]
     rates: dict[str, list[float]] = {server.name: [] for server in servers}
     for _ in range(ROUNDS):
         for server in servers:
             rates[server.name].append(_load(server, file))
     for server in servers:
-        stop(crew, server)
+        stop(children, server)
     return rates
 
 
-def start(crew: dev.Crew, name: str, url: str) -> Server:
+def start(children: ChildProcesses, name: str, url: str) -> Server:
     server = Server(name, free_port())
     env = {**os.environ, **bench_settings(url)}
     bare = "tools.bench.bare --worker-class=gthread --workers=2 --threads=16"
-    program = bare if name == "bare" else f"shipping_portal.wsgi {dev.GUNICORN}"
-    crew.start(name, [sys.executable, "-m", "gunicorn", *program.split(), f"--bind=127.0.0.1:{server.port}"], env=env)
-    crew.wait_for(name, lambda: dev.listens(server.port))
+    program = bare if name == "bare" else f"shipping_portal.wsgi {GUNICORN}"
+    children.start(
+        name, [sys.executable, "-m", "gunicorn", *program.split(), f"--bind=127.0.0.1:{server.port}"], env=env
+    )
+    children.wait_for(name, lambda: is_open(server.port))
     time.sleep(2)  # until both of its processes have loaded all of it
     return server
 
 
-def stop(crew: dev.Crew, server: Server) -> None:
-    crew.members[server.name].terminate()
-    crew.members.pop(server.name).wait()
+def stop(children: ChildProcesses, server: Server) -> None:
+    children.running[server.name].terminate()
+    children.running.pop(server.name).wait()
 
 
 def bench_settings(url: str) -> dict[str, str]:

@@ -18,10 +18,10 @@ from orders.models import BookingAttempt, Label, Order
 from orders.models.statuses import HELD, Status
 from shipping_portal.billing import week_sums
 from tests.billing import sums
+from tests.recording import improper
 from tools.campaign.actors import Done
 from tools.campaign.browser import Noticed
 from tools.campaign.servers import Servers
-from tests.recording import improper
 from tracking.models import TrackingEvent, WebhookDelivery
 
 TRANSIENT = {Status.BOOKING, Status.CANCELLING, Status.UNCONFIRMED, Status.CONFLICT, Status.CANCEL_UNCONFIRMED}
@@ -281,7 +281,7 @@ def _leaks(servers: Servers, noticed: Noticed) -> Iterator[str]:
 
 
 def _texts(servers: Servers) -> Iterator[tuple[str, bytes]]:
-    for log in Path(servers.crew.logs).glob("*.log"):
+    for log in Path(servers.children.logs).glob("*.log"):
         yield log.name, log.read_bytes()
     for mail in (servers.folder / "mail").glob("*"):
         yield mail.name, mail.read_bytes()
@@ -298,7 +298,7 @@ def _unhandled(servers: Servers) -> Iterator[str]:
     """Tracebacks in the logs, but for a database or a broker that was away, and workers that were killed."""
     seen: Counter[str] = Counter()
     for name in ("web", "worker-a", "worker-b", "sweeper"):
-        for line in (servers.crew.logs / f"{name}.log").read_text(errors="replace").splitlines():
+        for line in (servers.children.logs / f"{name}.log").read_text(errors="replace").splitlines():
             excused = any(word in line for word in ALLOWED_ERRORS) and "deadlock" not in line
             if '"exception"' in line and not excused:
                 seen[f"{name}: {json.loads(line).get('exception', line).splitlines()[-1][:200]}"] += 1

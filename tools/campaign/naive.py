@@ -10,8 +10,8 @@ from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import Measures, Party, Shipment
-from tools.campaign.plan import Plan, background
 from tests.sandbox_carrier import SandboxCarrier
+from tools.campaign.plan import Plan, background
 
 TRIES = 3
 KEY = "a-naive-key"

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from orders.models import BookingAttempt, Label, Order
 from orders.models.statuses import Status
+from tests.recording import cut, told
 from tools.campaign import bill, checker, naive, people
 from tools.campaign.actors import Done, Operator, Sender
 from tools.campaign.browser import Browser, Noticed
@@ -21,7 +22,6 @@ from tools.campaign.plan import Plan
 from tools.campaign.report import Report, phases
 from tools.campaign.servers import LEASE_SECONDS, TIME_SCALE, Servers
 from tools.campaign.sleeper import wake_late
-from tests.recording import cut, told
 from tracking.models import Parcel, Poll, WebhookDelivery
 
 BACKOFFS = (60, 300, 900)  # seconds, before scaling: the waits of a booking whose first two replays failed as well

@@ -1,7 +1,6 @@
 """A whole portal of real processes on ports and folders of its own, each killable, stoppable and startable again."""
 
 import contextlib
-import importlib.util
 import json
 import os
 import secrets
@@ -11,15 +10,17 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Sequence
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import redis
 
 from tests.pooler import start_pgbouncer
 from tests.ports import free_port
+from tools.dev.ports import is_healthy
+from tools.dev.processes import ChildProcesses
+from tools.dev.programs import GUNICORN, manage_py, module
+from tools.dev.servers import app_role_url, start_postgres, start_valkey
 
 ROOT = Path(__file__).resolve().parents[2]
 TIME_SCALE = 0.15
@@ -29,26 +30,13 @@ SPEED = 10.0  # the carrier walks a parcel home in eleven seconds
 CELERY = "celery -A shipping_portal.celery worker --without-gossip --without-mingle --loglevel=INFO"
 
 
-def the_dev_file() -> ModuleType:
-    """`./dev` as a module: it knows how to start a database and a broker, and its guard outlives us."""
-    spec = importlib.util.spec_from_loader("dev", SourceFileLoader("dev", str(ROOT / "dev")))
-    if spec is None or spec.loader is None:
-        raise RuntimeError("./dev cannot be loaded")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-dev = the_dev_file()
-
-
 class Servers:
     """`with Servers(...) as servers:` has everything running; `kill`, `stop_for` and `start` take a name."""
 
     def __init__(self, folder: Path, *, seed: int, replays: bool, trouble: str, pooled: bool = False) -> None:
         self.folder, self.seed, self.trouble_plan, self.pooled = folder, seed, trouble, pooled
-        self.crew = dev.Crew(folder / "logs")
-        self.crew.env.pop("TESTING", None)  # this is a portal as people use it
+        self.children = ChildProcesses(folder / "logs")
+        self.children.env.pop("TESTING", None)  # this is a portal as people use it
         self.recipes: dict[str, tuple[list[str], dict[str, Any]]] = {}
         self.kills: list[tuple[float, str]] = []
         self._stopped: list[threading.Timer] = []
@@ -68,33 +56,33 @@ class Servers:
         return list(self._canaries.values())
 
     def __enter__(self) -> "Servers":
-        self.crew.__enter__()
-        redis_url = dev.start_valkey(self.crew)
-        owner = dev.start_postgres(self.crew, durable=True)
+        self.children.__enter__()
+        redis_url = start_valkey(self.children)
+        owner = start_postgres(self.children, durable=True)
         for name in ("valkey", "postgres"):
-            self.recipes[name] = self.crew.recipes[name]
-        database = dev.app_of(owner)
+            self.recipes[name] = self.children.commands[name]
+        database = app_role_url(owner)
         self.env = self._env(redis_url, database)
-        self.crew.env |= self.env
+        self.children.env |= self.env
         for command in ("migrate", "database_roles"):
-            as_owner = self.crew.env | {"MIGRATE_DATABASE_URL": owner}
-            self.crew.do(command, dev.manage_py(command), env=as_owner)
+            as_owner = self.children.env | {"MIGRATE_DATABASE_URL": owner}
+            self.children.check_output(command, manage_py(command), env=as_owner)
         if self.pooled:
-            self.env["DATABASE_URL"] = start_pgbouncer(self.crew, dev, database)
-            self.crew.env |= self.env
-        self.crew.do("demo", dev.manage_py("demo"))
+            self.env["DATABASE_URL"] = start_pgbouncer(self.children, database)
+            self.children.env |= self.env
+        self.children.check_output("demo", manage_py("demo"))
         for name, command in self._commands().items():
             self.start(name, command)
         self.wait_for("sandbox", lambda: "sandbox ready" in self.tail("sandbox"))
-        self.wait_for("web", lambda: dev.healthy(f"{self.url}/readyz"))
+        self.wait_for("web", lambda: is_healthy(f"{self.url}/readyz"))
         return self
 
     def __exit__(self, *problem: object) -> None:
         for timer in self._stopped:
             timer.cancel()
-        for name in list(self.crew.members):
+        for name in list(self.children.running):
             self._signal(name, signal.SIGCONT)
-        self.crew.__exit__(*problem)
+        self.children.__exit__(*problem)
 
     def _env(self, redis_url: str, database: str) -> dict[str, str]:
         return {
@@ -124,26 +112,26 @@ class Servers:
 
     def _commands(self) -> dict[str, list[str]]:
         sandbox = [
-            *dev.module("shipping_portal.sandbox"),
+            *module("shipping_portal.sandbox"),
             f"--port={self.carrier}", f"--state={self.folder / 'carrier'}", f"--contract={self.contract}",
             f"--key={self._canaries['key']}", f"--link-key={self._canaries['link']}", f"--speed={SPEED}",
             f"--seed={self.seed}", f"--trouble={self.trouble_plan}",
             f"--listener=http://carrier:{self._canaries['hook']}@127.0.0.1:{self.web}/webhooks/tracking/",
         ]  # fmt: skip
-        web = f"gunicorn shipping_portal.wsgi --bind=127.0.0.1:{self.web} --access-logfile=- {dev.GUNICORN}"
+        web = f"gunicorn shipping_portal.wsgi --bind=127.0.0.1:{self.web} --access-logfile=- {GUNICORN}"
         return {
             "sandbox": sandbox,
-            "web": dev.module(web),
-            "worker-a": dev.module(f"{CELERY} --pool=threads --concurrency=6 --hostname=a@%h"),
-            "worker-b": dev.module(f"{CELERY} --pool=prefork --concurrency=2 --hostname=b@%h"),
-            "sweeper": dev.manage_py("sweep"),
+            "web": module(web),
+            "worker-a": module(f"{CELERY} --pool=threads --concurrency=6 --hostname=a@%h"),
+            "worker-b": module(f"{CELERY} --pool=prefork --concurrency=2 --hostname=b@%h"),
+            "sweeper": manage_py("sweep"),
         }
 
     def manage(self, *words: str) -> "subprocess.Popen[str]":
         """A command of the installation's own, beside its processes."""
-        command = [*dev.manage_py(""), *words]
+        command = [*manage_py(""), *words]
         return subprocess.Popen(
-            command, cwd=ROOT, env=self.crew.env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            command, cwd=ROOT, env=self.children.env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
 
     # -- One process at a time -----------------------------------------------------------------
@@ -153,20 +141,20 @@ class Servers:
         if command is not None:
             self.recipes[name] = (list(command), {})
         argv, how = self.recipes[name]
-        self.crew.start(name, argv, **how)
+        self.children.start(name, argv, **how)
 
     def kill(self, name: str) -> None:
         """kill -9 of the whole group, with no time to say goodbye."""
-        process = self.crew.members.pop(name)
+        process = self.children.running.pop(name)
         self.kills.append((time.time(), name))
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        self.crew.tell_guard(f"-{process.pid}")
+        self.children.forget(process)
 
     def kill_child(self, name: str) -> None:
         """kill -9 of one child that the process keeps; it starts another by itself."""
-        parent = self.crew.members[name].pid
+        parent = self.children.running[name].pid
         children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
         if children:
             self.kills.append((time.time(), f"{name} child"))
@@ -175,11 +163,11 @@ class Servers:
 
     def restart_at_once(self, name: str) -> None:
         """PostgreSQL's immediate shutdown: no checkpoint, open transactions are gone; then it recovers."""
-        process = self.crew.members.pop(name)
+        process = self.children.running.pop(name)
         self._resume(process)
         process.send_signal(signal.SIGQUIT)
         process.wait(20)
-        self.crew.tell_guard(f"-{process.pid}")
+        self.children.forget(process)
         self.start(name)
 
     def flush_broker(self) -> None:
@@ -194,7 +182,7 @@ class Servers:
 
     def stop_for(self, name: str, seconds: float) -> None:
         """SIGSTOP now, SIGCONT later; others go on meanwhile."""
-        process = self.crew.members[name]
+        process = self.children.running[name]
         self._signal(name, signal.SIGSTOP)
         timer = threading.Timer(seconds, self._resume, (process,))
         timer.start()
@@ -205,12 +193,12 @@ class Servers:
         for timer in self._stopped:
             timer.cancel()
         for name in self.recipes:
-            process = self.crew.members.get(name)
+            process = self.children.running.get(name)
             if process is None or process.poll() is not None:
                 self.start(name)
             else:
                 self._resume(process)
-        self.wait_for("web", lambda: dev.healthy(f"{self.url}/readyz"))
+        self.wait_for("web", lambda: is_healthy(f"{self.url}/readyz"))
 
     def wait_for(self, what: str, ready: Callable[[], bool], *, seconds: float = 60.0) -> None:
         ends_at = time.monotonic() + seconds
@@ -220,12 +208,12 @@ class Servers:
             time.sleep(0.1)
 
     def tail(self, name: str) -> str:
-        file = self.crew.logs / f"{name}.log"
+        file = self.children.logs / f"{name}.log"
         return file.read_text(errors="replace")[-2000:] if file.exists() else ""
 
     def _signal(self, name: str, which: int) -> None:
         with contextlib.suppress(OSError):
-            os.killpg(self.crew.members[name].pid, which)
+            os.killpg(self.children.running[name].pid, which)
 
     def _resume(self, process: "subprocess.Popen[bytes]") -> None:
         if process.poll() is None:
