@@ -7,15 +7,28 @@ import statistics
 
 import pytest
 
-from tools.count_nodes import OTHERS, function_lengths, nodes_by_room
+from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
-BUDGETS = {}
+BUDGETS = {
+    "orders": 43_280,
+    "shipping_portal/importing": 28_470,
+    "shipping_portal/staff": 27_550,
+    "shipping_portal/accounts": 27_080,
+    "shipping_portal/billing": 22_730,
+    "shipping_portal/carrier": 13_760,
+    "tracking": 11_290,
+    "shipping_portal/reports": 8_780,
+    "shipping_portal": 7_230,
+    "shipping_portal/exporting": 4_500,
+    "shipping_portal/jobs": 2_580,
+    "shipping_portal/formats": 66,
+}
 
 
 @pytest.fixture(scope="module")
 def rooms() -> dict[str, int]:
-    return {room: nodes for room, nodes in nodes_by_room().items() if room not in OTHERS}
+    return nodes_by_room(product_files())
 
 
 def test_every_room_of_the_product_has_a_budget(rooms: dict[str, int]) -> None:
