@@ -16,7 +16,7 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import ApprovalRequest, Audit, Membership, Notification, Role, Sender, User
 from shipping_portal.accounts.models.senders import UNTIL_APPROVED
 from tests import factories
-from tests.accounts.test_signing_up import MIA, sign_up
+from tests.accounts.forms import MIA, sign_up
 from tests.pages.typed import text
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from shipping_portal.billing import checking, correcting, posting, uploads
 from shipping_portal.billing.models import BillingReport, Charge, WeekSum
 from tests import factories
 from tests.billing.conftest import line, summed
-from tests.test_races import at_once
+from tests.racing import at_once
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

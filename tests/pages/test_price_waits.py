@@ -11,7 +11,7 @@ from orders import awaiting_prices, quoting
 from orders.models import CarrierAccount, Draft, PriceWait, Quote
 from shipping_portal.accounts import outbox
 from shipping_portal.accounts.models import Notification, Sender, User
-from tests.pages.test_pauses import pause
+from tests.pages.pauses import pause
 from tests.pages.typed import AT_HOME, beside, text
 from tests.sandbox_carrier import SandboxCarrier
 

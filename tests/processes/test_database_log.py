@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.deploy.test_compose import SERVICES
+from tests.deploy.compose import SERVICES
 from tests.processes.servers import Servers
 
 pytestmark = [pytest.mark.processes, pytest.mark.postgres]

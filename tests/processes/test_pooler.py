@@ -10,13 +10,13 @@ import psycopg
 import pytest
 from django.conf import settings
 
+from tests.campaigns import campaign, holds
 from tests.pooler import needs_pgbouncer, start_pgbouncer
 from tests.processes.conftest import QUICK
 from tests.processes.portal import Portal, until
 from tests.processes.servers import Servers
 from tests.sandbox_carrier import SandboxCarrier
 from tests.template import app_in, owner
-from tests.test_campaign import campaign, holds
 from tools.campaign.servers import ROOT
 
 pytestmark = [

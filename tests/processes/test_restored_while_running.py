@@ -20,10 +20,10 @@ from django.utils import timezone
 
 from shipping_portal.starting import REFUSED
 from tests.ports import free_port
+from tests.processes.backups import back_up, names_at_the_carrier, restore, tool
 from tests.processes.conftest import QUICK
 from tests.processes.portal import Portal, until, until_ready
 from tests.processes.servers import Servers
-from tests.processes.test_restoring import back_up, names_at_the_carrier, restore, tool
 from tests.processes.visitor import Visitor
 from tests.sandbox_carrier import SandboxCarrier
 from tests.template import new_database

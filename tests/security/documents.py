@@ -19,8 +19,8 @@ from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier import certificates, deadline, outgoing
 from shipping_portal.importing import reading
 from shipping_portal.staff import alerting
+from tests.access import ACCESS, PUBLIC_NAMES, ROLES
 from tests.security import data_classes
-from tests.test_access import ACCESS, PUBLIC_NAMES, ROLES
 from tracking import views as webhook
 
 ROOT = Path(__file__).resolve().parents[2]

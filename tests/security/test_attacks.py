@@ -12,12 +12,12 @@ from django.test import Client
 from django.urls import reverse
 
 from shipping_portal.importing import reading
-from tests.importing.test_workbooks import sheet_of
+from tests.access import OURS, World, address, world  # noqa: F401
+from tests.importing.workbooks import sheet_of
 from tests.pages.typed import AT_HOME
 from tests.security import attacks
 from tests.security.attacks import Form
 from tests.table import table
-from tests.test_access import OURS, World, address, world  # noqa: F401
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("localities")]
 ADMIN = "/admin/"
