@@ -410,6 +410,24 @@ def test_who_names_a_file_gets_its_tests_for_landing_too(words: list[str], size:
     assert testing.size_of(words) == (size, [word for word in words if word not in testing.SIZES])
 
 
+@pytest.mark.parametrize(
+    ("marks", "held", "left_out"),
+    [
+        ("(browser) and not nightly", "tests/browser/test_list.py", "tests/test_campaign.py"),
+        ("((processes or campaign) and not browser)", "tests/test_campaign.py", "tests/browser/test_list.py"),
+        ("(sabotage)", "tests/test_simulation.py", "tests/processes/test_rate.py"),
+        ("(postgres and not browser) and not (full or nightly)", "tests/jobs/test_races.py", "tests/test_dev.py"),
+    ],
+)
+def test_a_leg_reads_the_files_that_have_its_marks(marks: str, held: str, left_out: str) -> None:
+    files = testing.files_with(marks)
+    assert (held in files, left_out in files) == (True, False)
+
+
+def test_a_leg_of_what_needs_no_mark_reads_everything_but_the_browser_tests() -> None:
+    assert testing.files_with(f"({testing.ON_SQLITE}) and not nightly") == ["tests", "--ignore=tests/browser"]
+
+
 # -- ./dev bill ----------------------------------------------------------------------------------
 
 

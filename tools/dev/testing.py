@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -21,6 +22,7 @@ from tools.dev.servers import app_role_url, start_postgres, start_valkey
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "Google Chrome")
 CHROME_ON_A_MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 IN_PROCESS = "not (browser or processes or campaign or sabotage)"
+ON_SQLITE = f"{IN_PROCESS} and not postgres"
 RACES, PROCESSES = "postgres and not browser", "(processes or campaign) and not browser"
 SIZES = {"": " and not (full or nightly)", "--full": " and not nightly", "--nightly": ""}
 
@@ -34,8 +36,9 @@ class Leg(NamedTuple):
     workers: int = 2
 
 
+# Races and constraints run on PostgreSQL; each night everything runs on both databases.
 LEGS = (
-    Leg("In process, SQLite", "sqlite", (IN_PROCESS, IN_PROCESS, IN_PROCESS)),
+    Leg("In process, SQLite", "sqlite", (ON_SQLITE, ON_SQLITE, IN_PROCESS)),
     Leg("In process, PostgreSQL", "postgres", (RACES, RACES, IN_PROCESS)),
     Leg("Browser", "sqlite", ("browser", "browser", "browser")),
     Leg("Processes and campaigns", "postgres", ("", PROCESSES, PROCESSES)),
@@ -82,9 +85,32 @@ def size_of(words: list[str]) -> tuple[str, list[str]]:
     With the name of a file, everything in that file runs but its nightly tests.
     """
     rest = [word for word in words if word not in {*SIZES, "--timed"}]
-    names_a_file = any((ROOT / word.partition("::")[0]).exists() for word in rest)
     asked = [size for size in ("--nightly", "--full") if size in words]
-    return [*asked, "--full" if names_a_file else ""][0], rest
+    return [*asked, "--full" if names_a_file(rest) else ""][0], rest
+
+
+def names_a_file(words: list[str]) -> bool:
+    return any((ROOT / word.partition("::")[0]).exists() for word in words)
+
+
+def files_with(marks: str) -> list[str]:
+    """Return the test files in which a test can have the marks that a leg asks for: to read the others takes long.
+
+    A mark stands in a test's file, or in the conftest.py beside it.
+    """
+    wanted = set(re.findall(r"\w+", marks.partition("not ")[0])) - {"and", "or"}
+    if not wanted:
+        return ["tests", "--ignore=tests/browser"]
+    mark = re.compile(rf"mark\.({'|'.join(sorted(wanted))})\b")
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    found = [file for file in files if any(map(mark.search, _texts(file)))]
+    return [str(file.relative_to(ROOT)) for file in found]
+
+
+def _texts(file: Path) -> Iterator[str]:
+    yield file.read_text()
+    if (conftest := file.with_name("conftest.py")).exists():
+        yield conftest.read_text()
 
 
 def run_leg(children: ChildProcesses, leg: Leg, marks: str, rest: list[str]) -> str:
@@ -92,7 +118,8 @@ def run_leg(children: ChildProcesses, leg: Leg, marks: str, rest: list[str]) -> 
     print(f"\n{leg.name}", flush=True)
     report, began_at = children.logs / "report.xml", time.monotonic()
     pytest = [PYTHON, "-m", "pytest", "-n", str(leg.workers), "--dist=loadgroup", "-m", marks]
-    pytest += ["--durations=10", f"--junit-xml={report}", *rest]
+    files = [] if names_a_file(rest) else files_with(marks)
+    pytest += ["--durations=10", f"--junit-xml={report}", *rest, *files]
     code = children.run("pytest", pytest, stdin=None, stdout=None, stderr=None)
     ended = outcome(code, chosen=bool(rest))
     return f"{leg.name:<24} {ended:<22} {counts(report)} in {time.monotonic() - began_at:4.0f} s"
