@@ -416,7 +416,7 @@ def test_who_names_a_file_gets_its_tests_for_landing_too(words: list[str], size:
         ("(browser) and not nightly", "tests/browser/test_list.py", "tests/test_campaign.py"),
         ("((processes or campaign) and not browser)", "tests/test_campaign.py", "tests/browser/test_list.py"),
         ("(sabotage)", "tests/test_simulation.py", "tests/processes/test_rate.py"),
-        ("(postgres and not browser) and not (full or nightly)", "tests/jobs/test_races.py", "tests/test_dev.py"),
+        (f"({testing.RACES}) and not (full or nightly)", "tests/jobs/test_races.py", "tests/test_dev.py"),
     ],
 )
 def test_a_leg_reads_the_files_that_have_its_marks(marks: str, held: str, left_out: str) -> None:

@@ -184,7 +184,7 @@ def _the_carrier_trusts_the_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_process_is_replaced_while_people_book(tmp_path: Path, say: Callable[[str], None]) -> None:
-    rehearse(tmp_path / "site", 75, say=say)
+    rehearse(tmp_path / "site", 45, say=say)
 
 
 @pytest.mark.nightly

@@ -23,7 +23,8 @@ CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-sta
 CHROME_ON_A_MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 IN_PROCESS = "not (browser or processes or campaign or sabotage)"
 ON_SQLITE = f"{IN_PROCESS} and not postgres"
-RACES, PROCESSES = "postgres and not browser", "(processes or campaign) and not browser"
+RACES = "postgres and not (browser or processes or campaign)"
+PROCESSES = "(processes or campaign) and not browser"
 SIZES = {"": " and not (full or nightly)", "--full": " and not nightly", "--nightly": ""}
 
 
