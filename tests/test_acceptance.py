@@ -2,7 +2,7 @@
 
 import re
 
-from tests.test_conventions import ROOT
+from tests.product_files import ROOT
 
 ROWS = [line.split("|")[1:4] for line in (ROOT / "docs/checks.md").read_text().splitlines() if line.startswith("|")][2:]
 CHECKS = {"B": 17, "P": 9, "J": 11, "R": 17, "A": 3, "T": 2}

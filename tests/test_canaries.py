@@ -24,9 +24,9 @@ from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export
 from tests import factories
+from tests.access import MEMBERS, address, audience, things_of
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
-from tests.test_access import MEMBERS, address, audience, things_of
 from tracking import polling
 
 pytestmark = pytest.mark.django_db

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from shipping_portal.staff.management.commands.texts import files, split, texts
+from tests.product_files import ROOT, named
 from tests.table import table
-from tests.test_conventions import ROOT, named
 
 TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*") if path.suffix in {".html", ".txt"})
 SCRIPTS = sorted((ROOT / "static").glob("*.js"))

@@ -1,7 +1,6 @@
 """./dev itself: what its locks hold, and that nothing it starts outlives it."""
 
 import contextlib
-import importlib.util
 import json
 import os
 import re
@@ -11,9 +10,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
 from urllib.parse import urlsplit
 
 import pytest
@@ -22,37 +19,28 @@ from packaging.requirements import Requirement
 
 from tests.sandbox_carrier import SandboxCarrier
 from tests.table import table
+from tools.dev import commands, demo, demo_database, demo_settings, ports, testing
+from tools.dev.processes import ChildProcesses
+from tools.dev.servers import start_valkey
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = [ROOT / "requirements" / name for name in ("production.txt", "run.txt", "dev.txt")]
 SUPERVISOR = """
-import importlib.util, sys
-from importlib.machinery import SourceFileLoader
+import sys
 from pathlib import Path
-spec = importlib.util.spec_from_loader("dev", SourceFileLoader("dev", sys.argv[1]))
-dev = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(dev)
-with dev.Crew(Path(sys.argv[2])) as crew:
-    crew.tell_guard(sys.argv[2] + "/rubbish")
+sys.path.insert(0, sys.argv[1])
+from tools.dev.processes import ChildProcesses
+with ChildProcesses(Path(sys.argv[2])) as children:
+    children.remove_at_end(Path(sys.argv[2]) / "rubbish")
     for name, script in zip(("first", "second"), sys.argv[3:]):
-        crew.start(name, ["sh", "-c", script])
-    print(*[process.pid for process in crew.members.values()], flush=True)
-    crew.wait_for("first", lambda: False)
+        children.start(name, ["sh", "-c", script])
+    print(*[process.pid for process in children.running.values()], flush=True)
+    children.wait_for("first", lambda: False)
 """
 DEMO = {"CARRIER_BASE_URL": "http://127.0.0.1:8100"}
 FAMILY = "sleep 61 & exec sleep 62"  # the supervisor's child and a grandchild
 STUBBORN = "trap '' TERM; while :; do sleep 0.2; done"
 SHORT_LIVED = "sleep 0.5; echo out of paper"
-
-
-@pytest.fixture(scope="module")
-def dev() -> ModuleType:
-    loader = SourceFileLoader("dev", str(ROOT / "dev"))
-    spec = importlib.util.spec_from_loader("dev", loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
 
 
 def locked(lock: Path) -> dict[str, Requirement]:
@@ -111,7 +99,7 @@ def supervise(tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
 
     def start(*scripts: str) -> Supervised:
         (tmp_path / "rubbish").mkdir()
-        argv = [sys.executable, "-c", SUPERVISOR, str(ROOT / "dev"), str(tmp_path), *scripts]
+        argv = [sys.executable, "-c", SUPERVISOR, str(ROOT), str(tmp_path), *scripts]
         started.append(subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
         assert started[0].stdout
         groups.extend(map(int, started[0].stdout.readline().split()))
@@ -172,7 +160,7 @@ def test_a_child_that_stops_stops_the_rest_and_its_last_words_are_shown(supervis
 # -- Small things ---------------------------------------------------------------------------------
 
 
-def test_an_older_python_gets_a_sentence(dev: ModuleType) -> None:
+def test_an_older_python_gets_a_sentence() -> None:
     source = (ROOT / "dev").read_text()
     pretend = source.replace("sys.version_info < (3, 11)", "sys.version_info < (9, 9)")
     answer = subprocess.run([sys.executable, "-c", pretend], capture_output=True, text=True)
@@ -180,33 +168,27 @@ def test_an_older_python_gets_a_sentence(dev: ModuleType) -> None:
     assert answer.stderr.startswith("Shipping Portal needs Python 3.11 or newer; this is Python 3.")
 
 
-def test_a_demo_keeps_its_secrets_and_renews_its_addresses(
-    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(dev, "STATE", tmp_path)
+def test_a_demo_keeps_its_secrets_and_renews_its_addresses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in [name for name in os.environ if name.startswith(("CARRIER_", "OLDER_", "WEBHOOK_"))]:
         monkeypatch.delenv(name)
-    first = dev.demo_settings(web=8000, carrier=8100, redis_url="redis://one")
+    first = demo_settings.new_settings(tmp_path, web=8000, carrier=8100, redis_url="redis://one")
     assert not (tmp_path / "demo.env").exists()  # it is written once the demo is ready
-    dev.write_demo(first)
-    second = dev.demo_settings(web=8001, carrier=8100, redis_url="redis://two")
+    demo_settings.write_settings(tmp_path, first)
+    second = demo_settings.new_settings(tmp_path, web=8001, carrier=8100, redis_url="redis://two")
     assert {name for name in first if first[name] != second[name]} == {"SITE_URL", "REDIS_URL"}
     assert (tmp_path / "demo.env").stat().st_mode & 0o777 == 0o600
 
 
-def test_another_carrier_may_be_given_and_is_not_written_down(
-    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(dev, "STATE", tmp_path)
+def test_another_carrier_may_be_given_and_is_not_written_down(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CARRIER_KEY", "canary-of-another-carrier")
     monkeypatch.setenv("DATABASE_URL", "postgres://production")
     monkeypatch.setenv("MIGRATE_DATABASE_URL", "postgres://production")
     monkeypatch.delenv("OLDER_CARRIERS", raising=False)
-    settings = dev.demo_settings(web=8000, carrier=8100, redis_url="redis://one")
-    assert dev.with_given(settings)["OLDER_CARRIERS"] == ""
+    settings = demo_settings.new_settings(tmp_path, web=8000, carrier=8100, redis_url="redis://one")
+    assert demo_settings.with_given_carrier(settings)["OLDER_CARRIERS"] == ""
     monkeypatch.setenv("OLDER_CARRIERS", "OLD")
-    dev.write_demo(settings)
-    demo = dev.with_given(dev.read_demo())
+    demo_settings.write_settings(tmp_path, settings)
+    demo = demo_settings.with_given_carrier(demo_settings.read_settings(tmp_path))
     assert demo["OLDER_CARRIERS"] == "OLD"
     assert demo["CARRIER_KEY"] == "canary-of-another-carrier"
     assert demo["DATABASE_URL"].startswith("sqlite:")  # a stray DATABASE_URL never becomes the demo's
@@ -216,27 +198,28 @@ def test_another_carrier_may_be_given_and_is_not_written_down(
 
 @pytest.mark.parametrize("given", ["", "https://carrier.example"])
 def test_a_command_beside_a_run_asks_the_carrier_of_that_run_or_the_one_given(
-    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: str
 ) -> None:
-    monkeypatch.setattr(dev, "STATE", tmp_path)
-    monkeypatch.setattr(dev, "prepare", lambda what: None)
+    monkeypatch.setattr(demo, "prepare", lambda what: None)
     monkeypatch.setenv("DEMO", "1")
     monkeypatch.delenv("CARRIER_BASE_URL", raising=False)
-    dev.write_demo(dev.demo_settings(web=8003, carrier=8104, redis_url="redis://one"))
+    demo_settings.write_settings(
+        tmp_path, demo_settings.new_settings(tmp_path, web=8003, carrier=8104, redis_url="redis://one")
+    )
     if given:
         monkeypatch.setenv("CARRIER_BASE_URL", given)
     started: list[dict[str, str]] = []
     monkeypatch.setattr(os, "execve", lambda program, words, env: started.append(env))
-    dev.manage(["check"])
+    demo.manage(["check"], tmp_path)
     assert started[0]["CARRIER_BASE_URL"] == (given or "http://127.0.0.1:8104")
     assert started[0]["SITE_URL"] == "http://127.0.0.1:8003"
 
 
-def test_the_help_says_how_to_run_with_another_carrier(dev: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_says_how_to_run_with_another_carrier(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        dev.run(["--help"])
+        demo.run(["--help"])
     assert "CARRIER_" in capsys.readouterr().out
-    assert "CARRIER_" in str(dev.__doc__)
+    assert "CARRIER_" in str(commands.__doc__)
 
 
 @pytest.mark.parametrize(
@@ -250,16 +233,15 @@ def test_the_help_says_how_to_run_with_another_carrier(dev: ModuleType, capsys: 
     ids=["a migration is new", "one was changed", "one has gone", "no stamp yet"],
 )
 def test_a_demo_of_other_migrations_is_set_aside_with_its_carrier(
-    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, applied: dict[str, str] | None, is_kept: bool
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, applied: dict[str, str] | None, is_kept: bool
 ) -> None:
     now = {"orders/migrations/0001_initial.py": "as it is", "orders/migrations/0002_new.py": "new"}
-    monkeypatch.setattr(dev, "STATE", tmp_path)
-    monkeypatch.setattr(dev, "migrations", lambda: now)
+    monkeypatch.setattr(demo_database, "migration_digests", lambda: now)
     (tmp_path / "sandbox").mkdir()
     (tmp_path / "portal.sqlite3").write_bytes(b"old")
     if applied:
         (tmp_path / "migrations.json").write_text(json.dumps(applied))
-    dev.set_old_demo_aside()
+    demo_database.move_outdated_demo(tmp_path)
     left = {"portal.sqlite3", "sandbox"} & {path.name for path in tmp_path.iterdir()}
     kept = tmp_path if is_kept else tmp_path / "replaced"
     assert len(left) == (2 if is_kept else 0)
@@ -268,88 +250,88 @@ def test_a_demo_of_other_migrations_is_set_aside_with_its_carrier(
 
 
 @pytest.mark.parametrize(
-    ("change", "is_settled"),
+    ("change", "is_prepared"),
     [
         (lambda root, state: None, True),
         (lambda root, state: (root / "orders" / "booking.py").write_text("another"), False),
         (lambda root, state: (root / "orders" / "new.py").write_text("new"), False),
         (lambda root, state: (root / ".venv" / "installed.txt").write_text("other packages"), False),
         (lambda root, state: (state / "portal.sqlite3").unlink(), False),
-        (lambda root, state: (state / "settled.json").unlink(), False),
+        (lambda root, state: (state / "prepared.json").unlink(), False),
     ],
-    ids=["nothing", "code", "a new file", "packages", "no database", "never settled"],
+    ids=["nothing", "code", "a new file", "packages", "no database", "never prepared"],
 )
-def test_a_demo_is_settled_once_by_the_same_code(
-    dev: ModuleType,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    change: Callable[[Path, Path], object],
-    is_settled: bool,
+def test_a_demo_is_prepared_once_by_the_same_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change: Callable[[Path, Path], object], is_prepared: bool
 ) -> None:
     state, people = tmp_path / ".run", {"sender": {"email": "mia@demo.example"}}
     for folder in ("orders", ".venv", ".run"):
         (tmp_path / folder).mkdir()
     (tmp_path / "orders" / "booking.py").write_text("as it is")
     (tmp_path / ".venv" / "installed.txt").write_text("packages")
-    for name, value in {"ROOT": tmp_path, "STATE": state, "VENV": tmp_path / ".venv"}.items():
-        monkeypatch.setattr(dev, name, value)
-    (state / "portal.sqlite3").write_bytes(b"settled")
-    (state / "settled.json").write_text(json.dumps({"by": dev.this_code(DEMO), "people": people}))
+    for name, value in {"ROOT": tmp_path, "VENV": tmp_path / ".venv"}.items():
+        monkeypatch.setattr(demo_database, name, value)
+    (state / "portal.sqlite3").write_bytes(b"prepared")
+    (state / "prepared.json").write_text(json.dumps({"by": demo_database.code_digest(DEMO), "people": people}))
     change(tmp_path, state)
-    assert dev.settled(DEMO) == (people if is_settled else None)
-    assert dev.settled({"CARRIER_BASE_URL": "http://127.0.0.1:8101"}) is None  # its account has yet to follow
+    assert demo_database.prepared_people(state, DEMO) == (people if is_prepared else None)
+    assert (
+        demo_database.prepared_people(state, {"CARRIER_BASE_URL": "http://127.0.0.1:8101"}) is None
+    )  # its account has yet to follow
 
 
 # -- Ports ----------------------------------------------------------------------------------------
 
 
-def test_a_port_is_held_from_the_moment_it_is_chosen(dev: ModuleType) -> None:
-    first = dev.any_port()
-    ports = range(first, first + 50)
-    with dev.hold_port(*ports) as one, dev.hold_port(*ports) as another:
-        assert dev.port_of(one) < dev.port_of(another)
-        with pytest.raises(SystemExit, match=rf"^Port {dev.port_of(one)} is in use by another program\."):
-            dev.hold_port(dev.port_of(one))
-        with pytest.raises(SystemExit, match=rf"^No port is free from {dev.port_of(one)} on\."):
-            dev.hold_port(dev.port_of(one), dev.port_of(one))
+def test_a_port_is_held_from_the_moment_it_is_chosen() -> None:
+    first = ports.random_port()
+    some = range(first, first + 50)
+    with ports.listen_on_first_free(*some) as one, ports.listen_on_first_free(*some) as another:
+        assert ports.port_of(one) < ports.port_of(another)
+        with pytest.raises(SystemExit, match=rf"^Port {ports.port_of(one)} is in use by another program\."):
+            ports.listen_on_first_free(ports.port_of(one))
+        with pytest.raises(SystemExit, match=rf"^No port is free from {ports.port_of(one)} on\."):
+            ports.listen_on_first_free(ports.port_of(one), ports.port_of(one))
 
 
-def test_a_server_that_takes_no_socket_finds_a_port_for_itself(dev: ModuleType, tmp_path: Path) -> None:
+def test_a_server_that_takes_no_socket_finds_a_port_for_itself(tmp_path: Path) -> None:
     """Each of them looks for itself from the same port on, at which somebody else listens already."""
-    first = dev.any_port()
-    held = dev.hold_port(*range(first, first + 50))
-    with held, dev.Crew(tmp_path / "one") as one, dev.Crew(tmp_path / "two") as two:
-        found = [urlsplit(dev.start_valkey(crew, dev.port_of(held))).port for crew in (one, two)]
-        assert dev.port_of(held) < found[0] < found[1]
+    first = ports.random_port()
+    held = ports.listen_on_first_free(*range(first, first + 50))
+    with held, ChildProcesses(tmp_path / "one") as one, ChildProcesses(tmp_path / "two") as two:
+        found = [urlsplit(start_valkey(children, ports.port_of(held))).port for children in (one, two)]
+        assert ports.port_of(held) < found[0] < found[1]
 
 
-def test_a_server_that_fails_for_another_reason_is_not_tried_again(dev: ModuleType, tmp_path: Path) -> None:
-    with dev.Crew(tmp_path) as crew, pytest.raises(SystemExit, match=r"called it has stopped: port 5: out of paper$"):
-        crew.start_at_a_free_port("it", lambda port: ["sh", "-c", f"echo port {port}: out of paper"], 5)
+def test_a_server_that_fails_for_another_reason_is_not_tried_again(tmp_path: Path) -> None:
+    with (
+        ChildProcesses(tmp_path) as children,
+        pytest.raises(SystemExit, match=r"called it has stopped: port 5: out of paper$"),
+    ):
+        children.start_at_free_port("it", lambda port: ["sh", "-c", f"echo port {port}: out of paper"], 5)
 
 
-def test_a_taken_port_ends_a_run_before_anything_is_made(
-    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(dev, "STATE", tmp_path / ".run")
-    monkeypatch.setattr(dev, "prepare", lambda what: pytest.fail("something was installed"))
-    first = dev.any_port()
-    with dev.hold_port(*range(first, first + 50)) as held, pytest.raises(SystemExit, match="is in use by another"):
-        dev.run([f"--port={dev.port_of(held)}"])
+def test_a_taken_port_ends_a_run_before_anything_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(demo, "prepare", lambda what: pytest.fail("something was installed"))
+    first = ports.random_port()
+    with (
+        ports.listen_on_first_free(*range(first, first + 50)) as held,
+        pytest.raises(SystemExit, match="is in use by another"),
+    ):
+        demo.run([f"--port={ports.port_of(held)}"], tmp_path / ".run")
     assert not (tmp_path / ".run").exists()
 
 
 @pytest.mark.parametrize("command", ["run", "test", "screenshots", "campaign", "simulate", "bench", "manage", "bill",
                                      "lint", "lock"])  # fmt: skip
 def test_asking_for_help_needs_nothing(
-    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str
 ) -> None:
-    monkeypatch.setattr(dev, "VENV", tmp_path)
-    for name in ("prepare", "become", "manage", "bill", "read_demo"):
-        monkeypatch.setattr(dev, name, lambda *_: pytest.fail("more than help was asked for"))
-    monkeypatch.setattr(sys, "argv", ["./dev", command, "--help"])
+    monkeypatch.setattr(commands, "VENV", tmp_path)
+    for owner, name in ((commands, "prepare"), (commands, "exec_module"), (demo, "prepare"), (testing, "prepare")):
+        monkeypatch.setattr(owner, name, lambda *_: pytest.fail("more than help was asked for"))
     with contextlib.suppress(SystemExit):
-        dev.main()
+        commands.main([command, "--help"])
     assert f"./dev {command}" in capsys.readouterr().out
 
 
@@ -362,8 +344,8 @@ def test_help_lists_the_options_of_the_program_behind_a_command(command: str, op
     assert (f"./dev {command}" in said, option in said) == (True, True)
 
 
-def test_every_migration_of_ours_is_in_the_stamp(dev: ModuleType) -> None:
-    folders = {Path(name).parent for name in dev.migrations()}
+def test_every_migration_of_ours_is_in_the_stamp() -> None:
+    folders = {Path(name).parent for name in demo_database.migration_digests()}
     assert folders == {
         Path("orders/migrations"),
         Path("tracking/migrations"),
@@ -386,10 +368,8 @@ def test_every_migration_of_ours_is_in_the_stamp(dev: ModuleType) -> None:
         (5, True, "none selected"),
     ],
 )
-def test_a_leg_without_tests_fails_unless_the_tests_were_chosen(
-    dev: ModuleType, code: int, chosen: bool, said: str
-) -> None:
-    assert dev.outcome(code, chosen=chosen) == said
+def test_a_leg_without_tests_fails_unless_the_tests_were_chosen(code: int, chosen: bool, said: str) -> None:
+    assert testing.outcome(code, chosen=chosen) == said
 
 
 @pytest.mark.parametrize(
@@ -408,13 +388,11 @@ def test_a_leg_without_tests_fails_unless_the_tests_were_chosen(
         ("sabotage nightly", "--nightly"),
     ],
 )
-def test_a_larger_run_holds_what_a_smaller_one_does_and_the_nightly_one_everything(
-    dev: ModuleType, marks: str, smallest: str
-) -> None:
-    sizes = [*dev.SIZES]
+def test_a_larger_run_holds_what_a_smaller_one_does_and_the_nightly_one_everything(marks: str, smallest: str) -> None:
+    sizes = [*testing.SIZES]
     for number, size in enumerate(sizes):
-        chosen = [f"({by_size[number]}){dev.SIZES[size]}" for _, _, by_size in dev.LEGS if by_size[number]]
-        runs = any(Expression.compile(leg).evaluate(marks.split().__contains__) for leg in chosen)
+        chosen = [f"({leg.marks[number]}){testing.SIZES[size]}" for leg in testing.LEGS if leg.marks[number]]
+        runs = any(Expression.compile(marked).evaluate(marks.split().__contains__) for marked in chosen)
         assert runs == (number >= sizes.index(smallest)), size
 
 
@@ -428,38 +406,54 @@ def test_a_larger_run_holds_what_a_smaller_one_does_and_the_nightly_one_everythi
         (["--nightly", "tests/test_dev.py"], "--nightly"),
     ],
 )
-def test_who_names_a_file_gets_its_tests_for_landing_too(dev: ModuleType, words: list[str], size: str) -> None:
-    assert dev.size_of(words) == (size, [word for word in words if word not in dev.SIZES])
+def test_who_names_a_file_gets_its_tests_for_landing_too(words: list[str], size: str) -> None:
+    assert testing.size_of(words) == (size, [word for word in words if word not in testing.SIZES])
+
+
+@pytest.mark.parametrize(
+    ("marks", "held", "left_out"),
+    [
+        ("(browser) and not nightly", "tests/browser/test_list.py", "tests/test_campaign.py"),
+        ("((processes or campaign) and not browser)", "tests/test_campaign.py", "tests/browser/test_list.py"),
+        ("(sabotage)", "tests/test_simulation.py", "tests/processes/test_rate.py"),
+        (f"({testing.RACES}) and not (full or nightly)", "tests/jobs/test_races.py", "tests/test_dev.py"),
+    ],
+)
+def test_a_leg_reads_the_files_that_have_its_marks(marks: str, held: str, left_out: str) -> None:
+    files = testing.files_with(marks)
+    assert (held in files, left_out in files) == (True, False)
+
+
+def test_a_leg_of_what_needs_no_mark_reads_everything_but_the_browser_tests() -> None:
+    assert testing.files_with(f"({testing.ON_SQLITE}) and not nightly") == ["tests", "--ignore=tests/browser"]
 
 
 # -- ./dev bill ----------------------------------------------------------------------------------
 
 
 def test_the_bill_of_the_demo_is_a_file_that_the_portal_can_take(
-    dev: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(dev, "STATE", tmp_path)
     with SandboxCarrier(tmp_path / "carrier") as carrier:
         (tmp_path / "demo.env").write_text(f"CARRIER_BASE_URL={carrier.url}\n")
-        dev.bill([])
+        demo.bill([], tmp_path)
     file = capsys.readouterr().out.splitlines()[0]
     assert Path(file).read_text().startswith("Type,Reference,")
 
 
-def test_without_a_demo_there_is_no_bill(dev: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dev, "STATE", tmp_path)
+def test_without_a_demo_there_is_no_bill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "demo.env").write_text("CARRIER_BASE_URL=http://127.0.0.1:9\n")
     with pytest.raises(SystemExit, match="The demo is not running"):
-        dev.bill([])
+        demo.bill([], tmp_path)
 
 
-def test_the_log_of_a_process_that_is_started_again_goes_on(dev: ModuleType, tmp_path: Path) -> None:
-    with dev.Crew(tmp_path) as crew:
-        crew.do("one", ["echo", "first"])
-        crew.do("one", ["echo", "second"])
-        assert crew.log("one") == "first\nsecond\n"
-    with dev.Crew(tmp_path) as crew:
-        assert crew.do("one", ["echo", "another run"]) == "another run\n"
+def test_the_log_of_a_process_that_is_started_again_goes_on(tmp_path: Path) -> None:
+    with ChildProcesses(tmp_path) as children:
+        children.check_output("one", ["echo", "first"])
+        children.check_output("one", ["echo", "second"])
+        assert children.log("one") == "first\nsecond\n"
+    with ChildProcesses(tmp_path) as children:
+        assert children.check_output("one", ["echo", "another run"]) == "another run\n"
 
 
 @pytest.mark.xdist_group("held together")

@@ -28,7 +28,7 @@ from shipping_portal.carrier.errors import Rejected
 from shipping_portal.carrier.messages import Cancelled
 from tests import factories
 from tests.billing.conftest import line, summed, take  # noqa: F401  (a fixture)
-from tests.test_races import at_once
+from tests.racing import at_once
 from tracking import watching
 from tracking.models import Watch
 

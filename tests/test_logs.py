@@ -1,6 +1,5 @@
 """Log lines: one JSON object each, and nothing secret or personal in them."""
 
-import io
 import json
 import logging
 from typing import Any
@@ -12,18 +11,7 @@ from django.test import Client
 
 from shipping_portal.ops import logs
 from tests import older
-
-
-@pytest.fixture
-def lines() -> Any:
-    """Everything written to the root logger while the test runs, as it reaches standard error."""
-    stream = io.StringIO()
-    handler = logging.StreamHandler(stream)
-    handler.setFormatter(logs._formatter())
-    root = logging.getLogger()
-    root.addHandler(handler)
-    yield lambda: stream.getvalue().splitlines()
-    root.removeHandler(handler)
+from tests.log_lines import lines as lines
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,13 @@
 import datetime as dt
 import hashlib
 import json
-import threading
 import uuid
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connections
 from django.utils import timezone
 
 from orders.booking import bookings, settling
@@ -33,6 +29,7 @@ from shipping_portal.staff.models import Alert, AlertMessage
 from shipping_portal.staff.resolution import deciding, verifying
 from shipping_portal.staff.resolution.verifying import Confirmed
 from tests import factories
+from tests.racing import at_once
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import polling
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery
@@ -42,23 +39,6 @@ pytestmark = [
     pytest.mark.postgres,
     pytest.mark.skipif("sqlite" in settings.DATABASES["default"]["ENGINE"], reason="SQLite lets one writer in"),
 ]
-
-
-def at_once(*acts: Callable[[], Any]) -> list[Any]:
-    """Start all of them at the same instant, each on its own connection; what each returned or raised."""
-    gate = threading.Barrier(len(acts))
-
-    def run(act: Callable[[], Any]) -> Any:
-        gate.wait()
-        try:
-            return act()
-        except Exception as error:  # noqa: BLE001  (what a racer raises is its result)
-            return error
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(len(acts)) as pool:
-        return list(pool.map(run, acts))
 
 
 def submitted(quill: Sender, alice: User) -> Order:

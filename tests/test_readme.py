@@ -23,6 +23,7 @@ from orders.booking import bookings
 from orders.labels import fetching
 from orders.models import Order, Quote
 from shipping_portal.accounts.models import User
+from tests.readme_commands import TYPED
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import polling
 from tracking.scanning import reading
@@ -139,23 +140,6 @@ def test_one_booking_calls_the_stops_in_their_order(
         assert "Picked up" in page.content.decode()
         browser.get(reverse("label", args=[order.uuid, "full"]))
     assert calls == STOPS
-
-
-TYPED = {
-    "receiver_name": "Noor Tamsin",
-    "receiver_country": "AU",
-    "receiver_line1": "4 Sample Street",
-    "receiver_suburb": "Hobart",
-    "receiver_state": "TAS",
-    "receiver_postcode": "7000",
-    "receiver_email": "noor.tamsin@example.net",
-    "delivery_choice": "none",
-    "description": "Boxed ceramic mugs",
-    "weight_kg": "2.4",
-    "length_cm": "32",
-    "width_cm": "24",
-    "height_cm": "11",
-}
 
 
 def deliver_a_scan(reference: str) -> None:

@@ -10,11 +10,11 @@ from django.test import Client
 from orders.models import Order, Quote
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.jobs.registry import kind_of
-from tests.pages.test_prices import form
+from tests.log_lines import lines as lines
+from tests.pages.parcel_form import form
 from tests.pages.typed import AT_HOME
 from tests.sandbox_carrier import SandboxCarrier
-from tests.test_logs import lines as lines
-from tests.tracking.test_webhook import event, post
+from tests.tracking.webhook_calls import event, post
 from tracking.models import Parcel, WebhookDelivery
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -36,7 +36,7 @@ class Sandbox:
         self.courier = Courier(self.depot, self.timeline, self.troubles)
         self.journeys = Journeys(self.depot, self.timeline, self.courier)
         self.works = self._works()
-        self.control = Control(self)
+        self.control = Control(config, self.troubles, self.depot, self.journeys)
         self.operations = _operations(self.contract.operations)
         self._seen: dict[str, list[float]] = defaultdict(list)
         self.journeys.resume()

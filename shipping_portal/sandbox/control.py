@@ -3,27 +3,26 @@
 import inspect
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shipping_portal.sandbox.bill_rows import KINDS
 from shipping_portal.sandbox.billing import write_report
+from shipping_portal.sandbox.config import Config
 from shipping_portal.sandbox.contract import PROGRESS
-from shipping_portal.sandbox.journeys import JOURNEYS, step_after
+from shipping_portal.sandbox.depot import Depot
+from shipping_portal.sandbox.journeys import JOURNEYS, Journeys, step_after
 from shipping_portal.sandbox.parcels import Parcel
 from shipping_portal.sandbox.places import as_csv
 from shipping_portal.sandbox.requesting import Request
-from shipping_portal.sandbox.trouble import Rule
+from shipping_portal.sandbox.trouble import Rule, Troubles
 from shipping_portal.sandbox.wire import Refused, Reply, json_reply, not_found
-
-if TYPE_CHECKING:
-    from shipping_portal.sandbox.app import Sandbox
 
 
 class Control:
     """Each endpoint is a method: its name is the path, its arguments the members of the JSON body."""
 
-    def __init__(self, sandbox: "Sandbox") -> None:
-        self.sandbox, self.depot = sandbox, sandbox.depot
+    def __init__(self, config: Config, troubles: Troubles, depot: Depot, journeys: Journeys) -> None:
+        self.config, self.troubles, self.depot, self.journeys = config, troubles, depot, journeys
         self._reads: dict[str, Callable[[], Reply]] = {
             "ledger": lambda: json_reply(200, list(self.depot.ledger.lines())),
             "requests": lambda: json_reply(200, list(self.depot.requests)),
@@ -62,14 +61,14 @@ class Control:
     def trouble(self, operation: str, verb: str, count: int = 1, probability: float = 0.0, match: str = "",
                 arg: Any = None, commit: bool | None = None) -> None:  # fmt: skip
         """Make the next ``count`` matching requests go wrong, or with ``probability`` a share of all."""
-        if verb == "slow-tls" and not self.sandbox.config.certificate:
+        if verb == "slow-tls" and not self.config.certificate:
             raise ValueError("slow-tls needs a carrier that speaks TLS.")
         rule = Rule(operation, str(verb), count, probability, match, arg, commit)
-        self.sandbox.troubles.add(rule)
+        self.troubles.add(rule)
 
     def clear(self) -> None:
         """No more trouble, prices and products as usual."""
-        self.sandbox.troubles.clear()
+        self.troubles.clear()
         self.depot.raised_percent = 0.0
         self.depot.withdrawn.clear()
 
@@ -82,7 +81,7 @@ class Control:
             raise ValueError(f"{progress} is not a progress.")
         meaning = progress or self.depot.contract.meaning(event_type) or ""
         parcel = self._parcel(reference)
-        made = self.sandbox.journeys.add_scan(parcel, meaning, description, location, event_type=event_type, **more)
+        made = self.journeys.add_scan(parcel, meaning, description, location, event_type=event_type, **more)
         return {"event_id": made.event_id, "scan_time": made.scan_time}
 
     def journey(self, name: str, reference: str = "default") -> None:
@@ -94,7 +93,7 @@ class Control:
             return
         parcel = self._parcel(reference)
         self.depot.record("routed", **self.depot.names(parcel), journey=name, step=step_after(parcel, name))
-        self.sandbox.journeys.start(parcel)
+        self.journeys.start(parcel)
 
     def driver(self, *, missed: bool = False) -> dict[str, int]:
         """Send a driver to all that waits for one, or let nobody come; gives how many parcels that are."""
@@ -108,7 +107,7 @@ class Control:
         parcels = list(self.depot.by_id.values())
         waiting = [one for one in parcels if one.is_pickup == is_pickup and one.is_cancellable]
         for parcel in waiting:
-            self.sandbox.journeys.take(parcel, missed=missed)
+            self.journeys.take(parcel, missed=missed)
         return {"parcels": len(waiting)}
 
     def prices(self, percent: float) -> None:
@@ -159,7 +158,7 @@ class Control:
         was_standing = self.depot.settings.speed <= 0
         self.depot.settings.change(wanted)
         if was_standing and self.depot.settings.speed > 0:
-            self.sandbox.journeys.resume()
+            self.journeys.resume()
         return vars(self.depot.settings)
 
     def _parcel(self, reference: str) -> Parcel:

@@ -18,7 +18,7 @@ from shipping_portal.accounts.models.senders import UNTIL_APPROVED
 from shipping_portal.accounts.teams import team
 from shipping_portal.ops import checks
 from tests import factories
-from tests.accounts.test_signing_up import MIA, sign_up
+from tests.accounts.forms import MIA, sign_up
 from tests.pages.typed import text
 
 pytestmark = pytest.mark.django_db

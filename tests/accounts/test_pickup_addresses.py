@@ -7,7 +7,7 @@ from django.test import Client
 
 from shipping_portal.accounts.models import Audit, PickupAddress, Sender, User
 from tests import factories
-from tests.accounts.test_settings_pages import ADDRESS
+from tests.accounts.forms import ADDRESS
 from tests.pages.typed import text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("localities")]

@@ -5,20 +5,16 @@ from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
-from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.test import Client
 
 from shipping_portal.accounts import access
 from shipping_portal.accounts.login import sessions
 from shipping_portal.accounts.models import User
 from tests import factories
+from tests.accounts.forms import code
 from tests.table import table
 
 pytestmark = pytest.mark.django_db
-
-
-def code(secret: str) -> str:
-    return format_hotp_value(hotp_value(secret, int(time.time()) // 30))
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from django.test import Client
 from shipping_portal.accounts.login import security_events
 from shipping_portal.accounts.models import Audit, User
 from tests import factories
-from tests.accounts.test_second_factor import code
+from tests.accounts.forms import code
 
 pytestmark = pytest.mark.django_db
 Told = Callable[[], list[dict[str, Any]]]

@@ -10,8 +10,8 @@ from shipping_portal.accounts.login.session_store import SessionStore
 from shipping_portal.accounts.models import Invitation, Sender, Session, User
 from shipping_portal.exporting.models import Export
 from tests import factories
+from tests.access import things_of
 from tests.table import table
-from tests.test_access import things_of
 
 pytestmark = pytest.mark.django_db
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"

@@ -9,21 +9,10 @@ from django.test import Client
 from shipping_portal.accounts.address import places
 from shipping_portal.accounts.models import Audit, LocalityList, PickupAddress, Sender, User
 from tests import factories
+from tests.accounts.forms import ADDRESS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("localities")]
 
-ADDRESS = {
-    "name": "Ira Quill",
-    "company": "Quill & Co",
-    "line1": "12 Example Lane",
-    "line2": "",
-    "suburb": "fitzroy",
-    "state": "VIC",
-    "postcode": "3065",
-    "phone": "0491570006",
-    "instructions": "Behind the counter",
-    "email": "alice@quill.example",
-}
 URL = "/settings/pickup-address/"
 
 

@@ -15,22 +15,10 @@ from django.test import Client
 from shipping_portal.accounts.login import forms
 from shipping_portal.accounts.models import Audit, Invitation, Membership, Sender, User
 from tests import factories
+from tests.accounts.forms import MIA, sign_up
 from tests.table import table
 
 pytestmark = pytest.mark.django_db
-
-MIA = {
-    "name": "Mia Marlow",
-    "business": "Marlow Candles",
-    "email": "mia@marlow.example",
-    "password1": "candle-harbour-violin",
-    "country": "AU",
-    "no_dangerous_goods": "on",
-}
-
-
-def sign_up(browser: Client | None = None, **changes: Any) -> Any:
-    return (browser or Client()).post("/accounts/signup/", MIA | changes)
 
 
 def link_in_mail(number: int = -1) -> str:

@@ -18,8 +18,8 @@ from shipping_portal.billing.pages import statements
 from shipping_portal.billing.reports import posting, reading
 from shipping_portal.billing.reports.reading import NotAReport
 from tests import factories
-from tests.bench import filling
 from tests.billing.conftest import line, summed
+from tools.bench import filling
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("as_the_owner")]  # who may ANALYZE
 LINES = 600

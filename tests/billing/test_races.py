@@ -13,7 +13,7 @@ from shipping_portal.billing.models import BillingReport, Charge, WeekSum
 from shipping_portal.billing.reports import checking, posting, uploads
 from tests import factories
 from tests.billing.conftest import line, summed
-from tests.test_races import at_once
+from tests.racing import at_once
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

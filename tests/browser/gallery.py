@@ -32,8 +32,8 @@ from shipping_portal.billing.reports.fields import profile_of  # noqa: E402
 from shipping_portal.carrier.messages import Measures  # noqa: E402
 from shipping_portal.staff import casework  # noqa: E402
 from tests import factories  # noqa: E402
+from tests.access import OURS, address, audience, things_of  # noqa: E402
 from tests.staff.cases import unclear  # noqa: E402
-from tests.test_access import OURS, address, audience, things_of  # noqa: E402
 
 MANY = 120
 STANDINGS = [

@@ -8,9 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open, Stack
-from tests.browser.test_mending import count_clicks
-from tests.browser.test_new_parcel import PASTED, paste, save_default_size
-from tests.browser.walking import counted, fill_parcel, see_prices, start_counting
+from tests.browser.parcel_form import PASTED, paste, save_default_size
+from tests.browser.walking import count_clicks, counted, fill_parcel, see_prices, start_counting
 from tests.processes.portal import until
 
 BOOKED = re.compile(r"^S[A-Z0-9]{5,} to ")

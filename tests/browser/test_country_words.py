@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open, Stack
-from tests.browser.test_new_parcel import paste
-from tests.pages.test_place_words import ASKED, LABELS, PLACE
+from tests.browser.parcel_form import paste
+from tests.pages.place_words import ASKED, LABELS, PLACE
 
 ROW = """
 from tests import factories

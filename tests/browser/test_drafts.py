@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
-from tests.browser.test_new_parcel import PASTED, paste
+from tests.browser.parcel_form import PASTED, paste
 from tests.browser.walking import TO_HOBART, book, fill_parcel, see_prices
 from tests.processes.portal import until
 

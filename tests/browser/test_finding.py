@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Stack, has_sideways_scroll, violations
-from tests.browser.test_desk import DJANGOS_OWN
+from tests.browser.walking import DJANGOS_OWN
 
 REFERENCE = "SCALLED001"
 

@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open, Stack
-from tests.browser.walking import book, booking_of, fill_parcel, lines_of, see_prices
+from tests.browser.walking import book, booking_of, count_clicks, fill_parcel, lines_of, see_prices
 from tests.processes.portal import until
 
 
@@ -13,17 +13,6 @@ def booked(page: Page, **changes: str) -> str:
     fill_parcel(page, customer_reference="SIM-NONE mended", **changes)
     see_prices(page)
     return book(page)
-
-
-def count_clicks(page: Page) -> list[str]:
-    """Every press of a pointer from now on, over all pages of this window."""
-    clicks: list[str] = []
-    page.expose_function("clicked", lambda what: clicks.append(what))
-    page.add_init_script(
-        "addEventListener('click', event => event.isTrusted && event.detail && clicked('click'), true)"
-    )
-    page.reload()
-    return clicks
 
 
 def test_j7_a_wrong_address_is_mended_in_two_clicks_and_the_edit(stack: Stack, log_in: Open) -> None:

@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open, has_sideways_scroll, violations
-from tests.browser.test_new_parcel import save_default_size
+from tests.browser.parcel_form import save_default_size
 from tests.browser.walking import fill_parcel, see_prices
 
 IS_UNDER_THE_BAR = """() => {

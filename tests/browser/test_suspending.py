@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open, Stack, violations
-from tests.browser.test_desk import DJANGOS_OWN
+from tests.browser.walking import DJANGOS_OWN
 
 TEXT = "We wrote to you about the terms."
 REASON = "they answered and agreed to the terms"

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import violations
-from tests.browser.test_new_parcel import book_by_keys, paste, start
+from tests.browser.parcel_form import book_by_keys, paste, start
 from tests.browser.walking import counted
 from tests.processes.demo import Demo, ready
 from tests.processes.portal import ROOT

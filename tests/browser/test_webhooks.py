@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
-from tests.browser.test_desk import DJANGOS_OWN
+from tests.browser.walking import DJANGOS_OWN
 from tests.processes.portal import until
 
 REASON = "the carrier renamed a member; the contract file knows it now"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import ssl
 import threading
 import time
 
@@ -11,8 +10,9 @@ import pytest
 
 from shipping_portal.carrier.errors import AccountStopped, NotSent, OutcomeUnknown, Rejected
 from tests import certificates
+from tests.carrier.tls_server import tls_server
 
-from .conftest import ORDER_KEY, order, read_request, reply, reset, shipment
+from .conftest import ORDER_KEY, order, reply, reset, shipment
 
 
 def book(carrier, **settings):
@@ -278,29 +278,3 @@ def drip(data, *, whole):
 @pytest.fixture(scope="session")
 def own_certificate(tmp_path_factory):
     return certificates.own_certificate(tmp_path_factory.mktemp("tls"))
-
-
-class tls_server:  # noqa: N801 - reads as a verb in a with statement
-    """Serve one order over TLS and note the request, or None where none came."""
-
-    def __init__(self, certificate, seen):
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(certificate.bundle, certificate.key)
-        self.seen = seen
-
-    def __enter__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        threading.Thread(target=self._serve, daemon=True).start()
-        return self.listener.getsockname()[1]
-
-    def __exit__(self, *_):
-        self.listener.close()
-
-    def _serve(self):
-        try:
-            raw, _ = self.listener.accept()
-            with self.context.wrap_socket(raw, server_side=True) as connection:
-                self.seen.append(read_request(connection))
-                connection.sendall(reply(201, order()))
-        except OSError:
-            self.seen.append(None)

@@ -9,6 +9,7 @@ import pytest
 from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Money, Party
 from shipping_portal.carrier.values import weekdays_after
+from tests.carrier.products import product
 from tests.table import table
 
 from .conftest import SHIRTS, reply, shipment
@@ -17,29 +18,6 @@ from .conftest import SHIRTS, reply, shipment
 @pytest.fixture(autouse=True)
 def _on_the_day_of_the_quote(time_machine):
     time_machine.move_to("2026-03-02T01:00:00Z")
-
-
-def product(**changes):
-    return {
-        "quote": {"gross": {"amount": 12.08, "currency": "AUD"}},
-        "price_breakdown": {
-            "base": {"amount": 11.2, "currency": "AUD"},
-            "discount": {"amount": -1.2, "currency": "AUD"},
-            "service": {"amount": 0.2, "currency": "AUD"},
-            "something_new": 1,
-        },
-        "tax_breakdown": {"gst": {"amount": 1.08, "currency": "AUD", "rate": 0.1}},
-        "plan": "Pro",
-        "eta": {"days_range": [2, 5], "date_range": ["2026-03-05", "2026-03-10"], "for_send_date": "2026-03-03"},
-        "product": {
-            "code": "STANDARD-PICKUP",
-            "name": "Standard Pickup",
-            "first_mile_option": "pickup",
-            "service": "standard",
-        },
-        "cover": {"price": {"gross": {"amount": 0.0, "currency": "AUD"}}},
-        **changes,
-    }
 
 
 def quoted(client, far_side, *rows, points=None, **changes):

@@ -14,7 +14,7 @@ from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.messages import Call
 from tests.carrier.conftest import ORDER_KEY, shipment
-from tests.carrier.test_outcomes import tls_server
+from tests.carrier.tls_server import tls_server
 from tests.certificates import Certificate, own_certificate
 from tests.table import table
 
@@ -113,7 +113,7 @@ def test_what_a_proxy_refused_was_never_sent(
 def test_what_was_lost_behind_the_proxy_is_unclear(
     through: Callable[[int], Carrier], authority: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tests.carrier.test_outcomes.reply", lambda *_: b"")
+    monkeypatch.setattr("tests.carrier.tls_server.reply", lambda *_: b"")
     seen: list[Any] = []
     with tls_server(authority, seen) as port, pytest.raises(OutcomeUnknown):
         book(through(port))

@@ -7,18 +7,16 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from orders.drafting.forms import ParcelForm
-from orders.models import Order, Quote
-from shipping_portal.accounts.address.text import as_seen
+from orders.models import Quote
 from shipping_portal.accounts.models import LocalityList, Sender, User
 from shipping_portal.carrier.errors import Rejected
 from tests.catalogue.browsing import Browser, ListeningCarrier, lost
+from tests.catalogue.form_values import HIDDEN, NEW, TWICE, refused
 from tests.catalogue.rows import rows
 from tests.pages.typed import AT_HOME, messages_at
 
 pytestmark = pytest.mark.django_db
 
-NEW = "/parcels/new/"
-HIDDEN = "Use plain text on one line, without hidden characters."
 NUMBER = "Enter a number, like 1.2."
 LENGTH = "Enter a number, like 32."
 ZERO = "This must be more than 0."
@@ -26,7 +24,6 @@ LARGE = "This is more than any parcel has. Check the number."
 NAME = "Enter the receiver's name."
 EMAIL = "Enter a full email address, like name@example.com."
 SAME = "Contact and company are the same. Clear company so it prints once."
-TWICE = "This was sent twice. Fill it in once."
 COUNTRY = "Choose a country on the list."
 
 
@@ -143,24 +140,6 @@ COUNTRY = "Choose a country on the list."
 )
 def test_a_parcel_at_home(alices: Browser, listener: ListeningCarrier, name: str, typed: Any, message: str) -> None:
     refused(alices, {**AT_HOME, name: typed}, name, message, listener)
-
-
-def refused(browser: Browser, form: dict[str, Any], name: str, message: str, listener: ListeningCarrier) -> None:
-    """The message stands at its field, everything else that was typed is kept, and nothing was done."""
-    answer = browser.send(NEW, form)
-    assert answer.status_code == 422
-    assert messages_at(answer, name) == [message]
-    is_seen = not isinstance(form[name], str) or as_seen(form[name]) == form[name]
-    cannot_be_shown = {name} if isinstance(form[name], list) or _is_a_choice(name) or not is_seen else set()
-    assert set(lost(answer, form)) <= cannot_be_shown
-    assert not Quote.objects.exists()
-    assert not Order.objects.exists()
-    assert listener.asked == []
-
-
-def _is_a_choice(name: str) -> bool:
-    """Radio buttons and lists can show only what they offer."""
-    return name in {"delivery_choice", "receiver_country", "contents_type"}
 
 
 @rows("typed", ("B9", "an exponent at once", "1e999999999"), ("B9", "digits at once", "9" * 2_000_000))

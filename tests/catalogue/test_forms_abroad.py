@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.catalogue.browsing import Browser, ListeningCarrier, lost
+from tests.catalogue.form_values import HIDDEN, NEW, TWICE, refused
 from tests.catalogue.rows import rows
-from tests.catalogue.test_forms import HIDDEN, NEW, TWICE, refused
 from tests.pages.typed import ABROAD, FROM_OHIO, text
 
 pytestmark = pytest.mark.django_db

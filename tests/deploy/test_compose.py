@@ -5,17 +5,11 @@ import re
 import subprocess
 import tomllib
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from shipping_portal import VERSION
+from tests.deploy.compose import DEPLOY, FILE, ROOT, SERVICES
 from tests.table import table
 
-ROOT = Path(__file__).resolve().parents[2]
-DEPLOY = ROOT / "deploy"
-FILE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
-SERVICES: dict[str, dict[str, Any]] = FILE["services"]
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
 PORTAL = [name for name, service in SERVICES.items() if service.get("image") == "shipping-portal"]
 

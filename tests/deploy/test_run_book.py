@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from shipping_portal.accounts.adminkit.queues import AT_ONCE, DAY, NOW, WEEK
 from shipping_portal.staff import queues
-from tests.deploy.test_compose import FILE, ROOT
+from tests.deploy.compose import FILE, ROOT
 
 RUN_BOOK = (ROOT / "deploy/README.md").read_text()
 DAILY = RUN_BOOK.partition("## Every day")[2].partition("\n## ")[0]

@@ -28,7 +28,7 @@ from tests import factories
 from tests.field.cases import CASES
 from tests.field.checking import list_places
 from tests.field.sources import PLACES, SOURCES
-from tests.field.test_files import SIDES, State, taken, verdict
+from tests.field.verdicts import SIDES, State, taken, verdict
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db

@@ -13,8 +13,9 @@ from shipping_portal.importing import checking, shops
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
 from tests.importing import shop_files
+from tests.importing.pressing import press_check
 from tests.importing.shop_files import export
-from tests.importing.test_orders import BOX, further, shopify
+from tests.importing.test_orders import further, shopify
 from tests.orders.test_importing import work_off
 from tests.pages.conftest import listed as listed
 from tests.pages.test_imports import check_page, upload
@@ -24,15 +25,6 @@ from tests.sandbox_carrier import SandboxCarrier
 pytestmark = pytest.mark.django_db
 
 SHIPPED = {"Fulfillment Status": "fulfilled"}
-
-
-def press_check(client: Client, file: Import) -> None:
-    """Presses “Check all rows” as the page came, with one box for every row."""
-    url = reverse("match_columns", args=[file.uuid])
-    page = client.get(url).content.decode()
-    chosen = dict(re.findall(r'<select name="(\w+)"(?:(?!</select>).)*?value="([^"]+)" selected', page, re.DOTALL))
-    client.post(url, chosen | {f"all_{name}": value for name, value in BOX.items()})
-    work_off(file)
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from django.test import Client
 from orders.models import Order
 from shipping_portal.importing.models import Import
 from tests.importing import shop_files
+from tests.importing.pressing import press_check
 from tests.importing.shop_files import Row, export
 from tests.importing.test_orders import BOX, shopify, woocommerce
-from tests.importing.test_pages import press_check
-from tests.orders.test_import_units import in_the_ledger
+from tests.orders.ledger import in_the_ledger
 from tests.orders.test_importing import work_off
 from tests.pages.conftest import listed as listed
 from tests.pages.conftest import ohio as ohio

@@ -16,7 +16,7 @@ from shipping_portal.jobs.models import Job
 from shipping_portal.jobs.registry import JobKind, kinds
 from shipping_portal.jobs.sweep import Sweep
 from tests.jobs.conftest import Waiting, doing
-from tests.test_races import at_once
+from tests.racing import at_once
 from tracking import polling
 from tracking.models import Poll
 

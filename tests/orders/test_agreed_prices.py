@@ -21,6 +21,7 @@ from shipping_portal.importing.models import Import
 from tests import factories
 from tests.billing.conftest import line, summed
 from tests.billing.conftest import take as take
+from tests.orders.agreed_prices import work
 from tests.pages.typed import text
 from tests.sandbox_carrier import SandboxCarrier
 from tests.table import table
@@ -29,12 +30,6 @@ pytestmark = pytest.mark.django_db
 
 Submit = Callable[..., Order]
 Visit = Callable[[User], Client]
-
-
-def work(order: Order) -> Order:
-    bookings.work(order.pk)
-    order.refresh_from_db()
-    return order
 
 
 @pytest.fixture

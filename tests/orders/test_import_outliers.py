@@ -16,7 +16,8 @@ from shipping_portal.carrier.messages import Measures
 from shipping_portal.importing import checking, outliers, submitting
 from shipping_portal.importing.models import Import
 from tests import factories
-from tests.orders.test_import_units import in_the_ledger
+from tests.orders.ledger import in_the_ledger
+from tests.orders.outliers import ready
 from tests.orders.test_importing import GOOD, checked, states, work_off
 from tests.sandbox_carrier import SandboxCarrier
 from tests.table import table
@@ -107,19 +108,6 @@ def test_a_file_of_likely_parcels_is_booked_at_once(
 @pytest.fixture
 def shop(carrier: SandboxCarrier, localities: None) -> SandboxCarrier:
     return carrier
-
-
-def parcel(typed: str, unit: str = "cm") -> Measures:
-    """Weight in kg and three sides, as they are read."""
-    weight, length, width, height = map(Decimal, typed.split(","))
-    return Measures(weight, "kg", length, width, height, unit)
-
-
-def ready(file: Import, typed: str, price: str = "12.08", **offer: str) -> None:
-    """One more row of this file, priced."""
-    of, by = file.sender, file.made_by
-    quote = factories.quote(of, by, parcel=factories.details(of, measures=parcel(typed)), amount=price, **offer)
-    factories.import_row(of, by, file=file, state="ready", problems={}, quote=quote)
 
 
 def history(sender: Sender, by: User, *prices: str, status: str = "booked", currency: str = "AUD") -> None:

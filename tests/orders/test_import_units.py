@@ -21,6 +21,7 @@ from shipping_portal.importing.units import (
     stated,
 )
 from tests import factories
+from tests.orders.ledger import in_the_ledger
 from tests.orders.test_importing import book, work_off
 from tests.sandbox_carrier import SandboxCarrier
 from tests.table import table
@@ -143,12 +144,6 @@ def test_a_unit_that_was_chosen_for_a_header_is_offered_again_for_it(
     address = quill.pickup_address()
     assert address
     assert guesses(form.file, columns.fields(quill, address))["weight_unit"] == "g"
-
-
-def in_the_ledger(carrier: SandboxCarrier) -> list[tuple[str, ...]]:
-    """Weight and dimensions of what the carrier booked, as it was told."""
-    bodies = [line["parcel"]["body"] for line in carrier.ledger("booked")]
-    return [(*body["weight"].values(), *body["dimensions"].values()) for body in bodies]
 
 
 MEASURED = [

@@ -17,7 +17,7 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import checking
 from tests import factories
 from tests.carrier.conftest import SocketCarrier, reply
-from tests.carrier.test_quoting import product
+from tests.carrier.products import product
 from tests.orders.test_importing import GOOD, checked
 from tests.pages.typed import ABROAD, beside, text
 from tests.sandbox_carrier import SandboxCarrier

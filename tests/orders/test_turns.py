@@ -16,6 +16,7 @@ from orders.models import CarrierAccount, CarrierLine, Order
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.errors import Crowded
 from shipping_portal.jobs.registry import NotYet
+from tests.orders.call_rate import fill
 from tests.sandbox_carrier import SandboxCarrier
 
 
@@ -38,15 +39,6 @@ def clock(db: None, monkeypatch: pytest.MonkeyPatch) -> Clock:
     monkeypatch.setattr(turns.time, "sleep", made.sleep)
     monkeypatch.setattr(turns.time, "monotonic", lambda: made.now)
     return made
-
-
-def fill(account: CarrierAccount, operation: str) -> dt.datetime:
-    """Take turns until no more is given; when the next would be."""
-    try:
-        while True:
-            turns.take(account, operation, shares=True, patience=turns.OWED)
-    except NotYet as later:
-        return later.at
 
 
 def most_in_a_second(starts: list[float]) -> int:

@@ -20,8 +20,8 @@ from shipping_portal.importing import checking
 from shipping_portal.staff import queues
 from tests import factories
 from tests.carrier.conftest import SocketCarrier, reply
-from tests.carrier.test_quoting import product
-from tests.orders.test_agreed_prices import work
+from tests.carrier.products import product
+from tests.orders.agreed_prices import work
 from tests.pages.typed import AT_HOME, text
 
 pytestmark = pytest.mark.django_db

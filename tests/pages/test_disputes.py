@@ -18,6 +18,7 @@ from shipping_portal.billing.erasing import disputed
 from shipping_portal.billing.models import Charge, Dispute, DisputePhoto
 from shipping_portal.jobs import erasing
 from tests import factories
+from tests.pages.files import JPEG, segment
 from tests.pages.typed import text, title
 from tests.table import table
 
@@ -200,16 +201,10 @@ def test_a_line_without_a_parcel_leads_back_to_its_statement(page: Client, order
     assert "Being reviewed since" in text(page.get(answer["Location"]))
 
 
-def segment(marker: int, content: bytes) -> bytes:
-    return bytes([0xFF, marker]) + (len(content) + 2).to_bytes(2) + content
-
-
 def chunk(name: bytes, content: bytes = b"") -> bytes:
     return len(content).to_bytes(4) + name + content + b"\0\0\0\0"
 
 
-SCAN = segment(0xDA, b"\x01") + b"a picture \xff\x00 \xff\xd0 goes on" + segment(0xDA, b"\x02") + b"and on"
-JPEG = b"\xff\xd8" + segment(0xE0, b"JFIF\0") + segment(0xE2, b"ICC_PROFILE\0colours") + SCAN + b"\xff\xd9"
 PNG = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", b"<script>") + chunk(b"IDAT", b"a picture") + chunk(b"IEND")
 HEIC = b"\x00\x00\x00\x18ftypheic" + b"0" * 9
 PLACE = b"Exif\0\0 37 deg 48 min S, 144 deg 58 min E"

@@ -2,21 +2,19 @@
 
 import datetime as dt
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders.models import CarrierAccount, CarrierCall, Order, Quote
+from orders.models import CarrierCall, Order, Quote
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tests.pages.pauses import HOUR, pause
 from tests.pages.typed import AT_HOME, text
 from tests.staff import cases
 
 pytestmark = pytest.mark.django_db
-
-HOUR = dt.timedelta(hours=1)
 
 
 @pytest.fixture
@@ -27,18 +25,6 @@ def page(alice: User, visit: Callable[[User], Client]) -> Client:
 @pytest.fixture
 def owed(quill: Sender, alice: User) -> Order:
     return factories.order(quill, alice, status="booking", due_at=timezone.now())
-
-
-def pause(what: str, *, ends_in: dt.timedelta | None = None, words: str = "The depot is flooded.") -> None:
-    """Written straight into the row, as the desk writes it."""
-    factories.account()
-    now, prefix = timezone.now(), {"bookings": "", "quotes": "quotes_"}[what]
-    fields: dict[str, Any] = {
-        f"{prefix}paused_at": now - HOUR,
-        f"{prefix}pause_text": words,
-        f"{prefix}pause_ends_at": None if ends_in is None else now + ends_in,
-    }
-    CarrierAccount.objects.update(**fields)
 
 
 def test_while_prices_are_paused_the_form_says_so_and_can_be_filled_in(page: Client, localities: None) -> None:

@@ -19,28 +19,12 @@ from orders.views.replace import changed
 from shipping_portal.accounts.models import LocalityList, Sender, User
 from tests import factories
 from tests.catalogue.meddling import Meddler
-from tests.pages.test_refusals import no
+from tests.pages.place_words import ASKED, LABELS, PLACE
+from tests.pages.refusing import no
 from tests.pages.typed import AT_HOME, FROM_OHIO, messages_at, text
 
 pytestmark = pytest.mark.django_db
 
-PLACE = ("receiver_suburb", "receiver_state", "receiver_postcode")
-LABELS = {
-    "AU": ("Suburb", "State", "Postcode"),
-    "CA": ("City", "Province", "Postal code"),
-    "US": ("City", "State", "ZIP code"),
-    "GB": ("Town or city", "County", "Postcode"),
-    "FR": ("City", "State or province", "Postcode"),
-    "ZZ": ("City", "State or province", "Postcode"),
-}
-ASKED = {
-    "AU": ("Enter the suburb.", "Enter the postcode.", "Leave out the suburb and postcode."),
-    "CA": ("Enter the city.", "Enter the postal code.", "Leave out the city and postal code."),
-    "US": ("Enter the city.", "Enter the ZIP code.", "Leave out the city and ZIP code."),
-    "GB": ("Enter the town or city.", "Enter the postcode.", "Leave out the town or city and postcode."),
-    "FR": ("Enter the city.", "Enter the postcode.", "Leave out the city and postcode."),
-    "ZZ": ("Enter the city.", "Enter the postcode.", "Leave out the city and postcode."),
-}
 OTTAWA = {"receiver_country": "CA", "receiver_suburb": "Ottawa", "receiver_state": "ON", "receiver_postcode": "K1P 5M7"}
 IN_OTTAWA = {name.removeprefix("receiver_"): value for name, value in OTTAWA.items()}
 

@@ -11,7 +11,7 @@ from orders.models import CarrierAccount, Draft, PriceWait, Quote
 from orders.quoting import asking, awaiting_prices
 from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.models import Notification, Sender, User
-from tests.pages.test_pauses import pause
+from tests.pages.pauses import pause
 from tests.pages.typed import AT_HOME, beside, text
 from tests.sandbox_carrier import SandboxCarrier
 

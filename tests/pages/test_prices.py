@@ -15,6 +15,7 @@ from orders.models import CarrierAccount, Order, Quote
 from orders.quoting import asking
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tests.pages.parcel_form import form
 from tests.pages.typed import ABROAD, AT_HOME, text, title
 from tests.sandbox_carrier import SandboxCarrier
 
@@ -31,10 +32,6 @@ def page(alice: User, visit: Visit) -> Client:
 @pytest.fixture
 def quote(quill: Sender, alice: User) -> Quote:
     return factories.quote(quill, alice)
-
-
-def form(quote: Quote, **changes: Any) -> dict[str, Any]:
-    return {"product": "STANDARD-PICKUP", "pickup_date": "", "form_token": str(quote.uuid), **changes}
 
 
 def book(page: Client, quote: Quote, **changes: Any) -> Any:

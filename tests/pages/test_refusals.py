@@ -20,22 +20,16 @@ from shipping_portal.importing.models import Import
 from shipping_portal.staff import queues
 from tests import factories
 from tests.catalogue.meddling import Meddler, reply
+from tests.pages.refusing import WRAPPER, no
 from tests.pages.typed import ABROAD, AT_HOME, messages_at, text
 
 pytestmark = pytest.mark.django_db
 
-WRAPPER = "Some of the supplied data is invalid; see messages."
 OURS = "The carrier refused how we asked. We're putting that right."
 OURS_CANCEL = "The carrier refused how we asked. We're putting that right."
 PARTNER = {"metadata": [{"partner_id": ["can't be blank"]}]}
 NAME = {"receiver_name": ["must be written in Latin letters"]}
 NO_WAY = "Order can not be cancelled; contact support for help."
-
-
-def no(messages: Any, *, status: int = 422) -> bytes:
-    """A refusal in the family's envelope, whose sentence only points at the messages."""
-    body = {"error": "unprocessable_entity", "error_description": WRAPPER, "messages": messages}
-    return reply(status, {name: member for name, member in body.items() if member is not None})
 
 
 def refused_booking(sender: Sender, by: User) -> Order:

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
+from tests.access import OURS, address, audience, things_of
 from tests.pages.typed import text
-from tests.test_access import OURS, address, audience, things_of
 from tracking.models import Parcel
 
 pytestmark = pytest.mark.django_db

@@ -34,8 +34,8 @@ from shipping_portal.importing import progress, submitting  # noqa: E402
 from shipping_portal.importing.models import Import  # noqa: E402
 from shipping_portal.staff.restores import restoring  # noqa: E402
 from tests import factories  # noqa: E402
-from tests.campaign import people  # noqa: E402
 from tests.jobs.conftest import named  # noqa: E402
+from tools.campaign import people  # noqa: E402
 from tracking import queues  # noqa: E402
 from tracking.models import Parcel  # noqa: E402
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import requests
 from django.conf import settings
 
-from tests.campaign.browser import Browser, Noticed
-from tests.campaign.people import Person
-from tests.campaign.servers import dev
 from tests.ports import free_port
 from tests.processes.conftest import QUICK
 from tests.processes.portal import ROOT, Portal, until_ready
 from tests.processes.proxy import Proxy
 from tests.processes.servers import Servers
 from tests.sandbox_carrier import SandboxCarrier
+from tools.campaign.browser import Browser, Noticed
+from tools.campaign.people import Person
+from tools.dev.ports import is_healthy
 
 WEBS = ("web-a", "web-b")
 DRAIN_SECONDS = 1.0
@@ -65,7 +65,7 @@ class Site:
         until_ready(self.ports[web])
 
     def is_ready(self, web: str) -> bool:
-        return bool(dev.healthy(f"http://127.0.0.1:{self.ports[web]}/readyz"))
+        return bool(is_healthy(f"http://127.0.0.1:{self.ports[web]}/readyz"))
 
 
 @contextmanager

@@ -11,18 +11,15 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.campaign.browser import Browser, Noticed
 from tests.processes.portal import ROOT, until
+from tools.campaign.browser import Browser, Noticed
 
 RUN = """
-import importlib.util, sys
-from importlib.machinery import SourceFileLoader
+import sys
 from pathlib import Path
-spec = importlib.util.spec_from_loader("dev", SourceFileLoader("dev", sys.argv[1]))
-dev = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(dev)
-dev.STATE = Path(sys.argv[2])
-dev.run(sys.argv[3:])
+sys.path.insert(0, sys.argv[1])
+from tools.dev.demo import run
+run(sys.argv[3:], Path(sys.argv[2]))
 """
 
 
@@ -43,7 +40,7 @@ class Demo:
     @contextmanager
     def started(self, *words: str) -> "Iterator[subprocess.Popen[str]]":
         env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-        argv = [sys.executable, "-c", RUN, str(ROOT / "dev"), str(self.state), *words]
+        argv = [sys.executable, "-c", RUN, str(ROOT), str(self.state), *words]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         with subprocess.Popen(argv, cwd=self.folder, env=env, text=True, start_new_session=True, **pipes) as process:
             try:

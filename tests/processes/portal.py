@@ -14,8 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.campaign.servers import dev
 from tests.template import app_in, copy_of_template, new_database, owner
+from tools.dev.ports import is_healthy
+from tools.dev.servers import app_role_url
 
 ROOT = Path(__file__).resolve().parents[2]
 TIME_SCALE = "0.1"  # a deadline of 2 s and a lease of 3 s
@@ -33,7 +34,7 @@ class Portal:
         contract_file.write_text(contract)
         self.folder = folder
         self.is_a_copy = not database
-        self.owner, app = (database, dev.app_of(database)) if database else _database(folder)
+        self.owner, app = (database, app_role_url(database)) if database else _database(folder)
         self.env = os.environ | {
             "DATABASE_URL": app,
             "MIGRATE_DATABASE_URL": "",
@@ -221,7 +222,7 @@ def _broker() -> str:
 
 def until_ready(port: int) -> None:
     """Wait until a web answers. Its port is open long before: gunicorn opens it, and loads the portal afterwards."""
-    until(lambda: dev.healthy(f"http://127.0.0.1:{port}/readyz"), seconds=60, what="the web server answers")
+    until(lambda: is_healthy(f"http://127.0.0.1:{port}/readyz"), seconds=60, what="the web server answers")
 
 
 def until(true: Callable[[], Any], *, seconds: float, what: str) -> None:

@@ -10,10 +10,10 @@ from typing import Self
 
 import pytest
 
-from tests.campaign.servers import dev
 from tests.certificates import own_certificate
 from tests.ports import free_port
 from tests.processes.portal import ROOT, until
+from tools.dev.ports import is_open
 
 TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
@@ -57,7 +57,7 @@ class Proxy:
         assert checked.returncode == 0, checked.stderr.decode()
         assert "[warn]" not in checked.stderr.decode(), checked.stderr.decode()
         self.process = subprocess.Popen([*command, "-g", "daemon off;"], stdin=subprocess.DEVNULL)
-        until(lambda: dev.listens(self.port), seconds=20, what="nginx listens")
+        until(lambda: is_open(self.port), seconds=20, what="nginx listens")
         return self
 
     def __exit__(

@@ -6,14 +6,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.campaign.servers import dev
+from tools.dev.processes import ChildProcesses
+from tools.dev.servers import start_postgres, start_valkey
 
 
 class Servers:
     """`with Servers(folder) as servers:` ends what was started in the block. A server goes by its name."""
 
     def __init__(self, folder: Path) -> None:
-        self.crew = dev.Crew(folder / "servers")
+        self.children = ChildProcesses(folder / "servers")
 
     def __enter__(self) -> Self:
         return self
@@ -21,35 +22,35 @@ class Servers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for name in self.crew.members:
+        for name in self.children.running:
             self.thaw(name)
-        self.crew.__exit__()
+        self.children.__exit__()
 
     def valkey(self) -> str:
         """Starts it; its address."""
-        url: str = dev.start_valkey(self.crew)
+        url: str = start_valkey(self.children)
         return url
 
     def postgres(self) -> str:
-        url: str = dev.start_postgres(self.crew, durable=True)
+        url: str = start_postgres(self.children, durable=True)
         return url
 
     def freeze(self, name: str) -> None:
         """SIGSTOP: connections are taken, and nothing is ever answered."""
-        os.killpg(self.crew.members[name].pid, signal.SIGSTOP)
+        os.killpg(self.children.running[name].pid, signal.SIGSTOP)
 
     def thaw(self, name: str) -> None:
-        os.killpg(self.crew.members[name].pid, signal.SIGCONT)
+        os.killpg(self.children.running[name].pid, signal.SIGCONT)
 
     def stop(self, name: str) -> None:
         """At once, as when the machine below it goes."""
-        process = self.crew.members.pop(name)
+        process = self.children.running.pop(name)
         # A database killed harder would leave its children; a broker asked to quit may first write its memory down.
         process.send_signal(signal.SIGQUIT if name == "postgres" else signal.SIGKILL)
         process.wait(20)
-        self.crew.tell_guard(f"-{process.pid}")
+        self.children.forget(process)
 
     def start(self, name: str) -> None:
         """Again, as it was."""
-        argv, how = self.crew.recipes[name]
-        self.crew.start(name, argv, **how)
+        argv, how = self.children.commands[name]
+        self.children.start(name, argv, **how)

@@ -115,6 +115,7 @@ def night(tmp_path: Path) -> Iterator[Night]:
             yield Night(portal, servers, carrier, receiver, tmp_path / "mails")
 
 
+@pytest.mark.nightly  # by day tests/staff/test_alerts.py and test_repeated_causes.py have each cause in one process
 def test_each_cause_calls_once_within_its_term_says_what_to_do_and_clears_once(night: Night, tmp_path: Path) -> None:
     portal, carrier = night.portal, night.carrier
     booked = portal.submit(1)

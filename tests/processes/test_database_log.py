@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.deploy.test_compose import SERVICES
+from tests.deploy.compose import SERVICES
 from tests.processes.servers import Servers
 
 pytestmark = [pytest.mark.processes, pytest.mark.postgres]
@@ -36,7 +36,7 @@ def test_after_races_broken_rules_and_time_outs_it_holds_no_canary(tmp_path: Pat
             ):
                 with contextlib.suppress(psycopg.Error):
                     one.execute(refused)  # type: ignore[call-overload]
-        log = (servers.crew.logs / "postgres.log").read_text()
+        log = (servers.children.logs / "postgres.log").read_text()
     assert "ready to accept connections" in log
     assert "ERROR:" not in log
     assert "canary" not in log.casefold()
@@ -58,7 +58,7 @@ def _race(url: str) -> None:
 def test_compose_starts_it_so(tmp_path: Path) -> None:
     with Servers(tmp_path) as servers:
         servers.postgres()
-        started = servers.crew.recipes["postgres"][0]
+        started = servers.children.commands["postgres"][0]
     wanted = SERVICES["postgres"]["command"][1:]
     assert wanted
     assert set(wanted) <= set(started)

@@ -6,15 +6,17 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.conf import settings
 
-from tests.campaign.servers import ROOT, dev
 from tests.certificates import own_certificate
 from tests.ports import free_port
 from tests.table import table
+from tools.campaign.servers import ROOT
+from tools.dev.ports import HOST, is_open
+from tools.dev.processes import ChildProcesses
+from tools.dev.servers import NOBODY, write_private
 
 FOUND = sorted(Path("/usr/lib/postgresql").glob("*/bin"))  # Debian's: the one we bring along is built without TLS
 pytestmark = [
@@ -27,32 +29,32 @@ pytestmark = [
 SHOW = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
 
 
-def start(crew: Any, name: str, *, tls: bool) -> tuple[str, str]:
+def start(children: ChildProcesses, name: str, *, tls: bool) -> tuple[str, str]:
     """A server of Debian's with a certificate of its own for 127.0.0.1, or without; its address, its certificate."""
     folder = Path(tempfile.mkdtemp(prefix="portal-tls-"))  # not pytest's: that one is closed to the server's user
-    crew.tell_guard(str(folder))
+    children.remove_at_end(folder)
     programs, data, port = FOUND[-1], folder / "data", free_port()
     certificate, how = own_certificate(folder), {"cwd": folder}
-    secret = dev.write_private(folder / "password", ["a-password"])
+    secret = write_private(folder / "password", ["a-password"])
     certificate.key.chmod(0o600)
     if os.geteuid() == 0:
-        how |= {"user": dev.NOBODY, "group": dev.NOBODY, "extra_groups": []}
+        how |= {"user": NOBODY, "group": NOBODY, "extra_groups": []}
         for path in (folder, secret, *certificate):
-            os.chown(path, dev.NOBODY, dev.NOBODY)
+            os.chown(path, NOBODY, NOBODY)
     account = ["--username=portal", f"--pwfile={secret}", "--auth=scram-sha-256"]
-    crew.do(f"initdb-{name}", [programs / "initdb", "-D", data, "--no-sync", *account], **how)
-    server = [programs / "postgres", "-D", data, "-h", dev.HOST, "-p", port, "-k", "", "-F"]
+    children.check_output(f"initdb-{name}", [programs / "initdb", "-D", data, "--no-sync", *account], **how)
+    server = [programs / "postgres", "-D", data, "-h", HOST, "-p", port, "-k", "", "-F"]
     tls_words = ["-c", "ssl=on", "-c", f"ssl_cert_file={certificate.bundle}", "-c", f"ssl_key_file={certificate.key}"]
-    crew.start(f"postgres-{name}", [*server, *(tls_words if tls else [])], **how)
-    crew.wait_for(f"postgres-{name}", lambda: dev.listens(port))
-    return f"postgres://portal:a-password@{dev.HOST}:{port}/postgres", str(certificate.bundle)
+    children.start(f"postgres-{name}", [*server, *(tls_words if tls else [])], **how)
+    children.wait_for(f"postgres-{name}", lambda: is_open(port))
+    return f"postgres://portal:a-password@{HOST}:{port}/postgres", str(certificate.bundle)
 
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    with dev.Crew(tmp_path_factory.mktemp("tls")) as crew:
-        unsafe, another_root = start(crew, "open", tls=False)
-        safe, root = start(crew, "tls", tls=True)
+    with ChildProcesses(tmp_path_factory.mktemp("tls")) as children:
+        unsafe, another_root = start(children, "open", tls=False)
+        safe, root = start(children, "tls", tls=True)
         yield {"open": unsafe, "tls": safe, "root": root, "another root": another_root}
 
 
@@ -71,16 +73,16 @@ def portal(address: str) -> "subprocess.CompletedProcess[str]":
 @table(
     "server, root, host, told",
     [
-        ("open", "root", dev.HOST, "server does not support SSL"),
-        ("tls", "another root", dev.HOST, "certificate verify failed"),
+        ("open", "root", HOST, "server does not support SSL"),
+        ("tls", "another root", HOST, "certificate verify failed"),
         ("tls", "root", "localhost", "does not match host name"),
-        ("tls", "root", dev.HOST, ""),
+        ("tls", "root", HOST, ""),
     ],
 )
 def test_the_portal_and_psql_connect_where_the_certificate_is_good_and_nowhere_else(
     servers: dict[str, str], server: str, root: str, host: str, told: str
 ) -> None:
-    address = servers[server].replace(dev.HOST, host) + f"?sslmode=verify-full&sslrootcert={servers[root]}"
+    address = servers[server].replace(HOST, host) + f"?sslmode=verify-full&sslrootcert={servers[root]}"
     for done in (psql(address), portal(address)):
         assert (done.returncode == 0) == (not told), done.stderr
         assert told in done.stderr if told else done.stdout.strip() == "t"

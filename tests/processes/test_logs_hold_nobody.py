@@ -11,10 +11,10 @@ from urllib.parse import quote
 import pytest
 import requests
 
-from tests.campaign.actors import OFFER, PARCEL
-from tests.campaign.browser import Browser, Noticed
 from tests.processes.behind import WEBS, Site, a_site
 from tests.processes.portal import until
+from tools.campaign.actors import OFFER, PARCEL
+from tools.campaign.browser import Browser, Noticed
 
 pytestmark = [pytest.mark.processes, pytest.mark.postgres]
 CANARIES = ("canaryname", "0491570157", "0491 570 157", "77 quartz", "canary-signed", "canary-key")
@@ -49,7 +49,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def logs_of(site: Site) -> dict[str, str]:
     """Each log of the site by its name: webs, worker, sweeper, PostgreSQL, and both of nginx."""
-    files: list[Path] = [*site.portal.folder.glob("*.log"), *site.servers.crew.logs.glob("*.log")]
+    files: list[Path] = [*site.portal.folder.glob("*.log"), *site.servers.children.logs.glob("*.log")]
     found = {file.stem: file.read_text(errors="replace") for file in [*files, site.proxy.log, site.proxy.error_log]}
     assert found.keys() >= {*WEBS, "worker", "sweep", "postgres", "access", "error"}
     return found

@@ -46,8 +46,8 @@ def _settled(portal: Portal, *, replays: bool) -> bool:
 
 
 @pytest.mark.parametrize("replays", [False], ids=["no keys"])  # with keys: the small campaign, every time
-def test_twenty_lost_replies_book_nothing_twice(tmp_path: Path, replays: bool) -> None:
-    orders, ledger = run(tmp_path, replays=replays, orders=20, batch=2)
+def test_ten_lost_replies_book_nothing_twice(tmp_path: Path, replays: bool) -> None:
+    orders, ledger = run(tmp_path, replays=replays, orders=10, batch=2)
     assert set(ledger) == set(orders)
     assert max(ledger.values()) == 1
 

@@ -16,8 +16,8 @@ from tests.processes.conftest import QUICK
 from tests.processes.portal import ROOT, Portal, until, until_ready
 from tests.processes.servers import Servers
 from tests.processes.visitor import Visitor
+from tests.readme_commands import TYPED
 from tests.sandbox_carrier import SandboxCarrier
-from tests.test_readme import TYPED
 
 pytestmark = pytest.mark.processes
 

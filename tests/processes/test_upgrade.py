@@ -18,11 +18,11 @@ import psycopg
 import pytest
 from django.db import connection
 
-from tests.campaign.actors import Done, Sender
-from tests.campaign.browser import Noticed
-from tests.campaign.servers import ROOT
 from tests.processes.behind import WEBS, Site, a_site
 from tests.processes.portal import until
+from tools.campaign.actors import Done, Sender
+from tools.campaign.browser import Noticed
+from tools.campaign.servers import ROOT
 
 pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("proxy")]
 
@@ -184,7 +184,7 @@ def _the_carrier_trusts_the_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_process_is_replaced_while_people_book(tmp_path: Path, say: Callable[[str], None]) -> None:
-    rehearse(tmp_path / "site", 75, say=say)
+    rehearse(tmp_path / "site", 45, say=say)
 
 
 @pytest.mark.nightly

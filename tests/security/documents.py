@@ -20,8 +20,8 @@ from shipping_portal.carrier import certificates, deadline, outgoing
 from shipping_portal.importing import reading
 from shipping_portal.ops import metrics_port
 from shipping_portal.staff.alerts import alerting
+from tests.access import ACCESS, PUBLIC_NAMES, ROLES
 from tests.security import data_classes
-from tests.test_access import ACCESS, PUBLIC_NAMES, ROLES
 from tracking import views as webhook
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ so that whatever else the machine does counts little, and only the growth from o
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from re import _constants as codes
 from re import _parser as parser
@@ -119,7 +119,9 @@ def literals(tree: Any) -> Iterator[str]:
             yield from literals(part)
 
 
-def attacks(pattern: re.Pattern[str], most: int = MOST_PIECES) -> Iterator[tuple[str, str, str]]:
+def attacks(
+    pattern: re.Pattern[str], most: int = MOST_PIECES, ends: Sequence[str] = ENDS
+) -> Iterator[tuple[str, str, str]]:
     """Yield what begins, what is repeated, and what ends each text to try."""
     tree = parser.parse(pattern.pattern, pattern.flags)
     found = list(repeats(tree))
@@ -133,7 +135,7 @@ def attacks(pattern: re.Pattern[str], most: int = MOST_PIECES) -> Iterator[tuple
     fillers |= dict.fromkeys(one + one + other for one, other in product(pieces, pieces) if one != other)
     before = dict.fromkeys(["", *(start for start, _ in found)])
     for start, filler in product(before, fillers):
-        for end in ENDS:
+        for end in ends:
             yield start, filler, end
 
 

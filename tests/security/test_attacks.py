@@ -12,12 +12,12 @@ from django.test import Client
 from django.urls import reverse
 
 from shipping_portal.importing import reading
-from tests.importing.test_workbooks import sheet_of
+from tests.access import OURS, World, address, world  # noqa: F401
+from tests.importing.workbooks import sheet_of
 from tests.pages.typed import AT_HOME
 from tests.security import attacks
 from tests.security.attacks import Form
 from tests.table import table
-from tests.test_access import OURS, World, address, world  # noqa: F401
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("localities")]
 ADMIN = "/admin/"
@@ -181,18 +181,43 @@ def posted(browser: Client, url: str, data: bytes, **more: str) -> tuple[float, 
     return attacks.slowest(lambda: browser.post(url, {**more, "file": SimpleUploadedFile("a.csv", data)}))
 
 
-@pytest.mark.full
+# At a landing those that came closest to a second of CPU; each night all of them.
+CLOSEST_SHEETS = ("rows", "cells of a text")
+CLOSEST_LINES = ("commas", "tabs and bars", "wide rows")
+
+
+@pytest.mark.nightly
 @table("what", SHEETS)
 def test_no_workbook_takes_long(what: str, world: World) -> None:  # noqa: F811
+    take_no_longer_than_a_second_over_a_workbook(what, world)
+
+
+@pytest.mark.full
+@table("what", CLOSEST_SHEETS)
+def test_the_slowest_workbooks_do_not_take_long(what: str, world: World) -> None:  # noqa: F811
+    take_no_longer_than_a_second_over_a_workbook(what, world)
+
+
+def take_no_longer_than_a_second_over_a_workbook(what: str, world: World) -> None:  # noqa: F811
     data = sheet_of(SHEETS[what]())
     assert len(data) < MOST
     took, status = posted(world.client("owner"), reverse("new_import"), data)
     assert (took < 1, status in (302, 422)) == (True, True), f"{took:.2f} s, {status}"
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @table("what", LINES)
 def test_no_file_of_lines_takes_long(what: str, world: World) -> None:  # noqa: F811
+    take_no_longer_than_a_second_over_lines(what, world)
+
+
+@pytest.mark.full
+@table("what", CLOSEST_LINES)
+def test_the_slowest_files_of_lines_do_not_take_long(what: str, world: World) -> None:  # noqa: F811
+    take_no_longer_than_a_second_over_lines(what, world)
+
+
+def take_no_longer_than_a_second_over_lines(what: str, world: World) -> None:  # noqa: F811
     data = LINES[what]()[:MOST]
     took, status = posted(world.client("owner"), reverse("new_import"), data)
     assert (took < 1, status in (302, 422)) == (True, True), f"a sender's: {took:.2f} s, {status}"

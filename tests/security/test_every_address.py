@@ -11,9 +11,9 @@ from django.urls import path
 from shipping_portal.accounts.access import public
 from shipping_portal.urls import handler400, handler403, handler429, handler500  # noqa: F401
 from shipping_portal.urls import urlpatterns as ours
+from tests.access import MEMBERS, OURS, World, address, world  # noqa: F401
 from tests.security.documents import ROOT
 from tests.table import table
-from tests.test_access import MEMBERS, OURS, World, address, world  # noqa: F401
 
 pytestmark = pytest.mark.django_db
 TAKES_POSTS_OF_OTHERS = {"webhook", "webhook_token", "webhook_bare", "webhook_token_bare", "csp_report", "unsubscribe"}

@@ -16,7 +16,7 @@ from gunicorn.config import Config
 from shipping_portal import gunicorn_settings
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.ops import logs
-from tests.test_access import OURS, address, things_of
+from tests.access import OURS, address, things_of
 
 CANARIES = {"name": "Zora Canaryname", "phone": "0491570157", "street": "77 Canary Mews"}
 FIELDS = (

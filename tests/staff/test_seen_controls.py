@@ -16,8 +16,8 @@ from orders.status.status_labels import GROUPS
 from shipping_portal.accounts.login import seeing_as
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tests.access import MEMBERS, address, things_of
 from tests.table import table
-from tests.test_access import MEMBERS, address, things_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("parcel_tools")]
 # Leads out of the sender's pages: to the end of looking, and to log out.

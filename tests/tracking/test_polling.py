@@ -17,7 +17,7 @@ from shipping_portal.carrier.messages import Tracked
 from shipping_portal.carrier.scans import read_scan
 from tests import factories
 from tests.catalogue.pushing import event
-from tests.orders.test_turns import fill
+from tests.orders.call_rate import fill
 from tests.sandbox_carrier import SandboxCarrier
 from tests.table import table
 from tracking import polling, watching

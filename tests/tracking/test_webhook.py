@@ -3,7 +3,6 @@
 import base64
 import datetime as dt
 import json
-import uuid
 from typing import Any
 
 import pytest
@@ -14,35 +13,12 @@ from django.utils import timezone
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.table import table
+from tests.tracking.webhook_calls import URL, event, post
 from tracking import polling, views
 from tracking.models import EventWord, Parcel, TrackingEvent, WebhookDelivery, WebhookTally
 from tracking.scanning import reading
 
 pytestmark = pytest.mark.django_db
-
-URL = "/webhooks/tracking/"
-
-
-def event(**changes: Any) -> dict[str, Any]:
-    return {
-        "carrier_reference": "SQ7K2M",
-        "event_id": str(uuid.uuid4()),
-        "event_type": "Pickup",
-        "scan_time": "2026-11-18T21:21:05Z",
-        "description": "Parcel picked up",
-        "location_data": {"suburb": "Fitzroy", "state": "VIC", "postcode": "3065", "country": "AU"},
-        **changes,
-    }
-
-
-def post(body: Any, *, secret: str | None = None, url: str = URL, **extra: Any) -> Any:
-    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    given = settings.WEBHOOK_SECRETS[0] if secret is None else secret
-    if given:
-        extra["HTTP_AUTHORIZATION"] = "Basic " + base64.b64encode(given.encode()).decode()
-    answer = Client(enforce_csrf_checks=True).post(url, raw, content_type="application/json", **extra)
-    reading.read_due()
-    return answer
 
 
 def state_of_last() -> str:

@@ -1,0 +1,166 @@
+"""The access matrix, page by page, and a world with an object for each of its addresses."""
+
+import re
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import transaction
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
+
+from shipping_portal.accounts.models import User
+from shipping_portal.accounts.teams import team
+from shipping_portal.billing.models import DisputePhoto
+from shipping_portal.billing.pages import statements
+from tests import factories
+
+# Libraries bring their own addresses; whole prefixes are listed with their rule.
+LIBRARIES = {"accounts/": "allauth decides, log-in by default", "admin/": "operators with a second factor"}
+PUBLIC_NAMES = {
+    "webhook",
+    "webhook_token",
+    "webhook_bare",  # the same, as somebody may paste them, without the last slash
+    "webhook_token_bare",
+    "csp_report",  # browsers report without a log-in what a page tried against its policy
+    "metrics",  # whoever sends METRICS_TOKEN
+    "invitation",  # whoever has the link; it shows who invites, and no order
+    "unsubscribe",  # whoever has the link; it turns the kinds of one e-mail off
+    "brand_style",  # the partner's colours and logo, on the log-in page too
+    "brand_colours",
+    "brand_logo",
+    "favicon",
+    "demo_mail",  # with DEMO=1, from the machine itself: the mail that goes nowhere
+    "demo_act",  # the same: what the pretend carrier does
+    "home",  # leads on: to log in, to the desk or to one's parcels
+}
+# Who may open what, page by page, besides what is public: written here a second time, so that no page opens by itself.
+ACCESS = {
+    ("owner", "shipper", "bookkeeper", "viewer"): """
+        appearance delete_view export keyboard more parcel parcel_by_reference parcels profile save_view security
+        settings suggest_localities today watched watched_parcel""",
+    ("owner", "shipper", "bookkeeper"): "notifications",
+    ("owner", "shipper"): """
+        add_receiver add_size addresses print_queue book book_import booking_progress cancel cancel_many change_size
+        check_import check_price checked_price confirm_price delete_draft delete_receiver delete_size
+        edit_receiver edit_size failed_rows fill_in
+        import import_row import_template imports label label_size live_prices match_columns merge_receivers new_import
+        new_parcel handover note_many originals pick_list printed printed_many quotes replace replace_prices replacing
+        label_test_page save_draft send_again sizes start stop_watching choose_services decide_import remove_import
+        shipped_rows
+        answer_import price_import_again save_rows suggest_receivers take_left_out tracking_page unpaste""",
+    ("owner", "bookkeeper"): """
+        billing charge_is_wrong dispute_photo refunds refunds_file report_file reports statement statement_csv""",
+    ("owner",): """
+        add_pickup_address booking_rules business change_invitation change_member change_pickup_address close_account
+        data edit_pickup_address export_file export_progress own_limits pack_everything pack_proof pickup_address
+        pickup_addresses second_factor_rule team""",
+}
+
+
+def patterns(resolver: Any = None, prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
+    for entry in (resolver or get_resolver()).url_patterns:
+        route = prefix + str(entry.pattern)
+        if isinstance(entry, URLResolver):
+            yield from patterns(entry, route)
+        else:
+            yield route, entry
+
+
+OURS = [(route, entry) for route, entry in patterns() if not route.startswith(tuple(LIBRARIES))]
+ROLES = ["owner", "shipper", "bookkeeper", "viewer"]
+
+
+def audience(entry: URLPattern) -> frozenset[str]:
+    return getattr(entry.callback, "audience", frozenset())
+
+
+@dataclass
+class World:
+    """One of everything of Alice's, and the cookies of somebody of each kind who has logged in."""
+
+    things: dict[str, Any]
+    cookies: dict[str, str]
+
+    def client(self, who: str) -> Client:
+        return Client(headers={"cookie": f"{settings.SESSION_COOKIE_NAME}={self.cookies[who]}"})
+
+
+@pytest.fixture(scope="module")
+def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
+    """Made once: each test is a savepoint inside this transaction."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        quill, bolts = factories.sender(name="Quill & Co"), factories.sender(name="Bob's Bolts")
+        alice, bob = factories.user("alice@quill.example"), factories.user("bob@bolts.example")
+        for business, owner in ((quill, alice), (bolts, bob)):
+            factories.member(business, owner)
+            factories.pickup_address(business, email=owner.email)
+        sam = factories.user("sam@portal.example", is_staff=True, is_superuser=True)
+        factories.second_factor(sam)
+        people = {"stranger": bob, "operator": sam}
+        for role in ROLES:
+            people[role] = factories.user(f"{role}@roles.example")
+            factories.member(quill, people[role], role=role)
+        yield World(things_of(quill, alice), {who: _logged_in(person) for who, person in people.items()})
+        transaction.set_rollback(True)
+
+
+def _logged_in(person: User) -> str:
+    client = Client()
+    client.force_login(person, backend="allauth.account.auth_backends.AuthenticationBackend")
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
+
+
+def things_of(sender: Any, person: User) -> dict[str, Any]:
+    """One of everything that has an address, by the name its address gives it."""
+    order = factories.order(sender, person, status="booked")
+    factories.parcel(order)
+    row = factories.import_row(sender, person)
+    return {
+        "file": row.file,
+        "row": row,
+        "export": factories.export(sender, person, order=order),
+        "order": order,
+        "quote": order.quote,
+        "watch": factories.watch(sender, person),
+        "label": factories.stored_label(order),
+        "member": sender.memberships.get(user=person),
+        "size": factories.size(sender),
+        "draft": factories.draft(sender, person),
+        "receiver": factories.saved_receiver(sender),
+        "address": sender.pickup_address(),
+        "charge": factories.charge(order, "under-declared", "4.13", measured_kg="3.6"),
+        "photo": DisputePhoto.objects.create(sender=sender, kind="png", content=b"x"),
+        "invitation": team.invite(sender, "new@quill.example", "viewer", by=person, now=timezone.now()),
+    }
+
+
+def address(route: str, things: dict[str, Any], *, foreign: bool = False) -> str:
+    """The route with Alice's own objects in it, each by the name it has there; `foreign` ones exist nowhere."""
+    fixed = {
+        "str:size": "full",
+        "str:token": "no-such-token",
+        "str:reference": things["order"].carrier_reference,
+        "slug:article": "fix-a-mistake",
+        "slug:view": "late-ones",
+        "str:week": statements.week_name(things["charge"].week),
+        "slug:report": "spend",
+        "slug:name": "driver-comes",
+    }
+
+    def value(found: re.Match[str]) -> str:
+        if found[1] in fixed:
+            return str(fixed[found[1]])
+        kind, name = found[1].split(":")
+        if foreign:
+            return str(uuid.uuid4()) if kind == "uuid" else "999999999"
+        return str(things[name].uuid if kind == "uuid" else things[name].pk)
+
+    return "/" + re.sub(r"<([^>]+)>", value, route)
+
+
+MEMBERS = [(route, entry) for route, entry in OURS if "public" not in audience(entry)]

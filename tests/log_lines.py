@@ -1,0 +1,21 @@
+"""Log lines, read."""
+
+import io
+import logging
+from typing import Any
+
+import pytest
+
+from shipping_portal.ops import logs
+
+
+@pytest.fixture
+def lines() -> Any:
+    """Everything written to the root logger while the test runs, as it reaches standard error."""
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logs._formatter())
+    root = logging.getLogger()
+    root.addHandler(handler)
+    yield lambda: stream.getvalue().splitlines()
+    root.removeHandler(handler)

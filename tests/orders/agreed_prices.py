@@ -1,0 +1,11 @@
+"""Orders whose price was agreed."""
+
+from orders.booking import bookings
+from orders.models import Order
+from tests.billing.conftest import take as take
+
+
+def work(order: Order) -> Order:
+    bookings.work(order.pk)
+    order.refresh_from_db()
+    return order

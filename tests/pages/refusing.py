@@ -1,0 +1,13 @@
+"""Refusals of the carrier."""
+
+from typing import Any
+
+from tests.catalogue.meddling import reply
+
+WRAPPER = "Some of the supplied data is invalid; see messages."
+
+
+def no(messages: Any, *, status: int = 422) -> bytes:
+    """A refusal in the family's envelope, whose sentence only points at the messages."""
+    body = {"error": "unprocessable_entity", "error_description": WRAPPER, "messages": messages}
+    return reply(status, {name: member for name, member in body.items() if member is not None})

@@ -1,0 +1,25 @@
+"""Threads that start at one moment."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from django.db import connections
+
+
+def at_once(*acts: Callable[[], Any]) -> list[Any]:
+    """Start all of them at the same instant, each on its own connection; what each returned or raised."""
+    gate = threading.Barrier(len(acts))
+
+    def run(act: Callable[[], Any]) -> Any:
+        gate.wait()
+        try:
+            return act()
+        except Exception as error:  # noqa: BLE001  (what a racer raises is its result)
+            return error
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(acts)) as pool:
+        return list(pool.map(run, acts))

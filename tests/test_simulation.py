@@ -1,0 +1,79 @@
+"""The simulation as the tests have it: a few seeds always, more at every landing, and proven by sabotage."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tools.campaign.sabotage import ROOT, SABOTAGES, Sabotage, broken_copy
+from tools.simulation.dice import Dice
+
+COMES_ABOUT = ("bookings at the carrier", "rows imported", "parcels replaced", "restores")
+NOWHERE = "postgres://portal@127.0.0.1:9/nothing"
+ON_THE_WIRE = {"follow redirects"}  # below the seam at which the pretend carrier stands here
+
+
+def simulated(*options: str, root: str = str(ROOT)) -> tuple[int, str]:
+    """Return its exit code and what it printed. Its database is none that the environment names."""
+    command = [sys.executable, "-m", "tools.simulation", *options]
+    env = {**os.environ, "PYTHONPATH": "", "DATABASE_URL": NOWHERE, "MIGRATE_DATABASE_URL": NOWHERE}
+    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=3000, check=False)
+    return done.returncode, done.stdout + done.stderr[-3000:]
+
+
+def test_a_few_seeds_keep_every_promise_and_tell_the_same_history_again() -> None:
+    code, said = simulated("--seed=1", "--seeds=2", "--orders=4")
+    assert code == 0, said
+    again = simulated("--seed=2", "--orders=4")[1]
+    assert said.splitlines()[1] == again.splitlines()[0]
+    assert "seed 2: sha256" in again
+
+
+@pytest.mark.full
+def test_more_seeds_keep_every_promise() -> None:
+    code, said = simulated("--seed=100", "--seeds=6", "--orders=20", "--processes=2")
+    assert code == 0, said
+    missing = [what for what in COMES_ABOUT if what not in said]
+    assert not missing, said
+
+
+@pytest.mark.nightly
+def test_a_thousand_orders_keep_every_promise() -> None:
+    code, said = simulated("--seed=1000", "--seeds=100", "--orders=10")
+    assert code == 0, said
+
+
+def test_a_script_repeats_what_was_drawn_and_goes_on_dully() -> None:
+    dice = Dice(7)
+    drawn = [dice.below(6) for _ in range(5)]
+    again = Dice(8, dice.drawn)
+    assert [again.below(6) for _ in range(7)] == [*drawn, 0, 0]
+    assert not Dice(9, []).happens(99)
+    assert Dice(9, [5]).below(3) == 0
+
+
+@pytest.mark.nightly
+@pytest.mark.sabotage
+@pytest.mark.parametrize(
+    "sabotage", [one for one in SABOTAGES if one.name not in ON_THE_WIRE], ids=lambda sabotage: sabotage.name
+)
+def test_the_simulation_notices_every_sabotage(sabotage: Sabotage) -> None:
+    with broken_copy(sabotage) as copy:
+        code, said = simulated("--seeds=200", "--orders=10", "--quietly", root=str(copy))
+    assert code == 1, said
+    assert re.match(r"seed \d+: sha256 [0-9a-f]+  ", said), said  # not a program that fell over
+
+
+@pytest.mark.nightly
+@pytest.mark.sabotage
+def test_a_story_that_went_wrong_is_told_as_shortly_as_it_can_be() -> None:
+    [sabotage] = [one for one in SABOTAGES if one.name.startswith("set due_at")]
+    with broken_copy(sabotage) as copy:
+        code, said = simulated("--seed=1", "--orders=5", root=str(copy))
+    story = said.partition("The shortest way to it")[2].splitlines()[1:]
+    assert code == 1
+    assert len(story) == 2, said
+    assert story[0].endswith("a sender presses Book, parcel 1")
+    assert story[1].endswith("order 1 is booking: it is owed and never due")

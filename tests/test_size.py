@@ -1,0 +1,46 @@
+"""The size of the product, a number a room: what grows or shrinks by more than a percent is a decision.
+
+`python tools/count_nodes.py` prints the sizes.
+"""
+
+import statistics
+
+import pytest
+
+from tools.count_nodes import function_lengths, nodes_by_room, product_files
+
+# Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
+BUDGETS = {
+    "orders": 43_280,
+    "shipping_portal/importing": 28_470,
+    "shipping_portal/staff": 27_550,
+    "shipping_portal/accounts": 27_080,
+    "shipping_portal/billing": 22_730,
+    "shipping_portal/carrier": 13_760,
+    "tracking": 11_290,
+    "shipping_portal/reports": 8_780,
+    "shipping_portal": 7_230,
+    "shipping_portal/exporting": 4_500,
+    "shipping_portal/jobs": 2_580,
+    "shipping_portal/formats": 66,
+}
+
+
+@pytest.fixture(scope="module")
+def rooms() -> dict[str, int]:
+    return nodes_by_room(product_files())
+
+
+def test_every_room_of_the_product_has_a_budget(rooms: dict[str, int]) -> None:
+    assert rooms.keys() == BUDGETS.keys()
+
+
+@pytest.mark.parametrize("room", BUDGETS)
+def test_no_room_exceeds_its_budget_and_no_budget_is_generous(rooms: dict[str, int], room: str) -> None:
+    assert rooms[room] <= BUDGETS[room] <= rooms[room] * 1.02
+
+
+def test_functions_are_short() -> None:
+    lengths = list(function_lengths().values())
+    assert statistics.median(lengths) <= 6
+    assert sum(length <= 40 for length in lengths) / len(lengths) >= 0.99

@@ -1,0 +1,1 @@
+"""Programs for developers, none of which the portal needs: what `./dev` starts."""

@@ -1,0 +1,49 @@
+"""How fast labels are given out, beside a bare application that reads the same bytes by the key of their row."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tools.bench.webhooks import bench_settings, rates_of, tell
+from tools.dev.processes import ChildProcesses
+
+GOAL = 0.40
+LABELS, LENGTH = 300, 60_000
+PREPARING = "import sys, django; django.setup(); from tools.bench.labels import prepare; prepare(sys.argv[1])"
+
+
+def measure(children: ChildProcesses, full: str) -> bool:
+    """Measure it on the full portal and print it."""
+    file = str(Path(children.logs) / "labels.json")
+    subprocess.run([sys.executable, "-c", PREPARING, file], env={**os.environ, **bench_settings(full)}, check=True)
+    rates = rates_of(children, {"bare": full, "portal": full}, file)
+    return tell(f"labels of {LENGTH // 1000} kB ÷ bare", rates["portal"], rates["bare"], GOAL)
+
+
+def prepare(file: str) -> None:
+    """Store labels for one sender, log a member in, and write the requests of their browser."""
+    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY  # noqa: PLC0415  (once set up)
+
+    from orders.models import Order  # noqa: PLC0415
+    from shipping_portal.accounts.login.session_store import SessionStore  # noqa: PLC0415
+    from shipping_portal.accounts.models import User  # noqa: PLC0415
+    from tests import factories  # noqa: PLC0415
+    from tools.bench.pages import BACKEND  # noqa: PLC0415
+
+    mia, dice = User.objects.get(email="mia@bench.example"), random.Random(1)
+    session = SessionStore()
+    session.update({SESSION_KEY: str(mia.pk), BACKEND_SESSION_KEY: BACKEND, "began_at": time.time(), "device": "Phone"})
+    session[HASH_SESSION_KEY] = mia.get_session_auth_hash()
+    session.save()
+    booked = Order.objects.filter(sender=mia.membership.sender, status="booked", labels=None)[:LABELS]
+    stored = [factories.stored_label(order, content=dice.randbytes(LENGTH)) for order in booked]
+    requests = [
+        f"GET /parcels/{one.order.uuid}/label/full.pdf HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Row: {one.pk}\r\n"
+        f"Cookie: session={session.session_key}\r\n\r\n"
+        for one in stored
+    ]
+    Path(file).write_text(json.dumps(requests))

@@ -1,0 +1,222 @@
+"""What people do while things go wrong: quote and book, press twice, change their minds, look, and sort things out."""
+
+import random
+import re
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from html import unescape
+from typing import Any
+
+import requests
+
+from tools.campaign.browser import Browser, GaveUp, Noticed
+from tools.campaign.people import Person
+
+PARCEL = {
+    "receiver_name": "Priya Nair",
+    "receiver_country": "AU",
+    "receiver_line1": "4 Sample Street",
+    "receiver_suburb": "Brunswick",
+    "receiver_state": "VIC",
+    "receiver_postcode": "3056",
+    "receiver_email": "priya@example.net",
+    "receiver_phone": "0491 570 156",
+    "delivery_choice": "none",
+    "description": "Ceramic mugs",
+    "weight_kg": "2.4",
+    "length_cm": "32",
+    "width_cm": "24",
+    "height_cm": "11",
+}
+PRESSED_TWICE, CANCELS, REPLACES, USES_AFTER_CANCEL, LOOKS = 0.10, 0.07, 0.03, 0.01, 0.10
+ORDER = re.compile(r"/parcels/([0-9a-f-]{36})/")
+OFFER = re.compile(r'name="form_token" value="([^"]+)">\s*<input type="hidden" name="product" value="([^"]+)"')
+
+
+@dataclass
+class Done:
+    """What the portal promised: an order for each accepted form, each once."""
+
+    wanted: int
+    seed: int
+    orders: dict[str, str] = field(default_factory=dict)  # order uuid → the customer reference it was booked with
+    cancels: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    asked: int = 0
+    pace: int = 0  # so many may be asked for now: nobody runs ahead of the one who breaks things
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def next(self) -> int | None:
+        """The number of the next parcel, once it may be asked for; or None when there are enough."""
+        while self.pace <= self.asked < self.wanted:
+            time.sleep(0.02)
+        with self._lock:
+            if self.asked >= self.wanted:
+                return None
+            self.asked += 1
+            return self.asked
+
+    def accept(self, order: str, reference: str) -> None:
+        with self._lock:
+            if self.orders.setdefault(order, reference) != reference:
+                self.faults.append(f"{order} answers for {self.orders[order]} and {reference}")
+
+
+@dataclass
+class Change:
+    """Somebody changes their mind about an order."""
+
+    order: str
+    at: float
+    replaces: bool
+    gives_up_at: float
+
+
+def said(reply: requests.Response) -> str:
+    """A page's status and the words it begins with, for whoever looks into a red run."""
+    words = re.sub(r"<[^>]+>", " ", reply.text.partition("<main")[2])
+    return f"{reply.status_code} {' '.join(words.split())[:300]}"
+
+
+class Sender(threading.Thread):
+    """Books parcel after parcel through the real forms; its owner changes their mind about some of them."""
+
+    patience = 60.0  # seconds for a change of mind to end well; then it is left as it is
+
+    def __init__(self, person: Person, url: str, noticed: Noticed, done: Done) -> None:
+        super().__init__(name=person.email, daemon=True)
+        self.browser, self.done, self.person = Browser(url, noticed), done, person
+        self.changes: deque[Change] = deque()
+        self.presses = ThreadPoolExecutor(2)
+
+    def run(self) -> None:
+        try:
+            self._work()
+        except Exception as problem:  # noqa: BLE001  (a sender who goes home unseen would prove nothing)
+            self.done.faults.append(f"{self.person.email} stopped: {problem!r}")
+
+    def _work(self) -> None:
+        self.browser.log_in(self.person.email, self.person.password)
+        while (number := self.done.next()) is not None:
+            self._guarded(lambda number=number: self._one(number))
+            self._guarded(self._change_minds)
+        while self.changes:
+            self._guarded(self._change_minds)
+            time.sleep(0.2)
+        self.presses.shutdown()
+
+    def _guarded(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except GaveUp as problem:
+            self.done.faults.append(f"nobody answered at {problem}")
+
+    def _one(self, number: int) -> None:
+        rng = random.Random(f"{self.done.seed}:{number}")
+        draw = rng.random()
+        cancels = draw < CANCELS + REPLACES + USES_AFTER_CANCEL
+        journey = "SIM-USED-AFTER-CANCEL" if draw < USES_AFTER_CANCEL else "SIM-NONE" if cancels else "C"
+        order = self.book(f"{journey}-{number}", twice=rng.random() < PRESSED_TWICE)
+        if order and cancels:
+            now = time.monotonic()
+            self.changes.append(Change(order, now + rng.uniform(0.5, 3), draw > CANCELS, now + self.patience))
+        if order and rng.random() < LOOKS:
+            self.browser.get("/parcels/")
+            self.browser.get(f"/parcels/{order}/")
+
+    def book(self, reference: str, *, twice: bool) -> str | None:
+        """From the form to the accepted order; its uuid."""
+        quotes = self._prices(PARCEL | {"customer_reference": reference})
+        if quotes is None:
+            return None
+        page = self.browser.get(quotes).text
+        token, product = OFFER.findall(page)[0]
+        chosen = {"form_token": token, "product": unescape(product), "pickup_date": "", "another": "yes"}
+
+        def press() -> str:
+            reply = self.browser.post(f"{quotes}book/", chosen)
+            return reply.headers.get("Location") or said(reply)
+
+        answers = {future.result() for future in [self.presses.submit(press) for _ in range(1 + twice)]}
+        found = {match.group(1) for answer in answers if (match := ORDER.search(answer))}
+        if len(found) != 1 or len(answers) != 1:
+            self.done.faults.append(f"{reference} was answered with {answers}")
+            return None
+        self.done.accept(*found, reference)
+        return found.pop()
+
+    def _prices(self, parcel: dict[str, str]) -> str | None:
+        for _ in range(60):
+            reply = self.browser.post("/parcels/new/", parcel)
+            if reply.status_code == 302:
+                return str(reply.headers["Location"])
+            time.sleep(0.3)  # no prices right now; the page says so and keeps what was typed
+        self.done.faults.append(f"no prices for {parcel['customer_reference']}: {said(reply)}")
+        return None
+
+    def _change_minds(self) -> None:
+        now = time.monotonic()
+        for _ in range(len(self.changes)):
+            change = self.changes.popleft()
+            if (change.at > now or not self._cancelled(change)) and now < change.gives_up_at:
+                self.changes.append(change)
+
+    def _cancelled(self, change: Change) -> bool:
+        """Asked to cancel; a replacement is asked for with it, and followed until the new parcel is owed."""
+        if change.order not in self.done.cancels:
+            if not (self._asked_to_replace(change) if change.replaces else self._asked_to_cancel(change)):
+                return False
+            self.done.cancels.append(change.order)
+        return not change.replaces or self._replaced(change)
+
+    def _asked_to_cancel(self, change: Change) -> bool:
+        reply = self.browser.post(f"/parcels/{change.order}/cancel/", {"need": "not_sending"})
+        return reply.status_code == 302
+
+    def _asked_to_replace(self, change: Change) -> bool:
+        """The mended form, its prices, and the one button."""
+        parcel = PARCEL | {"customer_reference": f"SIM-NONE-again-{change.order[:8]}"}
+        asked = self.browser.post(f"/parcels/{change.order}/replace/", parcel)
+        found = OFFER.findall(self.browser.get(asked.headers["Location"]).text) if asked.is_redirect else []
+        if not found:  # not booked yet, or no prices right now
+            return False
+        token, product = found[0]
+        chosen = {"form_token": token, "product": unescape(product), "pickup_date": ""}
+        reply = self.browser.post(asked.headers["Location"], chosen)
+        return "/replacing/" in reply.headers.get("Location", "")
+
+    def _replaced(self, change: Change) -> bool:
+        reply = self.browser.get(f"/parcels/{change.order}/replacing/")
+        if "stays booked" in reply.text:
+            return True
+        found = ORDER.search(reply.headers.get("Location", ""))
+        if not found:
+            return False
+        self.done.accept(found.group(1), f"SIM-NONE-again-{change.order[:8]}")
+        return True
+
+
+class Operator:
+    """Settles what waits for a person, on the desk's own pages, after asking the carrier."""
+
+    def __init__(self, url: str, session: str, noticed: Noticed) -> None:
+        self.browser = Browser(url, noticed)
+        self.browser.session.cookies.set("session", session)
+
+    def settle(self, order: Any, booked: dict[str, Any] | None) -> bool:
+        """The carrier says it has this one (`booked`), or that it has none."""
+        address = f"/admin/orders/order/{order.pk}/resolve/"
+        self.browser.get(address)
+        data = {"decision": "not_booked", "not_booked-reason": "Asked the carrier: no such order."}
+        if booked:
+            data = {
+                "decision": "adopt",
+                "adopt-reference": booked["reference"],
+                "adopt-carrier_order_id": booked["order_id"],
+                "adopt-reason": "Asked the carrier: it is this one.",
+            }
+        return self.browser.post(address, data).status_code == 302

@@ -1,0 +1,38 @@
+"""A worker falls asleep with a call in the air, and wakes when its order has long been settled by another.
+
+The one fault that no seed can promise to arrange, so every campaign plays it once, after everything else has ended.
+"""
+
+import time
+
+from orders.models import BookingAttempt
+from tools.campaign.actors import Sender
+from tools.campaign.servers import LEASE_SECONDS, Servers
+
+SLOW_SECONDS = 1.5  # for which the carrier keeps its answer: time enough to fall asleep in
+PATIENCE_SECONDS = 10.0
+
+
+def wake_late(servers: Servers, sender: Sender, reference: str) -> list[str]:
+    """What kept the scene from being played; nothing, when it was. What it broke, the invariants tell."""
+    sender.browser.log_in(sender.person.email, sender.person.password)
+    servers.tell_carrier("trouble", operation="book", verb="slow", count=1, arg=SLOW_SECONDS)
+    servers.stop_for("worker-b", LEASE_SECONDS)
+    order = sender.book(reference, twice=False)
+    if order is None or not _is_in_the_air(order):
+        return ["no call was in the air for a worker to fall asleep with"]
+    servers.stop_for("worker-a", 2 * LEASE_SECONDS)
+    time.sleep(2 * LEASE_SECONDS + SLOW_SECONDS)
+    settled = BookingAttempt.objects.filter(order__uuid=order).exclude(state=BookingAttempt.State.IN_FLIGHT)
+    return [] if settled.exists() else ["nobody settled the order while its worker slept"]
+
+
+def _is_in_the_air(order: str) -> bool:
+    ends_at = time.monotonic() + PATIENCE_SECONDS
+    calls = BookingAttempt.objects.filter(order__uuid=order, state=BookingAttempt.State.IN_FLIGHT)
+    while not calls.exists():
+        if time.monotonic() > ends_at:
+            return False
+        time.sleep(0.02)
+    time.sleep(0.2)  # written down a moment before it leaves
+    return True

@@ -1,0 +1,173 @@
+"""`./dev test` and `./dev screenshots`: the tests in legs, each with a database, one after another."""
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from tools.dev.demo import start_demo
+from tools.dev.demo_settings import DEMO_FOLDER, read_settings
+from tools.dev.environment import PYTHON, ROOT, prepare
+from tools.dev.ports import listen_on_first_free, random_port
+from tools.dev.processes import ChildProcesses
+from tools.dev.programs import module
+from tools.dev.servers import app_role_url, start_postgres, start_valkey
+
+CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "Google Chrome")
+CHROME_ON_A_MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+IN_PROCESS = "not (browser or processes or campaign or sabotage)"
+ON_SQLITE = f"{IN_PROCESS} and not postgres"
+RACES = "postgres and not (browser or processes or campaign)"
+PROCESSES = "(processes or campaign) and not browser"
+SIZES = {"": " and not (full or nightly)", "--full": " and not nightly", "--nightly": ""}
+
+
+class Leg(NamedTuple):
+    """Tests that run on one database. `marks` is what pytest's -m says in each of the SIZES."""
+
+    name: str
+    database: str
+    marks: tuple[str, str, str]
+    workers: int = 2
+
+
+# Races and constraints run on PostgreSQL; each night everything runs on both databases.
+LEGS = (
+    Leg("In process, SQLite", "sqlite", (ON_SQLITE, ON_SQLITE, IN_PROCESS)),
+    Leg("In process, PostgreSQL", "postgres", (RACES, RACES, IN_PROCESS)),
+    Leg("Browser", "sqlite", ("browser", "browser", "browser")),
+    Leg("Processes and campaigns", "postgres", ("", PROCESSES, PROCESSES)),
+    Leg("Processes, SQLite", "sqlite", ("", "", "processes and not browser")),
+    Leg("Sabotages", "postgres", ("", "", "sabotage")),
+)
+
+
+def test(words: list[str]) -> None:
+    """Run the legs of a size one after the other, then say what ran, how it ended and how long it took."""
+    size, rest = size_of(words)
+    prepare("dev")
+    browser = find_chromium()
+    skip = SIZES[size] + ("" if browser else " and not browser")
+    skip += "" if "--timed" in words else " and not timed"
+    folder = Path(tempfile.mkdtemp(prefix="portal-test-"))
+    with ChildProcesses(folder) as children:
+        children.remove_at_end(folder)
+        children.env |= {"TEST_REDIS_URL": start_valkey(children), "CHROMIUM": browser}
+        owner = start_postgres(children)
+        databases = {
+            "sqlite": {"DATABASE_URL": f"sqlite:///{quote(str(folder / 'tests.sqlite3'))}", "MIGRATE_DATABASE_URL": ""},
+            "postgres": {"DATABASE_URL": app_role_url(owner), "MIGRATE_DATABASE_URL": owner},
+        }
+        children.env |= databases["postgres"]
+        template = children.check_output("template", module("tests.template"))
+        children.env["TEST_TEMPLATE"] = template.splitlines()[-1]
+        lines = []
+        for leg in LEGS:
+            if marks := leg.marks[list(SIZES).index(size)]:
+                children.env |= databases[leg.database]
+                lines.append(run_leg(children, leg, f"({marks}){skip}", rest))
+    print("\n" + "\n".join([f"./dev test {size}".strip(), *lines]), flush=True)
+    if not browser:
+        print("SKIPPED: every browser test, because this machine has no Chromium. Install one to run them.", flush=True)
+    elif size == "--nightly" and not rest:
+        draw_tour(["--check"])
+    sys.exit(any("FAILED" in line for line in lines))
+
+
+def size_of(words: list[str]) -> tuple[str, list[str]]:
+    """Return the size that was asked for, and the words for pytest.
+
+    With the name of a file, everything in that file runs but its nightly tests.
+    """
+    rest = [word for word in words if word not in {*SIZES, "--timed"}]
+    asked = [size for size in ("--nightly", "--full") if size in words]
+    return [*asked, "--full" if names_a_file(rest) else ""][0], rest
+
+
+def names_a_file(words: list[str]) -> bool:
+    return any((ROOT / word.partition("::")[0]).exists() for word in words)
+
+
+def files_with(marks: str) -> list[str]:
+    """Return the test files in which a test can have the marks that a leg asks for: to read the others takes long.
+
+    A mark stands in a test's file, or in the conftest.py beside it.
+    """
+    wanted = set(re.findall(r"\w+", marks.partition("not ")[0])) - {"and", "or"}
+    if not wanted:
+        return ["tests", "--ignore=tests/browser"]
+    mark = re.compile(rf"mark\.({'|'.join(sorted(wanted))})\b")
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    found = [file for file in files if any(map(mark.search, _texts(file)))]
+    return [str(file.relative_to(ROOT)) for file in found]
+
+
+def _texts(file: Path) -> Iterator[str]:
+    yield file.read_text()
+    if (conftest := file.with_name("conftest.py")).exists():
+        yield conftest.read_text()
+
+
+def run_leg(children: ChildProcesses, leg: Leg, marks: str, rest: list[str]) -> str:
+    """Run the tests with those marks. Return the line that says how it went."""
+    print(f"\n{leg.name}", flush=True)
+    report, began_at = children.logs / "report.xml", time.monotonic()
+    pytest = [PYTHON, "-m", "pytest", "-n", str(leg.workers), "--dist=loadgroup", "-m", marks]
+    files = [] if names_a_file(rest) else files_with(marks)
+    pytest += ["--durations=10", f"--junit-xml={report}", *rest, *files]
+    code = children.run("pytest", pytest, stdin=None, stdout=None, stderr=None)
+    ended = outcome(code, chosen=bool(rest))
+    return f"{leg.name:<24} {ended:<22} {counts(report)} in {time.monotonic() - began_at:4.0f} s"
+
+
+def counts(report: Path) -> str:
+    """Return how many tests ran and how many were skipped, by pytest's report of a leg."""
+    found = dict(re.findall(r' (tests|skipped)="(\d+)"', report.read_text())) if report.exists() else {}
+    report.unlink(missing_ok=True)
+    ran = int(found.get("tests", 0)) - int(found.get("skipped", 0))
+    return f"{ran:5} ran, {found.get('skipped', 0):>3} skipped"
+
+
+def outcome(code: int, *, chosen: bool) -> str:
+    """Say what pytest's exit code means. That no test ran (5) is fine only if the caller chose the tests."""
+    if code == 5 and chosen:
+        return "none selected"
+    return {0: "passed", 5: "FAILED: no test ran"}.get(code, f"FAILED (exit {code})")
+
+
+def find_chromium() -> str:
+    """Return the path of a Chromium, or "" if the machine has none; CI must have one."""
+    names = (os.environ.get("CHROMIUM", ""), *CHROMIUMS, CHROME_ON_A_MAC)
+    found = next(filter(None, map(shutil.which, names)), "")
+    if not found and os.environ.get("CI") == "true":
+        sys.exit("CI needs Chromium for the browser tests, and this machine has none.")
+    return found
+
+
+def screenshots(words: list[str]) -> None:
+    """Store what the tests see that open every page; `--tour` draws the pictures of docs/tour.md again."""
+    if "--tour" in words:
+        return draw_tour(words)
+    folder = DEMO_FOLDER / "screenshots"
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ["SCREENSHOTS"] = str(folder)
+    print(f"Pictures go to {folder}", flush=True)
+    test(["--nightly", "tests/browser/test_every_page.py", *words])
+
+
+def draw_tour(words: list[str]) -> None:
+    """Start a demo in a folder of its own and draw it. With `--check` only name the pictures that are out of date."""
+    prepare("dev")
+    browser = find_chromium()
+    folder = Path(tempfile.mkdtemp(prefix="portal-tour-"))
+    with ChildProcesses(folder / "logs") as children:
+        children.remove_at_end(folder)
+        start_demo(folder, children, listen_on_first_free(random_port()))
+        command = [PYTHON, "-m", "tools.tour", read_settings(folder)["SITE_URL"], browser, *words]
+        print(children.check_output("tour", command).strip(), flush=True)

@@ -1,0 +1,109 @@
+"""What operators do: what the carrier told them, and nothing that is not true."""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+from django.utils import timezone
+
+from orders.calling import gateway
+from orders.cancelling import cancels
+from orders.models import BookingAttempt, Label, Order, Restore
+from orders.models.account import BOOKINGS
+from orders.models.statuses import HELD, Status
+from shipping_portal.accounts.models import User
+from shipping_portal.jobs.models import DeadLetter
+from shipping_portal.jobs.registry import kind_of
+from shipping_portal.sandbox.parcels import Parcel
+from shipping_portal.staff.carrier import pausing
+from shipping_portal.staff.resolution import deciding, undoing
+from shipping_portal.staff.restores import restoring
+from tools.simulation.acting import attempt, one_of
+from tools.simulation.carrier import Carrier
+from tools.simulation.world import World
+
+REASON = "the carrier told us on the phone"
+UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT)
+
+
+class Operators:
+    """Sam, and what the carrier knows."""
+
+    def __init__(self, world: World, carrier: Carrier) -> None:
+        self.world, self.carrier = world, carrier
+        self.sam = User.objects.get(email="sam@portal.example")
+        self.resumed: list[dt.datetime] = []  # when bookings were on again after a pause
+
+    def decide(self) -> None:
+        """What the carrier says, and nothing while a booking may still be made."""
+        order = one_of(self.world, (*UNCLEAR, Status.CANCEL_UNCONFIRMED))
+        if order is None:
+            return
+        if order.status == Status.CANCEL_UNCONFIRMED:
+            parcel = self.carrier.depot.parcel(order.carrier_reference or "")
+            if parcel and order.due_at is None:
+                is_cancelled = parcel.cancelled_at is not None
+                self.world.tell(f"the operator finds {order.pk} {'cancelled' if is_cancelled else 'still booked'}")
+                self._decide(cancels.settle, order, is_cancelled=is_cancelled)
+        elif live := self.carrier.live(str(order.uuid)):
+            self.world.tell(f"the operator adopts {live[0].reference} for {order.pk}")
+            self._decide(deciding.adopt, order, live[0].reference, carrier_order_id=live[0].order_id)
+        elif other := Order.objects.filter(status__in=HELD).first() if self.world.trouble(10) else None:
+            self.world.tell(f"the operator tries the reference of {other.pk} for {order.pk}")
+            self._decide(self._adopt_anothers, order, str(other.carrier_reference))
+        elif not self.carrier.may_still_book(order):
+            self.world.tell(f"the operator settles {order.pk} as not booked")
+            self._decide(deciding.not_booked, order)
+
+    def take_it_back(self) -> None:
+        order = one_of(self.world, (Status.BOOKED,))
+        if order and undoing.stands(order):
+            self.world.tell(f"the operator takes the adoption of {order.pk} back")
+            self._decide(self.world.dice.pick([undoing.undo, undoing.contest]), order)
+
+    def pause(self) -> None:
+        pausing.pause(gateway.account(), BOOKINGS, text="Closed today.", ends_at=None, **self._why())
+
+    def resume(self) -> None:
+        pausing.resume(gateway.account(), BOOKINGS, **self._why())
+        self.resumed.append(timezone.now())
+
+    def let_dead_letters_go_on(self) -> None:
+        for letter in DeadLetter.objects.all():
+            kind = kind_of(letter.job)
+            assert kind
+            kind.queue.filter(pk=letter.row).update(parked_at=None, failures=0, due_at=timezone.now())
+            letter.delete()
+
+    def close_the_gap(self) -> None:
+        """Once every hidden label was asked about, and the carrier has called off what nobody here has."""
+        restore = Restore.objects.open().first()
+        is_hidden = Label.objects.filter(state=Label.State.WITHHELD).exists()
+        if restore is None or is_hidden or self.carrier.on_their_way:
+            return
+        for parcel in list(self.carrier.depot.by_id.values()):
+            order = Order.objects.filter(uuid=parcel.order_key[:36]).first()
+            is_known = order and (order.carrier_reference == parcel.reference or order.status in UNCLEAR)
+            if parcel.cancelled_at is None and not is_known and not self._is_being_settled(parcel):
+                self.carrier.depot.cancel(parcel, by="carrier")
+        if held := restoring.held(restore):
+            what = self.world.dice.pick([restoring.release, restoring.leave_out])
+            self.world.tell(f"the operator: {what.__name__} {held} held parcels")
+            what(restore, held, **self._why())
+        self.world.tell("the operator closes the gap")
+        restoring.lift(restore, **self._why())
+
+    def _is_being_settled(self, parcel: Parcel) -> bool:
+        """Return whether a worker has yet to write down what the carrier answered: no one else's parcel."""
+        key, _ = self.carrier.ledger.booked[parcel.reference]
+        return BookingAttempt.objects.filter(key=key, state=BookingAttempt.State.IN_FLIGHT).exists()
+
+    def _adopt_anothers(self, order: Order, reference: str, **how: Any) -> None:
+        deciding.adopt(order, reference, **how)
+        self.world.fail(f"order {order.pk} was given {reference}, which another has")
+
+    def _decide(self, decision: Callable[..., None], order: Order, *what: Any, **how: Any) -> None:
+        attempt(self.world, f"decision on {order.pk}", decision, order, *what, **self._why(), **how)
+
+    def _why(self) -> dict[str, Any]:
+        return {"by": self.sam, "reason": REASON, "now": timezone.now()}
