@@ -174,7 +174,7 @@ def _carry_out(order: Order, found: verdict.Verdict | verdict.PriceVerdict, now:
                 answers.report(error, order.account, now, operation="quote")
         case verdict.Refuse(why):
             settling.step_aside(order, Status.REJECTED, why, {"text": why}, at=now)
-        case verdict.Wait(until):
+        case verdict.WaitUntil(until):
             order.postpone(until)
         case verdict.Retry(after):
             settling.try_later(order, now, retry_after=after)

@@ -38,10 +38,10 @@ def ask_again(order: Order, client: Carrier) -> PriceVerdict:
     offer = next((offer for offer in bookable(offers) if offer["code"] == order.product_code), None)
     if offer is None and quoted.unreadable:
         return Retry()  # it may be the one that could not be read
-    return compare(order, offer, timezone.now())
+    return compare_offer(order, offer, timezone.now())
 
 
-def compare(order: Order, offer: dict[str, Any] | None, now: dt.datetime) -> Go | BackToDraft:
+def compare_offer(order: Order, offer: dict[str, Any] | None, now: dt.datetime) -> Go | BackToDraft:
     """Return whether this offer of the accepted product is no dearer than what its sender agreed to."""
     if offer is None:
         text = f"{order.product_name} is not offered for this parcel any more. Nothing was booked."

@@ -45,7 +45,7 @@ class Refuse:
 
 
 @dataclass(frozen=True)
-class Wait:
+class WaitUntil:
     """It stays due, and is looked at again at this time."""
 
     until: dt.datetime
@@ -65,7 +65,7 @@ class StopAccount:
     reason: str
 
 
-Verdict = Go | BackToDraft | Refuse | Wait
+Verdict = Go | BackToDraft | Refuse | WaitUntil
 PriceVerdict = Go | BackToDraft | Retry | StopAccount
 
 
@@ -78,13 +78,13 @@ def of_booking(order: Any, now: dt.datetime, *, is_probe: bool = False) -> Verdi
     if not gateway.takes_new_orders(order.account):
         return BackToDraft({"kind": "carrier_changed", "text": CARRIER_CHANGED})
     if pause := pause_of(order, now):  # before the clock: a pause ends by somebody's decision
-        return Wait(pause.look_again_at(now))
+        return WaitUntil(pause.look_again_at(now))
     if progress.has_come(order.pickup_date, order.details().pickup, now):
         return BackToDraft({"kind": "pickup_passed", "text": PICKUP_PASSED})
     if is_too_late(order, now):
         return Refuse(NOT_SENT_IN_TIME)
     held = None if is_probe else order.account.holds_until(now)
-    return Wait(held) if held else Go()
+    return WaitUntil(held) if held else Go()
 
 
 def pause_of(order: Order, now: dt.datetime) -> Pause | None:

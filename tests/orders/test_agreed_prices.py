@@ -194,7 +194,7 @@ def asked_in(order: Order, currency: str, amount: str = "9.40") -> Order:
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(hours=1))
     order.refresh_from_db()
     now = timezone.now()
-    assert not bookings._carry_out(order, requoting.compare(order, offer, now), now)
+    assert not bookings._carry_out(order, requoting.compare_offer(order, offer, now), now)
     order.refresh_from_db()
     assert (order.status, order.problem["kind"]) == ("draft", "price_rose")
     return order
