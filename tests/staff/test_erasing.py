@@ -356,11 +356,11 @@ def test_a_label_that_comes_after_the_erasing_is_not_kept(
     made = book()
     LabelBytes.objects.all().delete()
     made.labels.update(state="pending", sha256="", length=None, stored_at=None, due_at=timezone.now())
-    fetching = made.labels.first()
-    assert fetching is not None
+    pending = made.labels.first()
+    assert pending is not None
     confirm(desk, [f"order:{made.pk}"])
     file = LabelFile(content=b"%PDF-1.4 of somebody", sha256="0" * 64)
-    fetching.store(fetching, file, at=timezone.now())
+    fetching.store(pending, file, at=timezone.now())
     made.labels.update(due_at=timezone.now())
     for label in made.labels.all():
         fetching.work(label.pk)
