@@ -123,16 +123,16 @@ def test_bookings_answers_cancellations_and_a_bill_at_once_never_lock_each_other
     for number, order in enumerate(orders[:8]):
         move_to(order, "booked", reason="-", at=now, carrier_reference=f"SCOUNT{number}", booked_at=now)
     report = take(summed(*(line(f"SCOUNT{number}") for number in range(6))))
-    cancels = []
+    answered = []
     for order in orders[4:8]:
         move_to(order, "cancelling", reason="-", at=now)
         attempt = order.cancels.create(by=alice, why="-", asked_at=now)
-        cancels.append(partial(cancels._store_yes, order.pk, attempt.pk, Cancelled("cancelled", "", 200, b"")))
+        answered.append(partial(cancels._store_yes, order.pk, attempt.pk, Cancelled("cancelled", "", 200, b"")))
     attempts = [bookings._write_down(Order.objects.get(pk=order.pk), now) for order in orders[8:10]]
     unsent = [Order.objects.get(pk=order.pk) for order in orders[10:]]
     found = at_once(
         partial(posting.post, report, by=None, now=now),
-        *cancels,
+        *answered,
         *[partial(settling.settle, attempt, Rejected(422, "", "no")) for attempt in attempts if attempt],
         *[partial(settling.back_to_draft, order, {"kind": "gone", "text": "-"}, at=now) for order in unsent],
         *presses(quill, alice, 6),
