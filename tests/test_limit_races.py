@@ -16,6 +16,7 @@ from django.utils import timezone
 from orders.booking import bookings, recounting, settling
 from orders.booking.limits import LimitReached
 from orders.calling import gateway, waiting
+from orders.cancelling import cancels
 from orders.drafting import saved_drafts
 from orders.models import BookingAttempt, DailySpend, Draft, Order, SavedView
 from orders.status.transitions import move_to
