@@ -35,7 +35,7 @@ def booked_there(stack: Stack, order: dict[str, Any]) -> dict[str, Any]:
     """The carrier has the unclear order all the same: its reference and its order id."""
     code = f"""
 import json, uuid
-from orders import gateway
+from orders.calling import gateway
 from orders.models import Order
 order, carrier = Order.objects.get(pk={order["pk"]}), gateway.carrier(gateway.account())
 shipment = order.details().shipment(product_code=order.product_code, order_key=order.order_key(), pickup_date=None)
@@ -52,7 +52,7 @@ def scan(stack: Stack, reference: str, postcode: str) -> None:
     code = f"""
 from django.utils import timezone
 from tests import factories
-from tracking import scans
+from tracking.scanning import scans
 from tracking.models import Parcel
 parcel = scans.parcel_for({reference!r}, account=factories.account(), at=timezone.now())
 Parcel.objects.filter(pk=parcel.pk).update(last_scan_at=timezone.now())
