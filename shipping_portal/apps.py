@@ -8,4 +8,6 @@ class PortalConfig(AppConfig):
     verbose_name = "Shipping Portal"
 
     def ready(self) -> None:
-        pass
+        """Import what registers itself: system checks, signals of workers, the metrics."""
+        from shipping_portal import brand, celery  # noqa: F401, PLC0415
+        from shipping_portal.ops import checks, deploy_checks, metrics_port, starting  # noqa: F401, PLC0415
