@@ -22,6 +22,7 @@ from orders.models import BookingAttempt, DailySpend, Draft, Order, SavedView
 from orders.status.transitions import move_to
 from orders.views import parcels
 from shipping_portal.accounts import limits
+from shipping_portal.accounts.login import guesses
 from shipping_portal.accounts.models import Invitation, Sender, User
 from shipping_portal.accounts.teams import team
 from shipping_portal.billing.reports import posting
@@ -210,3 +211,8 @@ def test_of_ten_views_with_room_for_two_two_are_kept(
     found = at_once(*[partial(parcels._keep, request, f"View {n}", query="", is_shared=False) for n in range(10)])
     assert found.count("") == 8
     assert SavedView.objects.count() == 2
+
+
+def test_of_thirty_guesses_of_one_password_at_once_five_are_looked_at() -> None:
+    guess = partial(guesses.take_slots, "alice@quill.example", "203.0.113.1", is_known=False)
+    assert sum(bool(slots) for slots in at_once(*[guess] * 30)) == 5

@@ -55,6 +55,14 @@ def test_a_household_of_ipv6_addresses_is_one_address() -> None:
     assert guesses.take_slots("alice@quill.example", "2001:db8:1:3::1", is_known=False)
 
 
+@table("address", ["", "unknown", "203.0.113.1:50112"])
+def test_an_address_that_is_none_is_counted_as_it_is(alice: User, address: str) -> None:
+    """A server behind a Unix socket names no address, and some proxies add a port."""
+    for _ in range(5):
+        assert SLOW not in try_it(alice, address=address).content.decode()
+    assert SLOW in try_it(alice, address=address).content.decode()
+
+
 def test_guessing_from_many_addresses_is_stopped(alice: User) -> None:
     assert guess_from_many_addresses(alice, 22) == [False] * 20 + [True] * 2
     assert SLOW in try_it(alice, right=True).content.decode()

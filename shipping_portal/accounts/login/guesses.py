@@ -61,6 +61,12 @@ def _slots(key: str, most: int) -> list[str]:
 
 
 def _network(address: str) -> str:
-    """Return the address, or the /64 of an IPv6 one: one household has that many addresses."""
-    parsed = ipaddress.ip_address(address)
+    """Return the address, or the /64 of an IPv6 one: one household has that many addresses.
+
+    What is no address counts as it is: a server behind a Unix socket names none, and some proxies add a port.
+    """
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
     return str(ipaddress.ip_network(f"{address}/64", strict=False) if parsed.version == 6 else parsed)
