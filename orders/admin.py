@@ -1,14 +1,13 @@
-"""Booking attempts, calls to the carrier, label files and the daily limit, as operators read them.
+"""Show booking attempts, carrier calls, label files and the daily limit to operators.
 
-The page of an order joins every app, so it is staff's (staff/admin/orders.py), as is that of a carrier account.
+An order's page combines all apps, so it is in staff/admin/orders.py. So is a carrier account's.
 """
 
 import datetime as dt
 
 from django.conf import settings
 from django.contrib import admin
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.db.models import Q
 from django.utils.safestring import SafeString
 
 from orders import queues
@@ -16,7 +15,7 @@ from orders.calling.contract import contract_of
 from orders.masking import masked
 from orders.models import BookingAttempt, CarrierCall, DailySpend, Label
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, Refused
-from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin, details, link_to
+from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin, column, details, link_to
 from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.accounts.adminkit.queues import needs
 from shipping_portal.accounts.models import User
@@ -29,42 +28,40 @@ KEPT = (Label.State.STORED, Label.State.WITHHELD)
 
 @admin.register(BookingAttempt)
 class BookingAttemptAdmin(ReadOnlyAdmin):
-    """One attempt to book: what was sent, masked, and what came back."""
+    """Show attempts to book: what was sent, masked, and what came back."""
 
     list_display = ["id", "order", "state", "sent_at", "done_at", "http_status", "error"]
     list_filter = ["state"]
-    list_select_related = ["order"]
     search_fields = ["order__carrier_reference", "=key", "=seen_reference"]
     fields = [
         *("order", "generation", "key", "state", "sent_at", "lease_until", "done_at", "replays"),
         *("http_status", "error", "seen_reference", "body_sha256", "request", "answer"),
     ]
     readonly_fields = ["key", "request", "answer"]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[BookingAttempt]:
-        return super().get_queryset(request).select_related("order__account").defer("body", "response")
+    related = ("order__account",)
+    deferred = ("body", "response")
 
     @admin.display(description="request, masked")
     def request(self, attempt: BookingAttempt) -> SafeString | str:
-        """Show the body that was sent, with who and where masked."""
+        """Show the request body, with people and addresses masked."""
         return details(masked(attempt.body, contract_of(attempt.order.account)), "Request")
 
     @admin.display(description="answer, masked")
     def answer(self, attempt: BookingAttempt) -> SafeString | str:
-        """Show the carrier's answer, with who and where masked."""
+        """Show the carrier's reply, with people and addresses masked."""
         response = bytes(attempt.response)
         return details(masked(response, contract_of(attempt.order.account)) if response else "", "Answer")
 
 
 @admin.register(CarrierCall)
 class CarrierCallAdmin(ReadOnlyAdmin):
-    """The log of calls to the carrier. Kept for CALL_LOG_DAYS; holds no body or query."""
+    """Show the log of calls to the carrier, stored for CALL_LOG_DAYS without bodies or queries."""
 
     waits = ("needs", queues.CALLS)
     linked = ("order__id__exact",)
     list_display = [*("at", "operation", "method", "path", "status", "outcome", "unreadable", "milliseconds", "about")]
     list_filter = [
-        # By name, as a list of what occurs would read the whole log.
+        # Offer the names we know: listing those that occur would read the whole log.
         choices(
             "operation",
             "operation",
@@ -83,11 +80,7 @@ class CarrierCallAdmin(ReadOnlyAdmin):
     list_select_related = ["order"]
     search_fields = ["=operation", "=outcome", "=order__carrier_reference"]
     search_help_text = "Operation, outcome or the order's reference"
-
-    @admin.display(description="order")
-    def about(self, call: CarrierCall) -> SafeString | str:
-        """Link to the order the call was about, if any."""
-        return link_to(call.order)
+    about = column("order", lambda call: link_to(call.order))
 
 
 def _fetch_again(label: Label, *, reason: str, by: User, now: dt.datetime) -> None:
@@ -99,7 +92,7 @@ def _fetch_again(label: Label, *, reason: str, by: User, now: dt.datetime) -> No
 
 @admin.register(Label)
 class LabelAdmin(ActionsAdmin):
-    """Label files: checksum, size and state. Their bytes are never read here."""
+    """Show label files: checksum, size and state. Their bytes are never read here."""
 
     admin_actions = (
         AdminAction(
@@ -122,15 +115,12 @@ class LabelAdmin(ActionsAdmin):
 
 @admin.register(DailySpend)
 class DailySpendAdmin(ReadOnlyAdmin):
-    """What all senders together spent, day by day, and when the limit refused a booking."""
+    """Show what all senders spent together each day, and when the limit refused a booking."""
 
     list_display = ["day", "spent", "limit", "refused_at", "mended", "mended_at"]
     waits = ("needs", queues.SPENDING)
     list_filter = [needs(queues.SPENDING)]
     readonly_fields = ["limit"]
     ordering = ["-day"]
-
-    @admin.display(description="DAILY_MONEY_LIMIT now")
-    def limit(self, day: DailySpend) -> str:
-        """Show the limit that holds today, which may not be the one of that day."""
-        return f"{settings.DAILY_MONEY_LIMIT:,.2f}"
+    # The limit that holds today, which may not be the one of that day.
+    limit = column("DAILY_MONEY_LIMIT now", lambda day: f"{settings.DAILY_MONEY_LIMIT:,.2f}")

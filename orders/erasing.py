@@ -1,4 +1,4 @@
-"""What orders hold of a person, who may be erased when, and the term after which every receiver is."""
+"""List the personal data in orders, when it may be erased, and its retention period."""
 
 import datetime as dt
 from collections import defaultdict
@@ -12,30 +12,22 @@ from django.db.models.functions import Coalesce, Concat, Lower
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.models import (
-    BookingAttempt,
-    CancelAttempt,
-    Draft,
-    Label,
-    LabelBytes,
-    Order,
-    OrderChange,
-    Quote,
-    Replacement,
-    SavedView,
-)
+from orders.models import BookingAttempt, CancelAttempt, Label, LabelBytes, Order, Quote, Replacement, SavedView
 from orders.models.facts import ReceiverFacts
 from orders.models.statuses import Status
 from orders.status.progress import TERMINAL
 from shipping_portal.accounts.models import Notification, Sender
 from shipping_portal.accounts.teams.people import addresses_of
 from shipping_portal.jobs import erasing
-from shipping_portal.jobs.erasing import BATCH, ERASED, Keys, deletes, eraser, objection, overwrites
+from shipping_portal.jobs.erasing import BATCH, Keys, eraser, objection
+from shipping_portal.jobs.personal_data import ERASED
 from shipping_portal.jobs.retention import delete, term
 
-SILENT = dt.timedelta(days=60)  # polling gave it up before; nobody waits at the address any more
+# By then polling has given up, and nobody waits at the address.
+SILENT = dt.timedelta(days=60)
 UNSETTLED = (Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT, Status.CANCELLING, Status.CANCEL_UNCONFIRMED)
-STAYS = ("receiver_state", "receiver_country")  # of figures; nobody is known by them
+# Reports use these, and they identify nobody.
+STAYS = ("receiver_state", "receiver_country")
 NOBODY = {name: "" for field in ReceiverFacts._meta.fields if (name := field.name) not in STAYS} | {
     "receiver_name": "Erased receiver"
 }
@@ -43,18 +35,21 @@ NO_PICKUP = {"name": ERASED, "email": "", "phone": "", "line1": "", "line2": "",
 REFERENCES = Lower(Concat(Coalesce("carrier_reference", Value("")), Value(" "), "customer_reference"))
 
 
-# -- When not ------------------------------------------------------------------------------------
+# -- When erasing must wait ----------------------------------------------------------------------
 
 
 def unsettled() -> Q:
-    """Express that it isn't clear what the carrier has, or that something is owed to the carrier."""
+    """Match orders with an unknown outcome, or with a job for the carrier."""
     twice = BookingAttempt.objects.filter(duplicate_booking_at__isnull=False)
     replaced = Replacement.objects.filter(ended_at=None)
     return Q(status__in=UNSETTLED) | Q(pk__in=twice.values("order")) | Q(pk__in=replaced.values("order"))
 
 
 def moving(now: dt.datetime) -> Q:
-    """Express that the carrier may still need the address: from its booking to its last scan, or to a long silence."""
+    """Match orders that still need the address.
+
+    From booking to the last scan, or to long silence.
+    """
     heard = Q(progress_at__gt=now - SILENT) | Q(progress_at=None, booked_at__gt=now - SILENT)
     held = Q(status=Status.BOOKED) | Q(used_after_cancel_at__isnull=False)
     return held & heard & ~Q(progress__in=sorted(TERMINAL))
@@ -100,11 +95,11 @@ def open_parcels(senders: Keys) -> Iterator[tuple[int, str]]:
 
 
 def lock_orders(orders: Keys) -> None:
-    """Let nobody book or move these before the transaction ends, so that no objection arises meanwhile."""
+    """Lock these orders until the transaction ends, so that no new objection arises."""
     list(Order.objects.select_for_update(no_key=True).filter(pk__in=orders).order_by("pk").values_list("pk"))
 
 
-# -- What ----------------------------------------------------------------------------------------
+# -- What is erased ------------------------------------------------------------------------------
 
 
 @eraser("order", "receivers of parcels")
@@ -131,13 +126,9 @@ def erase_labels(orders: Keys) -> int:
     return count
 
 
-overwrites("order", "reasons of what happened", OrderChange.objects.all(), "order", reason=ERASED)
-overwrites("order", "problems of replacements", Replacement.objects.exclude(problem=""), "order", problem=ERASED)
-
-
 @eraser("order", "notifications")
 def erase_notifications(orders: Keys) -> int:
-    """Take back what has not left; of the others the fact stays, so that nobody is told twice."""
+    """Delete unsent notifications. Of sent ones the event stays, so that none is sent twice."""
     uuids = Order.objects.filter(pk__in=orders).values_list("uuid", flat=True)
     paths = [reverse(page, args=[uuid]) for uuid in uuids for page in ("parcel", "replacing")]
     about_them = Notification.objects.filter(sender__orders__in=orders, path__in=paths)
@@ -145,12 +136,9 @@ def erase_notifications(orders: Keys) -> int:
     return Notification.objects.filter(pk__in=about_them.exclude(line="").values("pk")).update(line="")
 
 
-deletes("order", "quotes", Quote.objects.all(), "orders")
-
-
 @eraser("order", "saved views")
 def erase_views(orders: Keys) -> int:
-    """Delete filters of the list that search for one of these people."""
+    """Delete saved filters that search for one of these people."""
     who: defaultdict[int, str] = defaultdict(str)
     columns = ("receiver_name", "receiver_company", "receiver_email", "receiver_phone")
     for sender, *words in Order.objects.filter(pk__in=orders).values_list("sender", *columns):
@@ -162,17 +150,13 @@ def erase_views(orders: Keys) -> int:
 
 
 def _run_together(words: str) -> str:
-    """Return a text for comparing: a phone may be typed with spaces or without."""
+    """Return a text for comparing: a phone may be typed with or without spaces."""
     return words.casefold().replace(" ", "")
-
-
-deletes("draft", "drafts", Draft.objects.all(), "pk")
-deletes("quote", "quotes", Quote.objects.all(), "pk")
 
 
 @eraser("member", "contacts of parcels")
 def erase_contact(members: Keys) -> int:
-    """Overwrite the person a parcel was picked up from, and what was sent of them; the business's address stays."""
+    """Overwrite the pickup contact and what was sent about them. The business's address stays."""
     count = 0
     for key in members:
         found = list(_with_contact(key))
@@ -197,12 +181,8 @@ def erase_pickups(senders: Keys) -> int:
     )
 
 
-for rows, words in ((Draft, "drafts"), (Quote, "quotes"), (SavedView, "saved views")):
-    deletes("sender", words, rows.objects.all(), "sender")
-
-
 def _with_contact(member: int) -> QuerySet[Order]:
-    """Return the parcels of this person's account, or made by them, that name them to the carrier."""
+    """Return parcels of this person's account, or made by them, that name them to the carrier."""
     theirs = Q(sender__memberships__user=member) | Q(made_by=member)
     named = Q(pk__in=[])
     for address in addresses_of(member):
@@ -210,17 +190,17 @@ def _with_contact(member: int) -> QuerySet[Order]:
     return Order.objects.filter(pk__in=Order.objects.filter(theirs).values("pk")).filter(named)
 
 
-# -- By the term ---------------------------------------------------------------------------------
+# -- After the retention period ------------------------------------------------------------------
 
 
 @term("receivers")
 def purge_receivers(now: dt.datetime) -> int:
-    """Erase receivers RECEIVER_DAYS after their parcel was last owed to the carrier, settled ones only."""
+    """Erase receivers RECEIVER_DAYS after their order was last due, if nothing is unclear."""
     return erase_settled(Order.objects.filter(submitted_at__lt=now - dt.timedelta(days=settings.RECEIVER_DAYS)))
 
 
 def erase_settled(orders: QuerySet[Order]) -> int:
-    """Erase the receivers of those of these that nothing stands against, a few at a time; returns how many."""
+    """Erase receivers of orders without objections, in batches; return how many."""
     count, last = 0, 0
     waiting = orders.filter(erased_at=None).order_by("pk").values_list("pk", flat=True)
     while keys := list(waiting.filter(pk__gt=last)[:BATCH]):

@@ -1,4 +1,4 @@
-"""Bodies as an operator may read them: who and where exactly is masked, what and how much is not."""
+"""Mask bodies for operators: names and addresses are hidden, goods and amounts aren't."""
 
 import json
 import re
@@ -12,15 +12,16 @@ from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.scrubbing import CUT, scrub, signed
 
 PERSONAL = ("name", "company", "email", "phone", "line1", "line2", "instructions")
-# Only from where a run begins, and never back into it: otherwise a long run without an @ takes its length squared.
+# Match only from the start of a run and don't backtrack into it: a long run without @ would take
+# quadratic time.
 EMAIL = re.compile(r"(?<![^\s@\"'<>])[^\s@\"'<>]++@([^\s@\"'<>]+)")
 LONGEST_SHOWN = 8_000
 
 
 def masked(body: bytes | memoryview, contract: Contract) -> str:
-    """Return the body as indented JSON with names, e-mails, phones and streets masked and every signed link cut.
+    """Return the body as indented JSON with people masked and every signed link removed.
 
-    Suburb, state, postcode and country stay: they are what tells two parcels apart. Empty for an empty body.
+    Suburb, state, postcode and country stay, to tell two parcels apart. Empty for an empty body.
     """
     safe = scrub(bytes(body), contract)
     try:
@@ -31,11 +32,11 @@ def masked(body: bytes | memoryview, contract: Contract) -> str:
 
 
 def revealed(body: bytes | memoryview, contract: Contract) -> str:
-    """Return the body as it is, people and all; only if it held a signed link or a secret it is shown with that cut."""
+    """Return the body with people shown. Signed links and secrets are still removed."""
     exact = bytes(body)
     safe = scrub(exact, contract)
     text = (exact if _says_the_same(exact, safe) else safe).decode(errors="replace")
-    # What must be on no page, longest first so that none is left half cut.
+    # Remove the longest first, so that none is left half removed.
     for secret in sorted(filter(None, [settings.SECRET_KEY, *carrier_settings.secrets()]), key=len, reverse=True):
         text = text.replace(secret, CUT)
     return text
@@ -49,12 +50,12 @@ def _says_the_same(exact: bytes, safe: bytes) -> bool:
 
 
 def holds_link(text: str) -> bool:
-    """Return whether this text holds a signed link of any account's carrier."""
+    """Return whether this text contains a signed link of any account's carrier."""
     return any(signed(text, configured.contract) for configured in carrier_settings.every())
 
 
 class SafeText(forms.CharField):
-    """A text that goes to the audit and to senders, neither of which keeps a signed link."""
+    """Accept a text for the audit log and senders, without signed links."""
 
     widget = forms.Textarea
 
@@ -70,7 +71,7 @@ class SafeText(forms.CharField):
 
 
 def _personal(contract: Contract) -> frozenset[str]:
-    """Return the members that hold personal data, by their last name, as this contract calls them."""
+    """Return the last names of members that hold personal data under this contract."""
     paths = [getattr(contract, f"{end}_{what}") for end in ("sender", "receiver") for what in PERSONAL]
     return frozenset(path.rpartition(".")[2] for path in paths if path)
 
@@ -86,7 +87,7 @@ def _without_people(value: Any, personal: frozenset[str]) -> Any:
 
 
 def mask(value: Any) -> Any:
-    """Return the first letter of a text, and an e-mail's host; members of a masked member too."""
+    """Return a text's first letter, and an email's host; mask nested members too."""
     if isinstance(value, dict):
         return {key: mask(member) for key, member in value.items()}
     if isinstance(value, list):
@@ -97,5 +98,5 @@ def mask(value: Any) -> Any:
 
 
 def without_emails(text: str) -> str:
-    """Return the text with each e-mail address down to its first letter and its host."""
+    """Return the text with each email reduced to its first letter and its host."""
     return EMAIL.sub(lambda found: f"{found[0][0]}•••@{found[1]}", text)

@@ -1,4 +1,4 @@
-"""The operators' queues about labels, prices and the daily limit; see adminkit/queues.py."""
+"""Define the operators' queues about labels, prices and the daily limit."""
 
 import datetime as dt
 
@@ -10,21 +10,22 @@ from shipping_portal.accounts.adminkit.queues import AT_ONCE, DAY, WEEK, Wait
 
 
 def not_read_in_full(now: dt.datetime) -> Q:
-    """Return calls of the last days whose reply had rows we could not read: services that senders aren't offered."""
-    return Q(unreadable__gt=0, at__gte=now - 2 * DAY)  # longer than its term, or it could never be overdue
+    """Match recent calls with rows we couldn't read: services that senders aren't offered."""
+    # longer than its response time, or it could never be overdue
+    return Q(unreadable__gt=0, at__gte=now - 2 * DAY)
 
 
 def label_missing(now: dt.datetime) -> Q:
-    """Return the labels we could not get, of parcels yet to leave; a size is left out where another one is there."""
+    """Match labels we couldn't get for parcels yet to leave, unless another size is there."""
     others = Label.objects.filter(order=OuterRef("order"), state__in=[Label.State.STORED, Label.State.PENDING])
     has_none = Q(~Exists(others), state=Label.State.ABSENT)
-    missing = Q(state__in=[Label.State.ABSENT, Label.State.FAILED])  # in the words of the index
+    missing = Q(state__in=[Label.State.ABSENT, Label.State.FAILED])  # exactly as in the index
     needed = Q(order__status=Status.BOOKED, order__progress__in=STILL_AT_SENDER)
     return Q(missing & needed, Q(state=Label.State.FAILED) | has_none)
 
 
 def _refused_today(now: dt.datetime) -> Q:
-    """Return days on which the limit refused somebody, and that are still under way somewhere on earth."""
+    """Match days with a refusal by the limit that are still today somewhere on earth."""
     return Q(refused_at__isnull=False, day__gte=(now - dt.timedelta(hours=12)).date())
 
 

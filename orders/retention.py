@@ -1,4 +1,4 @@
-"""Retention terms of what orders do not keep for ever: label files, the log of calls, quotes and drafts."""
+"""Delete what orders keep for a limited time: label files, call log, quotes and drafts."""
 
 import datetime as dt
 
@@ -6,13 +6,14 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from orders.drafting import saved_drafts
+from orders.drafting import drafts
 from orders.models import CarrierCall, Label, LabelBytes, Quote
 from orders.models.statuses import Status
 from orders.status.progress import TERMINAL
 from shipping_portal.jobs.retention import BATCH, delete, term
 
-TO_BOOK = ("ready", "warning", "owed")  # of the rows of an import: this app knows no more of them
+# Statuses of an import's rows; this app knows no more about them.
+TO_BOOK = ("ready", "warning", "owed")
 
 
 @term("calls")
@@ -23,8 +24,9 @@ def purge_calls(now: dt.datetime) -> int:
 
 @term("quotes")
 def purge_quotes(now: dt.datetime) -> int:
-    """Delete quotes nobody may book from any more."""
-    # Orders still on their way to the carrier keep their quote, and so do an import's rows that may be booked.
+    """Delete quotes that nobody may book from any more."""
+    # Keep the quotes of orders on their way to the carrier, and of an import's rows that may be
+    # booked.
     waiting = Quote.objects.filter(orders__status__in=[Status.DRAFT, Status.BOOKING])
     ready = Quote.objects.filter(import_rows__state__in=TO_BOOK)
     old = Quote.objects.filter(made_at__lt=now - dt.timedelta(days=settings.QUOTE_DAYS))
@@ -33,13 +35,16 @@ def purge_quotes(now: dt.datetime) -> int:
 
 @term("drafts")
 def purge_drafts(now: dt.datetime) -> int:
-    """Delete half-typed parcels nobody came back to."""
-    return delete(saved_drafts.old(now))
+    """Delete drafts that nobody came back to."""
+    return delete(drafts.expired(now))
 
 
 @term("label files")
 def purge_labels(now: dt.datetime) -> int:
-    """Delete the bytes of old labels. The checksum stays: it still proves which file was once printed."""
+    """Delete the bytes of old labels.
+
+    The checksum stays and still proves which file was printed.
+    """
     purged = 0
     while ids := list(_over(now).values_list("pk", flat=True)[:BATCH]):
         with transaction.atomic():
@@ -50,11 +55,11 @@ def purge_labels(now: dt.datetime) -> int:
 
 
 def _over(now: dt.datetime) -> QuerySet[Label]:
-    """Return stored labels whose parcel's story ended, or was last heard of, long enough ago."""
+    """Return stored labels whose parcel's journey ended, or was last scanned, long enough ago."""
     before = now - dt.timedelta(days=settings.LABEL_RETENTION_DAYS)
     ended = Q(order__progress__in=sorted(TERMINAL), order__progress_at__lt=before)
     cancelled = Q(order__status=Status.CANCELLED, order__cancelled_at__lt=before)
     never_heard_of = Q(order__progress_at=None, stored_at__lt=before)
-    # Polling asks half as long for what is silent, then gives it up.
+    # Polling takes half as long to give up on a silent parcel.
     silent = Q(order__progress_at__lt=before, stored_at__lt=before)
     return Label.objects.filter(ended | cancelled | never_heard_of | silent, state=Label.State.STORED, purged_at=None)

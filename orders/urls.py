@@ -1,4 +1,4 @@
-"""Every page about parcels, on one screen."""
+"""Route every page about parcels."""
 
 from django.urls import path
 
@@ -6,34 +6,31 @@ from orders.views.addresses import add_receiver, addresses, delete_receiver, edi
 from orders.views.bulk import cancel_many, export, note_many, send_again
 from orders.views.cancel import cancel
 from orders.views.labels import label, label_test_page, originals_zip, print_queue, printed, printed_many
-from orders.views.new_parcel import fill_in, live_prices, new_parcel, save_draft
+from orders.views.new_parcel import delete_draft, new_parcel, parcel_draft
+from orders.views.older_addresses import older_prices
 from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_by_reference
 from orders.views.parcels import delete_view, parcels, save_view
 from orders.views.pickup_sheets import handover, pick_list
-from orders.views.prefill import delete_draft
 from orders.views.price_check import check_price, checked_price
 from orders.views.quotes import book, quotes
-from orders.views.replace import replace, replace_prices, replacing_progress
+from orders.views.replace import replace, replacing_progress
 from orders.views.sizes import add_size, change_size, delete_size, edit_size, sizes
-from orders.views.suggestions import suggest_receivers, unpaste
+from orders.views.suggestions import suggest_receivers
 
 urlpatterns = [
     path("parcels/", parcels, name="parcels"),
     path("parcels/new/", new_parcel, name="new_parcel"),
     path("prices/", check_price, name="check_price"),
-    path("prices/<uuid:quote>/", checked_price, name="checked_price"),
-    path("parcels/new/prices/", live_prices, name="live_prices"),
-    path("parcels/new/pasted/", fill_in, name="fill_in"),
-    path("parcels/drafts/", save_draft, name="save_draft"),
-    path("parcels/new/<uuid:quote>/", quotes, name="quotes"),
-    path("parcels/new/<uuid:quote>/book/", book, name="book"),
+    path("prices/<uuid:draft>/", checked_price, name="checked_price"),
+    path("parcels/drafts/<uuid:draft>/", parcel_draft, name="draft"),
+    path("parcels/drafts/<uuid:draft>/prices/", quotes, name="quotes"),
+    path("parcels/drafts/<uuid:draft>/prices/book/", book, name="book"),
     path("parcels/drafts/<uuid:draft>/delete/", delete_draft, name="delete_draft"),
     path("parcels/<uuid:order>/", parcel, name="parcel"),
     path("parcels/<uuid:order>/booking/", booking_progress, name="booking_progress"),
     path("parcels/<uuid:order>/confirm/", confirm_price, name="confirm_price"),
     path("parcels/<uuid:order>/cancel/", cancel, name="cancel"),
     path("parcels/<uuid:order>/replace/", replace, name="replace"),
-    path("parcels/<uuid:order>/replace/<uuid:quote>/", replace_prices, name="replace_prices"),
     path("parcels/<uuid:order>/replacing/", replacing_progress, name="replacing"),
     path("parcels/<uuid:order>/label/<str:size>.pdf", label, name="label"),
     path("parcels/<uuid:order>/printed/", printed, name="printed"),
@@ -44,7 +41,6 @@ urlpatterns = [
     path("parcels/print/originals.zip", originals_zip, name="originals"),
     path("labels/test-page/", label_test_page, name="label_test_page"),
     path("suggest/receivers/", suggest_receivers, name="suggest_receivers"),
-    path("suggest/pasted/", unpaste, name="unpaste"),
     path("addresses/", addresses, name="addresses"),
     path("addresses/new/", add_receiver, name="add_receiver"),
     path("addresses/duplicates/", merge_receivers, name="merge_receivers"),
@@ -61,5 +57,11 @@ urlpatterns = [
     path("parcels/export.csv", export, name="export"),
     path("parcels/views/", save_view, name="save_view"),
     path("parcels/views/<slug:view>/delete/", delete_view, name="delete_view"),
+    path("parcels/new/<uuid:quote>/", older_prices, name="older_quotes"),
+    path("parcels/new/<uuid:quote>/book/", older_prices, name="older_book"),
+    path("parcels/<uuid:order>/replace/<uuid:quote>/", older_prices, name="older_replacement"),
+    path("parcels/new/prices/", new_parcel, name="older_live_prices"),
+    path("parcels/new/pasted/", new_parcel, name="older_paste"),
+    path("parcels/drafts/", new_parcel, name="older_drafts"),
     path("parcels/<str:reference>/", parcel_by_reference, name="parcel_by_reference"),
 ]

@@ -1,3 +1,3 @@
-"""The wiring of the portal, and the apps that are its own."""
+"""Wire the portal and its own apps."""
 
 VERSION = "0.6.0"  # in the User-Agent; pyproject.toml, the image and CHANGELOG.md say the same

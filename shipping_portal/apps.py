@@ -1,4 +1,4 @@
-"""Loads Celery and the system checks; shipping_portal/__init__.py stays empty so the sandbox needs neither."""
+"""Load Celery and the system checks; shipping_portal/__init__.py stays empty for the sandbox."""
 
 from django.apps import AppConfig
 

@@ -1,7 +1,7 @@
-"""The partner's brand: a name, a logo and two colours, from settings.
+"""Apply the partner's brand from settings: a name, a logo and two colours.
 
-Hue comes from the brand, lightness is ours (`static/look.css`), so only the pair on a filled button can be too faint:
-it is checked when the portal starts.
+The brand sets the hue, we set the lightness (`static/look.css`), so only the pair on a filled
+button can have too little contrast: it is checked at start.
 """
 
 import re
@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
 SHEETS = ("look.css", "portal.css")
-# Known without the other addresses: the page for a fault has none to ask.
+# Known without URL routing: the page for a fault has none.
 PATHS = {"brand_style": "brand/style.css", "brand_colours": "brand/colours.css", "brand_logo": "brand/logo"}
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 LOGOS = {".svg": "image/svg+xml", ".png": "image/png"}
@@ -23,25 +23,30 @@ LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
 
 
 def address(name: str) -> str:
-    """Return the address of `brand_style`, `brand_colours` or `brand_logo`, another one for other contents."""
+    """Return the address of `brand_style`, `brand_colours` or `brand_logo`, which changes with
+    content.
+    """
     version = {"brand_style": style, "brand_colours": colours, "brand_logo": _logo}[name]()
     return f"/{PATHS[name]}?v={zlib.crc32(version.encode()):08x}"
 
 
 def style() -> str:
-    """Return the whole look of a sender's page in one: one file is lighter than two, and comes in one request."""
+    """Return the whole style sheet of senders' pages.
+
+    One file is smaller than two, in one request.
+    """
     return _look() + colours()
 
 
 def colours() -> str:
-    """Return the two colours as CSS, or nothing: the desk has its own stylesheet, and these beside it."""
+    """Return the two colours as CSS, or "": the admin has its own style sheet beside them."""
     return f":root{{--brand:{settings.BRAND_COLOUR};--brand-ink:{settings.BRAND_INK}}}" if settings.BRAND_COLOUR else ""
 
 
 @cache
 def _look() -> str:
     written = "".join((settings.BASE_DIR / "static" / name).read_text() for name in SHEETS)
-    # What stands before each comment's end, without the comment.
+    # The text before each comment's end, without the comment.
     return "".join(part.partition("/*")[0] for part in written.split("*/"))
 
 
@@ -50,14 +55,14 @@ def _logo() -> str:
 
 
 def contrast(one: str, other: str) -> float:
-    """Return the ratio of two colours as WCAG 2 counts it, 1 to 21."""
+    """Return two colours' contrast ratio by WCAG 2, 1 to 21."""
     bright, dim = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (bright + 0.05) / (dim + 0.05)
 
 
 @register("brand")
 def check_brand(**options: Any) -> Iterable[CheckMessage]:
-    """Refuse colours that aren't, words too faint on their button, and a logo that can't be served."""
+    """Reject invalid colours, button text with too little contrast, and an unusable logo."""
     yield from _faults_of_colours()
     if settings.BRAND_LOGO:
         path = Path(settings.BRAND_LOGO)

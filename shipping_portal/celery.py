@@ -1,4 +1,7 @@
-"""Celery: a message only says where to look. If it is lost, doubled or late, nothing changes: the row is the truth."""
+"""Configure Celery. A message only says where to look: the row is the truth.
+
+If a message is lost, duplicated or late, nothing changes.
+"""
 
 import logging
 import os
@@ -17,8 +20,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shipping_portal.settings")
 app = Celery("shipping_portal")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 
-# Celery closes the database's connection before and after each task: a new one costs more than the task. Instead each
-# thread keeps its own, as in a web request: at most CONN_MAX_AGE old, and not once it is found broken.
+# Celery closes the database connection before and after each task, which costs more than the task.
+# Instead each thread keeps its own, as in a web request: at most CONN_MAX_AGE old, and not broken.
 app.conf["CELERY_DB_REUSE_MAX"] = sys.maxsize
 task_prerun.connect(lambda **_: close_old_connections(), weak=False)
 task_postrun.connect(lambda **_: close_old_connections(), weak=False)
@@ -29,10 +32,10 @@ _broken_until = 0.0
 
 
 def publish(task: str, pk: int) -> bool:
-    """Send the task for one row to the workers; False when the broker did not take it.
+    """Send one row's task to the workers. Return False if the broker did not take it.
 
-    Never raises and never blocks for long: one try with one-second socket timeouts, then ten seconds without
-    trying at all. The sweep finds whatever was not sent. A message lives as long as a lease.
+    Never raises or blocks for long: one try with one-second socket timeouts, then ten seconds
+    without trying. The sweep finds whatever was not sent. A message lives as long as a lease.
     """
     global _broken_until
     if time.monotonic() < _broken_until:

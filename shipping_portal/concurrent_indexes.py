@@ -1,11 +1,12 @@
-"""An index for a table that is in use: PostgreSQL builds it beside the writers, instead of holding all of them up.
+"""Add indexes to tables in use: PostgreSQL builds them without blocking writers.
 
     class Migration(migrations.Migration):
         atomic = False
-        operations = [AddIndexConcurrently("order", models.Index(fields=["receiver_phone"], name="orders_by_phone"))]
+        operations = [AddIndexConcurrently("order", models.Index(fields=["phone"], name="by_phone"))]
 
-Django's own of this name works on PostgreSQL only, and can't be run again after it failed. Beside it stand what else
-PostgreSQL has to find rows by, and SQLite does without: trigrams, and statistics of columns that go together.
+Django's own operation of this name works on PostgreSQL only, and can't be rerun after a failure.
+Also here: trigram indexes and statistics of related columns, which PostgreSQL needs and SQLite
+lacks.
 """
 
 from typing import Any
@@ -19,14 +20,15 @@ TOGETHER = "CREATE STATISTICS IF NOT EXISTS %(name)s (mcv) ON %(columns)s FROM %
 
 
 class AddIndexConcurrently(AddIndex):
-    """On SQLite, which has one writer anyhow, it is the usual operation."""
+    """On SQLite, which has one writer anyway, it is the usual operation."""
 
     atomic = False
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         if schema_editor.connection.vendor != "postgresql":
             return super().database_forwards(app_label, schema_editor, from_state, to_state)
-        # It waits for everybody who writes, and nobody for it; one that was cut off has left an index nobody uses.
+        # It waits for all writers, and none waits for it; an interrupted build left an unused
+        # index.
         schema_editor.execute("SET lock_timeout = 0")
         model = to_state.apps.get_model(app_label, self.model_name)
         schema_editor.remove_index(model, self.index, concurrently=True)
@@ -41,9 +43,9 @@ class AddIndexConcurrently(AddIndex):
 
 
 class StatisticsOfColumns(Operation):
-    """Let PostgreSQL count which values columns have together; alone, it takes them for independent of each other.
+    """Let PostgreSQL count combinations of column values, which it otherwise assumes independent.
 
-    SQLite plans without.
+    SQLite plans without them.
     """
 
     def __init__(self, model_name: str, name: str, columns: list[str]) -> None:
@@ -69,9 +71,9 @@ class StatisticsOfColumns(Operation):
 
 
 class TrigramIndex(Index):
-    """Finds parts of words whatever their case (`icontains`), by the trigrams of pg_trgm; its columns are texts.
+    """Find parts of words in any case (`icontains`), by the trigrams of pg_trgm, in text columns.
 
-    Where there is no pg_trgm, SQLite among them, it is the usual index, and whoever looks for a part reads every row.
+    Without pg_trgm, as on SQLite, it is the usual index, and such a search reads every row.
     """
 
     def create_sql(self, model: Any, schema_editor: Any, using: str = "", **kwargs: Any) -> Any:

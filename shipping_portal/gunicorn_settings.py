@@ -1,4 +1,7 @@
-"""gunicorn's settings: JSON lines from the first, and a stop that loses nobody (docs/decisions/0024)."""
+"""Configure gunicorn: JSON lines from the start, and a stop without lost requests.
+
+See docs/decisions/0024.
+"""
 
 import ctypes
 import os
@@ -18,22 +21,23 @@ from gunicorn.workers.gthread import ThreadWorker
 from shipping_portal.http.probes import draining
 from shipping_portal.ops.logs import described
 
-bool(settings.SECRET_KEY)  # read now: the formatter needs them, and reading them writes a line itself
+# read now: the formatter needs them, and reading them writes a line itself
+bool(settings.SECRET_KEY)
 logconfig_dict = described("INFO")
-# Enough for everybody who reads: a quarter of them at most waits for the carrier (orders/calling/waiting.py).
+# Enough for everybody: at most a quarter of them wait for the carrier (orders/calling/waiting.py).
 workers = 2
 threads = settings.WEB_THREADS
-# They count together, in a folder, which has to be named before anybody begins to count.
+# They count together, in a folder that must be set before any counting starts.
 if settings.METRICS_PORT:
     os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="portal-metrics-"))
 graceful_timeout = 20
 control_socket_disable = True
-# An address without its query, and no referrer: both hold what people look for.
+# An address without its query, and no referrer: both contain what people search for.
 access_log_format = '%(h)s "%(m)s %(U)s %(H)s" %(s)s %(b)s "%(a)s"'
 
 
 def when_ready(server: Any) -> None:
-    """On SIGTERM say so at /readyz, serve on until whoever asks there has noticed, then stop."""
+    """On SIGTERM fail at /readyz, serve until load balancers have noticed, then stop."""
 
     def drain(number: int, frame: Any) -> None:
         if not draining[0]:
@@ -45,7 +49,10 @@ def when_ready(server: Any) -> None:
 
 
 class AccessLog(Logger):
-    """gunicorn's, without webhooks and labels that rows tell of: a line costs a fifth of the webhooks' rate."""
+    """gunicorn's, without stored webhooks and served labels.
+
+    A line costs a fifth of the webhook rate.
+    """
 
     def access(self, resp: Any, req: Any, environ: dict[str, Any], request_time: Any) -> None:
         if not environ.get("portal.recorded"):
@@ -53,15 +60,16 @@ class AccessLog(Logger):
 
 
 class Worker(ThreadWorker):
-    """A worker that takes in all who have come before it closes the door.
+    """A worker that drains pending connections before it closes the socket.
 
-    gunicorn's own leaves its socket open while it finishes what is in hand, and takes nobody in: whoever comes
-    meanwhile waits, and is cut off at the end, with a request that the proxy may not repeat.
+    gunicorn's own leaves its socket open while it finishes, and accepts nobody: a client that
+    connects then waits, and is cut off at the end, with a request that the proxy may not repeat.
     """
 
     def set_accept_enabled(self, enabled: Any) -> None:
         super().set_accept_enabled(enabled)
-        if self.alive or not draining[0]:  # one of several that go on: the door is theirs, too
+        # It is one of several that continue and share the socket.
+        if self.alive or not draining[0]:
             return
         for listener in self.sockets:
             _let_nobody_in(listener)
@@ -72,12 +80,16 @@ class Worker(ThreadWorker):
             listener.close()
 
 
-DROP_ALL = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))  # BPF: return 0 bytes of each packet
+# BPF: return 0 bytes of each packet
+DROP_ALL = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))
 SO_ATTACH_FILTER = 26
 
 
 def _let_nobody_in(listener: socket.socket) -> None:
-    """Let the kernel drop what still comes: it comes again, finds the port closed, and goes to the other web."""
+    """Let the kernel drop new connections.
+
+    They retry, find the port closed, and use the other web.
+    """
     if sys.platform == "linux":
         program = struct.pack("HL", 1, ctypes.addressof(DROP_ALL))
         listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)

@@ -1,4 +1,4 @@
-"""The id of the request at hand: in every log line, and on the orders and audit rows that it makes."""
+"""Hold the current request's id, for every log line and the orders and audit rows it makes."""
 
 import structlog
 
@@ -6,5 +6,5 @@ LONGEST = 64
 
 
 def current_request() -> str:
-    """Return the id of the request that this thread answers, or "" outside of one."""
+    """Return the id of the request that this thread answers, or "" outside one."""
     return str(structlog.contextvars.get_contextvars().get("request", ""))

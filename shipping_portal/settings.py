@@ -1,4 +1,4 @@
-"""Every setting, read top to bottom; docs/settings.md and .env.example say what each one means."""
+"""Read every setting, top to bottom; docs/settings.md and .env.example explain each one."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -12,20 +12,23 @@ environ.Env.read_env(BASE_DIR / ".env", overwrite=False)
 
 # -- What kind of installation this is ---------------------------------------------------------
 DEMO = env.bool("DEMO", default=False)  # demo users and a loopback carrier are allowed only here
-DEMO_BAR = DEMO and env.bool("DEMO_BAR", default=False)  # buttons above each page that make the pretend carrier act
+# buttons above each page that control the sandbox carrier
+DEMO_BAR = DEMO and env.bool("DEMO_BAR", default=False)
 TESTING = env.bool("TESTING", default=False)  # set by tests/conftest.py before Django starts
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env("SECRET_KEY", default="only-for-tests" if TESTING else environ.Env.NOTSET)
-# Encrypt second factors in the database; the newest first. Not SECRET_KEY, which may change at any time.
+# Encrypt second factors in the database; newest first. Not SECRET_KEY, which may change any time.
 ENCRYPTION_KEYS = env.list("ENCRYPTION_KEYS", default=["only-for-the-demo-and-tests"] if DEMO or TESTING else [])
-SITE_URL = env("SITE_URL", default="http://127.0.0.1:8000")  # where people reach the portal
+SITE_URL = env("SITE_URL", default="http://127.0.0.1:8000")  # the address people open
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "testserver"] if DEMO or TESTING else [])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[SITE_URL])
-TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)  # proxies in front that set X-Forwarded-For
-# -- The partner's brand: served as a stylesheet; the colours' contrast is checked at the start (brand.py) -----------
+# proxies in front that set X-Forwarded-For
+TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
+# -- The partner's brand: served as a style sheet; contrast is checked at start (brand.py) ------
 BRAND_NAME = env("BRAND_NAME", default="Shipping Portal")
-BRAND_COLOUR = env("BRAND_COLOUR", default="")  # of filled buttons, as #0b5563; its hue tints every page
-BRAND_INK = env("BRAND_INK", default="#ffffff")  # of the words on it
+# of filled buttons, such as #0b5563; its hue tints every page
+BRAND_COLOUR = env("BRAND_COLOUR", default="")
+BRAND_INK = env("BRAND_INK", default="#ffffff")  # of the text on them
 BRAND_LOGO = env("BRAND_LOGO", default="")  # an SVG or PNG file
 
 # -- Applications ------------------------------------------------------------------------------
@@ -59,7 +62,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "shipping_portal.http.middleware.tell_the_browser",
     "shipping_portal.http.middleware.gzip_pages",
-    # Before WhiteNoise, which answers for static files by itself.
+    # Before WhiteNoise, which serves static files by itself.
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -98,11 +101,15 @@ TEMPLATES = [
 
 # -- Database: SQLite for one machine, PostgreSQL in production --------------------------------
 DATABASE_LIMITS = "lock_timeout=5s statement_timeout=15s idle_in_transaction_session_timeout=30s"
-OWNER_LIMITS = "lock_timeout=5s"  # a migration may take its time, but nobody waits behind one that waits
+# a migration may take its time, but nobody waits behind one that waits for a lock
+OWNER_LIMITS = "lock_timeout=5s"
 
 
 def postgresql(given: dict[str, Any], limits: str) -> dict[str, Any]:
-    """Add what an address does not say itself. `?pooled=1` is PgBouncer: limits are the role's, and rows come whole."""
+    """Add defaults to an address.
+
+    With `?pooled=1` (PgBouncer) limits are the role's, rows come whole.
+    """
     own = dict(given.get("OPTIONS", {}))
     pooled = bool(own.pop("pooled", False))
     options = {} if pooled else {"options": " ".join(f"-c {limit}" for limit in limits.split())}
@@ -110,10 +117,11 @@ def postgresql(given: dict[str, Any], limits: str) -> dict[str, Any]:
     return usual | given | {"OPTIONS": {"connect_timeout": 3} | options | own}
 
 
-# MIGRATE_DATABASE_URL is the owner's, for `migrate` and what else changes tables; the portal works as DATABASE_URL's.
+# MIGRATE_DATABASE_URL is the owner's, for `migrate` and other table changes; else DATABASE_URL.
 APP_DATABASE = env.db("DATABASE_URL", default=f"sqlite:///{BASE_DIR / 'db.sqlite3'}")
 if APP_DATABASE["ENGINE"] == "django.db.backends.sqlite3":
-    # The defaults lock under contention: WAL lets readers pass, IMMEDIATE takes the write lock at BEGIN.
+    # The defaults lock under contention: WAL lets readers pass, IMMEDIATE takes the write lock at
+    # BEGIN.
     APP_DATABASE["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
@@ -123,81 +131,105 @@ else:
     APP_DATABASE = postgresql(APP_DATABASE, DATABASE_LIMITS)
 IS_OWNER = bool(env("MIGRATE_DATABASE_URL", default=""))
 DATABASES = {"default": postgresql(env.db("MIGRATE_DATABASE_URL"), OWNER_LIMITS) if IS_OWNER else APP_DATABASE}
-RESTORE_MARK_FILE = env("RESTORE_MARK_FILE", default="")  # outside the database: by it a restored one is recognised
-ERASED_FILE = env("ERASED_FILE", default="")  # outside it too: the keys of whom after_restore erases again
+# outside the database; shows whether it was restored
+RESTORE_MARK_FILE = env("RESTORE_MARK_FILE", default="")
+# outside it too: keys of people to erase again after a restore
+ERASED_FILE = env("ERASED_FILE", default="")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-# Throttles live in the database, so nobody needs Redis to log in. Nothing else is cached.
+# Rate limits are in the database, so no one needs Redis to log in. Nothing else is cached.
 CACHES = {
     "default": {
         "BACKEND": "shipping_portal.accounts.json_cache.JsonCache",
         "LOCATION": "throttles",
-        "VERSION": 2,  # the first was Django's own, whose rows are pickled
+        "VERSION": 2,  # the first was Django's own, with pickled rows
         "OPTIONS": {"MAX_ENTRIES": 100_000},
     }
 }
 
 # -- The carrier: everything about it comes from the environment -------------------------------
-CARRIER_BASE_URL = env("CARRIER_BASE_URL", default="")  # https only, except loopback in the demo and tests
+# https only, except loopback in the demo and tests
+CARRIER_BASE_URL = env("CARRIER_BASE_URL", default="")
 CARRIER_ACCOUNT = env("CARRIER_ACCOUNT", default="")  # the partner's account id
 CARRIER_KEY = env("CARRIER_KEY", default="")  # the partner's API key
-CARRIER_PARTNER_ID = env("CARRIER_PARTNER_ID", default="")  # supplied by the carrier's partner manager
-CARRIER_CONTRACT = env("CARRIER_CONTRACT", default="")  # TOML with what differs from our assumptions
-CARRIER_CONTACT = env("CARRIER_CONTACT", default="")  # named in the User-Agent, so that the carrier can write
-CARRIER_LINK_KEY = env("CARRIER_LINK_KEY", default="")  # signs Authorised Tracking Page links, if the contract says so
-CARRIER_CA_BUNDLE = env("CARRIER_CA_BUNDLE", default="")  # PEM, where no public authority vouches for it
-CARRIER_PROXY = env("CARRIER_PROXY", default="")  # http://host:port, the one way out of our network
+# supplied by the carrier's partner manager
+CARRIER_PARTNER_ID = env("CARRIER_PARTNER_ID", default="")
+# TOML with what differs from our assumptions
+CARRIER_CONTRACT = env("CARRIER_CONTRACT", default="")
+# in the User-Agent, so that the carrier can write
+CARRIER_CONTACT = env("CARRIER_CONTACT", default="")
+# signs Authorised Tracking Page links, if the contract says so
+CARRIER_LINK_KEY = env("CARRIER_LINK_KEY", default="")
+# PEM, if no public authority signed its certificate
+CARRIER_CA_BUNDLE = env("CARRIER_CA_BUNDLE", default="")
+# http://host:port, the only way out of our network
+CARRIER_PROXY = env("CARRIER_PROXY", default="")
 CARRIER_CLIENT = env("CARRIER_CLIENT", default="shipping_portal.carrier.client.Carrier")
-WEBHOOK_SECRETS = env.list("WEBHOOK_SECRETS", default=[])  # user:secret, newest first; two during a rotation
-# What each account has of its own. Those above are the account that takes new orders; OLDER_CARRIERS=OLD,EU names the
-# accounts whose orders are followed to their end, by CARRIER_OLD_BASE_URL, … and CARRIER_OLD_WEBHOOK_SECRETS.
+# user:secret, newest first; two during a rotation
+WEBHOOK_SECRETS = env.list("WEBHOOK_SECRETS", default=[])
+# Each account's own settings. Those above are for the account that takes new orders;
+# OLDER_CARRIERS=OLD,EU names accounts whose orders are followed to their end, by
+# CARRIER_OLD_BASE_URL, … in the same way.
 OF_A_CARRIER = ("BASE_URL", "ACCOUNT", "KEY", "PARTNER_ID", "CONTRACT", "LINK_KEY", "CA_BUNDLE")
 OLDER_CARRIERS = {
     name: {part: env(f"CARRIER_{name}_{part}", default="") for part in OF_A_CARRIER}
     | {"WEBHOOK_SECRETS": env.list(f"CARRIER_{name}_WEBHOOK_SECRETS", default=[])}
     for name in map(str.strip, env.list("OLDER_CARRIERS", default=[]))
 }
-SIGN_UP = env("SIGN_UP", default="open" if DEMO else "approve")  # open, first_limit, approve or invited
+# open, first_limit, approve or invited
+SIGN_UP = env("SIGN_UP", default="open" if DEMO else "approve")
 IMPORTS_AN_HOUR = env.int("IMPORTS_AN_HOUR", default=20)  # of one person
-DAILY_MONEY_LIMIT = env("DAILY_MONEY_LIMIT", cast=Decimal, default=Decimal(50_000))  # of all senders together
+# of all senders together
+DAILY_MONEY_LIMIT = env("DAILY_MONEY_LIMIT", cast=Decimal, default=Decimal(50_000))
 
-REPORTS_FOLDER = env("REPORTS_FOLDER", default="")  # its files are taken as billing reports; empty is off
+# its files are taken as billing reports; empty is off
+REPORTS_FOLDER = env("REPORTS_FOLDER", default="")
 
-# -- Times, in seconds. TIME_SCALE shortens leases and back-offs alike, for campaigns -----------
+# -- Times, in seconds. TIME_SCALE shortens leases and back-offs, for campaigns ------------------
 TIME_SCALE = env.float("TIME_SCALE", default=1.0)
 CARRIER_DEADLINE = env.float("CARRIER_DEADLINE", default=20.0) * TIME_SCALE
 LEASE_SECONDS = CARRIER_DEADLINE + 10 * TIME_SCALE
-QUOTE_SECONDS = min(env.int("QUOTE_SECONDS", default=180), 300)  # interface §8: a few minutes at most
-WEB_THREADS = env.int("WEB_THREADS", default=16)  # of each of a web's two processes; a quarter may wait for the carrier
-DRAIN_SECONDS = env.float("DRAIN_SECONDS", default=0 if DEMO or TESTING else 5)  # served on, once told to stop
+# interface §8: a few minutes at most
+QUOTE_SECONDS = min(env.int("QUOTE_SECONDS", default=180), 300)
+# of each of a web's two processes; a quarter may wait for the carrier
+WEB_THREADS = env.int("WEB_THREADS", default=16)
+# served on while stopping
+DRAIN_SECONDS = env.float("DRAIN_SECONDS", default=0 if DEMO or TESTING else 5)
 SWEEP_SECONDS = env.float("SWEEP_SECONDS", default=5.0)
-POLL_SECONDS = env.float("POLL_SECONDS", default=3600.0)  # a moving parcel; other stages scale from it
-# -- How long personal data is kept, in days: docs/security/data.md ------------------------------
-RECEIVER_DAYS = env.int("RECEIVER_DAYS", default=400)  # of an order, since it was last owed to the carrier
+# for a moving parcel; other stages scale from it
+POLL_SECONDS = env.float("POLL_SECONDS", default=3600.0)
+# -- Retention periods for personal data, in days: docs/security/data.md ------------------------
+# of an order, since it was last due at the carrier
+RECEIVER_DAYS = env.int("RECEIVER_DAYS", default=400)
 ADDRESS_BOOK_DAYS = env.int("ADDRESS_BOOK_DAYS", default=400)  # since an entry was last used
-WEBHOOK_DAYS = env.int("WEBHOOK_DAYS", default=90)  # bodies of webhooks and scans; what was read stays
+# bodies of webhooks and scans; parsed values stay
+WEBHOOK_DAYS = env.int("WEBHOOK_DAYS", default=90)
 LABEL_RETENTION_DAYS = env.int("LABEL_RETENTION_DAYS", default=90)
 IMPORT_DAYS = env.int("IMPORT_DAYS", default=90)
 NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", default=90)
 CALL_LOG_DAYS = env.int("CALL_LOG_DAYS", default=30)
 INVITATION_DAYS = env.int("INVITATION_DAYS", default=30)  # after it ended
-CLOSED_ACCOUNT_DAYS = env.int("CLOSED_ACCOUNT_DAYS", default=30)  # to take the data away
+CLOSED_ACCOUNT_DAYS = env.int("CLOSED_ACCOUNT_DAYS", default=30)  # time to export the data
 QUOTE_DAYS = env.int("QUOTE_DAYS", default=7)
 
 # -- Metrics and alerts ------------------------------------------------------------------------
-METRICS_TOKEN = env("METRICS_TOKEN", default="")  # opens /metrics to whoever sends it; without one it isn't there
+# bearer token for /metrics; without it there is no such page
+METRICS_TOKEN = env("METRICS_TOKEN", default="")
 METRICS_HOST = env("METRICS_HOST", default="127.0.0.1")
-METRICS_PORT = env.int("METRICS_PORT", default=0)  # of each process: its calls, and whether it is alive; 0 is off
+# of each process: its calls, and whether it is alive; 0 is off
+METRICS_PORT = env.int("METRICS_PORT", default=0)
 ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
 ALERT_WEBHOOK_URL = env("ALERT_WEBHOOK_URL", default="")
 ALERT_WEBHOOK_SECRET = env("ALERT_WEBHOOK_SECRET", default="")  # signs what is sent there
-ALERT_PRIVATE_HOSTS = env.list("ALERT_PRIVATE_HOSTS", default=[])  # receivers of ours on a private network
+# our receivers on a private network
+ALERT_PRIVATE_HOSTS = env.list("ALERT_PRIVATE_HOSTS", default=[])
 ALERT_CA_BUNDLE = env("ALERT_CA_BUNDLE", default="")  # PEM, whom to trust about those
 ALERT_REPEAT_HOURS = env.float("ALERT_REPEAT_HOURS", default=4.0)
-HEARTBEAT_URL = env("HEARTBEAT_URL", default="")  # asked each minute by the sweeper: who waits for it wakes somebody
-LABEL_STORE_GB = env.float("LABEL_STORE_GB", default=50.0)  # beyond which an alert is sent
+# requested each minute; a monitor alerts on silence
+HEARTBEAT_URL = env("HEARTBEAT_URL", default="")
+LABEL_STORE_GB = env.float("LABEL_STORE_GB", default=50.0)  # above which an alert is sent
 BACKUP_HOURS = env.float("BACKUP_HOURS", default=26.0)  # a backup older than that is an alert
 
-# -- Celery: a message, never the truth --------------------------------------------------------
+# -- Celery: a message, never the truth ----------------------------------------------------------
 REDIS_URL = env("REDIS_URL", default="redis://127.0.0.1:6379/0")
 CELERY_BROKER_URL = REDIS_URL
 CELERY_TASK_ACKS_LATE = True  # a process takes no more messages than it has threads
@@ -210,7 +242,8 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 30.0
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    "ack_emulation": False,  # no message is kept until its work is done: what dies with a worker, the sweep finds
+    # no message is stored until its task is done: the sweep finds what dies with a worker
+    "ack_emulation": False,
     "socket_connect_timeout": 1,
     "socket_timeout": 5,
     "health_check_interval": 10,
@@ -228,7 +261,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "shipping_portal.accounts.login.passwords.StaffLengthValidator"},
     {"NAME": "shipping_portal.accounts.login.passwords.StolenPasswordValidator"},
 ]
-STOLEN_PASSWORDS_FILE = env("STOLEN_PASSWORDS_FILE", default="")  # SHA-1 in order, as Have I Been Pwned has them
+# sorted SHA-1, as Have I Been Pwned publishes it
+STOLEN_PASSWORDS_FILE = env("STOLEN_PASSWORDS_FILE", default="")
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "parcels"
 ACCOUNT_ADAPTER = "shipping_portal.accounts.login.adapter.PortalAccountAdapter"
@@ -245,7 +279,7 @@ ACCOUNT_FORMS = {
     "reauthenticate": "shipping_portal.accounts.login.forms.ReauthenticateForm",
 }
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = SITE_URL.partition(":")[0]  # of the links in our mail
-ACCOUNT_EMAIL_NOTIFICATIONS = True  # a changed password or second factor is told to its owner
+ACCOUNT_EMAIL_NOTIFICATIONS = True  # a changed password or second factor is reported to its owner
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
@@ -261,7 +295,8 @@ MFA_FORMS = {
     "reauthenticate": "shipping_portal.accounts.login.forms.CodeAgainForm",
     "activate_totp": "shipping_portal.accounts.login.forms.ActivateCodeForm",
 }
-ACCOUNT_REAUTHENTICATION_REQUIRED = True  # the password again, before an address or a second factor changes
+# ask for the password before an address or second factor changes
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
 PASSWORD_RESET_TIMEOUT = 3600
 # Wrong passwords are counted in accounts/login/guesses.py; these counts are of right ones, and of mails.
 ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "login_failed": None, "reset_password": "20/m/ip,5/h/key"}
@@ -269,14 +304,17 @@ MFA_ADAPTER = "shipping_portal.accounts.login.adapter.PortalMFAAdapter"
 MFA_TOTP_TOLERANCE = 1  # one step of 30 s either way, for clocks and slow fingers
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = BRAND_NAME
-CONTACT_EMAIL = env("CONTACT_EMAIL", default=CARRIER_CONTACT)  # where senders reach the operator; on the help pages
+# where senders reach the operator; on the help pages
+CONTACT_EMAIL = env("CONTACT_EMAIL", default=CARRIER_CONTACT)
 PARTNER_EMAIL_DOMAINS = env.list("PARTNER_EMAIL_DOMAINS", default=[])  # refused as sender addresses
-ALLOWED_SENDER_EMAILS = env.list("ALLOWED_SENDER_EMAILS", default=[])  # exceptions on the partner's own domain
+# exceptions on the partner's own domain
+ALLOWED_SENDER_EMAILS = env.list("ALLOWED_SENDER_EMAILS", default=[])
 
 # -- Sessions and browsers ---------------------------------------------------------------------
 SECURE = not (DEMO or TESTING or DEBUG)
 SESSION_ENGINE = "shipping_portal.accounts.login.session_store"
-SESSION_COOKIE_AGE = 60 * 60 * 12  # 30 days when "keep me logged in" is ticked; staff: 8 h, 60 min idle
+# 30 days when "keep me logged in" is ticked; staff: 8 h, 60 min idle
+SESSION_COOKIE_AGE = 60 * 60 * 12
 SESSION_EXPIRE_AT_BROWSER_CLOSE = False
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SESSION_COOKIE_NAME = "__Host-session" if SECURE else "session"
@@ -285,15 +323,18 @@ CSRF_USE_SESSIONS = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=31_536_000) if SECURE else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE and env.bool("HSTS_SUBDOMAINS", default=True)
-SECURE_HSTS_PRELOAD = SECURE and env.bool("HSTS_PRELOAD", default=False)  # hard to undo: browsers ship the list
+# hard to undo: browsers ship the list
+SECURE_HSTS_PRELOAD = SECURE and env.bool("HSTS_PRELOAD", default=False)
 SECURE_SSL_REDIRECT = SECURE
-SECURE_REDIRECT_EXEMPT = [r"^webhooks/", r"^(livez|readyz)$"]  # a redirected webhook would be a lost scan
+# a redirected webhook would be a lost scan
+SECURE_REDIRECT_EXEMPT = [r"^webhooks/", r"^(livez|readyz)$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXY_COUNT else None
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
-X_FRAME_OPTIONS = "DENY"  # but the label PDF, which our own pages frame (orders/views/labels.py)
+X_FRAME_OPTIONS = "DENY"  # except the label PDF, which our own pages frame (orders/views/labels.py)
 SILENCED_SYSTEM_CHECKS = ["security.W021"]  # it asks for HSTS_PRELOAD
-ACCEPTED_RISKS = env.list("ACCEPTED_RISKS", default=[])  # ids of checks, of the few that may be (ops/deploy_checks.py)
+# ids of the few checks that can be accepted (ops/deploy_checks.py)
+ACCEPTED_RISKS = env.list("ACCEPTED_RISKS", default=[])
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
@@ -329,7 +370,7 @@ STORAGES = {
 }
 EMAIL_CONFIG = env.email("EMAIL_URL", default="dummymail://" if TESTING else "consolemail://")
 vars().update(EMAIL_CONFIG)
-EMAIL_TIMEOUT = 10  # seconds: neither a page nor the sweep hangs on a server that says nothing
+EMAIL_TIMEOUT = 10  # seconds: neither a page nor the sweep hangs on a silent server
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", default=f"{BRAND_NAME} <portal@localhost>")
 LOGGING_CONFIG = "shipping_portal.ops.logs.configure"
 LOGGING = {"level": env("LOG_LEVEL", default="INFO")}

@@ -1,4 +1,4 @@
-"""Rows as CSV for a spreadsheet, streamed: no cell is ever a formula, whatever somebody typed as their name."""
+"""Stream rows as CSV for spreadsheets; no cell is ever a formula, whatever people typed."""
 
 import csv
 import itertools
@@ -13,7 +13,10 @@ STARTS_A_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four 
 
 
 def cell(value: object) -> str:
-    """Return the value as text; an apostrophe in front of what a spreadsheet would calculate. Numbers stay numbers."""
+    """Return the value as text, with an apostrophe before anything a spreadsheet would calculate.
+
+    Numbers stay numbers.
+    """
     if isinstance(value, str):
         return f"'{value}" if value.startswith(STARTS_A_FORMULA) else value
     if value is None:
@@ -23,7 +26,7 @@ def cell(value: object) -> str:
 
 
 class _Line:
-    """What csv writes to: it hands each line back instead of keeping it."""
+    """A file for csv to write to, which returns each line instead of storing it."""
 
     def write(self, line: str) -> str:
         return line
@@ -32,9 +35,10 @@ class _Line:
 def stream(
     name: str, heads: Sequence[str], rows: Iterable[Sequence[object]], *, has_mark: bool = True, delimiter: str = ","
 ) -> StreamingHttpResponse:
-    """Show a download of `name`, written while the rows are read. Everything is quoted. `has_mark`: for Excel.
+    """Return a download of `name`, written while the rows are read. Everything is quoted.
 
-    With tabs for a `delimiter` only what needs quotes has them: whoever reads such files knows none.
+    `has_mark` is for Excel. With tabs as `delimiter` only what needs quotes has them: readers of
+    such files know none.
     """
     writer = csv.writer(_Line(), quoting=csv.QUOTE_MINIMAL if delimiter == "\t" else csv.QUOTE_ALL, delimiter=delimiter)
 

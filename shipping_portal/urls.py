@@ -1,4 +1,4 @@
-"""Every address of the portal; each app declares its own, and each view says who it is for."""
+"""Route every address of the portal; each app declares its own, and each view who it is for."""
 
 from django.contrib import admin
 from django.urls import include, path
@@ -26,4 +26,4 @@ urlpatterns = [
 handler400 = error_pages.bad_request
 handler403 = error_pages.denied
 handler500 = error_pages.server_error
-handler429 = "shipping_portal.http.error_pages.too_many_requests"  # allauth's, which wants a name
+handler429 = "shipping_portal.http.error_pages.too_many_requests"  # allauth's, which needs a name

@@ -1,4 +1,4 @@
-"""The web server's entry, with a heartbeat: after a time in which no webhook could be taken, parcels are polled."""
+"""Start the web server's application, with a heartbeat: after downtime, parcels are polled."""
 
 import os
 

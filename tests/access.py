@@ -46,13 +46,14 @@ ACCESS = {
     ("owner", "shipper", "bookkeeper"): "notifications",
     ("owner", "shipper"): """
         add_receiver add_size addresses print_queue book book_import booking_progress cancel cancel_many change_size
-        check_import check_price checked_price confirm_price delete_draft delete_receiver delete_size
-        edit_receiver edit_size failed_rows fill_in
-        import import_row import_template imports label label_size live_prices match_columns merge_receivers new_import
-        new_parcel handover note_many originals pick_list printed printed_many quotes replace replace_prices replacing
-        label_test_page save_draft send_again sizes start stop_watching choose_services decide_import remove_import
+        check_import check_price checked_price confirm_price delete_draft delete_receiver delete_size draft
+        edit_receiver edit_size failed_rows
+        import import_row import_template imports label label_size match_columns merge_receivers new_import
+        new_parcel handover note_many older_book older_drafts older_live_prices older_paste older_quotes
+        older_replacement originals pick_list printed printed_many quotes replace replacing
+        label_test_page send_again sizes start stop_watching choose_services decide_import remove_import
         shipped_rows
-        answer_import price_import_again save_rows suggest_receivers take_left_out tracking_page unpaste""",
+        answer_import price_import_again save_rows suggest_receivers take_left_out tracking_page""",
     ("owner", "bookkeeper"): """
         billing charge_is_wrong dispute_photo refunds refunds_file report_file reports statement statement_csv""",
     ("owner",): """
@@ -130,7 +131,7 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
         "label": factories.stored_label(order),
         "member": sender.memberships.get(user=person),
         "size": factories.size(sender),
-        "draft": factories.draft(sender, person),
+        "draft": factories.draft(sender, person, order.quote),
         "receiver": factories.saved_receiver(sender),
         "address": sender.pickup_address(),
         "charge": factories.charge(order, "under-declared", "4.13", measured_kg="3.6"),

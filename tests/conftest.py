@@ -1,4 +1,4 @@
-"""The cast, the pretend carrier, a closed network. Alice owns, Ana ships for her, Bob is a stranger, Sam is staff."""
+"""The cast, the sandbox carrier, a closed network. Alice owns, Ana ships for her, Bob is a stranger, Sam is staff."""
 
 import datetime as dt
 import gc
@@ -25,6 +25,7 @@ from tests.flushing import audit_triggers_step_aside_for_a_flush  # noqa: F401  
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
 from tests.template import begin_as_a_copy
+from tools.dev.testing import LANDING_ONLY
 
 # A property is broken by what it finds, not by a busy machine that took longer over it than usual.
 hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -35,14 +36,16 @@ LONG_AGO = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)  # the cast was in its teams b
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave real processes, but for the smoke tests, to `--full`; what needs no database runs beside SQLite only.
+    """Leave to `--full` real processes, but for the smoke tests, and what tries every case of something.
 
-    A nightly test has more than the ten minutes after which pytest-timeout ends a test and says where it stood.
+    What needs no database runs beside SQLite only. A nightly test has more than the ten minutes after which
+    pytest-timeout ends a test and says where it stood.
     """
     for item in items:
         if item.get_closest_marker("nightly"):
             item.add_marker(pytest.mark.timeout(NIGHTLY_SECONDS))
         heavy = any(map(item.get_closest_marker, ("browser", "processes", "campaign", "sabotage")))
+        heavy |= item.nodeid.startswith(LANDING_ONLY)
         if heavy and not item.get_closest_marker("smoke"):
             item.add_marker(pytest.mark.full)
     if "postgresql" in settings.DATABASES["default"]["ENGINE"]:

@@ -16,6 +16,7 @@ from django.utils import timezone
 from orders.booking.bookings import _from_quote
 from orders.calling import gateway
 from orders.calling.contract import settings_of
+from orders.drafting.forms import initial_from
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import CarrierAccount, Draft, Label, LabelBytes, Order, Quote, Restore
 from shipping_portal.accounts.address import receivers
@@ -34,7 +35,7 @@ from shipping_portal.billing.charges import week_sums
 from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.carrier.messages import Item, Measures, Party
 from shipping_portal.exporting.models import Export, ExportPart
-from shipping_portal.importing import checking, columns, uploads
+from shipping_portal.importing import checking, columns, guessing, uploads
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import read as read_file
 from shipping_portal.reports import counting
@@ -337,9 +338,19 @@ def saved_receiver(of: Sender, *, group: str = "", **changes: Any) -> Receiver:
     return made
 
 
-def draft(of: Sender, by: User, **values: str) -> Draft:
+def draft(of: Sender, by: User, quote: Quote | None = None, **values: str) -> Draft:
     typed = {"receiver_name": "Priya Nair", "receiver_suburb": "Brunswick", **values}
-    return Draft.objects.create(sender=of, made_by=by, values=typed, updated_at=timezone.now())
+    return Draft.objects.create(sender=of, made_by=by, quote=quote, values=typed, updated_at=timezone.now())
+
+
+def prices_of(quote: Quote) -> str:
+    """The address of the prices of a draft with this quote."""
+    details = ParcelDetails.from_json(quote.details)
+    values = {name: str(value) for name, value in initial_from(details, quote.sender).items() if value is not None}
+    made = Draft.objects.filter(quote=quote).first() or Draft.objects.create(
+        sender=quote.sender, made_by=quote.made_by, quote=quote, values=values, updated_at=timezone.now()
+    )
+    return f"/parcels/drafts/{made.uuid}/prices/"
 
 
 IMPORT_HEADER = ["Name", "Email", "Address 1", "Suburb", "Postcode", "Contents", "Weight", "Length", "Width", "Height"]
@@ -352,7 +363,7 @@ def taken(content: bytes, of: Sender, by: User) -> Import:
     now = timezone.now()
     file = uploads.take(read_file(content), name="orders.csv", sender=of, by=by, now=now)
     if file.state == Import.State.MATCHING:
-        guess = columns.guess(file.header, [*columns.fields(of, of.pickup_address()), *columns.FILE_ONLY])
+        guess = guessing.guess_columns(file.header, [*columns.fields(of, of.pickup_address()), *columns.FILE_ONLY])
         checking.begin(file, guess, {}, now)
         file.refresh_from_db()
     return file

@@ -14,7 +14,7 @@ from tests.access import ACCESS, MEMBERS, OURS, PUBLIC_NAMES, ROLES, World, addr
 from tests.access import _logged_in as _logged_in
 from tests.access import world as world
 from tests.queries import sql_of
-from tests.table import table
+from tests.savepoints import undone
 
 pytestmark = pytest.mark.django_db
 
@@ -24,16 +24,16 @@ def test_every_page_is_for_whom_the_matrix_names() -> None:
     assert declared == {name: frozenset(roles) for roles, names in ACCESS.items() for name in names.split()}
 
 
-@table(("route", "entry"), OURS, ids=[route for route, _ in OURS])
-def test_every_address_declares_its_audience(route: str, entry: URLPattern) -> None:
-    assert audience(entry), f"{route} says nothing about who it is for"
-    assert audience(entry) <= {"public", *ROLES}
-    if "public" in audience(entry):
-        assert entry.name in PUBLIC_NAMES or route.startswith("help/"), f"{route} is public"
+def test_every_address_declares_its_audience() -> None:
+    for route, entry in OURS:
+        assert audience(entry), f"{route} says nothing about who it is for"
+        assert audience(entry) <= {"public", *ROLES}, route
+        if "public" in audience(entry):
+            assert entry.name in PUBLIC_NAMES or route.startswith("help/"), f"{route} is public"
 
 
 def answers(client: Client, url: str) -> set[int]:
-    """What GET and POST answer: 401 for the way to the log-in; 405, which leaks nothing, is left out."""
+    """What GET and POST answer: 401 for the way to the login; 405, which leaks nothing, is left out."""
     both = (client.get(url), client.post(url, {}))
     asked_in = [answer.get("Location", "").startswith("/accounts/login/") for answer in both]
     return {401 if asked else answer.status_code for asked, answer in zip(asked_in, both, strict=True)} - {405}
@@ -44,37 +44,34 @@ WITH_OBJECT = [
 ]
 
 
-@table(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
-def test_a_visitor_is_sent_to_log_in(route: str, entry: URLPattern, world: World) -> None:
-    answer = Client().get(address(route, world.things))
-    assert answer.status_code == 302
-    assert answer["Location"].startswith("/accounts/login/")
+def all_answers(world: World, who: str, routes: list[tuple[str, URLPattern]]) -> dict[str, set[int]]:
+    """What each address answers to somebody. After each one, the database is as before."""
+    found = {}
+    for route, _ in routes:
+        with undone():
+            found[route] = answers(world.client(who), address(route, world.things))
+    return found
 
 
-SHUT = [(route, role) for route, entry in MEMBERS for role in ROLES if role not in audience(entry)]
-OPEN = [(route, role) for route, entry in MEMBERS for role in ROLES if role in audience(entry)]
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_that_a_page_is_not_for_gets_404(role: str, world: World) -> None:
+    found = all_answers(world, role, MEMBERS)
+    for route, entry in MEMBERS:
+        if role not in audience(entry):
+            assert found[route] <= {404}, route
+        else:
+            assert not found[route] & {401, 500, 503}, route
 
 
-@table(("route", "role"), SHUT, ids=[f"{route} {role}" for route, role in SHUT])
-def test_a_role_that_a_page_is_not_for_gets_404(route: str, role: str, world: World) -> None:
-    assert answers(world.client(role), address(route, world.things)) <= {404}
+def test_a_stranger_gets_404_for_what_is_alices(world: World) -> None:
+    for route, entry in WITH_OBJECT:
+        assert all_answers(world, "stranger", [(route, entry)])[route] <= {404}, route
+        assert Order.objects.get().status == "booked", route
 
 
-@pytest.mark.nightly  # by day, the tests of each page open it as those it is for
-@table(("route", "role"), OPEN, ids=[f"{route} {role}" for route, role in OPEN])
-def test_a_role_that_a_page_is_for_gets_an_answer(route: str, role: str, world: World) -> None:
-    assert not answers(world.client(role), address(route, world.things)) & {401, 500, 503}
-
-
-@table(("route", "entry"), WITH_OBJECT, ids=[route for route, _ in WITH_OBJECT])
-def test_a_stranger_gets_404_for_what_is_alices(route: str, entry: URLPattern, world: World) -> None:
-    assert answers(world.client("stranger"), address(route, world.things)) <= {404}
-    assert Order.objects.get().status == "booked"
-
-
-@table(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
-def test_an_operator_has_no_sender_pages(route: str, entry: URLPattern, world: World) -> None:
-    assert answers(world.client("operator"), address(route, world.things)) <= {404, 302}
+def test_an_operator_has_no_sender_pages(world: World) -> None:
+    found = all_answers(world, "operator", MEMBERS)
+    assert {route: codes for route, codes in found.items() if not codes <= {404, 302}} == {}
 
 
 WRITES = re.compile('(INSERT INTO|UPDATE|DELETE FROM) "(?!accounts_session|accounts_audit)')
@@ -89,21 +86,19 @@ def onlooker(world: World) -> Client:
     return browser
 
 
-@table(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
-def test_an_operator_who_looks_reads_the_pages_named_and_nothing_else(
-    route: str, entry: URLPattern, world: World, onlooker: Client
-) -> None:
-    url = address(route, world.things)
-    with CaptureQueriesContext(connection) as asked:
-        page = onlooker.get(url)
-    assert page.status_code in ({200, 302} if entry.name in seeing_as.PAGES else {403})
-    assert [text for text in sql_of(asked) if WRITES.match(text)] == []
-    assert not page.has_header("Content-Disposition")
-    shown = page.content.decode()
-    assert not re.search("token=|%PDF|/invitation/", shown)
-    assert page.status_code == 302 or "You see this as" in shown
+def test_an_operator_who_looks_reads_the_pages_named_and_nothing_else(world: World, onlooker: Client) -> None:
+    for route, entry in MEMBERS:
+        with CaptureQueriesContext(connection) as asked:
+            page = onlooker.get(address(route, world.things))
+        assert page.status_code in ({200, 302} if entry.name in seeing_as.PAGES else {403}), route
+        assert [text for text in sql_of(asked) if WRITES.match(text)] == [], route
+        assert not page.has_header("Content-Disposition"), route
+        shown = page.content.decode()
+        assert not re.search("token=|%PDF|/invitation/", shown), route
+        assert page.status_code == 302 or "You see this as" in shown, route
 
 
-@table(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
-def test_an_operator_who_looks_posts_nothing(route: str, entry: URLPattern, world: World, onlooker: Client) -> None:
-    assert onlooker.post(address(route, world.things), {}).status_code == 403
+def test_an_operator_who_looks_posts_nothing(world: World, onlooker: Client) -> None:
+    for route, _ in MEMBERS:
+        with undone():
+            assert onlooker.post(address(route, world.things), {}).status_code == 403, route

@@ -8,7 +8,6 @@ from django.template.loader import render_to_string
 from django.test import Client
 
 from shipping_portal import brand
-from tests.table import table
 
 DOT = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><circle r="1"/></svg>'
 pytestmark = pytest.mark.django_db
@@ -43,8 +42,8 @@ def test_the_logo_is_the_partners_file(settings: Any, tmp_path: Path) -> None:
     assert (answer.content.decode(), answer["Content-Type"]) == (DOT, "image/svg+xml")
 
 
-@table(
-    "given, faults",
+@pytest.mark.parametrize(
+    ("given", "faults"),
     [
         ({}, []),
         ({"BRAND_COLOUR": "#0b5563"}, []),

@@ -185,7 +185,7 @@ def test_nobody_else_is_shown_the_link(
 
 
 def test_a_visitor_sees_neither_link_nor_person(order: Order, things: dict[str, Any]) -> None:
-    """Not on the way to the log-in page, where every address leads, and not there."""
+    """Not on the way to the login page, where every address leads, and not there."""
     client = Client()
     answers = [client.get(address(route, things)) for route, _ in MEMBERS]
     answers.append(client.get(answers[0]["Location"]))

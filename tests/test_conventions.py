@@ -7,16 +7,10 @@ import re
 import subprocess
 from graphlib import TopologicalSorter
 
-from shipping_portal.carrier.points import Fields
-from tests.product_files import ROOT, named
-from tests.table import table
+import pytest
 
-CODE = [
-    path
-    for folder in ("shipping_portal", "orders", "tracking")
-    for path in (ROOT / folder).rglob("*.py")
-    if "migrations" not in path.parts
-]
+from shipping_portal.carrier.points import Fields
+from tests.product_files import CODE, ROOT, named
 
 
 @functools.cache
@@ -48,6 +42,16 @@ def test_the_sandbox_shares_no_code_with_the_rest() -> None:
                 assert not foreign or node.module.startswith("shipping_portal.sandbox"), name
             if isinstance(node, ast.ImportFrom) and node.module and not name.startswith("shipping_portal/sandbox/"):
                 assert not node.module.startswith("shipping_portal.sandbox"), name
+
+
+def test_only_pages_and_admin_import_from_template_tags() -> None:
+    """What writes money and days is a plain module, `accounts/formatting.py`: the tags import it, like everybody."""
+    pages = ("/templatetags/", "/views/", "/views.py", "/admin/", "/admin.py")
+    for name, tree in trees():
+        if any(part in f"/{name}" for part in pages):
+            continue
+        modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert not any("templatetags" in module.split(".") for module in modules), name
 
 
 def test_no_import_goes_in_a_circle() -> None:
@@ -91,12 +95,12 @@ def test_status_is_updated_only_through_its_door() -> None:
                 assert "status" not in {keyword.arg for keyword in node.keywords}, f"{name}:{node.lineno}"
 
 
-@table("package", ["PIL", "fitz", "pypdf", "PyPDF2", "pikepdf", "reportlab", "pdfplumber", "cv2"])
+@pytest.mark.parametrize("package", ["PIL", "fitz", "pypdf", "PyPDF2", "pikepdf", "reportlab", "pdfplumber", "cv2"])
 def test_no_pdf_or_image_library_is_imported(package: str) -> None:
     assert {name for name, tree in trees() if package in imported(tree)} == set()
 
 
-@table("module", ["pickle", "yaml", "marshal", "shelve"])
+@pytest.mark.parametrize("module", ["pickle", "yaml", "marshal", "shelve"])
 def test_nothing_is_unpickled(module: str) -> None:
     assert {name for name, tree in trees() if module in imported(tree)} == set()
 
@@ -111,6 +115,7 @@ def test_no_module_is_named_after_nothing() -> None:
     assert {named(path) for path in CODE if path.name in empty} == set()
 
 
+LONGEST_LINE = 160  # of a template
 DJANGO_CALLS = {"save_model"}  # signatures that are Django's, not ours
 
 
@@ -134,6 +139,13 @@ def test_templates_hold_no_inline_script_or_style_and_mark_nothing_safe() -> Non
         assert not re.search(r"<script(?![^>]*\bsrc=)", text), named(path)
         assert not re.search(r"<style|\sstyle=|\son[a-z]+=\"", text), named(path)
         assert not re.search(r"\|\s*safe\b|autoescape off|mark_safe", text), named(path)
+
+
+def test_no_line_of_a_template_is_longer_than_160_characters() -> None:
+    """One tag a line; a sentence that depends on something is decided in Python."""
+    for path in (ROOT / "templates").rglob("*.*"):
+        long = [number for number, line in enumerate(path.read_text().splitlines(), 1) if len(line) > LONGEST_LINE]
+        assert long == [], named(path)
 
 
 def test_nothing_is_marked_safe_in_code() -> None:

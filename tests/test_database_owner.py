@@ -11,7 +11,6 @@ from django.utils import timezone
 from orders.restoring import marks
 from shipping_portal.db import roles
 from shipping_portal.ops import deploy_checks, starting
-from tests.table import table
 
 pytestmark = [
     pytest.mark.django_db,
@@ -36,8 +35,8 @@ def rights_too_many() -> list[str]:
     return found
 
 
-@table(
-    "damage, told",
+@pytest.mark.parametrize(
+    ("damage", "told"),
     [
         (f"GRANT pg_execute_server_program TO {APP}", "may read files or run programs of the server"),
         (f"ALTER ROLE {APP} CREATEROLE", "may make roles or databases"),
@@ -117,7 +116,7 @@ def told_of_the_log() -> list[str]:
     return [str(one.msg) for one in deploy_checks.check_database_log(databases=["default"])]
 
 
-@table("name", deploy_checks.QUOTES_NOBODY)
+@pytest.mark.parametrize("name", deploy_checks.QUOTES_NOBODY)
 def test_each_setting_by_which_the_servers_log_quotes_receivers_is_told_by_name(name: str, settings: Any) -> None:
     settings.ACCEPTED_RISKS = []
     assert told_of_the_log() == []
@@ -128,7 +127,7 @@ def test_each_setting_by_which_the_servers_log_quotes_receivers_is_told_by_name(
     assert told_of_the_log() == []
 
 
-@table("value", ["fatal", "panic"])
+@pytest.mark.parametrize("value", ["fatal", "panic"])
 def test_a_log_that_says_less_is_as_good(value: str) -> None:
     run(f"SET LOCAL log_min_messages = {value}")
     assert told_of_the_log() == []
@@ -140,7 +139,7 @@ def test_one_role_for_both_is_refused_by_the_command(settings: Any) -> None:
         call_command("database_roles")
 
 
-@table("statement", ["TRUNCATE accounts_audit", "TRUNCATE accounts_sender CASCADE"])
+@pytest.mark.parametrize("statement", ["TRUNCATE accounts_audit", "TRUNCATE accounts_sender CASCADE"])
 def test_not_even_the_owner_empties_the_audit(statement: str) -> None:
     with pytest.raises(DatabaseError, match="never changed"), transaction.atomic():
         run(statement)

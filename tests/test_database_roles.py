@@ -9,7 +9,6 @@ from django.utils import timezone
 from shipping_portal.accounts.models import Audit
 from shipping_portal.db import roles
 from shipping_portal.ops import deploy_checks
-from tests.table import table
 
 pytestmark = [
     pytest.mark.django_db,
@@ -18,7 +17,7 @@ pytestmark = [
 ]
 
 
-@table(
+@pytest.mark.parametrize(
     "statement",
     [
         "UPDATE accounts_audit SET reason = ''",

@@ -18,7 +18,6 @@ from _pytest.mark.expression import Expression
 from packaging.requirements import Requirement
 
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 from tools.dev import commands, demo, demo_database, demo_settings, ports, testing
 from tools.dev.processes import ChildProcesses
 from tools.dev.servers import start_valkey
@@ -52,13 +51,13 @@ def locked(lock: Path) -> dict[str, Requirement]:
 # -- The locks ----------------------------------------------------------------------------------
 
 
-@table("lock", LOCKS, ids=lambda lock: lock.name)
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
 def test_a_lock_names_packages_and_hashes_and_no_place(lock: Path) -> None:
     line = re.compile(r"[a-z0-9.-]+==[\w.+!]+( ; [^\\/:]+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?")
     assert [text for text in lock.read_text().splitlines() if not line.fullmatch(text)] == []
 
 
-@table("lock", LOCKS, ids=lambda lock: lock.name)
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
 def test_a_lock_serves_the_oldest_python_and_its_newer_ones(lock: Path) -> None:
     marker = locked(lock)["async-timeout"].marker
     assert marker
@@ -422,6 +421,12 @@ def test_who_names_a_file_gets_its_tests_for_landing_too(words: list[str], size:
 def test_a_leg_reads_the_files_that_have_its_marks(marks: str, held: str, left_out: str) -> None:
     files = testing.files_with(marks)
     assert (held in files, left_out in files) == (True, False)
+
+
+def test_what_only_a_landing_runs_is_there_and_left_out_by_day() -> None:
+    assert [path for path in testing.LANDING_ONLY if not (ROOT / path).exists()] == []
+    by_day = testing.files_with(f"({testing.ON_SQLITE}) and not (full or nightly)")
+    assert by_day[1:] == [f"--ignore={path}" for path in ("tests/browser", *testing.LANDING_ONLY)]
 
 
 def test_a_leg_of_what_needs_no_mark_reads_everything_but_the_browser_tests() -> None:

@@ -13,15 +13,14 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from orders.booking import bookings, recounting, settling
+from orders.booking import bookings, limits, recounting, settling, verdict
 from orders.booking.limits import LimitReached
 from orders.calling import gateway, waiting
-from orders.cancelling import cancels
-from orders.drafting import saved_drafts
+from orders.cancelling import cancel_outcomes
+from orders.drafting import drafts
 from orders.models import BookingAttempt, DailySpend, Draft, Order, SavedView
 from orders.status.transitions import move_to
 from orders.views import parcels
-from shipping_portal.accounts import limits
 from shipping_portal.accounts.login import guesses
 from shipping_portal.accounts.models import Invitation, Sender, User
 from shipping_portal.accounts.teams import team
@@ -129,14 +128,15 @@ def test_bookings_answers_cancellations_and_a_bill_at_once_never_lock_each_other
     for order in orders[4:8]:
         move_to(order, "cancelling", reason="-", at=now)
         attempt = order.cancels.create(by=alice, why="-", asked_at=now)
-        answered.append(partial(cancels._store_yes, order.pk, attempt.pk, Cancelled("cancelled", "", 200, b"")))
+        answered.append(partial(cancel_outcomes.confirm, order.pk, attempt.pk, Cancelled("cancelled", "", 200, b"")))
     attempts = [bookings._write_down(Order.objects.get(pk=order.pk), now) for order in orders[8:10]]
+    gone = verdict.BackToDraft({"kind": "gone", "text": "-"})
     unsent = [Order.objects.get(pk=order.pk) for order in orders[10:]]
     found = at_once(
         partial(posting.post, report, by=None, now=now),
         *answered,
         *[partial(settling.settle, attempt, Rejected(422, "", "no")) for attempt in attempts if attempt],
-        *[partial(settling.back_to_draft, order, {"kind": "gone", "text": "-"}, at=now) for order in unsent],
+        *[partial(bookings._carry_out, order, gone, now) for order in unsent],
         *presses(quill, alice, 6),
     )
     assert not [one for one in found if isinstance(one, Exception)], found
@@ -195,10 +195,15 @@ def test_of_ten_drafts_and_ten_watches_with_room_for_two_two_are_kept(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = timezone.now()
-    monkeypatch.setattr(saved_drafts, "MOST", 2)
+    monkeypatch.setattr(drafts, "MOST", 2)
     monkeypatch.setattr(watching, "MOST_WATCHES", 2)
-    at_once(*[partial(saved_drafts.save, quill, alice, {"receiver_name": "Priya"}, now=now)] * 10)
-    assert Draft.objects.count() == 2
+    at_once(
+        *[
+            partial(drafts.save, Draft(sender=quill, made_by=alice), {"receiver_name": "Priya"}, now=now)
+            for _ in range(10)
+        ]
+    )
+    assert drafts.listed(alice).count() == 2
     at_once(*[partial(watching.watch, quill, f"S7K2Q{n}", name="", by=alice, now=now) for n in range(10)])
     assert Watch.objects.count() == 2
 

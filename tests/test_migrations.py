@@ -13,7 +13,6 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 
 from shipping_portal.concurrent_indexes import AddIndexConcurrently
-from tests.table import table
 from tests.template import owner_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,7 +21,7 @@ WRITE_DOWN = "sha256sum */migrations/0*.py */*/migrations/0*.py > tests/migratio
 
 
 def test_no_migration_that_landed_is_edited() -> None:
-    """An installation that applied it never would again. Only what has not landed yet is written down anew."""
+    """An installation that applied it never would again. Only what has not landed yet is written again."""
     landed = dict(reversed(line.split(maxsplit=1)) for line in LANDED.read_text().splitlines())
     files = [*ROOT.glob("*/migrations/0*.py"), *ROOT.glob("*/*/migrations/0*.py")]
     there = {str(file.relative_to(ROOT)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
@@ -58,8 +57,8 @@ INDEX = models.Index(fields=["reason"], name="tried_here")
 BESIDE = AddIndexConcurrently("orderchange", INDEX)
 
 
-@table(
-    "operations, atomic, count",
+@pytest.mark.parametrize(
+    ("operations", "atomic", "count"),
     [
         ([AddIndex("orderchange", INDEX)], True, 1),
         ([AddField("order", "sort", models.IntegerField(db_index=True))], True, 1),

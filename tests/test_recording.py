@@ -2,8 +2,9 @@
 
 from typing import Any
 
+import pytest
+
 from tests.recording import cut, improper
-from tests.table import table
 
 
 def request(**changes: Any) -> dict[str, Any]:
@@ -25,7 +26,7 @@ def test_a_proper_request_passes() -> None:
     assert improper([request()]) == []
 
 
-@table(
+@pytest.mark.parametrize(
     "changes",
     [
         {"headers": {"User-Agent": "python-requests/2.32"}},
@@ -49,14 +50,14 @@ def booking(**changes: Any) -> dict[str, Any]:
     return {**made, **changes}
 
 
-@table("came", ["", '{"sender": {"contact"'])
+@pytest.mark.parametrize("came", ["", '{"sender": {"contact"'])
 def test_a_cut_body_is_not_asked_for_the_partner(came: str) -> None:
     request = booking(body=came, bytes_read=len(came))
     assert improper([request]) == []
     assert cut([request]) == [request]
 
 
-@table(
+@pytest.mark.parametrize(
     "changes",
     [
         {"status": 201},  # answered all the same

@@ -10,6 +10,7 @@ from django.test import Client
 from orders.models import Order, Quote
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.jobs.registry import kind_of
+from tests import factories
 from tests.log_lines import lines as lines
 from tests.pages.parcel_form import form
 from tests.pages.typed import AT_HOME
@@ -26,7 +27,7 @@ def booked(carrier: SandboxCarrier, localities: None, alice: User, lines: Any, c
     client.force_login(alice)
     client.post("/parcels/new/", AT_HOME)
     quote = Quote.objects.get()
-    answer = client.post(f"/parcels/new/{quote.uuid}/book/", form(quote))
+    answer = client.post(f"{factories.prices_of(quote)}book/", form(quote))
     order = Order.objects.get()
     book = kind_of("book")
     assert book

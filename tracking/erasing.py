@@ -1,4 +1,4 @@
-"""What tracking holds of a person: scans and webhooks as the carrier sent them, and names of watched parcels."""
+"""Erasing what tracking holds of a person: scans and webhooks as the carrier sent them."""
 
 import datetime as dt
 import json
@@ -8,9 +8,9 @@ from django.conf import settings
 from django.db.models import Min, QuerySet
 from django.utils import timezone
 
-from shipping_portal.jobs.erasing import ERASED, Keys, deletes, erase_bytes, eraser, overwrites
+from shipping_portal.jobs.erasing import Keys, erase_bytes, eraser
 from shipping_portal.jobs.retention import term
-from tracking.models import LastTime, Parcel, TrackingEvent, Watch, WebhookDelivery
+from tracking.models import LastTime, Parcel, TrackingEvent, WebhookDelivery
 
 State = WebhookDelivery.State
 UNREAD = WebhookDelivery.objects.filter(state__in=(State.NEW, State.QUARANTINED, State.DIFFERS), event=None)
@@ -18,7 +18,7 @@ UNREAD = WebhookDelivery.objects.filter(state__in=(State.NEW, State.QUARANTINED,
 
 @eraser("order", "scans and webhooks")
 def erase_scans(orders: Keys) -> int:
-    """Keep of a scan what, when, and in which state and country: the fold and the figures need no more."""
+    """Reduce scans to what, when, and which state and country: fold and reports need no more."""
     count = erase_bytes(WebhookDelivery.objects.filter(pk__in=_set_aside(orders)), "body")
     return count + _erase(TrackingEvent.objects.filter(parcel__order__in=orders))
 
@@ -40,25 +40,21 @@ def erase_unread(webhooks: Keys) -> int:
 
 
 def _set_aside(orders: Keys) -> list[int]:
-    """Return webhooks that could not be read and name one of these parcels; their bodies alone tell."""
+    """Return unreadable webhooks whose bodies name one of these parcels."""
     return naming(Parcel.objects.filter(order__in=orders).values_list("reference", flat=True))
 
 
 def naming(words: Iterable[str]) -> list[int]:
-    """Return webhooks that could not be read and have one of these words, in whatever case, as text or as JSON."""
+    """Return unreadable webhooks that contain one of these words, in any case, as text or JSON."""
     spelled = {form.upper() for word in words for form in (word.encode(), json.dumps(word)[1:-1].encode())}
     since = timezone.now() - dt.timedelta(days=settings.WEBHOOK_DAYS)
     bodies = UNREAD.filter(received_at__gt=since).values_list("pk", "body").iterator(500) if spelled else ()
     return [pk for pk, body in bodies if any(word in bytes(body).upper() for word in spelled)]
 
 
-overwrites("order", "names of watched parcels", Watch.objects.exclude(name=""), "parcel__order", name=ERASED)
-deletes("sender", "watched parcels", Watch.objects.all(), "sender")
-
-
 @term("bodies of webhooks and scans")
 def purge_bodies(now: dt.datetime) -> int:
-    """Overwrite what the carrier sent after WEBHOOK_DAYS, a day's worth at a time; what was read of it stays."""
+    """Overwrite raw bodies after WEBHOOK_DAYS, one day's worth at a time. Parsed values stay."""
     mark, _ = LastTime.objects.get_or_create(name="bodies kept since", defaults={"at": _oldest(now)})
     count, before = 0, now - dt.timedelta(days=settings.WEBHOOK_DAYS)
     while mark.at < before:

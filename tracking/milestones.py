@@ -1,4 +1,4 @@
-"""A parcel's way in five steps, from its booking to the door: what the bar on its page and the dashes in a row draw."""
+"""Compute a parcel's five steps from booking to delivery, for the page's bar and a row's dashes."""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ REACHED = {
     Progress.DELIVERY_ATTEMPTED: WITH_DRIVER,
     Progress.HELD: WITH_DRIVER,
     Progress.DELIVERED: ARRIVED,
-}  # the other places end or leave the way: the bar says so instead of how far it is
+}  # the other states end the way or leave it, which the bar says instead
 
 
 @dataclass(frozen=True)
 class Milestone:
-    """One step. `state` is `done`, `now` or "" for what is to come; `at` is its first scan, in the sender's zone."""
+    """One step. `state` is `done`, `now` or "" for a later one; `at` is its first scan."""
 
     name: str
     icon: str
@@ -35,14 +35,15 @@ class Milestone:
 
 
 def of_order(order: Order, progress: str, timeline: Sequence[TimelineEntry]) -> list[Milestone]:
-    """Return the five steps of a booked order; none once it left the way: lost, returning, cancelled, not booked.
+    """Return a booked order's five steps; none if it was lost, returned, cancelled or not booked.
 
-    `timeline` is newest first. A step without a scan of its own, between others, is done and has no time.
+    `timeline` is newest first. A step without a scan between others is done and has no time.
     """
     reached = REACHED.get(Progress(progress))
     if order.status != Status.BOOKED or reached is None:
         return []
-    scans = {REACHED.get(Progress(entry.progress)): entry for entry in timeline if entry.progress}  # the oldest wins
+    # the oldest wins
+    scans = {REACHED.get(Progress(entry.progress)): entry for entry in timeline if entry.progress}
     steps = []
     for step, (name, icon) in enumerate(_names(order, progress)):
         state = "done" if step < reached or reached == ARRIVED else "now" if step == reached else ""
@@ -67,6 +68,6 @@ def _names(order: Order, progress: str) -> list[tuple[str, str]]:
 
 
 def full_dashes(order: Order, progress: str) -> int:
-    """Return how many of the five dashes of its row are full; 0 draws none."""
+    """Return how many of a row's five dashes are full; 0 draws none."""
     reached = REACHED.get(Progress(progress)) if order.status == Status.BOOKED else None
     return 0 if reached is None else reached + 1

@@ -1,4 +1,4 @@
-"""Parcels by carrier reference, what arrived about them, and the scans themselves (interface §2.2)."""
+"""Parcels by carrier reference, what arrived about them, and their scans (interface §2.2)."""
 
 import datetime as dt
 import uuid
@@ -24,8 +24,9 @@ class ParcelQuerySet(models.QuerySet["Parcel"]):
 
 
 class Parcel(Job):
-    """One reference of one carrier account: ours, watched, or not known yet. Its events hang on it; its progress is
-    their fold, which is owed while `due_at` is set.
+    """One reference of one carrier account: ours, watched, or not known yet.
+
+    Its events belong to it. Its progress is their fold, which is due while `due_at` is set.
     """
 
     class Subscription(models.TextChoices):
@@ -47,7 +48,7 @@ class Parcel(Job):
     objects = ParcelQuerySet.as_manager()
 
     class Meta:
-        # The reference first: it is looked up alone as well. See orders/status/references.py.
+        # The reference comes first, because it is also looked up alone. See orders/status/references.py.
         constraints = [models.UniqueConstraint(Upper("reference"), "account", name="a_parcel_once_per_account")]
         indexes = [models.Index(fields=["due_at"], name="folds_owed", condition=Q(due_at__isnull=False))]
 
@@ -56,7 +57,10 @@ class Parcel(Job):
 
 
 class Poll(Job):
-    """When the carrier is next asked for a parcel's scans: one for each parcel that is ours or was ever watched."""
+    """When to poll a parcel's scans next.
+
+    One row for each parcel that is ours or was ever watched.
+    """
 
     parcel = models.OneToOneField(Parcel, on_delete=models.CASCADE, primary_key=True, related_name="poll")
     polled_at = models.DateTimeField(null=True, blank=True)
@@ -69,12 +73,12 @@ class Poll(Job):
 
     @classmethod
     def owe(cls, parcel: Parcel, at: dt.datetime) -> None:
-        """Ask for this parcel's scans at that time, whatever its polls came to before."""
+        """Poll this parcel at that time, whatever earlier polls returned."""
         cls.objects.update_or_create(parcel=parcel, defaults={"due_at": at, **cls.AFRESH})
 
 
 class Watch(models.Model):
-    """A sender follows a reference that was booked elsewhere (interface §6.3)."""
+    """A reference booked elsewhere that a sender follows (interface §6.3)."""
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="watches")
@@ -95,10 +99,11 @@ IS_SET_ASIDE = Q(state__in=["differs", "quarantined"])
 
 
 class WebhookDelivery(Job):
-    """One authenticated webhook body, stored raw before anything reads it; or a polled scan nobody could read.
+    """An authenticated webhook body, stored before anything reads it; or an unreadable polled scan.
 
-    It belongs to the account whose secret it used, or whose parcel was polled, and is read by that account's contract.
-    It is owed a reading while `due_at` is set. What it says of itself is noted as it comes, as far as it can be read.
+    It belongs to the account whose secret it used, or whose parcel was polled, and is read by that
+    account's contract. It is unread while `due_at` is set. The reference and event id that it names
+    are stored as far as they can be read.
     """
 
     class State(models.TextChoices):
@@ -114,8 +119,9 @@ class WebhookDelivery(Job):
     sha256 = models.CharField(max_length=64)
     state = models.CharField(max_length=11, choices=State.choices, default=State.NEW)
     reason = models.CharField(max_length=300, blank=True)
-    polled_for = models.CharField(max_length=100, blank=True)  # a poll brought it, asking for this reference
-    # With a default of the database's own, as a web of the version before stores webhooks while this one starts.
+    polled_for = models.CharField(max_length=100, blank=True)  # the reference that a poll asked for
+    # A default in the database, because the previous version's webs store webhooks during an
+    # upgrade.
     reference = models.CharField(max_length=100, blank=True, default="", db_default="")
     carrier_event_id = models.UUIDField("event ID", null=True, blank=True)
     scan_time = models.DateTimeField(null=True, blank=True)
@@ -130,7 +136,7 @@ class WebhookDelivery(Job):
         indexes = [
             models.Index(fields=["state", "-id"]),
             models.Index(fields=["due_at"], name="deliveries_owed", condition=Q(due_at__isnull=False)),
-            # Of those alone that gave no scan to be found by: every other costs the listener nothing.
+            # Only for those without a scan to be found by: others cost the listener nothing.
             models.Index(Upper("reference"), name="set_aside_by_reference", condition=IS_SET_ASIDE),
             models.Index(fields=["carrier_event_id"], name="set_aside_by_event", condition=IS_SET_ASIDE),
         ]
@@ -158,16 +164,19 @@ IS_AHEAD = Q(scan_time__gt=F("received_at") + CLOCK_TOLERANCE)
 
 
 def happened_at(events: str = "") -> Case:
-    """Return `TrackingEvent.happened_at` as the database computes it; `events` leads from the row to its scans."""
+    """Return `TrackingEvent.happened_at` as a database expression.
+
+    `events` leads from the row to scans.
+    """
     scanned, received = f"{events}scan_time", f"{events}received_at"
     is_ahead = When(**{f"{scanned}__gt": F(received) + CLOCK_TOLERANCE}, then=F(received))
     return Case(is_ahead, default=F(scanned), output_field=models.DateTimeField())
 
 
 class TrackingEvent(models.Model):
-    """One scan. Pushed scans have an `event_id`; polled ones may not, and are known by their fingerprint.
+    """One scan. Pushed scans have an `event_id`; polled ones may only have their fingerprint.
 
-    `scan_time` is what the carrier's clock said; what counts and is shown is `happened_at`.
+    `scan_time` is what the carrier's clock said; `happened_at` counts and is shown.
     """
 
     class Source(models.TextChoices):
@@ -175,7 +184,7 @@ class TrackingEvent(models.Model):
         POLL = "poll", "Polled"
 
     parcel = models.ForeignKey(Parcel, on_delete=models.PROTECT, related_name="events")
-    # The parcel's: two carriers may give the same id, one may not.
+    # The parcel's account: two carriers may use the same id, one may not.
     account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, db_index=False, related_name="+")
     event_id = models.UUIDField(null=True, blank=True)
     fingerprint = models.CharField(max_length=64)
@@ -188,7 +197,7 @@ class TrackingEvent(models.Model):
     country = models.CharField(max_length=120, blank=True)
     raw = models.BinaryField()
     source = models.CharField(max_length=4, choices=Source.choices)
-    received_at = models.DateTimeField(db_index=True)  # first, whichever way it came
+    received_at = models.DateTimeField(db_index=True)  # the earliest, whichever way it came
     pushed_at = models.DateTimeField(null=True, blank=True)
     polled_at = models.DateTimeField(null=True, blank=True)
     set_aside = models.CharField(max_length=100, blank=True)  # why the fold leaves it out
@@ -213,7 +222,7 @@ class TrackingEvent(models.Model):
 
     @property
     def clock_ahead(self) -> dt.timedelta:
-        """Return by how much the carrier's clock was ahead of the receipt; zero where it may be right."""
+        """Return how far the carrier's clock was ahead of the receipt; zero if it may be right."""
         return clock_ahead(self.scan_time, self.received_at)
 
     @property
@@ -222,18 +231,21 @@ class TrackingEvent(models.Model):
 
     @property
     def happened_at(self) -> dt.datetime:
-        """Return when it was scanned, as far as can be known: never after it was received."""
+        """Return when it was scanned, as far as known: never after it was received."""
         return self.received_at if self.clock_ahead else self.scan_time
 
 
 class EventWord(models.Model):
-    """A carrier word met in a scan, and what the operator decided it means; empty follows the contract."""
+    """A carrier word seen in a scan, and the meaning an operator gave it.
+
+    Empty follows the contract.
+    """
 
     word = models.CharField("carrier's term", max_length=100, unique=True)
     progress = models.CharField("means", max_length=20, choices=Progress.choices, blank=True)
     is_known = models.BooleanField(default=False)
     first_seen_at = models.DateTimeField()
-    spellings = models.JSONField(default=list)  # as the scans write it: "Dropped off", "Dropped  Off"
+    spellings = models.JSONField(default=list)  # as scans spell it: "Dropped off", "Dropped  Off"
     scans = models.PositiveIntegerField(default=0)
 
     def __str__(self) -> str:
@@ -241,7 +253,10 @@ class EventWord(models.Model):
 
 
 class LastTime(models.Model):
-    """When something last happened in any process of the portal: one row per name, moved by compare-and-swap."""
+    """When something last happened in any process.
+
+    One row per name, changed by compare-and-swap.
+    """
 
     name = models.CharField(max_length=40, unique=True)
     at = models.DateTimeField()
@@ -251,13 +266,18 @@ class LastTime(models.Model):
 
     @classmethod
     def move(cls, name: str, *, now: dt.datetime) -> dt.datetime | None:
-        """Make it now. The time before, or None: it never happened yet, or another process was faster."""
+        """Set it to now and return the time before, or None at first or if another process was
+        faster.
+        """
         last, made = cls.objects.get_or_create(name=name, defaults={"at": now})
         moved = not made and cls.objects.filter(pk=last.pk, at=last.at).update(at=now)
         return last.at if moved else None
 
     @classmethod
     def is_first_in(cls, span: dt.timedelta, name: str, *, now: dt.datetime) -> bool:
-        """Return whether it has not happened for so long; true for exactly one of any number of processes."""
+        """Return whether it hasn't happened for so long.
+
+        True in exactly one of any number of processes.
+        """
         _, made = cls.objects.get_or_create(name=name, defaults={"at": now})
         return made or bool(cls.objects.filter(name=name, at__lte=now - span).update(at=now))

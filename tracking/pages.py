@@ -1,4 +1,4 @@
-"""Pages about parcels by reference: those watched for others, and the link to a booked parcel's tools."""
+"""Show parcels by reference: those followed for others, and the link to change a pickup."""
 
 import datetime as dt
 import uuid
@@ -84,7 +84,10 @@ def _watches(request: MemberRequest) -> QuerySet[Watch]:
 @audience(*EVERY_MEMBER)
 @require_GET
 def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
-    """Show what is known about a watched parcel. No label, no price and no parcel tools: it isn't ours."""
+    """Show what is known about a followed parcel.
+
+    No label, price or pickup tools, it isn't ours.
+    """
     found = get_object_or_404(_watches(request), uuid=watch)
     state = f"{found.parcel.progress}.{found.parcel.subscription}.{found.parcel.events.count()}"
     if request.GET.get("seen") == state:
@@ -101,7 +104,7 @@ def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
 
 
 def _is_anothers(watch: Watch) -> bool:
-    """Return whether another account of this portal booked it: then the carrier's free words are not for this one."""
+    """Return whether another account here booked it: its carrier texts are not for this one."""
     order = watch.parcel.order
     return order is not None and order.sender_id != watch.sender_id
 
@@ -119,7 +122,7 @@ def stop_watching(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
 @same_origin
 @require_GET
 def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """Show the one page that shows a signed link (interface §5): fresh, to owner and shipper, while it is booked."""
+    """Show the only page with a signed link (interface §5): fresh, for owners and shippers."""
     mine = Order.objects.for_user(request.user).select_related("sender", "account")
     found = get_object_or_404(mine, uuid=order, status=Status.BOOKED, erased_at=None)
     if found.is_stopped(request.sender):
@@ -130,17 +133,18 @@ def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     except NoLink as error:
         context["problem"] = str(error)
     response = render(request, "tracking/tracking_page.html", context)
-    response["Cache-Control"] = "private, no-store, no-transform"  # never gzipped: docs/decisions/0010
+    # never compressed: docs/decisions/0010
+    response["Cache-Control"] = "private, no-store, no-transform"
     response["Referrer-Policy"] = "no-referrer"
     return response
 
 
 class NoLink(Exception):
-    """There is no link to show; the text is for the sender."""
+    """Raised when there is no link to show. The text is for the sender."""
 
 
 def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
-    """Return a fresh link with the sender's role, never stored; each showing is audited. Raises NoLink."""
+    """Return a fresh link in the sender's role, never stored and always audited. Raises NoLink."""
     if order.status != Status.BOOKED:
         raise NoLink("This page opens only while the parcel is booked.")
     if not gateway.is_reachable(order.account):

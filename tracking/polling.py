@@ -1,8 +1,9 @@
-"""Asking the carrier for scans: the safety net under the webhook, and the way of watched parcels."""
+"""Poll the carrier for scans: the safety net under the webhook, and the way of followed parcels."""
 
 import datetime as dt
 import hashlib
 import random
+from contextlib import suppress
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -17,6 +18,7 @@ from orders.status.references import is_same
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import Tracked
+from shipping_portal.jobs.models import backoff
 from shipping_portal.jobs.registry import job
 from tracking.models import Parcel, Poll, TrackingEvent, WebhookDelivery
 from tracking.receiving import webhook_health
@@ -25,13 +27,14 @@ from tracking.scanning import folding, scans
 WATCH_CANCELLED = dt.timedelta(days=60)
 GIVE_UP_SILENT = dt.timedelta(days=45)
 LONGEST_REST = 6 * 3600.0  # seconds
-TRACKED = (Status.BOOKED, Status.CANCELLED)  # being cancelled, the order's `due_at` belongs to that
+# while being cancelled, the order's `due_at` belongs to that
+TRACKED = (Status.BOOKED, Status.CANCELLED)
 # How often, in multiples of POLL_SECONDS (one hour by default).
 BEFORE_PICKUP, MOVING, TODAY, DAILY = 6.0, 1.0, 0.25, 24.0
 
 
 def waits_silently(now: dt.datetime) -> Q:
-    """Return pickups of the last weeks that no scan has shown, as far as polling still asks for them."""
+    """Match recent pickups that no scan has shown and that are still polled."""
     oldest, today = now - GIVE_UP_SILENT, now.date()
     dated = Q(carrier_pickup_date__range=(oldest.date(), today))
     undated = Q(carrier_pickup_date=None, booked_at__gte=oldest)
@@ -46,9 +49,10 @@ def waits_silently(now: dt.datetime) -> Q:
     is_leased=False,
 )
 def open_parcel(owed: Order) -> None:
-    """Give an order the carrier holds its parcel. Scans that came before the booking reply are matched here.
+    """Open a booked order's parcel, matching scans that came before the booking reply.
 
-    A cancelled order's is opened too, or anew: its label may still be used, and is watched for 60 days.
+    A cancelled order's is also opened, or reopened: its label may still be used, and is watched for
+    60 days.
     """
     now, reference = timezone.now(), owed.carrier_reference
     if reference and not _open_new(owed, reference, now):
@@ -56,14 +60,15 @@ def open_parcel(owed: Order) -> None:
 
 
 def _open_new(owed: Order, reference: str, now: dt.datetime) -> bool:
-    """Open a parcel of which nothing is known yet; False, and nothing was done, where it can't be as simple as that."""
+    """Open a parcel that isn't known yet. Return False, having done nothing, in any other case."""
     try:
         with transaction.atomic():
             if not owed.finish():
                 return False
             parcel = Parcel.objects.create(account_id=owed.account_id, reference=reference, order=owed, created_at=now)
             Poll.objects.create(parcel=parcel, due_at=now + _first_poll())
-    except IntegrityError:  # its scans came before, or it was opened before
+    except IntegrityError:
+        # Its scans came first, or it was opened before.
         return False
     return True
 
@@ -74,11 +79,14 @@ def _open(owed: Order, now: dt.datetime) -> None:
         if not order.carrier_reference:
             return
         parcel = scans.parcel_for(order.carrier_reference, account=order.account, at=now)
-        if parcel.order_id is None or not _is_polled(parcel):  # else its polls have their own time
-            # With its fold, for the scans that are here already, should this process end before it has folded them.
+        # Otherwise its polls have their own time.
+        if parcel.order_id is None or not _is_polled(parcel):
+            # Make the fold due for scans already here, in case this process ends before it folds
+            # them.
             Parcel.objects.filter(pk=parcel.pk).update(order=order, due_at=now, **Parcel.AFRESH)
             Poll.owe(parcel, now + _first_poll())
-        if order.cancel_refused_at:  # maybe for scans that nobody pushed: its page has to show them, too
+        # Its page has to show scans that were never pushed, too.
+        if order.cancel_refused_at:
             Poll.owe(parcel, now)
         if order.status in TRACKED:
             order.finish()
@@ -86,14 +94,16 @@ def _open(owed: Order, now: dt.datetime) -> None:
 
 
 def close_parcel(order: Order) -> None:
-    """Take an order's parcel from it, as the reference is not its own after all: open_parcel, backwards.
+    """Separate an order from its parcel, because the reference isn't its own: undo open_parcel.
 
-    Its scans stay, for whichever order has the reference next. Called inside the transaction that takes the reference.
+    Its scans stay for the order that gets the reference next. Called inside the transaction that
+    removes the reference.
     """
     parcel = Parcel.objects.select_for_update(no_key=True).filter(order=order).first()
     if parcel is None:
         return
-    parcel.events.filter(set_aside=folding.LONG_BEFORE).update(set_aside="")  # before that order's booking
+    # before that order's booking
+    parcel.events.filter(set_aside=folding.LONG_BEFORE).update(set_aside="")
     Parcel.objects.filter(pk=parcel.pk).update(order=None)
     if not parcel.watches.exists():
         Poll.objects.filter(parcel=parcel).update(due_at=None, **Poll.AFRESH)
@@ -111,39 +121,43 @@ def _is_polled(parcel: Parcel) -> bool:
     order=140,
 )
 def work(poll: Poll) -> None:
-    """Poll (or subscribe to) one parcel at its own carrier account; nobody is asked once no settings name that."""
-    parcel, account = poll.parcel, poll.parcel.account
-    if not gateway.is_reachable(account):
-        return _again(poll, is_answered=False, first=LONGEST_REST)
-    try:
-        tracked = _ask(poll, gateway.carrier(account, parcel.order, first="track"))
-    except CarrierError:
-        return _again(poll, is_answered=False)
-    take(parcel, tracked, now=timezone.now())
-    _again(poll, is_answered=tracked.is_whole)
+    """Poll or subscribe to one parcel at its own account, if that account still has settings."""
+    parcel = poll.parcel
+    account = parcel.account
+    tracked = None
+    is_reachable = gateway.is_reachable(account)
+    if is_reachable:
+        with suppress(CarrierError):
+            tracked = _ask(poll, gateway.carrier(account, parcel.order, first="track"))
+    if tracked:
+        take(parcel, tracked, now=timezone.now())
+    is_answered = tracked is not None and tracked.is_whole
+    _owe_next(poll, is_answered=is_answered, first=30.0 if is_reachable else LONGEST_REST)
 
 
 def _ask(poll: Poll, client: Carrier) -> Tracked:
-    """Subscribe, which answers with the scans so far; a refusal is kept and the parcel polled all the same."""
+    """Subscribe, which returns the scans so far.
+
+    A refusal is stored and the parcel polled anyway.
+    """
     parcel = poll.parcel
-    if parcel.subscription == Parcel.Subscription.WANTED:
-        try:
-            tracked = client.subscribe(parcel.reference)
-        except Rejected as error:
-            _subscribed(parcel, Parcel.Subscription.REFUSED, error.text)
-            poll.renew()  # two calls may take longer than one lease
-        else:
-            _subscribed(parcel, Parcel.Subscription.ON, "")
-            return tracked
+    if parcel.subscription != Parcel.Subscription.WANTED:
+        return client.track(parcel.reference)
+    tracked, state, text = None, Parcel.Subscription.ON, ""
+    try:
+        tracked = client.subscribe(parcel.reference)
+    except Rejected as error:
+        state, text = Parcel.Subscription.REFUSED, error.text
+    Parcel.objects.filter(pk=parcel.pk).update(subscription=state, subscription_text=text[:300])
+    if tracked:
+        return tracked
+    # Two calls may take longer than one lease.
+    poll.renew()
     return client.track(parcel.reference)
 
 
-def _subscribed(parcel: Parcel, state: str, text: str) -> None:
-    Parcel.objects.filter(pk=parcel.pk).update(subscription=state, subscription_text=text[:300])
-
-
 def take(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
-    """Merge polled scans with pushed ones, and fold them; what can't be read is kept and counted, never dropped."""
+    """Merge polled scans with pushed ones and fold them. Unreadable ones are stored and counted."""
     ours = []
     for scan in tracked.scans:
         if not scan.reference or is_same(scan.reference, parcel.reference):
@@ -169,7 +183,7 @@ def take(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
 
 
 def _quarantine(parcel: Parcel, raw: object, reason: str, *, now: dt.datetime) -> None:
-    """Set a scan aside once, however often the same one is polled."""
+    """Set a scan aside once, however often it is polled."""
     body = scans.as_bytes(raw)
     sha256 = hashlib.sha256(body).hexdigest()
     same = {"account": parcel.account, "sha256": sha256, "polled_for": parcel.reference}
@@ -179,11 +193,12 @@ def _quarantine(parcel: Parcel, raw: object, reason: str, *, now: dt.datetime) -
         )
 
 
-def _again(poll: Poll, *, is_answered: bool, first: float = 30.0) -> None:
+def _owe_next(poll: Poll, *, is_answered: bool, first: float) -> None:
     """Owe the next poll, unless the parcel's story is over, whatever this one came to.
 
-    404 right after booking means "not yet"; like any other trouble it is asked again after a back-off. What was
-    answered is in the log of calls: `subscription_text` is the carrier's refusal, which the sender reads.
+    Right after a booking, 404 means "not yet"; like any error it is retried after a back-off. The
+    log of calls has the reply. `subscription_text` is the carrier's refusal, which the sender
+    reads.
     """
     now = timezone.now()
     parcel = Parcel.objects.select_related("order", "account").get(pk=poll.parcel_id)
@@ -191,17 +206,18 @@ def _again(poll: Poll, *, is_answered: bool, first: float = 30.0) -> None:
     if factor is None:
         poll.finish(**{"polled_at": now} if is_answered else {})
     elif is_answered:
-        factor /= (
-            2 if webhook_health.is_alarmed(parcel.account, now) else 1
-        )  # webhooks get lost, so look twice as often
+        if webhook_health.is_alarmed(parcel.account, now):  # webhooks get lost, so look twice as often
+            factor /= 2
         wait = dt.timedelta(seconds=factor * settings.POLL_SECONDS * _jitter())
         poll.postpone(now + wait, tries=0, polled_at=now)
     else:
-        poll.retry(now + gateway.backoff(poll.tries + 1, first=first, cap=LONGEST_REST))
+        poll.retry(now + backoff(poll.tries + 1, first=first, cap=LONGEST_REST))
 
 
 def interval(parcel: Parcel, *, now: dt.datetime) -> float | None:
-    """Return multiples of POLL_SECONDS until the next poll, by where the parcel is; None when its story is over."""
+    """Return the time to the next poll in multiples of POLL_SECONDS, or None at the journey's
+    end.
+    """
     order = parcel.order
     if order and order.cancelled_at and not order.used_after_cancel_at:
         return DAILY if now - order.cancelled_at < WATCH_CANCELLED else None

@@ -1,4 +1,4 @@
-"""The operators' queues about scans, webhooks and the carrier's words; see adminkit/queues.py."""
+"""Define the operators' queues about scans, webhooks and the carrier's words."""
 
 import datetime as dt
 
@@ -13,13 +13,13 @@ UNREAD_AFTER = dt.timedelta(minutes=1)
 
 
 def unmatched(now: dt.datetime | None = None) -> Q:
-    """Return references that sent scans but belong to no order and to no watch."""
+    """Match references with scans but without an order or a watch."""
     of_tests = {configured.contract.nobodys_reference for configured in carrier_settings.every()}
     return Q(order=None, watches=None, last_scan_at__isnull=False) & ~Q(reference__in=of_tests)
 
 
 def unread(now: dt.datetime) -> Q:
-    """Return webhook bodies of the last two weeks that gave no scan, or wait unread for over a minute."""
+    """Match recent webhook bodies that gave no scan, or have been unread for over a minute."""
     odd = Q(state__in=[State.QUARANTINED, State.DIFFERS], received_at__gte=now - 2 * WEEK)
     return odd | Q(state=State.NEW, received_at__lte=now - UNREAD_AFTER)
 

@@ -1,4 +1,7 @@
-"""A parcel's scans as a person reads them: newest first, in the sender's zone, unknown words by their description."""
+"""Show a parcel's scans to people.
+
+Newest first, in the sender's zone, unknown words as described.
+"""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -27,7 +30,7 @@ class TimelineEntry:
 
 
 def for_parcel(parcel: Parcel | None, zone: ZoneInfo) -> list[TimelineEntry]:
-    """Return a parcel's scans as entries, in two queries and one for the account if it is not there yet."""
+    """Return a parcel's scans as entries, in two queries and perhaps one for the account."""
     if parcel is None:
         return []
     events = list(parcel.events.order_by(happened_at().desc(), "-scan_time", "-pk")[:500])
@@ -54,7 +57,9 @@ def _words(event_type: str, meanings: dict[str, str]) -> str:
 
 
 def place(suburb: str, state: str, postcode: str, country: str) -> str:
-    """Return one line; the country as a name, whether the carrier sent a code or a name (interface §2.2)."""
+    """Return one line, with the country as a name even if the carrier sent a code (interface
+    §2.2).
+    """
     known = COUNTRIES.get(country.strip().upper()) or _SHORT.get(country.strip().casefold(), country)
     town = " ".join(part for part in (suburb, state, postcode) if part)
     return ", ".join(part for part in (town, known) if part)

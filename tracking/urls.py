@@ -1,4 +1,4 @@
-"""Tracking's pages and the carrier's webhook."""
+"""Route tracking's pages and the carrier's webhook."""
 
 from django.urls import path
 
@@ -11,6 +11,7 @@ urlpatterns = [
     path("orders/<uuid:order>/tracking-page/", pages.tracking_page, name="tracking_page"),
     path("webhooks/tracking/", views.webhook, name="webhook"),
     path("webhooks/tracking/<str:token>/", views.webhook, name="webhook_token"),
-    path("webhooks/tracking", views.webhook, name="webhook_bare"),  # a redirect to the slash would lose the scan
+    # A redirect to the slash would lose the scan.
+    path("webhooks/tracking", views.webhook, name="webhook_bare"),
     path("webhooks/tracking/<str:token>", views.webhook, name="webhook_token_bare"),
 ]

@@ -1,4 +1,4 @@
-"""The webhook listener: `POST` with credentials inside its URL, no session, no CSRF, no redirect."""
+"""Receive webhooks: `POST` with credentials in the URL, no session, no CSRF, no redirect."""
 
 import base64
 import hashlib
@@ -20,15 +20,17 @@ LARGEST_BODY = 64 * 1024
 @public
 @csrf_exempt
 def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
-    """Answer 200 once stored, whatever it was; 401 asks for credentials, 403 https, 404 wrong ones, 413 too much.
+    """Answer 200 once stored; 401 asks for credentials, 403 for https, 404 wrong ones, 413 too
+    large.
 
-    A reply other than 2xx makes the carrier try up to 3 times more (interface §6.5), so nothing that is
-    authenticated, whole and of sane size is ever answered otherwise while the database takes it. A body that
-    broke off is 400: acknowledged, its scan would be lost.
+    After a reply other than 2xx the carrier tries up to 3 times more (interface §6.5). So an
+    authenticated, complete body of reasonable size always gets 200 while the database accepts it. A
+    body that broke off gets 400: acknowledged, its scan would be lost.
     """
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
-    if settings.SECURE and not request.is_secure():  # the secret is on the wire: accepted so, nobody would notice
+    # The secret was sent in the clear: if it were accepted, nobody would notice.
+    if settings.SECURE and not request.is_secure():
         intake.refuse("over plain http", now=timezone.now())
         return HttpResponse("Use https.", status=403, content_type="text/plain")
     given = token or _basic(request)
@@ -48,7 +50,7 @@ def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
 
 
 class _Unread(Exception):
-    """A body that is not stored: why, for the count, and the status to answer."""
+    """Raised when a body is not stored: why, for the count, and the status to answer."""
 
     def __init__(self, reason: str, answer: int) -> None:
         super().__init__(reason)
@@ -56,10 +58,10 @@ class _Unread(Exception):
 
 
 def _body(request: HttpRequest) -> bytes:
-    """Return the whole body. Raises _Unread when it is too large, broke off, or has an end that nobody marks.
+    """Return the whole body. Raises _Unread when it is too large, broke off or has no marked end.
 
-    The trap is a body in chunks: without a Content-Length Django reads nothing of it, so it is taken from the
-    server, which knows where it ends (gunicorn says so by `wsgi.input_terminated`).
+    Beware of chunked bodies: without a Content-Length Django reads nothing, so the body is read
+    from the server, which knows its end (gunicorn sets `wsgi.input_terminated`).
     """
     length = request.META.get("CONTENT_LENGTH") or ""
     has_end = request.META.get("wsgi.input_terminated", False)
@@ -67,7 +69,8 @@ def _body(request: HttpRequest) -> bytes:
         raise _Unread("no length", 411)
     try:
         body: bytes = (request.META["wsgi.input"] if has_end else request).read(LARGEST_BODY + 1)
-    except Exception as problem:  # each web server has its own kinds of a broken body
+    except Exception as problem:
+        # Each web server has its own exceptions for a broken body.
         raise _Unread("broken off", 400) from problem
     if len(body) > LARGEST_BODY:
         raise _Unread("larger than 64 KiB", 413)
@@ -88,9 +91,10 @@ def _basic(request: HttpRequest) -> str | None:
 
 
 def _whose(given: str, *, in_path: bool) -> CarrierSettings | None:
-    """Return the account that a delivery belongs to, by its secret; in a path only the part behind the colon is given.
+    """Return the account a delivery belongs to, by its secret.
 
-    Every accepted secret of every account is compared, in constant time.
+    A path contains only the part after the colon. Every accepted secret of every account is
+    compared, in constant time.
     """
     accepted = [
         (configured, secret.partition(":")[2] if in_path else secret)

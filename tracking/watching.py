@@ -1,4 +1,4 @@
-"""Following a reference that was booked elsewhere (interface §4 subscribe, §6.3)."""
+"""Follow a reference that was booked elsewhere (interface §4 subscribe, §6.3)."""
 
 import datetime as dt
 from contextlib import suppress
@@ -19,17 +19,18 @@ MOST_WATCHES = 200
 
 
 class NotAReference(Exception):
-    """The text holds no carrier reference."""
+    """Raised when the text contains no carrier reference."""
 
 
 class TooManyWatched(Exception):
-    """The account follows as many parcels as it may."""
+    """Raised when the account follows the most parcels it may."""
 
 
 def reference_in(text: str) -> str:
-    """Return the reference in what was pasted: itself or a tracking page's address. Raises NotAReference.
+    """Return the reference in a pasted text or tracking page address. Raises NotAReference.
 
-    The carrier's own case is kept, as interface §2.2 only says letters and digits, unless its references have another.
+    The carrier's own case is kept, as interface §2.2 only says letters and digits, unless its
+    references have another shape.
     """
     text = text.strip()
     for configured in carrier_settings.every():
@@ -42,14 +43,18 @@ def _reference_of(contract: Contract, text: str) -> str:
     if reference := contract.reference_typed(text):
         return reference
     found = list(dict.fromkeys(filter(None, map(contract.reference_typed, _parts_of_address(text)))))
-    found = [part for part in found if any(map(str.isdigit, part))] or found  # before words: /shipments/, ?utm_source=
+    # before words: /shipments/, ?utm_source=
+    found = [part for part in found if any(map(str.isdigit, part))] or found
     if len(found) != 1:
         raise NotAReference(text[:40])
     return found[0]
 
 
 def _parts_of_address(text: str) -> list[str]:
-    """What an address says by its query, and by its path from its end: `/shipments/…` comes before the reference."""
+    """Return an address's parts.
+
+    The query's, then the path's from its end, before `/shipments/`.
+    """
     try:
         address = urlsplit(text)
     except ValueError:
@@ -60,7 +65,10 @@ def _parts_of_address(text: str) -> list[str]:
 
 
 def watch(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -> Watch:
-    """Follow a reference; the same one twice is the same watch. Raises NotAReference or TooManyWatched."""
+    """Follow a reference; a repeated one is the same watch.
+
+    Raises NotAReference or TooManyWatched.
+    """
     reference = reference_in(text)
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
@@ -80,8 +88,9 @@ def watch(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -
 
 
 def _parcel_of(reference: str, now: dt.datetime) -> Parcel:
-    """At the account that takes new orders, unless only another knows it, be it named by the settings or not: the
-    reference of one carrier is not told to another.
+    """Return its parcel at the account for new orders, unless only another account knows it.
+
+    One carrier's reference is never sent to another, whether its account still has settings or not.
     """
     account, typed = gateway.account(), reference.upper()
     parcels = Parcel.objects.filter(reference__upper=typed).select_related("account")
@@ -94,5 +103,5 @@ def _parcel_of(reference: str, now: dt.datetime) -> Parcel:
 
 
 def stop(watched: Watch) -> None:
-    """Stop following it; what was seen stays with the operator."""
+    """Stop following it; its scans remain visible to operators."""
     watched.delete()

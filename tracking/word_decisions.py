@@ -1,4 +1,4 @@
-"""Deciding what a carrier's word means; the parcels that were scanned with it are folded again."""
+"""Decide what a carrier's word means; the parcels scanned with it are folded again."""
 
 import datetime as dt
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from tracking.scanning.vocabulary import parcels_with
 
 @dataclass(frozen=True)
 class Move:
-    """A parcel whose progress changes; the words are for the operator."""
+    """A parcel with changed progress; the words are for the operator."""
 
     parcel: Parcel  # as it stands; without a key when it does not exist yet
     before: str
@@ -25,7 +25,7 @@ class Move:
 
 
 def moves(as_they_would_be: Iterable[Parcel]) -> list[Move]:
-    """Return parcels as they were read inside the transaction, compared with what is stored after its end."""
+    """Compare parcels as read inside the transaction with what is stored after its end."""
     changed = {parcel.pk: parcel for parcel in as_they_would_be}
     stored = Parcel.objects.in_bulk(list(changed))
     return [
@@ -51,7 +51,7 @@ NOTHING = "nothing about where the parcel is"
 
 @dataclass(frozen=True)
 class Effect:
-    """How many parcels have such a scan, and what would become of the newest of them."""
+    """How many parcels have such a scan, and what the newest of them would become."""
 
     parcels: int
     tried: int
@@ -59,7 +59,7 @@ class Effect:
 
 
 def effect(word: EventWord, progress: str) -> Effect:
-    """Return what this meaning would change. Nothing is written: the newest parcels are folded and rolled back."""
+    """Return what this meaning would change. The newest parcels are folded and rolled back."""
     concerned = parcels_with(word)
     tried = list(concerned.order_by("-pk").values_list("pk", flat=True)[:MOST_TRIED])
     with transaction.atomic():
@@ -72,9 +72,10 @@ def effect(word: EventWord, progress: str) -> Effect:
 
 
 def reword(word: EventWord, progress: str, *, by: Any, reason: str, now: dt.datetime) -> int:
-    """Keep the decision and owe a fold to every parcel concerned, newest first; how many. The sweep pays them.
+    """Save the decision and schedule a fold of every affected parcel, newest first; return how
+    many.
 
-    Deciding the same again is "re-apply to stored scans": for a contract file that changed since.
+    Deciding the same again is "re-apply to stored scans", for a contract file that changed since.
     """
     with transaction.atomic():
         owed = _owe_folds(parcels_with(word), now)
@@ -85,7 +86,7 @@ def reword(word: EventWord, progress: str, *, by: Any, reason: str, now: dt.date
 
 
 def _owe_folds(parcels: QuerySet[Parcel], now: dt.datetime) -> int:
-    """Owe them batch after batch, each due once the one before has had its time. What is owed sooner stays so."""
+    """Schedule them in batches, each due after the one before. An earlier due time stays."""
     keys = list(parcels.order_by("-pk").values_list("pk", flat=True))
     for start in range(0, len(keys), BATCH):
         due_at = now + dt.timedelta(seconds=start / FOLDS_A_SECOND)

@@ -1,7 +1,8 @@
-"""The carrier's answers in words for people: refusals, unclear answers, and faults of ours that an operator corrects.
+"""Word the carrier's replies for people: rejections, unclear replies and faults in our setup.
 
-A message about a field of our forms is the sender's, at that field's label. Any other, such as a missing partner id,
-is a fault of ours: the operator reads it on the carrier account's page, the sender that we are putting it right.
+A message about a field of our forms goes to the sender, at that field. Any other message, such as a
+missing partner id, is a fault in our setup: the operator reads it on the carrier account's page,
+and the sender reads that we are correcting it.
 """
 
 import datetime as dt
@@ -23,19 +24,23 @@ SLOW_DOWN = "The carrier asks us to slow down"
 UNREADABLE = "The carrier gave an answer we can't read"
 CUT_OFF = "The carrier's answer didn't reach us"
 MOST = 3  # sentences where there is room for a few
-WRONGLY_ASKED = {404, 405, 413, 415}  # whatever the words: the request, not what it is about
+# These statuses are about the request itself, whatever the words say.
+WRONGLY_ASKED = {404, 405, 413, 415}
 TOO_MANY = 429
 
 
 class Refusal(NamedTuple):
-    """What the sender can correct, by our field names ("" for the whole parcel), and what only the operator can."""
+    """What the sender can correct, by our field names, and what only the operator can.
+
+    The name "" means the whole parcel.
+    """
 
     fields: dict[str, list[str]]
     faults: list[str]
 
 
 def sort_out(error: Rejected, *, operation: str = "book") -> Refusal:
-    """Tell the sender's part of a refusal from ours."""
+    """Separate the sender's part of a rejection from ours."""
     by_field = error.messages or ({"": [error.text]} if error.text else {})
     fields = {name: texts for name, texts in by_field.items() if refused_fields.is_known(name)}
     faults = [f"{name}: {text}" for name, texts in by_field.items() if name not in fields for text in texts]
@@ -46,17 +51,18 @@ def sort_out(error: Rejected, *, operation: str = "book") -> Refusal:
 
 
 def report(error: Rejected | AccountStopped, account: CarrierAccount, now: dt.datetime, *, operation: str) -> None:
-    """Put a fault of ours on the account's page, where the operator finds it; a sender's own mistake is none."""
+    """Record a fault in our setup on the account's page. A sender's own mistake isn't one."""
     faults = [error.reason] if isinstance(error, AccountStopped) else sort_out(error, operation=operation).faults
     if faults:
         account.note_fault("; ".join(faults), now)
 
 
 def problem(error: Rejected, sender: Sender, country: str, *, to: str = "", operation: str = "book") -> dict[str, Any]:
-    """Build the `problem` of an order that the carrier refused; `country` is where its pickup is, `to` its receiver.
+    """Build the `problem` of a rejected order.
 
-    `text` fits one line, `said` is every sentence, `fields` are the messages for the form. Kind "ours" is a refusal
-    that the sender can't mend alone.
+    `country` is the pickup's, `to` the receiver's. `text` fits one line, `said` holds every
+    sentence, and `fields` holds the messages for the form. Kind "ours" is a rejection that the
+    sender can't correct alone.
     """
     refusal = sort_out(error, operation=operation)
     sentences = _sentences(refusal, sender, country, to)
@@ -91,14 +97,17 @@ def why_silent(error: Exception) -> str:
 
 
 def unclear(error: Exception | None) -> str:
-    """Return why nobody knows what the carrier did; without an answer, because a worker stopped while it waited."""
+    """Return why the carrier's outcome is unknown.
+
+    Without a reply, a worker stopped while waiting.
+    """
     if not isinstance(error, OutcomeUnknown):
         return CUT_OFF
     return UNREADABLE if error.answered else SILENT
 
 
 def put_at(form: ParcelForm, error: Rejected) -> None:
-    """Put a refusal of prices into the form that asked for them."""
+    """Add a rejection of prices to the form that asked for them."""
     refusal = sort_out(error, operation="quote")
     refused_fields.put_at(form, refusal.fields)
     if refusal.faults:

@@ -1,6 +1,7 @@
-"""May this be booked: by this sender, now, at this price, with this account, on this pickup day?
+"""Check whether a parcel may be booked: sender, time, price, account and pickup day.
 
-And is it a duplicate: the same box to the same person, booked a moment ago, about which the sender is asked first.
+Also find duplicates: the same box to the same person, booked a moment ago. The sender is asked
+about these first.
 """
 
 import datetime as dt
@@ -8,17 +9,16 @@ import uuid
 from decimal import Decimal
 from typing import Any
 
+from orders.booking.limits import refuse_unless_room
 from orders.calling import gateway
 from orders.drafting.parcel_details import ParcelDetails, in_metric
 from orders.models import Order, Quote
 from orders.models.account import BOOKINGS, CarrierAccount
 from orders.models.statuses import Status
 from orders.quoting import asking
-from orders.status import progress
 from orders.status.status_labels import UNCLEAR
 from shipping_portal.accounts.address import places
 from shipping_portal.accounts.address.receivers import fingerprint
-from shipping_portal.accounts.limits import refuse_unless_room
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.messages import Party
 
@@ -28,7 +28,7 @@ class Suspended(Exception):
 
 
 class Paused(Exception):
-    """The operator paused bookings for everybody; the text is for the sender."""
+    """Raised when the operator paused bookings for everybody. The text is for the sender."""
 
 
 class ServiceNotOffered(Exception):
@@ -36,15 +36,15 @@ class ServiceNotOffered(Exception):
 
 
 class CarrierChanged(ServiceNotOffered):
-    """The price is another carrier account's, whose product codes may be spelled like this one's."""
+    """Raised when the price is from another carrier account, whose product codes may be alike."""
 
 
 class PickupDayPassed(Exception):
-    """The chosen pickup day is not one of those on offer any more."""
+    """Raised when the chosen pickup day is no longer on offer."""
 
 
 def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt.datetime) -> dict[str, Any]:
-    """Return the offer to be booked.
+    """Return the offer to book.
 
     Raises Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged or PickupDayPassed.
     """
@@ -52,7 +52,8 @@ def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt
     account = refuse_unless_booking_is_on(quote.sender, now, Decimal(offer["amount"]) if offer else None)
     if quote.account_id != account.pk:
         raise CarrierChanged
-    if offer is None or not quote.details["receiver"]["name"]:  # a price check is to nobody yet
+    # A price check has no receiver yet.
+    if offer is None or not quote.details["receiver"]["name"]:
         raise ServiceNotOffered(code)
     if pickup_date and offer["first_mile"] == "drop-off":
         raise PickupDayPassed(pickup_date.isoformat())
@@ -65,10 +66,12 @@ def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt
 def refuse_unless_booking_is_on(
     sender: Sender, now: dt.datetime, price: Decimal | None = None, *, is_booking: bool = True
 ) -> CarrierAccount:
-    """Return the account that takes new orders, if the sender may book now; `move_to` counts against other presses.
+    """Return the account that takes new orders, if the sender may book now.
 
-    Raises Suspended, Paused or LimitReached. Where prices are only looked at (not `is_booking`), an account of ours
-    need not be approved.
+    `move_to` counts simultaneous requests. Without `is_booking`, prices are only looked at, and the
+    sender's account need not be approved.
+
+    Raises Suspended, Paused or LimitReached.
     """
     if sender.is_suspended:
         raise Suspended(sender.suspension_text)
@@ -80,12 +83,13 @@ def refuse_unless_booking_is_on(
 
 
 def pickup_days(sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.date | None = None) -> list[dt.date]:
-    """Return the pickup days on offer: `first`, the carrier's own, and the next business days where it starts (§8).
+    """Return the pickup days on offer: the carrier's `first`, then the next business days there
+    (§8).
 
-    Our calendar knows holidays on which this carrier drives, and may miss one on which it doesn't. `first` may come
-    from a price of the day before: today is no pickup day, whoever named it.
+    Our calendar may have a holiday on which this carrier drives, or miss one on which it doesn't.
+    `first` may come from a price of the day before. Today is never a pickup day.
     """
-    today = progress.day_at(pickup, now)
+    today = places.day_at(pickup, now)
     days = places.business_days(pickup.country, pickup.state, after=today, count=sender.pickup_days_ahead)
     if first is None or first <= today:
         return days
@@ -102,7 +106,7 @@ COUNTED = (Status.BOOKING, Status.BOOKED, *UNCLEAR)  # being booked, booked, or 
 
 
 def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | None:
-    """Return the newest parcel to the same receiver in the same size, except the order of the form `but`."""
+    """Return the newest parcel to the same receiver in the same size, except form `but`'s order."""
     details = ParcelDetails.from_json(quote.details)
     receiver = details.receiver
     alike = Order.objects.filter(
@@ -118,7 +122,7 @@ def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | 
 
 
 def duplicate_to_ask_about(quote: Quote, now: dt.datetime, *, form_token: uuid.UUID) -> Order | None:
-    """Return the parcel to ask about before this form books; none where the form was answered with its order before."""
+    """Return the parcel to ask about before this form books, or None if the form has its order."""
     duplicate = booked_lately(quote, now, but=form_token)
     is_answered = duplicate and Order.objects.filter(sender=quote.sender, form_token=form_token).exists()
     return None if is_answered else duplicate

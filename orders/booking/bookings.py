@@ -1,7 +1,7 @@
 """Booking: where money moves. Written down before it is sent; unclear is a state, not an error.
 
 submit  (web)     order `booking`, due now; nothing sent
-work    (worker)  attempt written down and committed → one call → settle
+work    (worker)  checked after every wait; attempt written down and committed → one call → settle
 settle  (worker)  accepted | rejected | not sent | account stopped | unknown
 """
 
@@ -14,15 +14,15 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Subquery
 from django.utils import timezone
 
-from orders.booking import answers, booking_rules, limits, requoting, settling, verdict
+from orders.booking import answers, booking_rules, limits, settling, verdict
 from orders.booking.limits import LimitReached
 from orders.calling import gateway
 from orders.drafting.parcel_details import ParcelDetails, in_metric
 from orders.models import BookingAttempt, CarrierAccount, Order, OrderChange, Quote
 from orders.models.statuses import Status
-from orders.status import progress
+from orders.quoting import asking
 from orders.status.transitions import move_to, owe
-from shipping_portal.accounts.address import receivers
+from shipping_portal.accounts.address import places, receivers
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError
@@ -32,16 +32,16 @@ from shipping_portal.ops.starting import end_if_restored
 
 
 class TokenReused(Exception):
-    """This form was already booked with other content."""
+    """Raised when this form is already booked with other content."""
 
 
 def submit(
     *, quote: Quote, code: str, by: User, form_token: uuid.UUID, pickup_date: dt.date | None, now: dt.datetime
 ) -> Order:
-    """Owe the carrier one booking. The same form token always answers with the same order.
+    """Make one booking due. The same form token always returns the same order.
 
-    Raises TokenReused, Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged or PickupDayPassed; nothing
-    is owed then.
+    Raises TokenReused, Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged or
+    PickupDayPassed; nothing is due then.
     """
     form_hash = hashlib.sha256(f"{quote.inputs_hash}|{code}|{pickup_date}".encode()).hexdigest()
     same_form = Order.objects.filter(sender=quote.sender, form_token=form_token)
@@ -51,12 +51,12 @@ def submit(
         offer = booking_rules.bookable_offer(quote, code, pickup_date, now)
         order = _from_quote(quote, offer, by=by, pickup_date=pickup_date, now=now)
         order.form_token, order.form_hash = form_token, form_hash
-        with limits.owing(now):
+        with limits.noting_refusals(now):
             owe(order, by=by, reason="booked by the sender", at=now)
             receivers.remember(order.sender, order.details().receiver, at=now)
             enqueue("book", order.pk)
     except (Order.SameForm, LimitReached):
-        # Another press of the same button was faster, and maybe the last to fit.
+        # A simultaneous request was faster, and maybe the last within the limit.
         if existing := same_form.first():
             return _same_form(existing, form_hash)
         raise
@@ -64,33 +64,37 @@ def submit(
 
 
 def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False) -> None:
-    """Book at the sender's yes: to a higher price, or again what was settled as not booked.
+    """Book with the sender's consent to a higher price, or again after "not booked".
 
-    With `next_day` a pickup day that has come gives way to the next business day. An order stays with the carrier
-    account it was made for, as do its attempts: elsewhere it is chosen and made anew.
+    With `next_day` a pickup day that has come is replaced by the next business day. An order stays
+    with the carrier account it was made for, as do its attempts: for another account it is chosen
+    and made again.
 
-    Raises Suspended, Paused, LimitReached, CarrierChanged, PickupDayPassed or Order.WrongStatus; nothing is owed then.
+    Raises Suspended, Paused, LimitReached, CarrierChanged, PickupDayPassed or Order.WrongStatus;
+    nothing is due then.
     """
     if order.account != booking_rules.refuse_unless_booking_is_on(order.sender, now):
         raise booking_rules.CarrierChanged
     pickup, changes = order.details().pickup, dict[str, Any](problem={}, tries=0)
-    if next_day and progress.has_come(order.pickup_date, pickup, now):
+    if next_day and places.has_come(order.pickup_date, pickup, now):
         changes["pickup_date"] = None
     elif order.pickup_date:
         first = order.quoted_pickup_date
         booking_rules.refuse_past_pickup(
             order.pickup_date, booking_rules.pickup_days(order.sender, pickup, now, first=first)
         )
-    with limits.owing(now):
-        # Locked, as one that is settled as not booked moves twice, and as its receiver may be being erased.
+    with limits.noting_refusals(now):
+        # Locked, because an order that was not booked changes status twice, and its receiver may be
+        # being erased.
         if Order.objects.locked(order.pk).erased_at:
             raise Order.WrongStatus("Its receiver was erased. Book a new parcel.")
         if order.status == Status.NOT_BOOKED:
             move_to(order, Status.DRAFT, by=by, reason="to be booked again", at=now)
             changes["generation"] = order.generation + 1
         elif order.status == Status.DRAFT and "offer" in order.problem:
-            # As old as it is: a yes given hours later is priced once more before it is sent (interface §8).
-            changes |= requoting.offer_fields(order.problem["offer"])
+            # Its age stays: a consent given hours later needs the price checked before sending
+            # (interface §8).
+            changes |= asking.offer_fields(order.problem["offer"])
             changes["quoted_at"] = dt.datetime.fromisoformat(order.problem.get("quoted_at", "2000-01-01T00Z"))
         move_to(order, Status.BOOKING, by=by, reason="confirmed by the sender", at=now, due_at=now, **changes)
         enqueue("book", order.pk)
@@ -106,53 +110,49 @@ OWED = (
     Order.objects.filter(status=Status.BOOKING)
     .select_related("sender", "account", "size")
     .only(*(field.name for field in Order._meta.concrete_fields), "size__uuid", *OF_OTHERS)
-    # `presser_is_active`: the login of whoever pressed Book, or said yes since, was not turned off.
+    # `presser_is_active`: the user who pressed Book, or consented since, can still log in.
     .annotate(is_in_flight=Exists(IN_FLIGHT), presser_is_active=Subquery(PRESSES.values("by__is_active")[:1]))
 )
 
 
 @job("book", queue=OWED, lane="sender", order=10)
 def work(order: Any) -> None:
-    """Send one owed booking, if it may go."""
+    """Send one due booking, if it may go. After each wait, for a turn and for a price, everything is checked again."""
     if order.is_in_flight:  # its worker is gone, unless we are the late one: sent or not, we do not know
         in_flight = order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT)
-        # The one who is late may settle it between these two lines.
+        # The late worker may complete it between these two lines.
         if order.renew() and (attempt := in_flight.first()):
             settling.unknown(attempt, "the worker stopped before the carrier's answer", at=timezone.now())
         return
-    now = timezone.now()
-    if not _carry_out(order, verdict.of_booking(order, now), now):
-        return
-    client = gateway.carrier_of(order, first="book")
-    if _may_go(order, client):
-        attempt = _write_down(order, timezone.now())
-        if attempt:
-            _send(attempt, client)
+    client, has_fresh_price = None, False
+    while going := _may_go(order, is_reread=client is not None, has_fresh_price=has_fresh_price):
+        now = timezone.now()
+        if client is None:
+            client = gateway.carrier_of(order, first="book")  # which waits for its turn, maybe for seconds
+        elif not has_fresh_price and not order.account.take_probe(now):
+            order.postpone(now + dt.timedelta(seconds=60))
+            return
+        elif going.is_old:
+            priced = asking.ask_again(order, client)
+            if not _carry_out(order, priced, now):
+                return
+            has_fresh_price = True
+        else:
+            _send(order, client)
+            return
 
 
-def _may_go(order: Order, client: Carrier) -> bool:
-    """Look once more at what may have changed while it waited for its turn, and at the price; carry out what follows.
-
-    Waiting for a turn may take seconds, and so may asking for a price.
-    """
+def _may_go(order: Order, *, is_reread: bool, has_fresh_price: bool) -> verdict.Go | None:
+    if is_reread and not _read_again(order):
+        return None
     now = timezone.now()
-    if not (_read_again(order) and _carry_out(order, verdict.of_booking(order, now), now)):
-        return False
-    if not order.account.take_probe(now):
-        order.postpone(now + dt.timedelta(seconds=60))
-        return False
-    if not verdict.is_old(order, now):
-        return True
-    if not _carry_out(order, requoting.ask_again(order, client), now) or not _read_again(order):
-        return False
-    now = timezone.now()
-    return _carry_out(order, verdict.of_booking(order, now, is_probe=True), now)
+    return _carry_out(order, verdict.of_booking(order, now, has_fresh_price=has_fresh_price), now)
 
 
 def _read_again(order: Any) -> bool:
-    """Read once more what others may have changed about its sender, its account and whoever booked it.
+    """Reread what others may have changed about its sender, its account and its booker.
 
-    Returns False where another worker or a person has the order by now.
+    Returns False if another worker or a person has the order by now.
     """
     seen = OWED.select_related(None).select_related("sender", "account").only("due_at", "sender", "account", *OF_OTHERS)
     now: Any = seen.filter(pk=order.pk).first()
@@ -163,29 +163,49 @@ def _read_again(order: Any) -> bool:
     return True
 
 
-def _carry_out(order: Order, found: verdict.Verdict | verdict.PriceVerdict, now: dt.datetime) -> bool:
-    """Carry out a verdict on an order of which nothing was sent. Returns whether it may go on."""
+def _carry_out(order: Order, found: verdict.Verdict | verdict.PriceVerdict, now: dt.datetime) -> verdict.Go | None:
+    """Carry out a verdict on an order of which nothing was sent. Returns the verdict if it may go on."""
     match found:
         case verdict.Go(agreed):
-            return agreed is None or order.change(quoted_at=now, **agreed)
-        case verdict.BackToDraft(problem, error):
-            settling.back_to_draft(order, problem, at=now)
-            if error:
-                answers.report(error, order.account, now, operation="quote")
-        case verdict.Refuse(why):
-            settling.step_aside(order, Status.REJECTED, why, {"text": why}, at=now)
+            return found if agreed is None or order.change(quoted_at=now, **agreed) else None
         case verdict.WaitUntil(until):
             order.postpone(until)
         case verdict.Retry(after):
-            settling.try_later(order, now, retry_after=after)
+            order.try_later(now, after)
         case verdict.StopAccount(reason):
             order.account.stop(reason, now)
             order.postpone(now + dt.timedelta(seconds=60))
-    return False
+        case verdict.BackToDraft() | verdict.Refuse():
+            _end_unsent(order, found, now)
+    return None
+
+
+def _end_unsent(order: Order, found: verdict.BackToDraft | verdict.Refuse, now: dt.datetime) -> None:
+    """End a due booking of which nothing was sent, or leave it to its sender; not if another worker has it by now."""
+    with transaction.atomic():
+        Order.objects.locked(order.pk)
+        if order.renew(now):
+            move_to(order, found.status, reason=found.reason, at=now, due_at=None, problem=found.problem)
+    if found.error:
+        answers.report(found.error, order.account, now, operation="quote")
+
+
+def _send(order: Order, client: Carrier) -> None:
+    """Write the attempt down, send it once, and record what came of it."""
+    attempt = _write_down(order, timezone.now())
+    if attempt is None:
+        return
+    not_after = settling.send_until(attempt.lease_until)
+    try:
+        booked = client.book(bytes(attempt.body), key=str(attempt.key), not_after=not_after)
+    except CarrierError as error:
+        settling.settle(attempt, error)
+    else:
+        settling.settle(attempt, booked)
 
 
 def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
-    """Write the attempt with its exact bytes, committed before the first byte leaves (T2)."""
+    """Write the attempt with its exact bytes, committed before the first byte leaves."""
     shipment = order.details().shipment(
         product_code=order.product_code, order_key=order.order_key(), pickup_date=order.pickup_date
     )
@@ -207,17 +227,6 @@ def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
             )
     except IntegrityError:  # one live attempt per order
         return None
-
-
-def _send(attempt: BookingAttempt, client: Carrier) -> None:
-    try:
-        booked = client.book(
-            bytes(attempt.body), key=str(attempt.key), not_after=settling.send_until(attempt.lease_until)
-        )
-    except CarrierError as error:
-        settling.settle(attempt, error)
-    else:
-        settling.settle(attempt, booked)
 
 
 def _same_form(order: Order, form_hash: str) -> Order:
@@ -250,7 +259,7 @@ def _from_quote(
         pickup_date=pickup_date,
         **{f"receiver_{name}": value for name, value in plain["receiver"].items()},
         **in_metric(details.measures),
-        **requoting.offer_fields(offer),
+        **asking.offer_fields(offer),
     )
     order.search = order.search_text()
     return order

@@ -1,7 +1,7 @@
-"""Duplicate bookings: a reply to one of an order's attempts named a reference that is not the order's.
+"""Track duplicate bookings: a reply to an attempt named a reference that isn't the order's.
 
-The carrier may charge for both, and ours is the only one that can be printed or cancelled here. It waits at the desk
-until an operator has had the one not used voided.
+The carrier may charge for both, and only the order's own can be printed or cancelled here. The
+duplicate waits in the admin until an operator has had the unused one voided.
 """
 
 import datetime as dt
@@ -16,19 +16,20 @@ from shipping_portal.accounts.models import Audit
 
 
 class NothingWaits(Exception):
-    """Somebody has dealt with it already; the text is for the operator."""
+    """Raised when the duplicate is already resolved. The text is for the operator."""
 
 
 def waiting(order: Order) -> QuerySet[BookingAttempt]:
-    """Return the attempts that were answered with another reference than the order has, nobody having settled it."""
+    """Return unresolved attempts that were answered with a reference other than the order's."""
     return order.attempts.filter(duplicate_booking_at__isnull=False).order_by("generation")
 
 
 def note(order: Order, *, at: dt.datetime, answered: BookingAttempt | None = None) -> None:
-    """Compare what the replies named with the order's reference, all or one. The order is locked by the caller."""
+    """Compare the references in replies with the order's. The caller locks the order."""
     is_own = Q(seen_reference__upper=(order.carrier_reference or "").upper())
     of_account = Order.objects.filter(account=order.account_id)
-    known = of_account.filter(carrier_reference__upper=Upper(OuterRef("seen_reference")))  # and charged there
+    # and charged there
+    known = of_account.filter(carrier_reference__upper=Upper(OuterRef("seen_reference")))
     is_another = ~is_own & ~Q(seen_reference="") & ~Exists(known) & Q(duplicate_booking_at=None)
     if answered:
         is_another &= Q(pk=answered.pk)
@@ -39,7 +40,7 @@ def note(order: Order, *, at: dt.datetime, answered: BookingAttempt | None = Non
 
 
 def settle(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Settle a duplicate booking once an operator has asked the carrier; keep the reason. Raises NothingWaits."""
+    """Resolve a duplicate once an operator has asked the carrier. Raises NothingWaits."""
     with transaction.atomic():
         references = [attempt.seen_reference for attempt in waiting(order).select_for_update()]
         if not waiting(order).update(duplicate_booking_at=None):

@@ -1,143 +1,279 @@
-"""Which order counts for what: counted while it may cost something, for what it costs, and given back exactly once.
+"""What a sender may book in a day and ask for in a minute, and what all senders together may spend in a day.
 
-`move_to` (orders/status/transitions.py) calls `counted` in its own transaction, before it writes the order: a move that
-was made by somebody else is rolled back with what it counted. Locks go Sender, DailySpend, Order.
+`move_to` (orders/status/transitions.py) calls `count_move` within its own transaction, before it writes the order: an order
+counts while it may cost something, for what it costs, and is released exactly once. A move that somebody else made
+first is rolled back with what it counted. Locks go Sender, DailySpend, Order.
+
+A limit is checked by the UPDATE that counts, so any number of presses at once never pass it. That must stay one
+statement without a subquery: PostgreSQL would read a subquery as it was before the statement waited for the row.
+The sentences about limits are in orders/booking/limit_words.py.
 """
 
 import datetime as dt
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Case, F, QuerySet, Value, When
+from django.db.models import Case, DateTimeField, DecimalField, F, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Least, Round
+from django.db.models.lookups import LessThanOrEqual
 
 from orders.models import Order
 from orders.models.account import DailySpend
 from orders.models.statuses import MAY_COST, Status
-from shipping_portal.accounts import limits
-from shipping_portal.accounts.limits import LimitReached
 from shipping_portal.accounts.models import Sender
 from shipping_portal.ops.starting import end_if_restored
 
+MONEY = DecimalField(max_digits=16, decimal_places=2)
+CENT = Decimal("0.01")
+MINUTE = dt.timedelta(minutes=1)
 NOT_COUNTED: dict[str, Any] = {"reserved_on": None, "reserved": Decimal(0), "unbilled": Decimal(0)}
-EVERYBODY = (
-    "Bookings rest until tomorrow: all accounts of this portal together have reached its limit for today. "
-    f"{limits.NOTHING_HAPPENED} They open again at midnight, on {{tomorrow}}; contact us and quote {{number}} "
-    "if it can't wait."
+
+
+class Limit(NamedTuple):
+    """One limit of a sender: the attribute that says how much, and the counter that it holds down."""
+
+    most: str
+    used: str
+
+
+LIMITS = (
+    Limit("own_bookings_a_day", "booked_today"),
+    Limit("bookings_a_day", "booked_today"),
+    Limit("own_money_a_day", "spent_today"),
+    Limit("money_a_day", "spent_today"),
+    Limit("unbilled_limit", "unbilled"),
 )
+# For an account without approval. SIGN_UP decides how much it may book, so it is in no column.
+FIRST_LIMITS = (Limit("first_parcels", "booked_in_all"), Limit("first_money", "spent_in_all"))
+COUNTERS = ("counted_on", "booked_today", "spent_today", "unbilled", "booked_in_all", "spent_in_all")
+COLUMNS = ("zone", "approved_at", *COUNTERS, *(limit.most for limit in LIMITS))
+
+
+@dataclass(eq=False)
+class LimitReached(Exception):
+    """A booking does not fit: which limit, what is used of it, and when the limits of a day have room again.
+
+    `price` is None where it is not known yet.
+    """
+
+    limit: str
+    most: int | Decimal
+    used: int | Decimal
+    price: Decimal | None
+    opens_on: dt.date
 
 
 class DailyLimitReached(LimitReached):
-    """DAILY_MONEY_LIMIT, of all senders together, leaves no room for `price` on `day`."""
+    """DAILY_MONEY_LIMIT, of all senders together, leaves no room for the price on `day`, the sender's."""
 
-    def __init__(self, words: str, day: dt.date, price: Decimal) -> None:
-        super().__init__(words)
-        self.day, self.price = day, price
+    def __init__(self, day: dt.date, price: Decimal, opens_on: dt.date) -> None:
+        super().__init__("all_senders", settings.DAILY_MONEY_LIMIT, settings.DAILY_MONEY_LIMIT, price, opens_on)
+        self.day = day
 
 
 @contextmanager
-def owing(now: dt.datetime) -> Iterator[None]:
-    """Hold the transaction that owes a booking; notify the operators when the limit of all senders refuses it."""
+def noting_refusals(now: dt.datetime) -> Iterator[None]:
+    """Hold the transaction that makes a booking due. Records when the limit of all senders refuses it."""
     try:
         with transaction.atomic():
             end_if_restored()
             yield
     except DailyLimitReached as refusal:
-        _note_refusal(refusal, now)
+        # Since when bookings are refused, however many are: the operators' alert counts from that.
+        since = Coalesce("refused_at", Value(now))
+        price = Value(refusal.price, output_field=MONEY)
+        lowest = Least(Coalesce("refused_price", price), price)
+        row, _ = DailySpend.objects.get_or_create(day=refusal.day)
+        DailySpend.objects.filter(pk=row.pk).update(refused_at=since, refused_price=lowest)
         raise
 
 
-def _note_refusal(refusal: DailyLimitReached, now: dt.datetime) -> None:
-    """Keep since when bookings are refused, however many are, as the operators' alert counts from that."""
-    since = Coalesce("refused_at", Value(now))
-    lowest = Least(Coalesce("refused_price", refusal.price), Value(refusal.price, output_field=limits.MONEY))
-    row, _ = DailySpend.objects.get_or_create(day=refusal.day)
-    DailySpend.objects.filter(pk=row.pk).update(refused_at=since, refused_price=lowest)
+def day_of(sender: Sender, now: dt.datetime) -> dt.date:
+    """Return the sender's day. One that was begun is continued, so a change of zone never begins it again."""
+    today = now.astimezone(sender.tzinfo).date()
+    return max(today, sender.counted_on or today)
 
 
-def counted(order: Order, new: str, changes: dict[str, Any], at: dt.datetime) -> dict[str, Any]:
-    """Count this move of the order; the fields to be written into it. Raises LimitReached when it becomes owed.
+def next_day(sender: Sender, now: dt.datetime) -> dt.date:
+    """Return the day on which the limits of a day have room again."""
+    return day_of(sender, now) + dt.timedelta(days=1)
 
-    A late yes to what was given back is counted whatever the limits say.
+
+def used(sender: Sender, now: dt.datetime) -> dict[str, Any]:
+    """Return what counts now, by counter name."""
+    counters: dict[str, Any] = {name: getattr(sender, name) for name in COUNTERS}
+    if sender.counted_on != day_of(sender, now):
+        counters |= {"booked_today": 0, "spent_today": Decimal(0)}
+    return counters
+
+
+def refuse_unless_room(
+    sender: Sender, now: dt.datetime, price: Decimal | None = None, *, is_booking: bool = True
+) -> None:
+    """Check the counters as they were read, to refuse early. None is an unknown price.
+
+    Raises LimitReached. `reserve` holds under simultaneous requests. An account without approval
+    may still see prices.
+    """
+    counts = used(sender, now)
+    for limit in (*FIRST_LIMITS, *LIMITS) if is_booking else LIMITS:
+        most, count = getattr(sender, limit.most), counts[limit.used]
+        one_more = 1 if limit.used.startswith("booked") else CENT if price is None else price
+        if most is not None and count + one_more > most:
+            raise LimitReached(limit.most, most, count, price, next_day(sender, now))
+
+
+def count_move(order: Order, new: str, changes: dict[str, Any], at: dt.datetime) -> dict[str, Any]:
+    """Count this move of the order. Returns the fields to write into it; raises LimitReached when it becomes due.
+
+    A late yes to what was released is counted whatever the limits say.
     """
     if new == Status.BOOKING or (new == Status.CONFLICT and order.reserved_on is None):
         price = changes.get("price", order.price)
-        return _reserve(order.sender, price, at, is_binding=new == Status.BOOKING)
+        return reserve(order.sender, price, at, is_binding=new == Status.BOOKING)
     if order.reserved_on is None:
         return {}
     if new not in MAY_COST:
-        return _give_back(order)
-    return _charged(order, changes["charged_price"]) if changes.get("charged_price") is not None else {}
+        return release(order)
+    price = changes.get("charged_price")
+    if price is None or price == order.reserved or not (counts := _locked_counts(order)):
+        return {}
+    more = price - counts.reserved  # dearer or cheaper, on the day it was reserved
+    add(order.sender_id, counts.day, money=more, unbilled=more)
+    return {"reserved": price, "unbilled": counts.unbilled + more}
 
 
-def _reserve(sender: Sender, price: Decimal, at: dt.datetime, *, is_binding: bool) -> dict[str, Any]:
-    day = limits.reserve(sender, price, at, is_binding=is_binding)
+def reserve(sender: Sender, price: Decimal, at: dt.datetime, *, is_binding: bool = True) -> dict[str, Any]:
+    """Count one parcel at this price; returns what the order stores of it. Raises LimitReached, and counts nothing.
+
+    Not binding, it is counted in any case: it may have been booked already.
+    """
+    for _ in range(10):
+        day = day_of(sender, at)
+        if _count(sender, price, day, is_binding=is_binding):
+            break
+        sender.refresh_from_db(fields=COLUMNS)  # a limit, then; or the next day has begun, or room came back
+        if is_binding:
+            refuse_unless_room(sender, at, price)
+    else:
+        raise RuntimeError("the sender's counters say neither yes nor no")
     if not _spend(day, price, most=settings.DAILY_MONEY_LIMIT if is_binding else None):
-        words = EVERYBODY.format(tomorrow=limits.tomorrow(sender, at), number=sender.number)
-        raise DailyLimitReached(words, day, price)
+        raise DailyLimitReached(day, price, next_day(sender, at))
     return {"reserved_on": day, "reserved": price, "unbilled": price}
 
 
-def _give_back(order: Order) -> dict[str, Any]:
-    """Give back what was reserved to its day. What is still unbilled is read under the sender's lock."""
+def _count(sender: Sender, price: Decimal, day: dt.date, *, is_binding: bool) -> bool:
+    def of_the_day(counter: str) -> Case:
+        return Case(When(counted_on=day, then=F(counter)), default=Value(0), output_field=MONEY)
+
+    after: dict[str, Any] = {
+        "booked_today": of_the_day("booked_today") + 1,
+        "spent_today": Round(of_the_day("spent_today") + _value(price), 2),  # SQLite adds as floating point
+        "unbilled": Round(F("unbilled") + _value(price), 2),
+        "booked_in_all": F("booked_in_all") + 1,
+        "spent_in_all": Round(F("spent_in_all") + _value(price), 2),
+    }
+    rows = Sender.objects.filter(Q(counted_on=None) | Q(counted_on__lte=day), pk=sender.pk)
+    if is_binding and sender.first_parcels is not None:
+        few = LessThanOrEqual(after["booked_in_all"], Value(sender.first_parcels))
+        cheap = LessThanOrEqual(after["spent_in_all"], Value(sender.first_money, output_field=MONEY))
+        rows = rows.filter(Q(few) & Q(cheap))  # approved since it was read: `reserve` looks again
+    for limit in LIMITS if is_binding else ():
+        fits = LessThanOrEqual(after[limit.used], F(limit.most))
+        rows = rows.filter(Q((f"{limit.most}__isnull", True)) | Q(fits))
+    return bool(rows.update(counted_on=day, **after))
+
+
+def release(order: Order) -> dict[str, Any]:
+    """Give back what was reserved to its day; returns what the order stores. Once released, it releases nothing."""
     if counts := _locked_counts(order):
-        day, reserved, unbilled = counts
-        limits.change(order.sender_id, day, parcels=-1, money=-reserved, unbilled=-unbilled)
-        _spend(day, -reserved)
+        add(order.sender_id, counts.day, parcels=-1, money=-counts.reserved, unbilled=-counts.unbilled)
     return NOT_COUNTED
 
 
-def _charged(order: Order, price: Decimal) -> dict[str, Any]:
-    """Count another price than was reserved, dearer or cheaper, on the day it was reserved."""
-    if price == order.reserved or not (counts := _locked_counts(order)):
-        return {}
-    day, reserved, unbilled = counts
-    more = price - reserved
-    limits.change(order.sender_id, day, money=more, unbilled=more)
-    _spend(day, more)
-    return {"reserved": price, "unbilled": unbilled + more}
-
-
-def billed(order: Order, total: Decimal) -> None:
-    """Count what posted bills charge beyond what was reserved, on its day. Its sender is locked."""
-    more = total - order.reserved
+def count_bills(order: Order, total: Decimal) -> None:
+    """Count what posted bills charge above the reserved amount, on its day. Its sender is locked."""
     if order.reserved_on:
-        limits.change(order.sender_id, order.reserved_on, money=more)
-        _spend(order.reserved_on, more)
-        type(order)._default_manager.filter(pk=order.pk).update(reserved=total)
+        add(order.sender_id, order.reserved_on, money=total - order.reserved)
+        Order.objects.filter(pk=order.pk).update(reserved=total)
 
 
-def unbilled_again(order: Order) -> None:
-    """Count an order at its own price again, as not billed: its bills were another order's. Its sender is locked."""
+def count_as_unbilled(order: Order) -> None:
+    """Count an order at its own price again, as its bills were another order's. Its sender is locked."""
     if counts := _locked_counts(order):
-        day, reserved, unbilled = counts
-        limits.change(order.sender_id, day, money=order.price - reserved, unbilled=order.price - unbilled)
-        _spend(day, order.price - reserved)
-        type(order)._default_manager.filter(pk=order.pk).update(reserved=order.price, unbilled=order.price)
+        price = order.price
+        add(order.sender_id, counts.day, money=price - counts.reserved, unbilled=price - counts.unbilled)
+        Order.objects.filter(pk=order.pk).update(reserved=price, unbilled=price)
 
 
-def _locked_counts(order: Order) -> tuple[dt.date, Decimal, Decimal] | None:
-    """Return what it counts for; None when it was given back since it was read, so that this move comes too late."""
+class _Counts(NamedTuple):
+    day: dt.date
+    reserved: Decimal
+    unbilled: Decimal
+
+
+def _locked_counts(order: Order) -> _Counts | None:
+    """Lock its sender; return what it counts for, None where it was released since it was read."""
     Sender.objects.select_for_update(no_key=True).get(pk=order.sender_id)
-    own: QuerySet[Any, Any] = type(order)._default_manager.filter(pk=order.pk, reserved_on__isnull=False)
-    return own.values_list("reserved_on", "reserved", "unbilled").first()
+    own: QuerySet[Any, Any] = Order.objects.filter(pk=order.pk, reserved_on__isnull=False)
+    found = own.values_list("reserved_on", "reserved", "unbilled").first()
+    return _Counts(*found) if found else None
+
+
+def add(
+    sender_id: int,
+    day: dt.date | None = None,
+    *,
+    parcels: int = 0,
+    money: Decimal = Decimal(0),
+    unbilled: Decimal = Decimal(0),
+) -> None:
+    """Add to the counters, or take from them below zero; the sender's of a day only while that day is counted.
+
+    `parcels` and `money` change what was booked in all, too, and what all senders together spent on the day.
+    """
+    same = Q(counted_on=day)
+    Sender.objects.filter(pk=sender_id).update(
+        booked_today=Case(When(same, then=F("booked_today") + parcels), default=F("booked_today")),
+        spent_today=Case(When(same, then=Round(F("spent_today") + _value(money), 2)), default=F("spent_today")),
+        unbilled=Round(F("unbilled") + _value(unbilled), 2),
+        booked_in_all=F("booked_in_all") + parcels,
+        spent_in_all=Round(F("spent_in_all") + _value(money), 2),
+    )
+    if day:
+        _spend(day, money)
 
 
 def _spend(day: dt.date, amount: Decimal, *, most: Decimal | None = None) -> bool:
-    """Count it for all senders together, by one conditional UPDATE of the day's row; False when it does not fit.
+    """Count it for all senders together in one conditional UPDATE; return False if it doesn't fit.
 
-    A refusal is over once another as dear fits: cheaper ones that still do are no sign of that.
+    A refusal ends once another as dear fits: cheaper ones that still fit show nothing.
     """
     rows = DailySpend.objects.filter(day=day)
     fitting = rows if most is None else rows.filter(spent__lte=most - amount)
-    added = Round(F("spent") + Value(amount, output_field=limits.MONEY), 2)
+    added = Round(F("spent") + _value(amount), 2)
     still = When(refused_price__gt=settings.DAILY_MONEY_LIMIT - added, then=F("refused_at"))
     counted = {"spent": added, "refused_at": Case(still, default=None)}
     if fitting.update(**counted):
         return True
     DailySpend.objects.bulk_create([DailySpend(day=day)], ignore_conflicts=True)  # the first booking of a day
     return bool(fitting.update(**counted))
+
+
+def take_quote(sender: Sender, now: dt.datetime) -> bool:
+    """Count one more request for prices; return False if the minute since its first one is full."""
+    same = Q(minute_began_at__gt=now - MINUTE)
+    count = Case(When(same, then=F("quotes_this_minute") + 1), default=Value(1))
+    began = Case(When(same, then=F("minute_began_at")), default=Value(now), output_field=DateTimeField())
+    fits = Q(LessThanOrEqual(count, F("quotes_a_minute")))
+    rows = Sender.objects.filter(fits, pk=sender.pk)
+    return bool(rows.update(minute_began_at=began, quotes_this_minute=count))
+
+
+def _value(amount: Decimal) -> Value:
+    return Value(amount, output_field=MONEY)

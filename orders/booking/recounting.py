@@ -1,7 +1,8 @@
-"""The daily recount: the limits' counters against the orders they stand for. A wrong one is corrected and reported.
+"""Recount the limits' counters daily from the orders. A wrong one is corrected and reported.
 
-A counter that is too high refuses what is allowed, one that is too low lets through what is not; neither waits for
-somebody to read of it. What it was stays in the audit, and the desk says how many there were.
+Too high a counter refuses what is allowed; too low a counter allows what isn't. Neither waits for
+anyone to read about it. The old value stays in the audit log, and the admin says how many were
+wrong.
 """
 
 import datetime as dt
@@ -13,36 +14,36 @@ from django.db import transaction
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum, Value
 from django.db.models.functions import Coalesce, Round
 
+from orders.booking.limits import MONEY
 from orders.models import DailySpend, Order
-from shipping_portal.accounts.limits import MONEY
 from shipping_portal.accounts.models import Audit, Sender
 from shipping_portal.jobs.registry import chore
 
 logger = logging.getLogger(__name__)
 COUNTERS = ("booked_today", "spent_today", "unbilled", "booked_in_all", "spent_in_all")
-LOOKS_BACK = dt.timedelta(days=7)  # for what all senders together spent in a day
+LOOKS_BACK = dt.timedelta(days=7)  # for the daily spend of all senders together
 
 
 @chore("recount", every=86_400)
 def recount(now: dt.datetime) -> None:
-    """Compare every counter with the orders, and put right what is wrong."""
+    """Compare every counter with the orders, and correct the wrong ones."""
     note_mended(sum(_mend(row, now) for row in miscounted(now)), now)
 
 
 def note_mended(mended: int, now: dt.datetime) -> None:
-    """Let the desk say that so many counters or sums were found wrong."""
+    """Record for the admin how many counters or totals were wrong."""
     if mended:
         day, _ = DailySpend.objects.get_or_create(day=now.date())
         DailySpend.objects.filter(pk=day.pk).update(mended=F("mended") + mended, mended_at=now)
 
 
 def miscounted(now: dt.datetime) -> list[Any]:
-    """Return the rows whose counters are wrong: senders, and days of all of them."""
+    """Return the rows with wrong counters: senders, and days of all senders together."""
     return [*_senders(), *_days(now)]
 
 
 def _senders() -> QuerySet[Any]:
-    """Return senders whose counters are not what their orders say. One statement, so nothing moves while it looks."""
+    """Return senders whose counters differ from their orders, in one consistent statement."""
     orders = Order.objects.filter(sender=OuterRef("pk")).order_by().values("sender")
     today = orders.filter(reserved_on=OuterRef("counted_on"))
     in_all = orders.filter(reserved_on__isnull=False)
@@ -80,7 +81,7 @@ def _wrong(rows: QuerySet[Any], counters: tuple[str, ...]) -> QuerySet[Any]:
 
 @transaction.atomic
 def _mend(seen: Any, now: dt.datetime) -> int:
-    """Look again under the row's lock, which every change of a counter needs, and write what the orders say."""
+    """Check again under the row's lock, which every change of a counter takes, and correct it."""
     type(seen).objects.select_for_update(no_key=True).get(pk=seen.pk)
     rows, counters = (_senders(), COUNTERS) if isinstance(seen, Sender) else (_days(now), ("spent",))
     row = rows.filter(pk=seen.pk).first()

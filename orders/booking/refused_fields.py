@@ -1,4 +1,4 @@
-"""The fields of the parcel form that a refusal is about: what they are called, and the controls that have them."""
+"""Map a rejection's fields to the parcel form: their labels and their controls."""
 
 import re
 
@@ -7,7 +7,7 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from orders.drafting.contents_form import PARTS as ITEM_PARTS
 from orders.drafting.contents_form import ROWS
 from orders.drafting.forms import SIZES, ParcelForm
-from shipping_portal.accounts.templatetags.words import PLACE, say
+from shipping_portal.accounts.formatting import PLACE, say
 from shipping_portal.carrier.contract import PARTS
 
 LABELS = {
@@ -22,7 +22,7 @@ LABELS = {
     "item_description": "Item",
     "item_value": "Value of one",
 }
-# A sentence without its subject begins with one of these.
+# A sentence that begins with one of these lacks its subject.
 VERB = re.compile(
     r"(?:(?:are|could|does|did|had|has|have|is|must|should|was|were|would)(?:n['’]t)?|can(?:not|['’]t)?|won['’]t|will"
     r"|may (?:be|not|only)|exceeds|lacks|needs|requires) \S",
@@ -36,12 +36,12 @@ ITEM = re.compile(rf"item_(?:(\d+)_)?({'|'.join(ITEM_PARTS)})", re.ASCII)
 
 
 def is_known(name: str) -> bool:
-    """Return whether this is one of our forms' fields, or "" for the parcel as a whole."""
+    """Return whether this is a field of our forms, or "" for the whole parcel."""
     return name in FORM or ITEM.fullmatch(name) is not None
 
 
 def sentences(fields: dict[str, list[str]], form: ParcelForm) -> list[str]:
-    """Return the carrier's words after our labels; what it says of several fields alike stands once."""
+    """Return the carrier's words after our labels. Words about several fields are shown once."""
     labels: dict[str, list[str]] = {}
     for name, texts in fields.items():
         for text in texts:
@@ -50,7 +50,7 @@ def sentences(fields: dict[str, list[str]], form: ParcelForm) -> list[str]:
 
 
 def put_at(form: ParcelForm, fields: dict[str, list[str]]) -> None:
-    """Put the carrier's words at the controls they are about, also in a form that shows a parcel refused before."""
+    """Put the carrier's words at their controls, also in a form that shows a rejected parcel."""
     if not form.is_bound:
         form.cleaned_data = {}
     for name, texts in fields.items():
@@ -69,7 +69,7 @@ def _labelled(label: str, text: str) -> str:
 
 
 def _about_the_parcel(text: str) -> str:
-    """Return what the carrier says of no field as a sentence: it often leaves out the subject, or writes one word."""
+    """Return the carrier's words about no field as a sentence; it often writes a fragment."""
     if text[:1] == "“":
         return f"The carrier also says {text}."
     if VERB.match(text):
@@ -80,7 +80,7 @@ def _about_the_parcel(text: str) -> str:
 
 
 def _label(name: str, form: ParcelForm) -> str:
-    """Return what our pages call a field; "" for the parcel as a whole."""
+    """Return our label of a field, or "" for the whole parcel."""
     if name in LABELS or not name:
         return LABELS.get(name, "")
     if name.startswith("sender_"):
@@ -96,7 +96,7 @@ def _label(name: str, form: ParcelForm) -> str:
 
 
 def _controls(name: str, form: ParcelForm) -> list[str]:
-    """Return the form's own names of a field; none where another page has it."""
+    """Return the form's controls for a field, or none if another page has it."""
     found = [name]
     if name in {"receiver_suburb", "receiver_postcode"}:
         found = ["receiver_suburb", "receiver_postcode"]
@@ -112,6 +112,6 @@ def _controls(name: str, form: ParcelForm) -> list[str]:
 
 
 def _filled_rows(form: ParcelForm) -> list[int]:
-    """Return the rows of items that are filled in: the carrier didn't say which one it means."""
+    """Return the filled rows of items: the carrier didn't say which one it means."""
     names = {row: f"item_{row}_description" for row in range(1, ROWS + 1)}
     return [row for row, name in names.items() if name in form.fields and form[name].value()] or [1]

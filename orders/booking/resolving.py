@@ -1,4 +1,4 @@
-"""Orders whose booking is unclear: asked again with the same key, where that is safe."""
+"""Repeat unclear bookings under the same key, where that is safe."""
 
 import datetime as dt
 from typing import Any
@@ -28,7 +28,7 @@ State = BookingAttempt.State
 def work(order: Order) -> None:
     """Resend the same bytes under the same key, if this carrier is known to keep keys.
 
-    Never later than its lease allows, nor once somebody else settled the attempt.
+    Never later than its lease allows, nor once another process resolved the attempt.
     """
     attempt = order.attempts.filter(state=State.UNKNOWN).first()
     if attempt is None or not _replayable(order, attempt, timezone.now()):
@@ -44,12 +44,14 @@ def _replayable(order: Order, attempt: BookingAttempt, now: dt.datetime) -> bool
 
 
 def _is_of_a_backup(attempt: BookingAttempt) -> bool:
-    """Return whether it was sent before a restore: it may have been settled, and booked under another key, since."""
+    """Return whether it was sent before a restore, and so may have been booked under another
+    key.
+    """
     return Restore.objects.since(attempt.sent_at).exists()
 
 
 def _replay(order: Order, attempt: BookingAttempt) -> None:
-    """Send it again. Only an acceptance or a well-formed refusal settles it; anything else leaves it unknown."""
+    """Send it again. Only an acceptance or a valid rejection ends it; else it stays unknown."""
     client = gateway.carrier_of(order, first="book")
     until = timezone.now() + lease()
     with transaction.atomic(durable=True):
@@ -61,10 +63,12 @@ def _replay(order: Order, attempt: BookingAttempt) -> None:
         not_after = settling.send_until(until)
         outcome = client.book(bytes(attempt.body), key=str(attempt.key), not_after=not_after)
     except Rejected as error:
-        if "idempot" in f"{error.code} {error.text}".lower():  # the key, not the parcel, was refused
+        # The key was rejected, not the parcel.
+        if "idempot" in f"{error.code} {error.text}".lower():
             return _wait(order, attempt)
         outcome = error
-    except Crowded as error:  # nothing was sent, so this was no try
+    except Crowded as error:
+        # Nothing was sent, so this doesn't count as an attempt.
         _change(attempt, replays=attempt.replays - 1, lease_until=timezone.now())
         order.postpone(timezone.now() + dt.timedelta(seconds=error.retry_after or 0.0))
         return
@@ -75,7 +79,9 @@ def _replay(order: Order, attempt: BookingAttempt) -> None:
 
 
 def _change(attempt: BookingAttempt, **changes: Any) -> bool:
-    """Change an unknown attempt, unless another worker sent it again since it was read, or somebody settled it."""
+    """Change an unknown attempt, unless another process repeated or resolved it since it was
+    read.
+    """
     mine = BookingAttempt.objects.filter(pk=attempt.pk, state=State.UNKNOWN, replays=attempt.replays)
     is_mine = bool(mine.update(**changes))
     attempt.replays = changes.get("replays", attempt.replays)

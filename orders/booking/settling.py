@@ -1,10 +1,10 @@
-"""What a booking call's outcome does to its attempt and its order. Every outcome names who moves next.
+"""Store a booking call's outcome on its attempt and its order. Each outcome says who acts next.
 
 accepted         booked; label and tracking rows are due now
-rejected         the sender reads why and fixes it
+rejected         the sender reads why and corrects it
 not sent         this order is due again after a back-off
-account stopped  every booking waits for one probe in five minutes; an operator is told
-unknown          the same key again where the contract allows it, else an operator; never a fresh key
+account stopped  every booking waits for one test in five minutes; an operator is alerted
+unknown          the same key again if the contract allows it, else an operator; never a new key
 """
 
 import datetime as dt
@@ -34,14 +34,16 @@ State = BookingAttempt.State
 FIRST_REPLAY_SECONDS = 5
 PERSIST_SECONDS = 60.0
 AWAITED = {Status.BOOKING, Status.UNCONFIRMED}  # an answer settles these; whatever else it meets, somebody decided
-# An order that was told to be not booked, and where its sender may have taken it since.
+# An order reported as not booked, and the statuses its sender may have moved it to since.
 SETTLED_OTHERWISE = {Status.NOT_BOOKED, Status.DRAFT, Status.REJECTED}
 LONGEST_URL = 300
 CENT = Decimal("0.01")
 
 
 def settle(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
-    """Store an outcome; tried again for a minute if the database is away, after that the lease makes it unknown."""
+    """Store an outcome, retrying for a minute if the database is down; then the lease makes it
+    unknown.
+    """
     persist(lambda: _settle(attempt, outcome))
 
 
@@ -63,7 +65,7 @@ def _settle(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
 
 
 def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
-    """Book it once. A reference known from elsewhere, or one for a settled attempt, is a conflict instead."""
+    """Book it once. A known reference, or one for a resolved attempt, is a conflict instead."""
     try:
         with transaction.atomic(durable=True):
             order = Order.objects.locked(attempt.order_id)
@@ -75,18 +77,21 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
             }
             live = {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}
             is_awaited = order.status in AWAITED and _swap(attempt, live, state=State.ACCEPTED, **facts)
-            (_book if is_awaited else _late_acceptance)(order, attempt, booked, at)
+            if is_awaited:
+                _book(order, attempt, booked, at)
+            else:
+                _late_acceptance(order, attempt, booked, at)
     except IntegrityError:
         same = Order.objects.filter(account=order.account, carrier_reference__upper=booked.reference.upper())
         if not same.exists():
             raise  # it broke another rule than that of one order per reference
         conflict(attempt, f"the carrier answered with {booked.reference}, which another order has", booked, at=at)
         return
-    # Not before: who posts a report has the account's row while it waits for an order's.
+    # Not before: posting a report holds the account's row while it waits for an order's.
     if is_awaited:
         order.account.note_answer(at)
     elif order.is_held and order.carrier_reference != booked.reference:
-        # One key, two references: this carrier's replays cannot be trusted.
+        # One key, two references: this carrier's repeats can't be trusted.
         CarrierAccount.objects.filter(pk=order.account_id, replays_off_at=None).update(replays_off_at=at)
 
 
@@ -121,14 +126,14 @@ def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, A
 
 
 def _pickup_day(order: Order, booked: Booked) -> dt.date | None:
-    """Return the carrier's day; where its reply names none, the one asked for, else the one it quoted."""
+    """Return the carrier's day, else the requested one, else the quoted one."""
     if order.first_mile == "drop-off":
         return None
     return booked.pickup_date or order.pickup_date or order.quoted_pickup_date
 
 
 def _price_fields(order: Order, booked: Money | None) -> dict[str, Any]:
-    """Return what the carrier charges, and whether anybody agreed to that."""
+    """Return the carrier's charge, and whether anybody agreed to it."""
     if booked is None:
         return {"charged_price": None}
     amount = booked.amount.quantize(CENT, ROUND_HALF_UP)
@@ -142,7 +147,7 @@ def _price_fields(order: Order, booked: Money | None) -> dict[str, Any]:
 
 
 def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime) -> None:
-    """Keep a yes to something already settled as evidence; nothing is overwritten."""
+    """Store a late acceptance of something already resolved as evidence; overwrite nothing."""
     if is_same(order.carrier_reference or "", booked.reference):
         return
     BookingAttempt.objects.filter(pk=attempt.pk).update(seen_reference=booked.reference, response=booked.body)
@@ -176,7 +181,7 @@ def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> Non
     with transaction.atomic(durable=True):
         order = Order.objects.locked(attempt.order_id)
         if _swap(attempt, {"state": State.IN_FLIGHT}, state=State.NOT_SENT, error=str(error)[:300], done_at=at):
-            try_later(order, at, retry_after=error.retry_after)
+            order.try_later(at, error.retry_after)
     if isinstance(error, Crowded):  # the carrier was not even asked
         order.account.give_probe_back(at)
     else:
@@ -184,7 +189,7 @@ def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> Non
 
 
 def account_stopped(attempt: BookingAttempt, error: AccountStopped, *, at: dt.datetime) -> None:
-    """Leave the order owed and make every booking wait: the carrier refuses the account, not the parcel."""
+    """Leave the order due and make every booking wait: the carrier refuses the account."""
     with transaction.atomic(durable=True):
         order = Order.objects.locked(attempt.order_id)
         facts = {"http_status": error.status, "response": error.body, "error": error.reason[:300], "done_at": at}
@@ -194,7 +199,10 @@ def account_stopped(attempt: BookingAttempt, error: AccountStopped, *, at: dt.da
 
 
 def unknown(attempt: BookingAttempt, why: str, *, at: dt.datetime, answer: OutcomeUnknown | None = None) -> None:
-    """Make it unclear: sent, and no answer we can trust. The same key again where that is safe, else an operator."""
+    """Make it unclear: sent, without a trustworthy reply.
+
+    The same key again if that is safe, else an operator.
+    """
     with transaction.atomic(durable=True):
         order = Order.objects.locked(attempt.order_id)
         facts: dict[str, Any] = {"error": why[:300], "done_at": at, "lease_until": at}
@@ -210,7 +218,7 @@ def unknown(attempt: BookingAttempt, why: str, *, at: dt.datetime, answer: Outco
 
 
 def conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt.datetime) -> None:
-    """Make it a conflict: a reply that cannot be this parcel's is evidence, never adopted. An operator decides."""
+    """Make it a conflict: a reply that can't be this parcel's is evidence, and an operator decides."""
     with transaction.atomic(durable=True):
         order = Order.objects.locked(attempt.order_id)
         facts = {"seen_reference": booked.reference, "response": booked.body, "http_status": booked.status}
@@ -223,32 +231,14 @@ def conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt.dateti
 
 
 def first_replay_at(order: Order, at: dt.datetime) -> dt.datetime | None:
-    """Return when the resolver may ask with the same key; None where only an operator can tell."""
+    """Return when the same key may be sent again, or None if only an operator can decide."""
     if not gateway.replays_allowed(order.account):
         return None
     return at + dt.timedelta(seconds=FIRST_REPLAY_SECONDS * settings.TIME_SCALE)
 
 
-def try_later(order: Order, now: dt.datetime, *, retry_after: float | None = None) -> None:
-    wait = dt.timedelta(seconds=retry_after) if retry_after is not None else gateway.backoff(order.tries)
-    order.retry(now + wait)
-
-
-def back_to_draft(order: Order, problem: dict[str, Any], *, at: dt.datetime) -> None:
-    """Ask the sender, as nothing was sent. See booking.confirm."""
-    step_aside(order, Status.DRAFT, problem["text"] or problem["kind"], problem, at=at)
-
-
-def step_aside(order: Order, status: str, reason: str, problem: dict[str, Any], *, at: dt.datetime) -> None:
-    """End an owed booking of which nothing was sent; not if another worker has it by now."""
-    with transaction.atomic():
-        Order.objects.locked(order.pk)
-        if order.renew(at):
-            move_to(order, status, reason=reason, at=at, due_at=None, problem=problem)
-
-
 def send_until(lease: dt.datetime) -> float:
-    """Return the monotonic instant after which not one byte may leave under a lease that ends then."""
+    """Return the monotonic time after which no byte may leave under a lease that ends then."""
     return time.monotonic() + (lease - timezone.now()).total_seconds() - settings.CARRIER_DEADLINE
 
 
@@ -257,7 +247,7 @@ def _swap(attempt: BookingAttempt, where: dict[str, Any], **changes: Any) -> boo
 
 
 def persist(store: Callable[[], None]) -> None:
-    """Store what the carrier said; tried again for a minute while the database is away."""
+    """Store what the carrier said, retrying for a minute while the database is down."""
     until = time.monotonic() + PERSIST_SECONDS
     while True:
         try:

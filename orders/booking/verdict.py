@@ -1,6 +1,6 @@
-"""What may become of a booking that is due, and of which nothing was sent: a value, and nothing is written here.
+"""Decide what may become of a due, unsent booking. The verdict is a value; nothing is written.
 
-`booking.work` takes the verdict with what it has read, and carries it out in one `match`.
+`booking.work` passes what it has read, and carries the verdict out in one `match`.
 """
 
 import datetime as dt
@@ -11,8 +11,9 @@ from django.conf import settings
 
 from orders.calling import gateway
 from orders.models import Order
-from orders.models.account import BOOKINGS, QUOTES, Pause
-from orders.status import progress
+from orders.models.account import BOOKINGS, QUOTES
+from orders.models.statuses import Status
+from shipping_portal.accounts.address import places
 from shipping_portal.carrier.errors import Rejected
 
 GIVE_UP_AFTER = dt.timedelta(hours=24)
@@ -24,24 +25,36 @@ NOT_SENT_IN_TIME = "The booking could not be sent for 24 hours."
 
 @dataclass(frozen=True)
 class Go:
-    """It may be sent; where its price was asked for again, at what `agreed` says of the offer."""
+    """It may be sent, once its price has been asked for again if that `is_old`; `agreed` is a new offer's columns."""
 
     agreed: dict[str, Any] | None = None
+    is_old: bool = False
 
 
 @dataclass(frozen=True)
 class BackToDraft:
-    """Its sender decides again, for this problem. `error` is what the carrier said, if it said anything."""
+    """Its sender decides again, because of this problem. `error` is the carrier's, if any."""
 
     problem: dict[str, Any]
     error: Rejected | None = None
+    status: str = Status.DRAFT
+
+    @property
+    def reason(self) -> str:
+        return str(self.problem["text"] or self.problem["kind"])
 
 
 @dataclass(frozen=True)
 class Refuse:
     """It ends here, for this reason."""
 
-    why: str
+    reason: str
+    error: None = None
+    status: str = Status.REJECTED
+
+    @property
+    def problem(self) -> dict[str, Any]:
+        return {"text": self.reason}
 
 
 @dataclass(frozen=True)
@@ -53,14 +66,14 @@ class WaitUntil:
 
 @dataclass(frozen=True)
 class Retry:
-    """It was tried in vain, and is tried again after a back-off or after as many seconds as the carrier says."""
+    """It failed, and is retried after a back-off or the carrier's number of seconds."""
 
     after: float | None = None
 
 
 @dataclass(frozen=True)
 class StopAccount:
-    """The carrier refuses the account, not the parcel: nobody's booking is sent until somebody has seen to it."""
+    """The carrier refuses the account, not the parcel: no booking is sent until that is resolved."""
 
     reason: str
 
@@ -69,38 +82,37 @@ Verdict = Go | BackToDraft | Refuse | WaitUntil
 PriceVerdict = Go | BackToDraft | Retry | StopAccount
 
 
-def of_booking(order: Any, now: dt.datetime, *, is_probe: bool = False) -> Verdict:
-    """Return the verdict on a due booking. One that is the account's probe doesn't wait for the account."""
+def of_booking(order: Any, now: dt.datetime, *, has_fresh_price: bool = False) -> Verdict:
+    """Return the verdict on a due booking. One that `has_fresh_price` is the account's probe, if it needs one."""
+    account, is_late = order.account, is_too_late(order, now)
+    is_priced_long_ago = not has_fresh_price and is_old(order, now)
+    has_pickup_come = places.has_come(order.pickup_date, order.details().pickup, now)
+    # Of bookings, or of the prices that this one has to be asked for again.
+    pause = account.pause_of(BOOKINGS, now) or (account.pause_of(QUOTES, now) if is_priced_long_ago else None)
+    held = None if has_fresh_price else account.holds_until(now)
     if order.sender.is_suspended:
         return BackToDraft({"kind": "suspended", "text": order.sender.suspension_text})
     if order.presser_is_active is False:
         return BackToDraft({"kind": "turned_off", "text": TURNED_OFF})
-    if not gateway.takes_new_orders(order.account):
+    if not gateway.takes_new_orders(account):
         return BackToDraft({"kind": "carrier_changed", "text": CARRIER_CHANGED})
-    if pause := pause_of(order, now):  # before the clock: a pause ends by somebody's decision
+    if pause:  # before the clock: a pause ends by somebody's decision
         return WaitUntil(pause.look_again_at(now))
-    if progress.has_come(order.pickup_date, order.details().pickup, now):
+    if has_pickup_come:
         return BackToDraft({"kind": "pickup_passed", "text": PICKUP_PASSED})
-    if is_too_late(order, now):
+    if is_late:
         return Refuse(NOT_SENT_IN_TIME)
-    held = None if is_probe else order.account.holds_until(now)
-    return WaitUntil(held) if held else Go()
-
-
-def pause_of(order: Order, now: dt.datetime) -> Pause | None:
-    """Return the pause of bookings, or of the prices that this one has to be asked for again."""
-    pause = order.account.pause_of(BOOKINGS, now)
-    return order.account.pause_of(QUOTES, now) if pause is None and is_old(order, now) else pause
+    return WaitUntil(held) if held else Go(is_old=is_priced_long_ago)
 
 
 def is_old(order: Order, now: dt.datetime) -> bool:
-    """Return whether the accepted price has outlived its quote, or names a first pickup day that has come."""
+    """Return whether the accepted price has expired, or its first pickup day has come."""
     is_outlived = now - order.quoted_at > dt.timedelta(seconds=settings.QUOTE_SECONDS)
-    return is_outlived or progress.has_come(order.quoted_pickup_date, order.details().pickup, now)
+    return is_outlived or places.has_come(order.quoted_pickup_date, order.details().pickup, now)
 
 
 def is_too_late(order: Order, now: dt.datetime) -> bool:
-    """Return whether it is no use to go on trying: 24 hours after it was pressed, or the last pause or stop ended."""
+    """Return whether to give up: 24 hours after it was pressed, or the last pause or stop ended."""
     if order.account.stopped_at:  # none of anybody's is taken; one in five minutes goes out to see
         return False
     ends = (order.account.pause_ends_at, order.account.quotes_pause_ends_at)

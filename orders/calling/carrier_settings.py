@@ -1,7 +1,8 @@
-"""Carrier accounts as the environment describes them: where each is, its credentials, contract and webhook secrets.
+"""Describe carrier accounts from the environment: address, credentials, contract, webhook secrets.
 
-Exactly one takes new orders: the one of CARRIER_…. Those named in OLDER_CARRIERS are followed to their orders' end.
-Nothing of this is stored; a CarrierAccount row finds its own by fingerprint (docs/decisions/0016).
+Exactly one takes new orders: the one of CARRIER_…. The accounts in OLDER_CARRIERS are followed
+until their orders end. Nothing of this is stored; a CarrierAccount row finds its settings by
+fingerprint (docs/decisions/0016).
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ CURRENT = "CARRIER"  # the prefix of the one that takes new orders
 
 
 class UnknownAccount(Exception):
-    """No settings describe an account of this name; the text is for the operator."""
+    """Raised when no settings describe an account of this name. The text is for the operator."""
 
 
 @dataclass(frozen=True)
 class CarrierSettings:
-    """One account. `prefix` is what its settings' names begin with, such as CARRIER or CARRIER_OLD."""
+    """One account's settings. `prefix` starts their names, such as CARRIER or CARRIER_OLD."""
 
     prefix: str
     base_url: str
@@ -45,37 +46,49 @@ class CarrierSettings:
 
     @property
     def fingerprint(self) -> str:
-        """Another address or account id is another account: at it our keys and order ids mean nothing."""
+        """Return the account's identity.
+
+        With another address or id our keys and order ids mean nothing.
+        """
         return _fingerprint(self.name)
 
     @property
     def secrets_setting(self) -> str:
-        """The setting that holds its webhook secrets; the current account's has no prefix."""
+        """Return the setting that holds its webhook secrets.
+
+        The current account's has no prefix.
+        """
         return "WEBHOOK_SECRETS" if self.takes_new_orders else f"{self.prefix}_WEBHOOK_SECRETS"
 
     @property
     def setting_names(self) -> list[str]:
-        """Every setting that describes this account."""
+        """Return the names of all settings that describe this account."""
         return [*(f"{self.prefix}_{part}" for part in settings.OF_A_CARRIER), self.secrets_setting]
 
     @property
     def is_closed(self) -> bool:
-        """An older account without a key: nobody is asked any more, and its history is read by its contract."""
+        """Return whether an older account has no key.
+
+        It isn't called, but its contract is still used.
+        """
         return not (self.key or self.takes_new_orders)
 
     @property
     def has_parcel_tools(self) -> bool:
-        """Does the carrier give us links to its Authorised Tracking Page (interface §5)? None once it is closed."""
+        """Return whether the carrier gives us Authorised Tracking Page links (interface §5).
+
+        A closed account gives none.
+        """
         return not self.is_closed and self.contract.link != "none"
 
     @property
     def takes_new_orders(self) -> bool:
-        """Exactly one does: that of the settings without a further name."""
+        """Return whether this is the account without a further name, which takes new orders."""
         return self.prefix == CURRENT
 
     @property
     def contract(self) -> Contract:
-        """Read once per file. Raises ContractError."""
+        """Return the contract, read once per file. Raises ContractError."""
         return _load(self.contract_file)
 
 
@@ -92,7 +105,7 @@ def every() -> list[CarrierSettings]:
 
 
 def chosen(name: str) -> CarrierSettings:
-    """Return the account that OLDER_CARRIERS calls so; without a name the one that takes new orders.
+    """Return the account of this name in OLDER_CARRIERS, or without a name the current one.
 
     Raises UnknownAccount.
     """
@@ -105,7 +118,7 @@ def chosen(name: str) -> CarrierSettings:
 
 
 def secrets() -> list[str]:
-    """Return what no log line and no page may show: every account's keys and webhook secrets."""
+    """Return every account's keys and webhook secrets, which no log line or page may show."""
     configured = every()
     keys = [key for one in configured for key in (one.key, one.link_key)]
     proxy = urlsplit(settings.CARRIER_PROXY).password or ""

@@ -1,14 +1,21 @@
-"""The settings and the contract of an account's carrier: what it is assumed or known to do."""
+"""The settings, the contract and the client of an account's carrier: what it is assumed or known to do."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
 from orders.calling import carrier_settings
 from orders.models.account import CarrierAccount
+from shipping_portal import VERSION
+from shipping_portal.carrier.client import Call, Carrier
 from shipping_portal.carrier.contract import Contract
 
 
 def settings_of(account: CarrierAccount) -> carrier_settings.CarrierSettings | None:
-    """Return the account's settings; None once the environment no longer names it, and nobody can be asked."""
+    """Return the account's settings, or None once the environment no longer has them."""
     return next(
         (configured for configured in carrier_settings.every() if configured.fingerprint == account.fingerprint), None
     )
@@ -20,22 +27,57 @@ def contract() -> Contract:
 
 
 def contract_of(account: CarrierAccount) -> Contract:
-    """Return the account's own contract; today's, once the environment doesn't name the account any more."""
+    """Return the account's own contract, or the current one if the environment no longer has it."""
     configured = settings_of(account)
     return configured.contract if configured else contract()
 
 
 def has_parcel_tools(account: CarrierAccount | None = None) -> bool:
-    """Return whether the carrier links us to its Authorised Tracking Page, where a pickup is moved (interface §5).
+    """Return whether the carrier links us to its Authorised Tracking Page (interface §5).
 
-    None of an account that the environment holds no key of any more.
+    Senders change a pickup day there. An account without a key has no such page.
     """
     configured = settings_of(account) if account else carrier_settings.current()
     return configured is not None and configured.has_parcel_tools
 
 
 def another_day(quote: str = "its reference", *, account: CarrierAccount | None = None) -> str:
-    """Return how a sender gets another pickup day, as a clause; never by cancelling (interface §3 rules 3, 4)."""
+    """Return how a sender gets another pickup day, as a clause.
+
+    Never by cancelling (interface §3).
+    """
     if has_parcel_tools(account):
         return "choose a new day under “Change delivery or pickup”"
     return f"contact us and quote {quote}; we'll move the day with the carrier"
+
+
+def client_of(
+    configured: carrier_settings.CarrierSettings,
+    *,
+    on_call: Callable[[Call], None] | None = None,
+    turn: Callable[..., None] | None = None,
+) -> Carrier:
+    """Return a client as these settings say.
+
+    Without `on_call` and `turn` nothing is logged and no rate is kept: there may be no database yet.
+    """
+    made: Carrier = import_string(settings.CARRIER_CLIENT)(
+        base_url=configured.base_url,
+        account=configured.account,
+        key=configured.key,
+        partner_id=configured.partner_id,
+        user_agent=user_agent(),
+        contract=configured.contract,
+        on_call=on_call,
+        turn=turn,
+        link_key=configured.link_key,
+        deadline=settings.CARRIER_DEADLINE,
+        ca_bundle=configured.ca_bundle or None,
+        proxy=settings.CARRIER_PROXY,
+    )
+    return made
+
+
+def user_agent() -> str:
+    """Return our User-Agent."""
+    return f"ShippingPortal/{VERSION} ({settings.CARRIER_CONTACT or settings.SITE_URL})"

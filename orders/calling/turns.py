@@ -1,9 +1,10 @@
-"""The carrier's rate limit: every call of every process reserves a moment to start at.
+"""Keep the carrier's rate limit: every call of every process reserves a moment to start at.
 
-Tracking calls stand in one line, all others in another, as the contract gives each its rate. A line is the time at
-which its next call may start. Who finds it too long takes no turn: a job is due again then, a person is told. Lanes
-share a line: one that had less than its share lately may join a long line, any other a shorter one only. So two
-thousand rows of an import hold up neither a label nor a booking. People join either, as nothing retries for them.
+Tracking calls wait in one queue, all others in another, as the contract gives each its rate. A
+queue is the time at which its next call may start. If it is too long, no slot is taken: a job
+becomes due again later, a person sees a message. Lanes share a queue: a lane that had less than its
+share lately may join a long queue, any other only a shorter one. So two thousand rows of an import
+delay neither a label nor a booking. People may join either, because nothing retries for them.
 """
 
 import datetime as dt
@@ -20,22 +21,24 @@ from shipping_portal.carrier.errors import Crowded
 from shipping_portal.jobs.registry import NotYet
 
 TRACKING = {"track": 0.8, "subscribe": 0.2}
-PERSON = "person"  # the lane of whoever waits at a page, whatever is asked
+PERSON = "person"  # the lane of people waiting at a page, whatever they ask
 CALLS = {PERSON: 0.25, "label": 0.25, "book": 0.2, "quote": 0.1, "view": 0.1, "cancel": 0.1}
-# Seconds of line: what a lane within its share may join, what any other may, and what is left to who has begun.
+# Seconds of queue: for a lane within its share, for any other, and for a job that has begun.
 OWED, SPARE, BEGUN = (seconds * settings.TIME_SCALE for seconds in (4.0, 2.5, 6.0))
-SHARE_IS_OVER = 2.0  # seconds after which nobody minds what a lane had
-LATE = 0.075  # seconds after its turn in which a call may still start
-# So much further apart than the rate says are turns, that calls which start a little late crowd no second.
+SHARE_IS_OVER = 2.0  # seconds after which a lane's earlier use is forgotten
+LATE = 0.075  # seconds after its slot in which a call may still start
+# Slots are this much further apart than the rate, so that slightly late calls overfill no second.
 APART = 1.15
 MOST_MISSED = 3
 
 
 def _statement(*, had: str, had_now: str, least: str, greatest: str) -> str:
-    """Return the UPDATE that takes a turn: `had` reads what a lane had, `had_now` writes it."""
-    turn = "CASE WHEN free_at BETWEEN %(now)s AND %(latest)s THEN free_at ELSE %(now)s END"  # later: a clock set back
+    """Return the UPDATE that takes a slot: `had` reads a lane's use, `had_now` writes it."""
+    # later: a clock set back
+    turn = "CASE WHEN free_at BETWEEN %(now)s AND %(latest)s THEN free_at ELSE %(now)s END"
     more = f"{least}({greatest}({had}, %(now)s) + %(part)s, %(share_is_over)s)"
-    return (  # of words written here
+    # Only words written here go into the statement.
+    return (
         f"UPDATE orders_carrierline SET free_at = {turn} + %(gap)s, had = {had_now.format(more)} "  # noqa: S608
         f"WHERE account_id = %(account)s AND name = %(line)s AND {turn} - %(now)s <= "
         f"CASE WHEN {had} > %(now)s THEN %(patience_beyond_its_share)s ELSE %(patience)s END RETURNING free_at"
@@ -60,20 +63,23 @@ TAKE = {
 
 @dataclass
 class Turns:
-    """The turns of one client: calling it sleeps until the next call may start."""
+    """One client's slots: calling it sleeps until the next call may start."""
 
     account: CarrierAccount
     is_person: bool = False
-    _ahead: dict[str, float] = field(default_factory=dict)  # turns taken ahead, by line
+    _ahead: dict[str, float] = field(default_factory=dict)  # slots reserved ahead, by queue
 
     def ahead(self, operation: str) -> None:
-        """Wait for the turn of a job's first call, before anything is written down. Raises NotYet."""
+        """Reserve the slot of a job's first call, before anything is stored. Raises NotYet."""
         turn = take(self.account, operation, shares=True, patience=OWED)
         time.sleep(max(turn - _now(), 0.0))
         self._ahead[_line(operation)] = turn
 
     def __call__(self, operation: str, not_after: float | None = None) -> None:
-        """Sleep until the call may start. Raises Crowded when that is not soon, or past `not_after` (monotonic)."""
+        """Sleep until the call may start. Raises Crowded if that is too late, or past `not_after`.
+
+        `not_after` is monotonic.
+        """
         latest = time.monotonic() + BEGUN
         latest = latest if not_after is None else min(latest, not_after)
         turn = self._ahead.pop(_line(operation), None)
@@ -83,7 +89,8 @@ class Turns:
             time.sleep(max(turn - _now(), 0.0))
             if _now() <= turn + LATE:
                 return
-            turn = None  # missed: the line has gone on, and the call would crowd another's second
+            # Missed: the queue has moved on, and the call would overfill another second.
+            turn = None
 
     def _take(self, operation: str, patience: float) -> float:
         try:
@@ -93,10 +100,10 @@ class Turns:
 
 
 def take(account: CarrierAccount, operation: str, *, patience: float, shares: bool, person: bool = False) -> float:
-    """Take the next turn of the operation's line: seconds since 1970. Raises NotYet for a line that is too long.
+    """Reserve the operation's next slot and return it in seconds since 1970.
 
-    Too long is longer than `patience` seconds; with `shares`, than SPARE for a lane that had more than its share.
-    It is one statement of its own, so nobody holds the line while a call is under way.
+    Raises NotYet for a queue longer than `patience` seconds; with `shares`, longer than SPARE for a
+    lane above its share. It is one statement of its own, so nobody holds the queue during a call.
     """
     lane, now, gap = PERSON if person else operation, _now(), APART / _rate(account, operation)
     values = {
@@ -113,7 +120,8 @@ def take(account: CarrierAccount, operation: str, *, patience: float, shares: bo
         line, _ = CarrierLine.objects.get_or_create(account=account, name=_line(operation))
         turn = line.free_at if now <= line.free_at <= values["latest"] else now
         is_too_long = turn - now > (SPARE if shares and line.had.get(lane, 0.0) > now else patience)
-        if is_too_long or is_last:  # else it was made, or became shorter, between the two statements
+        # Else it was created, or became shorter, between the two statements.
+        if is_too_long or is_last:
             break
     raise NotYet(dt.datetime.fromtimestamp(turn, dt.UTC))
 

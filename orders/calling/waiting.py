@@ -1,7 +1,7 @@
-"""Who waits at a page for the carrier: few threads of a process, and two of one person (docs/decisions/0023).
+"""Limit who waits for the carrier at a page: few threads, and two per user (docs/decisions/0023).
 
-Prices, the signed link and an operator's verification are asked for in the request; everything else is a job. A carrier
-that takes its time must not hold up the pages of everybody else.
+Prices, the signed link and an operator's verification are requested while a page waits; everything
+else is a job. A slow carrier must not block everybody else's pages.
 """
 
 import datetime as dt
@@ -20,13 +20,13 @@ from shipping_portal.accounts.models import User
 
 PLACES = threading.BoundedSemaphore(max(settings.WEB_THREADS // 4, 1))
 OF_A_PERSON = ("waits_until", "waits_also_until")
-# No wait is longer: a verification asks twice. So long a process that was killed keeps a person's place.
+# No wait is longer: a verification asks twice. A killed process keeps a user's place this long.
 LONGEST = dt.timedelta(seconds=2 * (settings.CARRIER_DEADLINE + BEGUN))
 AGAIN_SECONDS = 5
 
 
 class Full(Exception):
-    """No more may wait. The text says why, and `page_status` is the page's."""
+    """Raised when no more may wait. The text says why, and `page_status` is the page's status."""
 
     def __init__(self, why: str, status: int) -> None:
         super().__init__(f"{why}. Try again in {AGAIN_SECONDS} s.")
@@ -38,7 +38,7 @@ full: ContextVar[Full | None] = ContextVar("full", default=None)
 
 @contextmanager
 def at_a_page(person: User) -> Iterator[None]:
-    """Hold a place among those who wait for the carrier. Raises Full."""
+    """Hold one of the places for waiting at a page. Raises Full."""
     with _place_of_the_process(), _place_of_a_person(person):
         yield
 
@@ -55,7 +55,7 @@ def _place_of_the_process() -> Iterator[None]:
 
 @contextmanager
 def _place_of_a_person(person: User) -> Iterator[None]:
-    """Hold one of the columns of the person's row: they count in every process, and end with none."""
+    """Hold one of the columns of the user's row: they count across processes and expire."""
     now = timezone.now()
     row, until = User.objects.filter(pk=person.pk), now + LONGEST
     free = (
@@ -76,7 +76,7 @@ def _noted(error: Full) -> Full:
 
 
 def say_when_to_come_back(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
-    """Give the page that says Full its status and Retry-After, whichever page it is (middleware)."""
+    """Give a page that shows Full its status and Retry-After, whichever page it is (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         full.set(None)
@@ -84,7 +84,8 @@ def say_when_to_come_back(get_response: Callable[[HttpRequest], HttpResponse]) -
         error = full.get()
         if error:
             response.headers["Retry-After"] = str(AGAIN_SECONDS)
-        if error and response.status_code in {200, 422}:  # a redirect leads to the page that says it
+        # A redirect leads to the page that says so.
+        if error and response.status_code in {200, 422}:
             response.status_code = error.page_status
         return response
 

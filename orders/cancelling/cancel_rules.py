@@ -1,11 +1,14 @@
-"""May this be cancelled: booked, not collected, no pickup missed, and the carrier not against it (interface §3)?"""
+"""Check whether an order may be cancelled (interface §3).
+
+It must be booked and not collected, with no missed pickup and no objection by the carrier.
+"""
 
 import datetime as dt
 
 from orders.calling.contract import another_day, contract_of
 from orders.models import Order
 from orders.models.statuses import BEFORE_COLLECTION, STILL_AT_SENDER, Progress, Status
-from shipping_portal.accounts.templatetags.words import local_date
+from shipping_portal.accounts.formatting import local_date
 
 NO_WAY = "The carrier takes no cancellations from here. Contact us; we'll ask it."
 
@@ -37,7 +40,7 @@ def can_cancel(order: Order, now: dt.datetime) -> bool:
 
 
 def forbidden(order: Order, progress: str, at: dt.datetime | None, *, now: dt.datetime) -> str:
-    """Return why a parcel that is this far since `at` isn't cancelled, as its sender reads it, or ""."""
+    """Return why a parcel this far since `at` can't be cancelled, for its sender, or ""."""
     if progress == Progress.PICKUP_MISSED:
         day = order.next_pickup(at, now)
         when = local_date(day, order.sender) if day else "the next business day"

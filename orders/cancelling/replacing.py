@@ -1,7 +1,8 @@
-"""Replacing: a mistake on a booked parcel is corrected by cancelling it and booking it again, in this order, once.
+"""Correct a booked parcel: cancel it, then book it again, once.
 
-ask   (web)     cancellation owed, replacement written down; nothing new is booked
-work  (worker)  the carrier cancelled it → the new order is owed; it did not → the replacement ends and says why
+ask   (web)     the cancellation is due, the replacement stored; nothing new is booked
+work  (worker)  the carrier cancelled it → the new order is due; it didn't → the replacement ends
+with a reason
 """
 
 import datetime as dt
@@ -10,7 +11,8 @@ import uuid
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from orders.booking import booking_rules, bookings
+from orders.booking import booking_rules, bookings, limit_words
+from orders.booking.limits import LimitReached
 from orders.cancelling import cancels
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Order, Quote, Replacement
@@ -30,7 +32,7 @@ NO_BOOKING: dict[type[Exception], str] = {
 
 
 class OldPrice(Exception):
-    """The price on the page has outlived its quote, so nothing is cancelled for it."""
+    """Raised when the price on the page has expired. Nothing is cancelled for it."""
 
 
 def ask(
@@ -43,11 +45,13 @@ def ask(
     pickup_date: dt.date | None,
     now: dt.datetime,
 ) -> None:
-    """Cancel this parcel, and book the quoted one once that is confirmed. The same form pressed twice is one.
+    """Cancel this parcel, and book the quoted one once that is confirmed. A repeated form is one.
 
-    Raises OldPrice and what cancelling.ask and booking_rules.bookable_offer raise; then nothing is cancelled or booked.
+    Raises OldPrice and what cancelling.ask and booking_rules.bookable_offer raise. Nothing is then
+    cancelled or booked.
     """
-    # The order's own token: two parcels mended alike share a quote, and each needs its own new parcel.
+    # Use the order's own token: two parcels corrected alike share a quote, and each needs its own
+    # order.
     token = uuid.uuid5(form_token, str(order.uuid))
     if order.replacements.filter(form_token=token, problem="").exists():
         return
@@ -61,7 +65,8 @@ def ask(
                 asked_by=by, asked_at=now, due_at=now,
             )  # fmt: skip
             cancels.ask(order, by=by, why=WHY, now=now)
-    except IntegrityError as error:  # another press was faster
+    except IntegrityError as error:
+        # A simultaneous request was faster.
         raise Order.WrongStatus("It is being replaced already.") from error
 
 
@@ -72,7 +77,7 @@ def ask(
     order=40,
 )
 def work(replacement: Replacement) -> None:
-    """Book what replaces a parcel, or say why not."""
+    """Book a parcel's replacement, or record why not."""
     now = timezone.now()
     if replacement.order.status != Status.CANCELLED:
         why = replacement.order.problem.get("text", "")
@@ -85,7 +90,7 @@ def work(replacement: Replacement) -> None:
 
 
 def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
-    """Owe the carrier the new parcel. The form's token makes it one order, whoever comes here again."""
+    """Make the new order due. The form's token makes it one order, however often this runs."""
     try:
         receivers.mend(
             quote.sender, replacement.order.details().receiver, ParcelDetails.from_json(quote.details).receiver
@@ -94,8 +99,8 @@ def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
             quote=quote, code=replacement.product_code, by=replacement.asked_by,
             form_token=replacement.form_token, pickup_date=replacement.pickup_date, now=now,
         )  # fmt: skip
-    except bookings.LimitReached as error:
-        return _end(replacement, str(error), now)
+    except LimitReached as error:
+        return _end(replacement, limit_words.refusal(error, quote.sender), now)
     except tuple(NO_BOOKING) as error:
         return _end(replacement, NO_BOOKING[type(error)], now)
     with transaction.atomic():
@@ -106,7 +111,7 @@ def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
 
 
 def leave_out(replacement: Replacement, *, now: dt.datetime) -> None:
-    """End one that a restore holds, without a problem of its own: the carrier has the new parcel already."""
+    """End a replacement held by a restore, without a problem: the carrier has the new parcel."""
     _end(replacement, "", now)
 
 

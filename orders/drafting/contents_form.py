@@ -1,5 +1,6 @@
-"""What is inside a parcel that leaves its country: up to five rows, each with the value of one;
-and the one question that each word of dangerous goods raises.
+"""Declare the contents of a parcel that leaves its country: up to five rows with values.
+
+Also ask one question for each word that suggests dangerous goods.
 """
 
 import re
@@ -22,17 +23,17 @@ CURRENCY = {"AU": "AUD", "CA": "CAD", "US": "USD"}
 
 
 def _digits() -> str:
-    """Return how many digits an HS code has."""
+    """Return how many digits an HS code has, in words."""
     return f"{contract().hs_code_shortest} to {contract().hs_code_longest} digits"
 
 
 def _country(text: str) -> str:
-    """Return the code of a country given by its name or by two letters; "" for anything else."""
+    """Return the code of a country given by name or by two letters, or "" for anything else."""
     return text.upper() if re.fullmatch(r"[A-Za-z]{2}", text, re.ASCII) else countries.code_of(text)
 
 
 class ContentsForm(ReceiverForm):
-    """Adds the contents rows for senders who may ship abroad; asked for only when the countries differ."""
+    """Add contents rows for senders who may ship abroad. They are needed only across a border."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -76,7 +77,7 @@ class ContentsForm(ReceiverForm):
 
     @property
     def has_more_rows(self) -> bool:
-        """Is anything typed, or brought along, below the first row?"""
+        """Return whether anything is filled in below the first row."""
         return any(self[f"item_{row}_description"].value() for row in range(2, ROWS + 1))
 
     def clean(self) -> dict[str, Any]:
@@ -127,7 +128,7 @@ class ContentsForm(ReceiverForm):
                 self.add_error(name, ValidationError(str(text), code="item"))
 
 
-# The first group a text meets asks. Words are whole ones, in either number as written here.
+# The first group that a text matches asks. Words are matched whole, singular or plural.
 QUESTIONS: dict[str, tuple[str, ...]] = {
     "Is it inside its device? Power banks, and batteries on their own or damaged, can't go.": (
         "battery", "batteries", "power bank", "power banks", "powerbank", "powerbanks", "lithium",
@@ -162,14 +163,14 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Question:
-    """One question, with the word it was raised by as it was typed."""
+    """One question, with the word that raised it, as typed."""
 
     word: str
     question: str
 
 
 def questions(texts: Iterable[str]) -> list[Question]:
-    """Return one question for each group of words that the texts meet."""
+    """Return one question for each group of words that the texts match."""
     return list(_met(" / ".join(texts)))
 
 

@@ -1,4 +1,4 @@
-"""Controls of the parcel form: measured numbers, money and countries, each refusing with a sentence."""
+"""Define the parcel form's fields for numbers, money and countries, with their error messages."""
 
 import re
 from decimal import ROUND_UP, Decimal
@@ -14,7 +14,9 @@ PLAIN_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 class PlainDecimalField(forms.Field):
-    """A decimal in ASCII digits with a dot: no exponent, sign, separator, NaN or digits of another script."""
+    """Accept a decimal in ASCII digits with a dot: no exponent, sign, separator, NaN or other
+    script.
+    """
 
     def __init__(
         self, *, example: str, whole: int = 4, places: int = 3, is_money: bool = False, **options: Any
@@ -43,7 +45,7 @@ class PlainDecimalField(forms.Field):
 
 
 def _without_comma(text: str, places: int) -> str:
-    """Return how to write this number: with three digits after its comma it may be a thousand."""
+    """Return how to write this number: a comma before three digits may mean thousands."""
     dotted, plain = text.replace(",", "."), text.replace(",", "")
     if re.fullmatch(r"[1-9][0-9]{0,2},[0-9]{3}", text):
         decimals = f", or {dotted}, with a dot for the decimals" if places >= 3 else ""
@@ -52,14 +54,14 @@ def _without_comma(text: str, places: int) -> str:
 
 
 def _without_signs(text: str) -> str:
-    """Return `1280.00` for `$1,280.00`: of an amount with its sign or its cents nobody asks what the comma means."""
+    """Return `1280.00` for `$1,280.00`: with a sign or cents the comma is unambiguous."""
     plain = text.removeprefix("$").strip()
     is_clear = re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]{2})?", plain, re.ASCII) and (plain != text or "." in plain)
     return plain.replace(",", "") if is_clear else plain
 
 
 class MeasureField(PlainDecimalField):
-    """A weight or a length: strictly more than zero (interface §2.1). Pounds may be written with their ounces."""
+    """Accept a weight or length above zero (interface §2.1). Pounds may be written with ounces."""
 
     def __init__(self, *, short: str = "", unit: str = "", **options: Any) -> None:
         self.short, self.unit = short, unit
@@ -72,7 +74,8 @@ class MeasureField(PlainDecimalField):
         if not found or not any(found.groups()):
             return super().to_python(value)
         pounds, ounces = super().to_python(found[1]) or Decimal(0), super().to_python(found[2]) or Decimal(0)
-        return (pounds + ounces / 16).quantize(Decimal("0.001"), ROUND_UP)  # never less than it weighs
+        # Round up, so that the parcel is never declared lighter than it is.
+        return (pounds + ounces / 16).quantize(Decimal("0.001"), ROUND_UP)
 
     def validate(self, value: Decimal | None) -> None:
         super().validate(value)
@@ -81,7 +84,7 @@ class MeasureField(PlainDecimalField):
 
 
 def measure_fields(weight_unit: str, size_unit: str) -> dict[str, MeasureField]:
-    """Return the weight and the three lengths in these units, by their names in the form, such as `weight_kg`."""
+    """Return the weight and three lengths in these units, by form name, such as `weight_kg`."""
     needed = {"required": "Enter the weight."}
     fields = {
         f"weight_{weight_unit}": MeasureField(
@@ -98,7 +101,7 @@ def measure_fields(weight_unit: str, size_unit: str) -> dict[str, MeasureField]:
 
 
 class CountryField(forms.ChoiceField):
-    """A country by its code, in either case."""
+    """Accept a country code in either case."""
 
     def to_python(self, value: Any) -> str:
         return super().to_python(value).strip().upper()

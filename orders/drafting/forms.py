@@ -1,4 +1,4 @@
-"""What is checked before the carrier is asked: the new-parcel form and the Book button (interface §2.1)."""
+"""Validate the new-parcel form and the Book button before the carrier is asked (interface §2.1)."""
 
 import datetime as dt
 import json
@@ -35,7 +35,7 @@ def _plain(amount: float) -> str:
 
 @dataclass(frozen=True)
 class ToFix:
-    """A control whose value is wrong, and why."""
+    """An invalid control and its error."""
 
     field: forms.BoundField
     why: str
@@ -46,12 +46,15 @@ class ToFix:
 
     @property
     def inside(self) -> str:
-        """The label inside a sentence; `ZIP code` and `HS code` stay."""
+        """Return the label as it reads inside a sentence.
+
+        `ZIP code` and `HS code` stay capitalised.
+        """
         return self.label if self.label[1:2].isupper() else self.label[:1].lower() + self.label[1:]
 
     @property
     def place(self) -> str:
-        """The id of the control: of the first one of a group."""
+        """Return the control's id, or the first one's for a group."""
         return self.field.id_for_label or f"{self.field.auto_id}_0"
 
 
@@ -62,11 +65,12 @@ def _shape(size: ParcelSize) -> str:
 
 
 class ParcelForm(ContentsForm):
-    """One parcel, for the sender who types it: their words, their units and what may leave their country."""
+    """Read one parcel in its sender's words and units, for the countries it may go to."""
 
     description = line("What's inside", needed="Say what's inside, such as “ceramic mugs”.")
     customer_reference = line("Order number")
-    may_wait = False  # the carrier gave no prices, and may give them later
+    # Set when the carrier gave no prices now but may later.
+    may_wait = False
 
     def __init__(self, *args: Any, sizes: Sequence[ParcelSize] = (), **options: Any) -> None:
         super().__init__(*args, **options)
@@ -89,7 +93,10 @@ class ParcelForm(ContentsForm):
             )
 
     def _take_size(self) -> None:
-        """Offer the saved sizes. One chosen without measures means its own, where no script filled them in."""
+        """Offer the saved sizes.
+
+        A size chosen without measures, as without scripts, means its own.
+        """
         if not self.sizes:
             return
         self.fields["size"] = forms.CharField(label="Size", max_length=36, required=False)
@@ -118,7 +125,7 @@ class ParcelForm(ContentsForm):
 
     @property
     def size_choices(self) -> list[tuple[ParcelSize, str, bool, str]]:
-        """Each size, what it fills in as JSON, whether it is chosen, and the icon of its shape."""
+        """Return each size with its values as JSON, whether it is chosen, and its icon."""
         chosen = str(self["size"].value() or "") if self.sizes else ""
         return [
             (size, json.dumps(self._filled_by(size)), str(size.uuid) == chosen, _shape(size)) for size in self.sizes
@@ -126,18 +133,18 @@ class ParcelForm(ContentsForm):
 
     @property
     def has_extras(self) -> bool:
-        """Is anything typed, or wrong, in what most parcels don't need?"""
+        """Return whether an optional field that most parcels don't need is filled in or invalid."""
         names = [name for name in EXTRAS if name in self.fields]
         return any(self[name].errors or self[name].value() not in {None, "", "none"} for name in names)
 
     @property
     def home(self) -> str:
-        """The country the parcel starts in, as a sentence names it."""
+        """Return the country the parcel starts in, as it reads in a sentence."""
         return countries.in_text(self.address.country)
 
     @property
     def fixes(self) -> list[ToFix]:
-        """What is wrong of what is filled in, first things first; what is only missing is no mistake yet."""
+        """Return invalid fields in page order; empty required fields aren't errors yet."""
         wrong = self.errors.as_data()
         found: dict[str, ToFix] = {}
         for field in self:
@@ -148,7 +155,7 @@ class ParcelForm(ContentsForm):
 
     @property
     def goods_questions(self) -> str:
-        """What the page asks about words typed as contents, as JSON."""
+        """Return the dangerous-goods questions for the page's script, as JSON."""
         return json.dumps(list(contents_form.QUESTIONS.items()))
 
     def clean(self) -> dict[str, Any]:
@@ -186,7 +193,7 @@ class ParcelForm(ContentsForm):
         )
 
     def _size_entered(self) -> str:
-        """Return the size chosen, as long as the measures are still its own."""
+        """Return the chosen size, if the measures are still its own."""
         typed = {name: self.cleaned_data[name] for name in [self.weight_name, *self.size_names]}
         for size in self.sizes:
             same = {name: Decimal(value) for name, value in self.measures_of(size).items()} == typed
@@ -196,7 +203,7 @@ class ParcelForm(ContentsForm):
 
 
 def initial_from(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
-    """Return the form's values for a parcel typed before, so that nothing is typed twice."""
+    """Return the form's values for an earlier parcel, so that nothing is typed twice."""
     weight_unit, size_unit = UNITS[sender.country]
     measures = details.measures
     values: dict[str, Any] = {**initial_of(details.receiver), "description": details.description}
@@ -214,10 +221,10 @@ def initial_from(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
     return values
 
 
-def after_presses(typed: QueryDict) -> QueryDict:
+def after_presses(typed: Any) -> Any:
     """Return what was sent, after the small buttons that correct a field.
 
-    They clear the company, take a suggested place, or say of an address line that it is the street.
+    They clear the company, use a suggested place, or mark an address line as the street.
     """
     if not {"clear_company", "use_place", "is_street"} & set(typed):
         return typed
@@ -234,7 +241,7 @@ def after_presses(typed: QueryDict) -> QueryDict:
 
 
 class DayField(forms.Field):
-    """A day as the page sends it, such as 2025-11-25; anything else is refused rather than guessed."""
+    """Accept a day as the page sends it, such as 2025-11-25. Anything else is rejected."""
 
     def to_python(self, value: Any) -> dt.date | None:
         if not value:
@@ -248,13 +255,13 @@ class DayField(forms.Field):
 
 
 class WeightForm(forms.Form):
-    """The weight a saved size's parcels were measured at, taken by one press."""
+    """Accept the weight at which a saved size's parcels were measured, with one press."""
 
     use_weight = MeasureField(example="1.2")
 
 
 class BookForm(OnceOnly):
-    """Which service, which pickup day, and the token that makes one form one booking."""
+    """Read the service, the pickup day, and the token that makes one form one booking."""
 
     product = forms.CharField(
         max_length=100,  # as long as a code the carrier quotes

@@ -1,4 +1,4 @@
-"""A typed parcel, cleaned: what a quote is asked for and an order is made from."""
+"""Hold a cleaned parcel, for which quotes are asked and from which orders are made."""
 
 import datetime as dt
 import hashlib
@@ -15,7 +15,7 @@ from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
 
 @dataclass(frozen=True)
 class ParcelDetails:
-    """One parcel as entered. `pickup` is a snapshot of the pickup address; measures keep the entered units."""
+    """One parcel as entered. `pickup` is a snapshot; measures keep their units."""
 
     pickup: Party
     receiver: Party
@@ -25,7 +25,7 @@ class ParcelDetails:
     contents_type: str = ""
     cover: Decimal | None = None
     customer_reference: str = ""
-    size: str = ""  # the uuid of the saved size it was typed with
+    size: str = ""  # uuid of the saved size it was typed with
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON; decimals become strings."""
@@ -43,28 +43,39 @@ class ParcelDetails:
             contents_type=plain["contents_type"],
             cover=None if plain["cover"] is None else Decimal(plain["cover"]),
             customer_reference=plain["customer_reference"],
-            size=plain.get("size", ""),  # entries kept from before sizes have none
+            size=plain.get("size", ""),  # older entries have none
         )
 
     def at_weight(self, weight: Decimal) -> Self:
-        """Return the same parcel at another weight, in its unit. Its measures are its saved size's own no longer."""
+        """Return the same parcel at another weight, in its unit.
+
+        Its measures no longer match a size.
+        """
         return replace(self, measures=replace(self.measures, weight=weight), size="")
 
     def hash(self) -> str:
-        """Return a name for the inputs, so that changed ones never get an old price. The size's name is no input."""
+        """Return a hash of the inputs, so that changed ones never get an old price.
+
+        A size's name isn't one.
+        """
         inputs = {name: value for name, value in self.to_json().items() if name != "size"}
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
     @property
     def may_prepay_duties(self) -> bool:
-        """Has every item the HS code that customs need to reckon its duties beforehand?"""
+        """Return whether every item has the HS code that customs need to calculate duties in
+        advance.
+        """
         digits = [sum(c.isdecimal() for c in item.hs_code) for item in self.contents]
         return all(count == contract().hs_code_duties_paid for count in digits)
 
     def shipment(self, *, product_code: str = "", order_key: str = "", pickup_date: dt.date | None = None) -> Shipment:
+        ends = [self.pickup, self.receiver]
+        if self.pickup.country != self.receiver.country:  # phones with their country's code, then
+            ends = [replace(end, phone=across_borders(end.phone, end.country) if end.phone else "") for end in ends]
         return Shipment(
-            sender=self._as_dialled(self.pickup),
-            receiver=self._as_dialled(self.receiver),
+            sender=ends[0],
+            receiver=ends[1],
             measures=self.measures,
             description=self.description,
             product_code=product_code,
@@ -75,12 +86,6 @@ class ParcelDetails:
             customer_reference=self.customer_reference,
             order_key=order_key,
         )
-
-    def _as_dialled(self, end: Party) -> Party:
-        """Return one end of the parcel, its phone with the country's code where the parcel leaves the country."""
-        if self.pickup.country == self.receiver.country or not end.phone:
-            return end
-        return replace(end, phone=across_borders(end.phone, end.country))
 
 
 def measures_from(plain: dict[str, Any]) -> Measures:
@@ -109,18 +114,19 @@ def in_metric(measures: Measures) -> dict[str, Decimal]:
     }
 
 
-LIGHTEST, HEAVIEST = Decimal(5), Decimal(5000)  # kg per cubic metre: a pillow has about 30, lead 11,000
+# kg per cubic metre: a pillow has about 30, lead 11,000
+LIGHTEST, HEAVIEST = Decimal(5), Decimal(5000)
 CUBIC_METRE = Decimal(1_000_000)  # in cubic centimetres
 
 
 def density(measures: Measures) -> Decimal:
-    """Return kilograms per cubic metre of the box."""
+    """Return the box's density in kilograms per cubic metre."""
     volume = measures.length * measures.width * measures.height * CENTIMETRES[measures.dimension_units] ** 3
     return measures.weight * KILOGRAMS[measures.weight_units] * CUBIC_METRE / volume
 
 
 def odd(measures: Measures) -> str:
-    """Return `light` or `heavy` for its size; "" for a likely parcel."""
+    """Return `light` or `heavy` for an unlikely density, or ""."""
     found = density(measures)
     if is_likely(found):
         return ""
@@ -132,6 +138,6 @@ def is_likely(found: Decimal) -> bool:
 
 
 def doubt(measures: Measures) -> str:
-    """Return what is odd about the parcel, in words; "" for a likely one."""
+    """Return what is unlikely about the parcel, in words, or ""."""
     words = odd(measures)
     return f"This parcel is very {words} for its size. Check its weight, its measures and their units." if words else ""

@@ -1,19 +1,18 @@
-"""A pasted address taken apart. The carrier's list of localities is the anchor; nothing is guessed silently.
+"""Parse a pasted address, anchored by the carrier's list of localities; nothing is guessed
+silently.
 
-What no field used is returned as it stood, so that the sender decides where it goes.
+What no field used is returned unchanged, so that the sender decides where it goes.
 """
 
 import functools
 import re
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 
 from orders.calling.contract import contract
-from orders.drafting.receiver_form import ReceiverForm
 from shipping_portal.accounts.address.countries import COUNTRY_NAMES, STATES, state_code
 from shipping_portal.accounts.address.phones import clean_phone
 from shipping_portal.accounts.address.places import active, aliases, postal_code, spellings
@@ -31,14 +30,15 @@ CODES = {
 }
 COUNTRIES = {normalise(name): code for code in CODES for name in COUNTRY_NAMES[code]} | {"puerto rico": "US"}
 SHORT_NAME = 3  # a word as short is no country in the middle of a text, but for USA
-# Possessive quantifiers (++) keep the time in proportion to the text: there is one way to match, so none is tried twice
+# Possessive quantifiers (++) keep the time linear: there is one way to match, so none is tried
+# twice.
 EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++", re.ASCII)
 PHONE = re.compile(r"\+?\(?\d[\d ().-]{6,}\d", re.ASCII)
 EXTENSION = re.compile(
     r"[ ,;(]{0,3}+(?:ext(?:ension|n)?|poste|x|#|(?<=[,;]))[.:=]?+ ?+(\d{1,7}+)\b\)?", re.ASCII | re.IGNORECASE
 )
 WORD = re.compile(r"[^\W_]+(?:['’‘`´.-][^\W_]+)*")
-# Words behind a postcode that may be the state, as many as these.
+# Up to this many words after a postcode may be the state.
 AFTER = [re.compile(rf"[ ,(]{{0,9}}+(?<!\w)((?:[^\W\d_]{{2,}}+ ?){{{count}}})\)?") for count in (3, 2, 1)]
 LABEL = re.compile(
     r"^(?:(?:ship(?:ping)?|deliver(?:y|ed)?|send)(?: to| address)?|address|name|contact|attn|to|"
@@ -64,7 +64,7 @@ GLUED = re.compile(r"^(\D*?[^\d ,]),? +((?:(?:unit|suite|apt) +)?\d.*)$", re.IGN
 
 @dataclass
 class Pasted:
-    """Parts of a receiver found in the text, by the names of the form's controls without `receiver_`."""
+    """Parts of a receiver found in the text, by the form's control names without `receiver_`."""
 
     parts: dict[str, str] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
@@ -73,17 +73,10 @@ class Pasted:
         return {f"receiver_{name}": value for name, value in self.parts.items()}
 
 
-def fill_in(form: ReceiverForm, text: str, home: str) -> dict[str, Any]:
-    """Put a pasted text's parts into the form's first values; what its page shows of that."""
-    pasted = read(text, home)
-    form.fill_in(pasted.initial())
-    return {"left": pasted.left}
-
-
 def read(text: str, home: str) -> Pasted:
-    """Take a pasted text apart; `home` is the country the parcel starts in."""
+    """Parse a pasted text; `home` is the country the parcel starts in."""
     pasted = Pasted()
-    # Tabs part the cells of a spreadsheet's row, so they aren't spaces here.
+    # Tabs separate a spreadsheet row's cells, so they aren't spaces here.
     text = "\t".join(map(as_seen, "\n".join(text.splitlines()).split("\t")))
     text = FIELD.sub("", text)
     text, beyond = text[:LONGEST], text[LONGEST:].strip()
@@ -121,7 +114,9 @@ def _take_phone(text: str, country: str, pasted: Pasted) -> str:
 
 
 def _take_place(text: str, home: str, pasted: Pasted) -> str:
-    """Find the pair that is on the carrier's list, the last one first: it ends an address. Else take it as written."""
+    """Find a pair on the carrier's list, the last one first, as it ends an address; else as
+    written.
+    """
     normalised = f" {normalise(text)} "
     spoken = ((name, code) for name, code in COUNTRIES.items() if len(name) > SHORT_NAME or name == "usa")
     named = [code for name, code in spoken if f" {name} " in normalised]
@@ -147,7 +142,7 @@ def _last_codes(text: str, country: str) -> list[re.Match[str]]:
 
 
 def _listed(codes: dict[str, list[re.Match[str]]]) -> dict[tuple[str, str], list[Locality]]:
-    """Return the places on the carrier's lists by country and postcode, of all these codes at once."""
+    """Return the listed places by country and postcode, for all these codes at once."""
     wanted = (
         active(country).filter(postcode__in=[_postcode(country, code) for code in written])
         for country, written in codes.items()
@@ -164,7 +159,7 @@ def _postcode(country: str, code: re.Match[str]) -> str:
 
 
 def _take_unlisted(text: str, country: str, pasted: Pasted) -> str:
-    """Take a place the list lacks, where its state stands beside its postcode. The form says what is near it."""
+    """Take an unlisted place if its state is beside its postcode. The form says what is near it."""
     for code in _last_codes(text, country):
         words = list(WORD.finditer(text, text.rfind("\n", 0, code.start()) + 1, code.start()))
         skip, before = _state_at_end(words, country)
@@ -180,7 +175,7 @@ def _take_unlisted(text: str, country: str, pasted: Pasted) -> str:
 
 
 def _suburb_start(text: str, words: list[re.Match[str]]) -> int | None:
-    """Return where the words after the last comma begin; where no comma parts them from a street, the last word."""
+    """Return where the words after the last comma begin; without a comma, the last word."""
     if not words or any(c.isdigit() for c in words[-1][0]):
         return None
     at = len(words) - 1
@@ -193,9 +188,11 @@ def _suburb_start(text: str, words: list[re.Match[str]]) -> int | None:
 def _place_before(
     text: str, code: re.Match[str], here: list[Locality], known: list[LocalityAlias]
 ) -> tuple[Locality, str, int, int] | None:
-    """Return which of the places `here` is named right before its postcode, with or without a state between or after.
+    """Return which of the places `here` is named right before its postcode, with or without a
+    state.
 
-    The state is as written: where it isn't the place's, the form asks. `known` are the aliases of all words.
+    The state is as written: if it isn't the place's, the form asks. `known` are the aliases of all
+    words.
     """
     if not here:
         return None
@@ -218,7 +215,7 @@ def _place_before(
 
 
 def _is_state(name: str, country: str) -> str:
-    """Return the state's code when the words name one; "" otherwise."""
+    """Return the state's code if the words name one, else ""."""
     found = state_code(country, name)
     return found if found in STATES[country] else ""
 
@@ -240,7 +237,7 @@ def _state_after(text: str, end: int, country: str) -> tuple[int, str]:
 
 
 def _pieces(text: str) -> list[str]:
-    """Return the lines that say something; one line alone is cut at its commas."""
+    """Return the lines that aren't empty; a single line is split at its commas."""
     lines = _plain(text.split("\n"))
     return lines if len(lines) > 1 else _plain(re.split(r"[,;\t|]", lines[0])) if lines else []
 
@@ -251,7 +248,7 @@ def _plain(lines: list[str]) -> list[str]:
 
 
 def _take_lines(pieces: list[str], pasted: Pasted) -> None:
-    """Take the names above the street; what is below it, and no unit, stays unused."""
+    """Take the names above the street; what is below it, except a unit, stays unused."""
     useful = [piece for piece in pieces if len(piece) <= LONGEST_LINE and not NOISE.search(piece)]
     pasted.left += [piece for piece in pieces if piece not in useful]
     if useful and not any(STREET.search(piece) for piece in useful):

@@ -1,4 +1,4 @@
-"""Who the parcel goes to, by the rules of interface §2.1, each with its message at the control."""
+"""Validate the receiver by the rules of interface §2.1, each message at its control."""
 
 import json
 from typing import Any, cast
@@ -12,48 +12,48 @@ from shipping_portal.accounts.address import addresses, countries, places
 from shipping_portal.accounts.address.countries import STATES, state_code
 from shipping_portal.accounts.address.phones import clean_phone, extension_of
 from shipping_portal.accounts.address.text import normalise, one_line
+from shipping_portal.accounts.formatting import PLACE, WORDS, say
 from shipping_portal.accounts.models import Locality, PickupAddress, Sender
-from shipping_portal.accounts.templatetags.words import PLACE, WORDS, say
 from shipping_portal.carrier.messages import Party
 
 RECEIVER_PARTS = ("name", "company", "email", "phone", "line1", "line2", "suburb", "state", "postcode", "country")
 MOST_NAMED = 5  # countries in a sentence
 LINES = ("receiver_line1", "receiver_line2")
-EXTENSION = "phone ext."  # as it stands in the delivery instructions
+EXTENSION = "phone ext."  # how it is written in the delivery instructions
 AUTHORITY, SIGNATURE = "Authority To Leave", "Signature on Delivery"
 
 
 def reach_from(origin: str) -> set[str]:
-    """Return the countries a parcel from there may go to (interface §1); none named means any."""
+    """Return the countries that parcels from there may go to (interface §1). None means any."""
     if origin not in contract().export_origins:
         return {origin}
     return {origin, *contract().destinations} if contract().destinations else set()
 
 
 def line(label: str, *, longest: int = addresses.LINE_LONGEST, needed: str = "", **options: Any) -> addresses.LineField:
-    """Return one line of text for the label; `needed` is the message when it is missing."""
+    """Return one line of text with this label; `needed` is the message when it is missing."""
     errors = {"required": needed, "max_length": f"Use at most {longest} characters; this has %(show_value)d."}
     return addresses.LineField(label=label, max_length=longest, required=bool(needed), error_messages=errors, **options)
 
 
 def labels(country: str) -> dict[str, str]:
-    """Return what that country calls the parts of an address, by their controls."""
+    """Return that country's names for the parts of an address, by control."""
     return {f"receiver_{part}": say(part.capitalize(), country) for part in PLACE}
 
 
 def hint(country: str) -> str:
-    """Return what the first line of an address there has room for."""
+    """Return a hint for the first address line in that country."""
     apart = f"{say('suburb', country)} and {say('postcode', country)}"
     return f"{addresses.LINE_ADVISED} characters or fewer fit on the label. Leave out the {apart}."
 
 
 def street_of(name: str) -> str:
-    """Return the control that remembers of this address line that it is the street."""
+    """Return the control that records that this address line is the street."""
     return f"{name}_is_street"
 
 
 def shorten(field: forms.Field, longest: int) -> None:
-    """Take at most so many characters, fewer than the column holds."""
+    """Limit a field to so many characters, fewer than its column holds."""
     text = cast(addresses.LineField, field)
     text.max_length = longest
     text.widget.attrs["maxlength"] = str(longest)
@@ -83,7 +83,7 @@ class ReceiverForm(addresses.OnceOnly):
     def __init__(self, *args: Any, sender: Sender, address: PickupAddress, **options: Any) -> None:
         self.sender, self.address = sender, address
         self.near: tuple[Locality, ...] = ()
-        self.left_out: dict[str, str] = {}  # what was typed and isn't used, by its control, in sentences
+        self.left_out: dict[str, str] = {}  # what was typed and isn't used, in sentences by control
         self.extension = ""
         super().__init__(*args, **options)
         self._take_territory()
@@ -93,13 +93,14 @@ class ReceiverForm(addresses.OnceOnly):
         for name, purpose in AUTOCOMPLETE.items():
             self.fields[name].widget.attrs["autocomplete"] = f"section-to shipping {purpose}"
         self.fields["receiver_phone"].widget.input_type = "tel"
-        for name in LINES:  # the line as it was when its sender said that it is the street
+        # The line as it was when its sender marked it as the street.
+        for name in LINES:
             self.fields[street_of(name)] = addresses.LineField(required=False, widget=forms.HiddenInput)
         self._offer_countries()
         self._offer_instructions()
 
     def _speak(self) -> None:
-        """Name the parts of the address, and ask for them, as the country it goes to does."""
+        """Label and require the parts of the address as its country does."""
         country = self._country
         for part in PLACE:
             field = self.fields[f"receiver_{part}"]
@@ -108,14 +109,10 @@ class ReceiverForm(addresses.OnceOnly):
         self.fields["receiver_line1"].help_text = hint(country)
         self.fields["receiver_postcode"].required = country not in countries.WITHOUT_POSTCODES
 
-    def fill_in(self, values: dict[str, str]) -> None:
-        """Show these values of a form not sent yet, before any of its controls is looked at."""
-        self.initial.update(values)
-        self._take_territory()
-        self._speak()
-
     def _take_territory(self) -> None:
-        """Read a country that the sender's own post calls a state as that state, before any rule asks where it goes."""
+        """Read a country that the sender's post calls a state as that state, before other rules
+        run.
+        """
         values: Any = self.data if self.is_bound else self.initial
         typed = self._country, str(values.get("receiver_state") or "")
         read = countries.at_home(self.address.country, *typed)
@@ -126,12 +123,12 @@ class ReceiverForm(addresses.OnceOnly):
 
     @property
     def words(self) -> str:
-        """What each country calls the parts of an address, as JSON for the page's script."""
+        """Return each country's names for the address parts, as JSON for the page's script."""
         known = sorted({country for part in PLACE for country in WORDS[part]})
         return json.dumps({country: labels(country) | {"hint": hint(country)} for country in known})
 
     def _offer_countries(self) -> None:
-        """Offer home first, then where the carrier's service is; whether it goes to any other, its prices tell."""
+        """Offer the home country first, then those served. For others the prices decide."""
         origin = self.address.country
         first = [origin, *(code for code in Sender.Country.values if code != origin)]
         field = cast(CountryField, self.fields["receiver_country"])
@@ -180,18 +177,18 @@ class ReceiverForm(addresses.OnceOnly):
         self._names_differ(cleaned)
         self._phone(cleaned)
         self._pair_is_published(cleaned)
-        self._lines_repeat_nothing(cleaned)  # after the pair, whose state is known by now
+        self._lines_repeat_nothing(cleaned)  # after the pair, when its state is known
         cleaned["receiver_instructions"] = self._instructions(cleaned)
         return cleaned
 
     @property
     def is_abroad(self) -> bool:
-        """Does the parcel leave the country?"""
+        """Return whether the parcel leaves the country."""
         return self._country != self.address.country
 
     @property
     def _country(self) -> str:
-        """Where it goes, read from the form as it stands."""
+        """Return the destination country, read from the unvalidated form."""
         country = self.data.get("receiver_country") if self.is_bound else self.initial.get("receiver_country")
         return str(country or self.address.country).strip().upper()
 
@@ -226,14 +223,19 @@ class ReceiverForm(addresses.OnceOnly):
                 self.add_error(name, ValidationError(text, code="repeats"))
 
     def _is_street(self, name: str, cleaned: dict[str, Any]) -> bool:
-        """Return whether the sender said so of this very line, now or for a receiver in their address book."""
+        """Return whether the sender confirmed this exact line as the street, now or in the address
+        book.
+        """
         line, part = cleaned[name], name.removeprefix("receiver_")
         place = {of: cleaned.get(f"receiver_{of}", "") for of in ("suburb", "postcode", "country")}
         return line == cleaned.get(street_of(name)) or self.sender.receivers.filter(**{part: line}, **place).exists()
 
     @property
     def streets(self) -> list[tuple[str, str]]:
-        """The address lines that end like their place, by their controls: each may be the street all the same."""
+        """Return address lines that end like their place, by control.
+
+        Each may be a street anyway.
+        """
         wrong = self.errors.as_data() if self.is_bound else {}
         return [
             (name, self.cleaned_data.get(name) or self[name].value())
@@ -260,7 +262,10 @@ class ReceiverForm(addresses.OnceOnly):
             self._refuse_pair(suburb, postcode, pair.near)
 
     def _take_unlisted(self, cleaned: dict[str, Any]) -> None:
-        """Take the place as typed: no list is loaded for this country, so the carrier's own answer decides."""
+        """Use the place as typed if no list is loaded for this country.
+
+        The carrier's reply decides.
+        """
         country = cleaned["receiver_country"]
         if country not in STATES:
             cleaned["receiver_postcode"] = cleaned["receiver_postcode"].upper()
@@ -299,7 +304,7 @@ class ReceiverForm(addresses.OnceOnly):
         return self._with_extension(text, may_take=bool(term))
 
     def _with_extension(self, text: str, *, may_take: bool = True) -> str:
-        """Add the phone's extension to the instructions, where they take it and have room."""
+        """Add the phone's extension to the instructions, if they allow it and have room."""
         if not self.extension:
             return text
         longer = ", ".join(filter(None, (text, f"{EXTENSION} {self.extension}")))
@@ -311,7 +316,7 @@ class ReceiverForm(addresses.OnceOnly):
 
     @property
     def remarks(self) -> list[str]:
-        """What became of values that are not booked as they were typed, in sentences."""
+        """Return what was not used as typed, in sentences."""
         is_kept = self.extension and "receiver_phone" not in self.left_out
         kept = [f"Extension {self.extension} of the phone is in the delivery instructions."] if is_kept else []
         return [*self.left_out.values(), *kept]
@@ -323,7 +328,7 @@ class ReceiverForm(addresses.OnceOnly):
 
 
 def initial_of(receiver: Party) -> dict[str, str]:
-    """Return the form's values for a receiver who is known already."""
+    """Return the form's values for a known receiver."""
     values = {f"receiver_{part}": getattr(receiver, part) for part in RECEIVER_PARTS}
     values |= {"receiver_instructions": receiver.instructions, "delivery_choice": "none"}
     for choice, term in (("authority_to_leave", AUTHORITY), ("signature", SIGNATURE)):

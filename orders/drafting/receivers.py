@@ -1,4 +1,4 @@
-"""How much of a receiver each role sees: bookers everything, viewers no contact details, bookkeepers initials."""
+"""Show receivers by role: bookers see all, viewers no contact details, bookkeepers initials."""
 
 from dataclasses import dataclass
 
@@ -22,11 +22,13 @@ def shown(order: Order, role: str) -> Shown:
 
 
 def masked(name: str) -> str:
-    """Return `P. Nair` for `Priya Nair`; one word alone becomes its initial."""
+    """Return `P. Nair` for `Priya Nair`, or the initial of a single word."""
     first, *rest = name.split()
     return f"{first[0]}. {rest[-1]}" if rest else f"{first[0]}."
 
 
 def sees_contact(role: str) -> bool:
-    """Return whether this role sees e-mail, phone, address lines, labels and the carrier's own words, as bookers do."""
+    """Return whether this role sees contact details, labels and the carrier's words, as bookers
+    do.
+    """
     return role in BOOKERS

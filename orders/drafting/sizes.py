@@ -1,4 +1,4 @@
-"""A sender's sizes in their own order, and the one that new parcels begin with."""
+"""List a sender's sizes in their own order, with the default for new parcels."""
 
 from typing import Any
 
@@ -13,23 +13,23 @@ OFFERED = 4  # as choices of the new-parcel form
 
 
 class TooManySizes(Exception):
-    """The account has as many sizes as there may be; the sentence says so."""
+    """Raised when the account has the most sizes allowed. The sentence says so."""
 
 
 def listed(sender: Sender) -> QuerySet[ParcelSize]:
-    """Return all sizes, the favourites first; `used` is how many parcels were entered with each."""
+    """Return all sizes, favourites first; `used` counts the parcels entered with each."""
     return sender.sizes.annotate(used=Count("orders")).order_by("position", "pk")
 
 
 def offered(sender: Sender) -> list[ParcelSize]:
-    """Return what the new-parcel form offers: those used most and the default one, in the sender's own order."""
+    """Return the new-parcel form's sizes: the most used and the default, in the sender's order."""
     every: list[Any] = list(listed(sender))
     top = sorted(every, key=lambda size: (size.pk != sender.default_size_id, -size.used))[:OFFERED]
     return [size for size in every if size in top]
 
 
 def add(sender: Sender, size: ParcelSize) -> None:
-    """Put a new size last. Raises TooManySizes, and IntegrityError where another has its name."""
+    """Add a size at the end. Raises TooManySizes, and IntegrityError if its name is taken."""
     with transaction.atomic():
         Sender.objects.select_for_update().get(pk=sender.pk)
         there = sender.sizes.aggregate(count=Count("pk"), last=Max("position"))
@@ -40,7 +40,7 @@ def add(sender: Sender, size: ParcelSize) -> None:
 
 
 def move(size: ParcelSize, *, step: int) -> None:
-    """Move it one place up (-1) or down (1) among its sender's sizes; at the end it stays."""
+    """Move it one place up (-1) or down (1) among its sender's sizes. At the end it stays."""
     with transaction.atomic():
         Sender.objects.select_for_update().get(pk=size.sender_id)
         order = list(ParcelSize.objects.filter(sender=size.sender_id).order_by("position", "pk"))

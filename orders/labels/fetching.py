@@ -1,4 +1,4 @@
-"""Fetching the carrier's label files and keeping them byte for byte (interface §1)."""
+"""Fetch the carrier's label files and store them byte for byte (interface §1)."""
 
 import datetime as dt
 
@@ -21,12 +21,14 @@ from shipping_portal.jobs.registry import enqueue, job
 FIRST_WAITS = (2, 5, 15, 60)  # seconds
 LATER_WAIT = 300  # seconds
 ALARM_AFTER_TRIES = 12
-LAST_TRY = len(FIRST_WAITS) + 3 * 86_400 // LATER_WAIT  # after three days only an operator asks again
+# three days; then only an operator asks again
+LAST_TRY = len(FIRST_WAITS) + 3 * 86_400 // LATER_WAIT
 LONGEST_ADDRESS = 2048
 UNREACHABLE = "No settings lead to its carrier account any more, so the carrier can't be asked."
-UNREACHABLE_WAIT = dt.timedelta(hours=1)  # it is fetched once they do again
+# The account may come back; its labels are fetched then.
+UNREACHABLE_WAIT = dt.timedelta(hours=1)
 SIZES = ("full", "cropped")
-# What of an order is read with its labels; the rest of its many columns is not.
+# Read these columns of an order with its labels, not the many others.
 OF_ORDER = ("id", "account", "status", "carrier_order_id", "carrier_reference", "is_cancellable", "generation", "uuid",
             "request_id", "sender")  # fmt: skip
 SETTLED = (Label.State.STORED, Label.State.WITHHELD)
@@ -42,7 +44,7 @@ SETTLED = (Label.State.STORED, Label.State.WITHHELD)
     order=60,
 )
 def work(label: Label) -> None:
-    """Fetch what is owed of an order's labels. One that is not ready is waited for, never a reason to cancel."""
+    """Fetch an order's due labels. A label that isn't ready is waited for; the order stays."""
     end = _of_no_use(label.order)
     if end is None and gateway.is_reachable(label.order.account):
         return _fetch(label)
@@ -54,7 +56,7 @@ def work(label: Label) -> None:
 
 
 def _of_no_use(order: Order) -> dict[str, str] | None:
-    """Return what to write at labels that are not asked for any more; None where they are."""
+    """Return the fields for labels that are no longer needed, or None if they are."""
     if order.status == Status.CANCELLED:
         return {"address": ""}
     if not order.carrier_order_id:
@@ -63,7 +65,7 @@ def _of_no_use(order: Order) -> dict[str, str] | None:
 
 
 def _fetch(label: Label) -> None:
-    """Fetch this and the order's other sizes: where the reply to the booking said, else where the order now says."""
+    """Fetch this and the order's other sizes, from the booking reply's links or the order's own."""
     client = gateway.carrier_of(label.order, first="label" if label.address else "view")
     taken = [label, *_taken_along(label)]
     named, unknown = [one for one in taken if one.address], [one for one in taken if not one.address]
@@ -80,31 +82,36 @@ def _fetch(label: Label) -> None:
             _failed(one, error, client, place)
         return
     for one in unknown:
-        if one.renew():  # the look may have taken most of the lease
+        # Looking at the order may have used most of the lease.
+        if one.renew():
             waiting += _store(one, links, client, waiting)
 
 
 def _taken_along(label: Label) -> list[Label]:
-    """Return the order's other sizes that no worker is fetching; should one begin to, the file is kept once."""
+    """Return the order's other sizes that no worker is fetching.
+
+    A file is stored once in any case.
+    """
     owed = Label.objects.filter(order=label.order, due_at__isnull=False, purged_at=None, failures__lt=PARK_AFTER)
     others = owed.exclude(pk=label.pk).exclude(state__in=SETTLED)
     return list(others.exclude(last_error=UNDER_WAY, due_at__gt=timezone.now()))
 
 
 def _links(label: Label, client: Carrier) -> tuple[LabelLink, ...]:
-    """Return the links that the order itself names now. Raises OperationOff where it can't be looked at."""
+    """Return the links that the order names now. Raises OperationOff if it can't be looked at."""
     viewed = client.view(label.order.carrier_order_id)
     label.order.note_cancellable(viewed.is_cancellable)
     return viewed.labels
 
 
 def _store(label: Label, links: tuple[LabelLink, ...], client: Carrier, place: int = 0) -> bool:
-    """Fetch the file of this label. True where it has to be waited for."""
+    """Fetch this label's file. Return True if it has to be waited for."""
     link = wanted(label.size, links, client.contract)
     if link is None and links and label.tries >= len(FIRST_WAITS):
         label.finish(state=Label.State.ABSENT, problem="The carrier has no label of this size.")
         return False
-    if link is None:  # one size may be listed seconds before the other
+    # One size may be listed seconds before the other.
+    if link is None:
         _wait(label, "The carrier is still making the label.", place=place)
         return True
     try:
@@ -117,39 +124,45 @@ def _store(label: Label, links: tuple[LabelLink, ...], client: Carrier, place: i
 
 def _failed(label: Label, error: CarrierError, client: Carrier, place: int) -> None:
     if client.contract.view and not isinstance(error, Crowded):
-        label.address = ""  # the order itself is asked next
+        # Look at the order next.
+        label.address = ""
     if isinstance(error, OperationOff):
         problem = "The reply to the booking named no such label, and the contract has no view to ask again."
         label.finish(state=Label.State.FAILED, problem=problem)
-    elif isinstance(error, Crowded):  # nothing was asked, so this was no try
+    elif isinstance(error, Crowded):
+        # Nothing was sent, so this doesn't count as an attempt.
         wait = dt.timedelta(seconds=error.retry_after or 0.0)
         label.postpone(timezone.now() + wait + place * lease())
-    elif isinstance(error, Rejected):  # an address that is not the carrier's is no matter of waiting
+    elif isinstance(error, Rejected):
+        # Waiting doesn't help with an address that isn't the carrier's.
         _wait(label, str(error.text or error), place=place, alarm=error.code == "unsafe_link")
     else:
         _wait(label, str(error), place=place)
 
 
 def wanted(size: str, links: tuple[LabelLink, ...], contract: Contract) -> LabelLink | None:
-    """Return the carrier's PDF of our size, if it is among these."""
+    """Return the carrier's PDF of our size from these links, or None."""
     sizes = _sizes(size, contract)
     return next((link for link in links if link.format == "pdf" and link.size in sizes), None)
 
 
 def _sizes(size: str, contract: Contract) -> list[str]:
-    """Return what the carrier calls one of our sizes."""
+    """Return the carrier's names for one of our sizes."""
     names = contract.full_page_sizes if size == "full" else contract.cropped_sizes
     return [normalise(word) for word in names]
 
 
 def owe(order: Order, links: tuple[LabelLink, ...], *, at: dt.datetime) -> None:
-    """Owe both sizes of a booked order; the second is due by itself only where the first doesn't take it along."""
+    """Make both sizes of a booked order due.
+
+    The second is due only if the first doesn't fetch it.
+    """
     contract = contract_of(order.account)
     owed = [
         Label(order=order, size=size, due_at=at + place * lease(), address=_to_keep(size, links, contract))
         for place, size in enumerate(SIZES)
     ]
-    # Writes nothing over one that is there, and yet tells its key.
+    # Insert without overwriting, and still get the existing row's key.
     first, *_ = Label.objects.bulk_create(
         owed, update_conflicts=True, unique_fields=["order", "size"], update_fields=["size"]
     )
@@ -157,13 +170,13 @@ def owe(order: Order, links: tuple[LabelLink, ...], *, at: dt.datetime) -> None:
 
 
 def _to_keep(size: str, links: tuple[LabelLink, ...], contract: Contract) -> str:
-    """Return the address of a label, if the reply to the booking names one that we can keep until it is fetched."""
+    """Return a label's address, if the booking reply has one that lasts until it is fetched."""
     link = wanted(size, links, contract)
     return link.url if link and len(link.url) <= LONGEST_ADDRESS else ""
 
 
 def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
-    """Keep the first good file; a later fetch never replaces it, nor brings back one whose receiver was erased."""
+    """Store the first good file. A later fetch never replaces it, nor restores an erased one."""
     with transaction.atomic(durable=True):
         stored = Label.objects.filter(pk=label.pk, purged_at=None).exclude(state=Label.State.STORED)
         if stored.update(
@@ -180,14 +193,15 @@ def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
 
 
 def wait_after(tries: int) -> int:
-    """Return seconds between this try, counted from 0, and the next."""
+    """Return the seconds between this attempt, counted from 0, and the next."""
     return FIRST_WAITS[tries] if tries < len(FIRST_WAITS) else LATER_WAIT
 
 
 def _wait(label: Label, why: str, *, place: int, alarm: bool = False) -> None:
-    """Try again later; after many tries, or at once with `alarm`, the operator is told, and in the end acts alone.
+    """Retry later; after many attempts, or at once with `alarm`, alert the operator.
 
-    A size that was taken along is due by itself only where the first one doesn't take it along again.
+    In the end only the operator retries. A size fetched along with another is due by itself only if
+    that one won't fetch it again.
     """
     is_a_case = alarm or label.tries >= ALARM_AFTER_TRIES
     state = Label.State.FAILED if is_a_case else Label.State.PENDING

@@ -1,4 +1,4 @@
-"""A ZIP of untouched label files: the carrier's bytes, their checksums, a list, and the names of what is missing."""
+"""Stream a ZIP of unchanged label files with checksums, a list, and the names of missing ones."""
 
 import csv
 import datetime as dt
@@ -24,7 +24,7 @@ HEADS = ("No", "File", "Reference", "Your order number", "To", "Suburb", "State"
 
 @dataclass
 class Contents:
-    """What the three text files will say, gathered while the labels go by."""
+    """Collect what the three text files will say while the labels are read."""
 
     checksums: list[str] = field(default_factory=list)
     rows: list[tuple[object, ...]] = field(default_factory=list)
@@ -42,9 +42,10 @@ class Contents:
 
 
 def stream(orders: list[Order], sizes: tuple[str, ...], *, by: User, at: dt.datetime) -> Iterator[bytes]:
-    """Yield the archive, piece by piece; each label is read, checked, audited and let go before the next.
+    """Yield the archive piece by piece; each label is read, checked, audited and released in turn.
 
-    `orders` have their labels and sender with them. A parcel without a label of these sizes gives the one it has.
+    `orders` come with their labels and sender. A parcel without a label of these sizes gives the
+    one it has.
     """
     outgoing, contents = Outgoing(), Contents()
     moment = at.astimezone(orders[0].sender.tzinfo).timetuple()[:6]
@@ -97,10 +98,14 @@ def why_none(order: Order) -> str:
 
 
 def served(label: Label, order: Order, contents: Contents, *, at: dt.datetime) -> bytes | None:
-    """Return the bytes as the carrier sent them, of a parcel still booked; else None, and note why in `contents`."""
+    """Return the bytes as the carrier sent them, of a parcel still booked.
+
+    Else None, and note why in `contents`.
+    """
     try:
         return label.serve(at=at)
-    except LabelBytes.DoesNotExist:  # cancelled, purged or taken back while the others were sent
+    except LabelBytes.DoesNotExist:
+        # It was cancelled, purged or taken back while the others were sent.
         contents.missing.append(f"{order} {FOLDERS[label.size]}: It is no longer booked, or its label is gone.")
     except Label.Damaged:
         log.error("label %s of order %s does not match its sha256", label.size, label.order_id)
@@ -120,7 +125,10 @@ def _note(contents: Contents, number: int, path: str, order: Order, label: Label
 
 
 def file_name(order: Order, number: int, *, of: int) -> str:
-    """Return a name such as `01_S7K2QX_NAIR_3056.pdf`: in listed order, with reference, surname and postcode."""
+    """Return a name such as `01_S7K2QX_NAIR_3056.pdf`.
+
+    List position, reference, surname, postcode.
+    """
     surname = order.receiver_name.split()[-1:]
     parts = (order.carrier_reference or "", *surname, order.receiver_postcode)
     words = [word for word in map(_plain, parts) if word]
@@ -128,15 +136,19 @@ def file_name(order: Order, number: int, *, of: int) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return capital letters without accents, digits and hyphens; what has none of them is left out."""
+    """Return upper-case letters without accents, digits and hyphens.
+
+    Other characters are dropped.
+    """
     letters = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().upper()
     return re.sub(r"[^A-Z0-9-]", "", letters)[:30]
 
 
 class Outgoing(io.RawIOBase):
-    """What zipfile writes to: it may go back within one entry, and the finished entry is taken away to be sent.
+    """Let zipfile rewind within one entry, and hand over each finished entry.
 
-    So each entry has its length and checksum in front, which every unpacker reads, and memory holds one label.
+    So each entry has its length and checksum in front, which every unpacker reads, and memory holds
+    one label.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Which labels wait for paper, and who put which on it, when. Opening a label is not yet printing it."""
+"""Track which labels wait to be printed, and who printed which. Opening one isn't printing it."""
 
 import datetime as dt
 import re
@@ -21,12 +21,12 @@ TO_PRINT = "labels-to-print"
 PRINTED = "label printed"  # in the audit
 WITH_THE_SENDER = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
 HAS_LABEL = Exists(Label.objects.filter(order=OuterRef("pk"), state=Label.State.STORED, purged_at=None))
-# The label last: where this is a condition of a sum, PostgreSQL looks for it of those alone that meet the others.
+# Keep the label last: in a conditional sum PostgreSQL then looks for it only if the rest is true.
 UNPRINTED = Q(status=Status.BOOKED, progress__in=WITH_THE_SENDER, printed_at=None) & Q(HAS_LABEL)
 
 
 def to_print(orders: QuerySet[Order], *, today: dt.date) -> QuerySet[Order]:
-    """Return booked orders, still here, whose stored label isn't printed: today's pickups first, then by day."""
+    """Return booked orders with an unprinted label, today's pickups first, then by day."""
     day = Coalesce("carrier_pickup_date", "pickup_date", output_field=DateField())
     is_pickup = ~Q(first_mile="drop-off")
     pickup_day = Case(When(is_pickup, then=day), output_field=DateField())
@@ -40,13 +40,13 @@ def _nulls_last() -> Case:
 
 
 def chosen(orders: QuerySet[Order], uuids: Collection[uuid.UUID]) -> list[Order]:
-    """Return these of the orders, printed before or not, in the order in which they were chosen."""
+    """Return these orders, printed before or not, in the order they were chosen."""
     place = {one: number for number, one in enumerate(uuids)}
     return sorted(orders.filter(uuid__in=uuids), key=lambda order: place[order.uuid])
 
 
 def label_of(order: Order) -> Label | None:
-    """Return the stored label to print: the size this sender prints, else the one there is."""
+    """Return the stored label to print: in this sender's size, else the one there is."""
     if order.status != Status.BOOKED:
         return None
     ready = [label for label in order.labels.all() if label.is_ready]
@@ -54,7 +54,7 @@ def label_of(order: Order) -> Label | None:
 
 
 def pack_list(order: Order) -> list[tuple[int, str]]:
-    """Return what goes into the parcel: (how many, of what); one line where only a description was typed."""
+    """Return the contents as (quantity, name) lines; one line if only a description was typed."""
     return [(item.quantity, item.description) for item in items_from(order.contents)] or [(1, order.description)]
 
 
@@ -63,7 +63,7 @@ def _as_listed(order: Order) -> tuple[Any, ...]:
 
 
 def _by_number(order: Order) -> tuple[Any, ...]:
-    """Sort by the sender's own order number, 9 before 10; parcels without one come last."""
+    """Sort by the sender's order number, 9 before 10; parcels without one come last."""
     parts = re.split(r"(\d+)", order.customer_reference.casefold())
     return not order.customer_reference, [int(part) if part.isdecimal() else part for part in parts]
 
@@ -88,7 +88,7 @@ SORTS: dict[str, tuple[str, Callable[[Order], tuple[Any, ...]]]] = {
 
 
 def mark_printed(order: Order, *, by: User, at: dt.datetime) -> bool:
-    """Write down that the label is on paper. False if somebody said so before; theirs stays.
+    """Record that the label was printed. Return False if somebody already did; theirs stays.
 
     Raises WrongStatus unless booked.
     """
@@ -97,8 +97,11 @@ def mark_printed(order: Order, *, by: User, at: dt.datetime) -> bool:
 
 @transaction.atomic
 def mark_all_printed(orders: QuerySet[Order], *, by: User, at: dt.datetime) -> list[Order]:
-    """Write down that these labels are on paper, each as `mark_printed` does; return them as they were before."""
-    # In one order, so that two who say so at once wait for each other and never for ever.
+    """Record that these labels were printed, like `mark_printed`.
+
+    Return them as they were before.
+    """
+    # Lock in one order, so that two simultaneous calls never deadlock.
     found = list(orders.order_by("pk").select_for_update(of=("self",), no_key=True))
     marked = [order for order in found if order.status == Status.BOOKED and order.printed_at is None]
     Order.objects.filter(pk__in=[order.pk for order in marked]).update(printed_at=at, printed_by=by)
@@ -109,13 +112,13 @@ def mark_all_printed(orders: QuerySet[Order], *, by: User, at: dt.datetime) -> l
 
 
 def mark_reprinted(order: Order, *, by: User, at: dt.datetime) -> bool:
-    """Write down that it was printed once more: the newest print is the one that sticks on the parcel."""
+    """Record a reprint: the newest print is the one on the parcel."""
     printed = Q(printed_at__isnull=False)
     return _mark(order, printed, "label reprinted", by=by, at=at, printed_at=at, printed_by=by)
 
 
 def unmark(order: Order, *, by: User, at: dt.datetime) -> bool:
-    """Write down that it was not printed after all, so it waits again."""
+    """Record that it wasn't printed after all, so it waits again."""
     printed = Q(printed_at__isnull=False)
     return _mark(order, printed, "label not printed", by=by, at=at, printed_at=None, printed_by=None)
 
@@ -124,7 +127,7 @@ def unmark(order: Order, *, by: User, at: dt.datetime) -> bool:
 def _mark(
     order: Order, only_if: Q, action: str, *, by: User, at: dt.datetime, **changes: dt.datetime | User | None
 ) -> bool:
-    """Write printed_at with its audit row. Nothing else but `mark_all_printed` writes it."""
+    """Write printed_at and its audit row. Besides this only `mark_all_printed` writes it."""
     if order.status != Status.BOOKED:
         raise Order.WrongStatus(f"{order} is {order.get_status_display().lower()}")
     if not Order.objects.filter(only_if, pk=order.pk, status=Status.BOOKED).update(**changes):

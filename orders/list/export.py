@@ -1,4 +1,4 @@
-"""The columns of the parcels export, as far as a role sees them. Never a signed link, a label or the raw carrier."""
+"""Write the parcels export, as far as a role sees it: no signed link, label or raw reply."""
 
 import datetime as dt
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from shipping_portal.accounts.access import BOOKKEEPER
 from shipping_portal.accounts.models import ParcelSize, Sender, User
 
 Cell = Callable[[Order, dt.datetime], object]
-# What a row shows, and its status needs, in the order in which the model has it: `from_db` takes them so.
+# List the columns that a row and its status need, in the model's order: `from_db` requires it.
 COLUMNS = (
     "id", "receiver_name", "receiver_company", "receiver_email", "receiver_phone", "receiver_line1", "receiver_line2",
     "receiver_suburb", "receiver_state", "receiver_postcode", "receiver_country", "pickup", "weight_kg", "length_cm",
@@ -27,9 +27,9 @@ AT_ONCE = 500
 
 
 def read(orders: QuerySet[Order], sender: Sender) -> Iterator[Order]:
-    """Yield one sender's orders with what their rows show, half of their columns; who made them is read once each.
+    """Yield one sender's orders with the columns that rows show; read each maker once.
 
-    Not by `defer`, which takes longer than the columns it spares.
+    `defer` would take longer than the columns it spares.
     """
     given = frozenset(COLUMNS)
     people, sizes = _Once(User), _Once(ParcelSize)
@@ -41,7 +41,7 @@ def read(orders: QuerySet[Order], sender: Sender) -> Iterator[Order]:
 
 
 class _Once(dict[int, Any]):
-    """The rows of a model by their keys, each read when it is first asked for."""
+    """Cache a model's rows by key, each read on first use."""
 
     def __init__(self, model: type[models.Model]) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class _Once(dict[int, Any]):
 
 
 def columns(role: str, sender: Sender) -> tuple[list[str], Callable[[Order, dt.datetime], list[object]]]:
-    """Return the heads, and what makes an order one row under them. Moments are in the sender's zone."""
+    """Return the headings, and a function from order to row. Times are in the sender's zone."""
     chosen = {**_COMMON, **_receiver(role), **_MONEY}
 
     def moment(at: dt.datetime | None) -> str:

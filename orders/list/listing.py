@@ -1,4 +1,4 @@
-"""What the parcels list is asked for in its address: a view, a search, filters, an order and a page by key."""
+"""Read the parcels list's address: view, search, filters, sort order and keyset page."""
 
 import datetime as dt
 import re
@@ -19,8 +19,8 @@ from orders.status.status_labels import GROUPS
 from shipping_portal.accounts.access import VIEWER
 from shipping_portal.accounts.address import countries
 from shipping_portal.accounts.address.text import one_line
+from shipping_portal.accounts.formatting import local_date
 from shipping_portal.accounts.models import Sender
-from shipping_portal.accounts.templatetags.words import local_date
 from shipping_portal.db.keyset import Keyset, Page
 
 LONGEST_SEARCH = 200
@@ -29,7 +29,9 @@ PRINTED = {"yes": "Printed", "no": "Not printed"}
 
 @dataclass(frozen=True)
 class Filter:
-    """One filter of the list. `where` is None for a value that means nothing; `said` is the value on its chip.
+    """Define one filter.
+
+    `where` returns None for an unknown value; `words` is the value on its chip.
 
     An app above this one adds its own to FILTERS.
     """
@@ -41,7 +43,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class Choices:
-    """What there is to choose from in this account, by the value in the address."""
+    """What this account can choose from, by value in the address."""
 
     sender: Sender
     services: dict[str, str]
@@ -65,11 +67,15 @@ def clean_search(text: str) -> str:
 
 
 def search(orders: QuerySet[Order], q: str, role: str) -> QuerySet[Order]:
-    """Return the orders in which every word occurs. Who may not see contact details can't find parcels by them."""
+    """Return the orders that contain every word.
+
+    Roles without contact details can't search those.
+    """
     for word in fold(q).split():
         if sees_contact(role):
             orders = orders.filter(search__contains=word)
-        else:  # only what stands before the end of the first line is the name
+        else:
+            # Only the first line, up to its end, is the name.
             by_name = Q(search__regex=rf"^[^\n]*{re.escape(word)}[^\n]*\n") if role == VIEWER else Q()
             orders = orders.filter(
                 by_name | Q(carrier_reference__icontains=word) | Q(customer_reference__icontains=word)
@@ -104,7 +110,7 @@ def _booked_to(value: str, scope: SenderScope) -> Q | None:
 
 
 def _midnight(day: dt.date, scope: SenderScope) -> dt.datetime:
-    """Return when that day begins where the sender is."""
+    """Return when that day begins in the sender's zone."""
     day = max(day, dt.date(1970, 1, 1))
     return dt.datetime.combine(day, dt.time(), scope.sender.tzinfo).astimezone(dt.UTC)
 
@@ -155,7 +161,7 @@ FILTERS: dict[str, Filter] = {
 
 
 def active(query: QueryDict, scope: SenderScope) -> dict[str, Q]:
-    """Return the filters that mean something, by name; a value nobody could have chosen filters nothing."""
+    """Return the valid filters by name. An unknown value filters nothing."""
     found = {name: one.where(query.get(name, "")[:200], scope) for name, one in FILTERS.items() if query.get(name)}
     return {name: where for name, where in found.items() if where is not None}
 
@@ -169,7 +175,7 @@ def narrowed(orders: QuerySet[Order], filters: dict[str, Q]) -> QuerySet[Order]:
 
 
 class Sort(NamedTuple):
-    """An order of the list, in words and as keys."""
+    """Define a sort order, in words and as keys."""
 
     words: str
     keys: Keyset
@@ -183,7 +189,7 @@ SORTS = {
 
 
 def page(orders: QuerySet[Order], sort: Sort, *, before: str = "", after: str = "") -> Page:
-    """Return fifty parcels. `before` is the key of the last one seen and goes on; `after` that of the first."""
+    """Return fifty parcels: those after the key `before`, or those ahead of the key `after`."""
     if sort.keys.column == "day":
         orders = orders.annotate(day=DAY)
     return sort.keys.page(orders, on=before, back=after)

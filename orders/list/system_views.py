@@ -1,4 +1,4 @@
-"""The views of the parcels list that everybody has, each a condition; Today counts by the same ones."""
+"""Define the parcels list's built-in views as conditions. Today counts by the same ones."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -22,7 +22,7 @@ BY_DRIVER = ~Q(first_mile="drop-off")
 
 @dataclass
 class SenderScope:
-    """One person's parcels at one moment; what the clock derives is worked out once."""
+    """One person's parcels at one moment. Values from the clock are computed once."""
 
     orders: QuerySet[Order]
     sender: Sender
@@ -31,29 +31,34 @@ class SenderScope:
 
     @classmethod
     def of(cls, user: User, sender: Sender, now: dt.datetime, *, role: str = "") -> "SenderScope":
-        # Named once more, the sender lets PostgreSQL walk its own index instead of everybody's parcels.
+        # Naming the sender once more lets PostgreSQL use its index instead of reading everybody's
+        # parcels.
         orders = Order.objects.for_user(user).filter(sender=sender)
         return cls(orders, sender, now, sees_money=role in SEE_MONEY)
 
     @property
     def today(self) -> dt.date:
-        """The day it is where the sender is."""
+        """Return today's date in the sender's zone."""
         return self.now.astimezone(self.sender.tzinfo).date()
 
     @property
     def a_week_ago(self) -> dt.datetime:
-        """The first moment of the last seven days, today's among them, where the sender is."""
+        """Return the start of the last seven days, today included, in the sender's zone."""
         return dt.datetime.combine(self.today - dt.timedelta(days=6), dt.time(), self.sender.tzinfo)
 
     @cached_property
     def missed(self) -> list[Order]:
-        """Pickups no driver came to, told by a scan or by the calendar (interface §3 rule 2), longest waiting first."""
+        """Return missed pickups by scan or calendar (interface §3 rule 2), longest waiting
+        first.
+        """
         waiting = Q(status=Status.BOOKED, first_mile="pickup", progress=Progress.NONE)
-        # The day may be over at the pickup address and not yet where the sender is; each order is asked below.
+        # The day may be over at the pickup address and not yet at the sender's; each order is
+        # checked below.
         somewhere = (self.now + dt.timedelta(hours=14)).date()
         day_is_past = Q(day__lt=somewhere) | Q(day=None, booked_at__lt=self.now - dt.timedelta(days=1))
         scanned = Q(status=Status.BOOKED, progress=Progress.PICKUP_MISSED)
-        either = Q(status=Status.BOOKED, progress__in=(Progress.NONE, Progress.PICKUP_MISSED))  # the index has it
+        # the index has it
+        either = Q(status=Status.BOOKED, progress__in=(Progress.NONE, Progress.PICKUP_MISSED))
         candidates = self.orders.annotate(day=PICKUP_DAY).filter(either, scanned | waiting & day_is_past)
         found = list(candidates.order_by("day", "pk")[:MOST_MISSED])
         for order in found:
@@ -63,7 +68,7 @@ class SenderScope:
 
 @dataclass(frozen=True)
 class View:
-    """`where` is the condition; `empty` is what the list says when nothing meets it."""
+    """Define a view. `where` is the condition; `empty` is the list's text when nothing matches."""
 
     words: str
     where: Callable[[SenderScope], Q]
@@ -86,7 +91,7 @@ def _waiting(scope: SenderScope) -> Q:
     return GROUPS["waiting"][1]
 
 
-# The first ten stand above the list; the others are what "See all" on Today leads to.
+# The first ten are above the list; "See all" on Today leads to the others.
 VIEWS: dict[str, View] = {
     "all": View("All", _is(Q()), "Parcels appear here once somebody books one."),
     "needs-attention": View(

@@ -1,4 +1,4 @@
-"""The tabs above the parcels list: every system view that holds something, with how many."""
+"""Show the tabs above the parcels list: every built-in view that isn't empty, with a count."""
 
 from dataclasses import dataclass
 
@@ -6,18 +6,20 @@ from django.db.models import Count
 
 from orders.list.system_views import ABOVE_THE_LIST, VIEWS, SenderScope
 from orders.models.order import OPEN
-from shipping_portal.accounts.templatetags.words import up_to_thousand
+from shipping_portal.accounts.formatting import up_to_thousand
 from shipping_portal.db.keyset import MOST_COUNTED
 
 ALL, DRAFTS = "all", "drafts"
-CLOSED = (ALL, "delivered", "cancelled")  # as many as the account is old
+# These grow with the account's age.
+CLOSED = (ALL, "delivered", "cancelled")
 
 
 @dataclass(frozen=True)
 class Tab:
-    """One view, and how many it holds; `words` says that, with a plus where not all of a long table was counted.
+    """One view and its count. `words` has a plus if not all rows were counted.
 
-    `listed` is how many orders are in its list, None where that is to be counted; half-typed drafts are no orders.
+    `listed` is the number of orders in its list, or None if it has to be counted. Drafts aren't
+    orders.
     """
 
     slug: str
@@ -28,9 +30,9 @@ class Tab:
 
 
 def of(scope: SenderScope, *, half_typed: int) -> dict[str, Tab]:
-    """Return every tab by its slug; drafts count with what is half typed.
+    """Return every tab by its slug. Drafts count unfinished forms.
 
-    Two queries: one look at what is open, by its own index, and one at the newest thousand of all.
+    Two queries: one of open orders, by their index, and one of the newest thousand of all.
     """
     newest = _counts(scope, CLOSED, MOST_COUNTED + 1)
     counts = newest | _counts(scope, [slug for slug in ABOVE_THE_LIST if slug not in CLOSED])

@@ -1,4 +1,4 @@
-"""Quotes, orders and everything owed to the carrier about them."""
+"""Quotes, orders and their jobs at the carrier."""
 
 from orders.models.account import CarrierAccount, CarrierCall, CarrierLine, DailySpend
 from orders.models.attempts import BookingAttempt, CancelAttempt

@@ -1,6 +1,4 @@
-"""The partner's account with the carrier: what stops every booking at once, where calls stand in line,
-and what all senders together spend in a day.
-"""
+"""The partner's carrier account, its call queues, and what all senders spend in a day."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -17,14 +15,15 @@ QUOTES: Final = "quotes"
 PAUSABLE = (BOOKINGS, QUOTES)
 STOPPED: Final = "account"
 HELD_UP = "Bookings are held up at the carrier; yours waits, nothing is charged."
-AT_MOST = dt.timedelta(minutes=1)  # what waits looks again after that, as somebody may resume early
+# Waiting jobs look again this often, because somebody may resume early.
+AT_MOST = dt.timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Pause:
-    """One pause an operator made, or the carrier's stop of the account. `text` is for senders.
+    """Describe an operator's pause, or the carrier's stop of the account. `text` is for senders.
 
-    `ends_at` is None where somebody has to resume it.
+    `ends_at` is None if somebody has to resume it.
     """
 
     what: str
@@ -33,19 +32,19 @@ class Pause:
     ends_at: dt.datetime | None = None
 
     def is_over(self, now: dt.datetime) -> bool:
-        """Return whether the pause has ended: by the clock alone, so nothing has to run for that."""
+        """Return whether the pause has ended. Only the clock decides, so no job has to run."""
         return self.ends_at is not None and self.ends_at <= now
 
     def look_again_at(self, now: dt.datetime) -> dt.datetime:
-        """Return when what waits for it may be tried again."""
+        """Return when a waiting job may look again."""
         return min(now + AT_MOST, self.ends_at or now + AT_MOST)
 
 
-FAULT_COUNTS = dt.timedelta(days=1)  # after the last one; then a row of faults is over
+FAULT_COUNTS = dt.timedelta(days=1)  # after its last fault, a series of faults is over
 BREAK_AFTER_FAILURES = 5
 BREAK_SECONDS = 30 * settings.TIME_SCALE
 PROBE_SECONDS = 300 * settings.TIME_SCALE
-# Of each pause: since when, what senders read, and its end.
+# For each pause: its start, its text for senders, its end.
 PAUSE_FIELDS = {
     BOOKINGS: ("paused_at", "pause_text", "pause_ends_at"),
     QUOTES: ("quotes_paused_at", "quotes_pause_text", "quotes_pause_ends_at"),
@@ -53,13 +52,16 @@ PAUSE_FIELDS = {
 
 
 class CarrierAccount(models.Model):
-    """One row per account and base address. Holds the breaker and the operator's pauses.
+    """One row per account and base address, with the circuit breaker and the operator's pauses.
 
-    `stopped_at`: the carrier refused the account itself (401, 402, 403, 412): every booking waits, none is lost.
-    `fault_at`: when the carrier last refused how we asked, which is the operator's to correct; `fault` is in its own
-    words. `fault_since`: when the first of a row of these was, each within a day of the one before.
-    `pause_ends_at`: when bookings are on again by themselves; once they are, when the last pause or stop ended.
-    `resting_until`: too many unclear answers in a row: nothing new is sent for half a minute.
+    `stopped_at`: the carrier refused the account itself (401, 402, 403, 412). Every booking waits,
+    none is lost.
+    `fault_at`: when the carrier last rejected how we asked, for the operator to correct. `fault` is
+    in its words. `fault_since`: when the first of a series began, each within a day of the one
+    before.
+    `pause_ends_at`: when bookings resume by themselves, and afterwards when the last pause or stop
+    ended.
+    `resting_until`: after too many unclear replies in a row, nothing new is sent for half a minute.
     """
 
     fingerprint = models.CharField(max_length=64, unique=True)
@@ -74,7 +76,7 @@ class CarrierAccount(models.Model):
     resting_until = models.DateTimeField(null=True, blank=True)
     paused_at = models.DateTimeField(null=True, blank=True)
     pause_text = models.CharField("text shown to senders", max_length=300, blank=True)
-    pause_ends_at = models.DateTimeField(null=True, blank=True)  # by itself; empty: when somebody resumes
+    pause_ends_at = models.DateTimeField(null=True, blank=True)  # empty: until somebody resumes
     quotes_paused_at = models.DateTimeField(null=True, blank=True)
     quotes_pause_text = models.CharField("text shown to senders", max_length=300, blank=True)
     quotes_pause_ends_at = models.DateTimeField(null=True, blank=True)
@@ -84,7 +86,7 @@ class CarrierAccount(models.Model):
         return self.name
 
     def holds_until(self, now: dt.datetime) -> dt.datetime | None:
-        """Return when booking may be tried again, or None when it may be tried now."""
+        """Return when booking may be tried again, or None if it may be tried now."""
         if pause := self.pause_of(BOOKINGS, now):
             return pause.look_again_at(now)
         if self.stopped_at and self.probe_due_at and self.probe_due_at > now:
@@ -94,21 +96,21 @@ class CarrierAccount(models.Model):
         return None
 
     def pause_of(self, what: str, now: dt.datetime) -> Pause | None:
-        """Return the pause everybody waits for; None while this is on, also when the pause ended by itself."""
+        """Return the pause in force, or None while this is on or the pause has expired."""
         pause = self.kept_pause(what)
         return None if pause is None or pause.is_over(now) else pause
 
     def stop_as_a_pause(self) -> Pause | None:
-        """Return the carrier's stop as senders are told of it; None while the account is in order."""
+        """Return the carrier's stop as senders see it, or None while the account is in order."""
         return Pause(STOPPED, self.stopped_at, HELD_UP, None) if self.stopped_at else None
 
     def kept_pause(self, what: str) -> Pause | None:
-        """Return the pause as it is written here, over or not."""
+        """Return the stored pause, expired or not."""
         since, text, ends_at = (getattr(self, name) for name in PAUSE_FIELDS[what])
         return Pause(what, since, text, ends_at) if since else None
 
     def take_probe(self, now: dt.datetime) -> bool:
-        """Return whether this booking may go out to see: one in five minutes does while the account is stopped."""
+        """Return whether this booking may test a stopped account: one in five minutes may."""
         if not self.stopped_at:
             return True
         due = Q(probe_due_at=None) | Q(probe_due_at__lte=now)
@@ -116,11 +118,14 @@ class CarrierAccount(models.Model):
         return bool(CarrierAccount.objects.filter(due, pk=self.pk).update(probe_due_at=later))
 
     def give_probe_back(self, at: dt.datetime) -> None:
-        """Let the next booking go out to see at once, as this one was not sent."""
+        """Let the next booking test the account at once, because this one wasn't sent."""
         CarrierAccount.objects.filter(pk=self.pk, stopped_at__isnull=False).update(probe_due_at=at)
 
     def stop(self, reason: str, at: dt.datetime) -> None:
-        """Make every booking wait. A probe that is refused again leaves alone since when, as alerts count from that."""
+        """Make every booking wait.
+
+        A rejected test keeps the start time, from which alerts count.
+        """
         CarrierAccount.objects.filter(pk=self.pk).update(
             stopped_at=Coalesce("stopped_at", Value(at)),
             stopped_reason=reason[:300],
@@ -128,12 +133,15 @@ class CarrierAccount(models.Model):
         )
 
     def note_fault(self, words: str, at: dt.datetime) -> None:
-        """Keep the last fault, and when its row began. An accepted booking doesn't end it: only some may be refused."""
+        """Store the last fault and when its series began. An accepted booking doesn't end it."""
         began = Case(When(fault_at__gte=at - FAULT_COUNTS, then=Coalesce("fault_since", "fault_at")), default=Value(at))
         CarrierAccount.objects.filter(pk=self.pk).update(fault_since=began, fault_at=at, fault=words[:300])
 
     def note_answer(self, at: dt.datetime) -> None:
-        """End whatever stopped or rested the account, as it was just read: the carrier answered a booking clearly."""
+        """End a stop or rest of the account, as just read.
+
+        The carrier answered a booking clearly.
+        """
         if not (self.failures or self.stopped_at or self.resting_until):
             return
         ended = Case(When(stopped_at__isnull=False, paused_at=None, then=Value(at)), default=F("pause_ends_at"))
@@ -152,9 +160,9 @@ class CarrierAccount(models.Model):
 
 
 class CarrierLine(models.Model):
-    """Where calls to one account stand in line (see orders/calling/turns.py). Times are seconds since 1970.
+    """A queue of calls to one account (see orders/calling/turns.py). Times are seconds since 1970.
 
-    Rows of their own, as the account's is locked for long while a report is posted.
+    It has its own row, because the account's is locked for long while a report is posted.
     """
 
     account = models.ForeignKey(CarrierAccount, on_delete=models.CASCADE, related_name="lines")
@@ -191,17 +199,17 @@ class CarrierCall(models.Model):
 
 
 class DailySpend(models.Model):
-    """One day of the calendar: the orders that count for it, each on its own sender's day, in whatever currency.
+    """One calendar day's orders of all senders, each on its sender's day, in any currency.
 
-    `refused_at`: DAILY_MONEY_LIMIT refused a booking of `refused_price`, and another as dear still wouldn't fit.
-    `mended` counters of senders or of this table were found wrong on this day, and put right: see
-    orders/booking/limits.py.
+    `refused_at`: DAILY_MONEY_LIMIT refused a booking of `refused_price`, and it still wouldn't fit.
+    `mended`: how many wrong counters were corrected on this day (orders/booking/recounting.py).
     """
 
     day = models.DateField(unique=True)
     spent = models.DecimalField(max_digits=16, decimal_places=2, default=Decimal(0))
     refused_at = models.DateTimeField(null=True, blank=True)
-    refused_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)  # the lowest of a row
+    # the lowest
+    refused_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
     mended = models.PositiveIntegerField("counters corrected", default=0)
     mended_at = models.DateTimeField(null=True, blank=True)
 

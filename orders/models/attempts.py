@@ -1,6 +1,7 @@
-"""What we were about to do at the carrier, written down before the first byte left."""
+"""What we were about to do at the carrier, committed before the first byte left."""
 
 import uuid
+from typing import Any
 
 from django.db import models
 from django.db.models import Q
@@ -9,7 +10,7 @@ from orders.models.order import Order
 
 
 class BookingAttempt(models.Model):
-    """One try to book one order, with the exact bytes sent. At most one per order is live."""
+    """One attempt to book an order, with the exact bytes sent. At most one per order is live."""
 
     class State(models.TextChoices):
         IN_FLIGHT = "in_flight", "Sent, no answer yet"
@@ -32,10 +33,13 @@ class BookingAttempt(models.Model):
     done_at = models.DateTimeField(null=True, blank=True)
     replays = models.PositiveSmallIntegerField(default=0)
     http_status = models.PositiveSmallIntegerField(null=True, blank=True)
-    response = models.BinaryField(default=bytes, blank=True)  # capped, links and label URLs cut out
+    # capped; links and label addresses are removed
+    response = models.BinaryField(default=bytes, blank=True)
     error = models.CharField(max_length=300, blank=True)
-    seen_reference = models.CharField(max_length=100, blank=True)  # told to us by a reply we did not trust
-    duplicate_booking_at = models.DateTimeField(null=True, blank=True)  # see orders/booking/duplicate_bookings.py
+    # from a reply that we didn't trust
+    seen_reference = models.CharField(max_length=100, blank=True)
+    # see orders/booking/duplicate_bookings.py
+    duplicate_booking_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         indexes = [
@@ -62,7 +66,7 @@ class BookingAttempt(models.Model):
 
 
 class CancelAttempt(models.Model):
-    """The twin of BookingAttempt for cancelling; at most one per order is live."""
+    """What BookingAttempt is for booking: at most one per order is live."""
 
     class State(models.TextChoices):
         WANTED = "wanted", "Requested"
@@ -96,3 +100,11 @@ class CancelAttempt(models.Model):
 
     def __str__(self) -> str:
         return f"cancel {self.pk} of order {self.order_id}"
+
+    def change(self, **changes: Any) -> bool:
+        """Write `changes` if it is as it was read; a worker that slept past its lease finds it changed."""
+        if not CancelAttempt.objects.filter(pk=self.pk, state=self.state, sent_at=self.sent_at).update(**changes):
+            return False
+        for name, value in changes.items():
+            setattr(self, name, value)
+        return True

@@ -1,4 +1,4 @@
-"""Every move of an order from one status to another, written with it."""
+"""Every status change of an order, written with it."""
 
 from django.conf import settings
 from django.db import models
@@ -9,7 +9,7 @@ from orders.models.statuses import BEING_CANCELLED, Status
 
 
 class OrderChange(models.Model):
-    """One move of one order; written by move_to only."""
+    """One status change of one order; written by move_to only."""
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="changes")
     old = models.CharField(max_length=20)
@@ -27,11 +27,14 @@ class OrderChange(models.Model):
 
     @property
     def refusal(self) -> str:
-        """Why the carrier said no, as senders read it; an operator's reason is not for them."""
+        """Return the carrier's reason for senders. An operator's reason isn't for them."""
         is_no = self.new == Status.REJECTED or (self.new == Status.BOOKED and self.old in BEING_CANCELLED)
         return self.reason if is_no and self.by_id is None else ""
 
     @property
     def news(self) -> str:
-        """What the news of this move is called; the order's next move takes it back (see move_to)."""
+        """Return the notification key of this change.
+
+        The order's next change withdraws it (see move_to).
+        """
         return f"change:{self.order_id}:{self.pk}"

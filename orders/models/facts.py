@@ -1,6 +1,6 @@
-"""What an order knows, in groups: its receiver, its parcel, the offer that was chosen, the carrier's answer.
+"""The columns of an order in groups: receiver, parcel, chosen offer, carrier's reply.
 
-Each group is columns of the order's own table, so that one row is read and written at once.
+All groups are in the order's own table, so that one row is read and written at once.
 """
 
 from django.db import models
@@ -11,7 +11,7 @@ from shipping_portal.carrier.messages import Party
 
 
 class ReceiverFacts(models.Model):
-    """Who gets the parcel, and where: a copy as typed. Never edited after booking."""
+    """The receiver, copied as typed. Never edited after booking."""
 
     receiver_name = models.CharField(max_length=120)
     receiver_company = models.CharField(max_length=120, blank=True)
@@ -33,7 +33,7 @@ class ReceiverFacts(models.Model):
 
 
 class ParcelFacts(ReceiverFacts):
-    """What was typed of the parcel (interface §2.1), with where it is picked up. Never edited after booking."""
+    """The parcel as typed (interface §2.1) and its pickup address. Never edited after booking."""
 
     pickup = models.JSONField()
     description = models.CharField(max_length=255)
@@ -46,7 +46,8 @@ class ParcelFacts(ReceiverFacts):
     contents_type = models.CharField(max_length=20, blank=True)
     cover_amount = models.DecimalField(max_digits=9, decimal_places=2, null=True, blank=True)
     customer_reference = models.CharField(max_length=255, blank=True)
-    pickup_date = models.DateField(null=True, blank=True)  # asked for; blank means next business day
+    # as requested; blank means the next business day
+    pickup_date = models.DateField(null=True, blank=True)
     size = models.ForeignKey(
         "accounts.ParcelSize", on_delete=models.SET_NULL, null=True, blank=True, related_name="orders"
     )
@@ -55,7 +56,7 @@ class ParcelFacts(ReceiverFacts):
         abstract = True
 
     def details(self) -> ParcelDetails:
-        """Return the parcel as typed; the quote it came from may be gone by now."""
+        """Return the parcel as typed. Its quote may be gone by now."""
         return ParcelDetails(
             pickup=Party(**self.pickup),
             receiver=self.receiver(),
@@ -81,7 +82,8 @@ class OfferFacts(models.Model):
     price = models.DecimalField(max_digits=16, decimal_places=2)
     currency = models.CharField(max_length=3)
     breakdown = models.JSONField(default=list)
-    quoted_pickup_date = models.DateField(null=True, blank=True)  # the carrier's first, at the time of the quote
+    # the carrier's first, when it was quoted
+    quoted_pickup_date = models.DateField(null=True, blank=True)
     eta_from = models.DateField(null=True, blank=True)
     eta_to = models.DateField(null=True, blank=True)
     plan = models.CharField(max_length=100, blank=True)
@@ -91,14 +93,15 @@ class OfferFacts(models.Model):
 
 
 class CarrierFacts(models.Model):
-    """What the carrier answered."""
+    """The carrier's reply."""
 
     carrier_order_id = models.CharField(max_length=100, blank=True)
     carrier_reference = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001  (none is unique too)
     carrier_pickup_date = models.DateField(null=True, blank=True)
-    is_cancellable = models.BooleanField(null=True, blank=True)  # empty: the carrier has not said; it is asked
+    # empty: the carrier hasn't said, so it is asked
+    is_cancellable = models.BooleanField(null=True, blank=True)
     charged_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
-    # What it booked it at, where nobody agreed to that: more than `price`, or another currency.
+    # The price it was booked at without consent: above `price`, or in another currency.
     unagreed_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
     unagreed_currency = models.CharField(max_length=3, blank=True)
     public_tracking_url = models.URLField(max_length=300, blank=True)

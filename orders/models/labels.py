@@ -1,4 +1,4 @@
-"""The carrier's label files, kept byte for byte."""
+"""The carrier's label files, stored byte for byte."""
 
 import datetime as dt
 import hashlib
@@ -13,17 +13,18 @@ from shipping_portal.jobs.models import Job
 
 
 class Label(Job):
-    """One file of one order. Its bytes lie in a table of their own, read only to serve them."""
+    """One file of one order. Its bytes are in a separate table, read only to serve them."""
 
     class State(models.TextChoices):
         PENDING = "pending", "Being fetched"
         STORED = "stored", "Stored"
         ABSENT = "absent", "Not offered"
         FAILED = "failed", "Couldn't be fetched"
-        WITHHELD = ("withheld", "Being compared")  # after a restore: its order may have been cancelled since the backup
+        # after a restore: the order may have been cancelled since the backup
+        WITHHELD = ("withheld", "Being compared")
 
     class Damaged(Exception):
-        """The stored bytes no longer have the sha256 they came with: never served."""
+        """Raised when the stored bytes no longer match their sha256. They are never served."""
 
     order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="labels")
     size = models.CharField(max_length=7, choices=[("full", "Full page"), ("cropped", "Cropped")])
@@ -31,10 +32,10 @@ class Label(Job):
     problem = models.CharField(max_length=300, blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
     length = models.PositiveIntegerField(null=True, blank=True)
-    # Told by the reply to the booking; a secret, shown nowhere, emptied once fetched, or not to be had there.
+    # A secret from the booking reply: shown nowhere, emptied once fetched or found useless.
     address = models.TextField(blank=True)
     stored_at = models.DateTimeField(null=True, blank=True)
-    served_at = models.DateTimeField(null=True, blank=True)  # its bytes were first given to anybody
+    served_at = models.DateTimeField(null=True, blank=True)  # when its bytes were first served
     purged_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -58,24 +59,27 @@ class Label(Job):
         return self.state == self.State.STORED and self.purged_at is None
 
     def serve(self, *, at: dt.datetime) -> bytes:
-        """Return the carrier's bytes: the only way by which they leave.
+        """Return the carrier's bytes. No other code serves them.
 
-        The first time is recorded, as an adoption can be undone until then. Raises what `intact_bytes` does.
+        The first time is recorded, because an adoption can be undone until then. Raises what
+        `intact_bytes` does.
         """
         content = self.intact_bytes()
-        # Before the first byte leaves: an adoption undone at this moment has deleted the row, or finds this written.
+        # Before the first byte leaves: undoing an adoption now either has deleted the row or finds
+        # this written.
         first = Coalesce("served_at", Value(at))
         if self.served_at is None and not Label.objects.filter(pk=self.pk).update(served_at=first):
             raise LabelBytes.DoesNotExist
         return content
 
     def intact_bytes(self) -> bytes:
-        """Return the carrier's bytes, of a parcel booked at this moment, checked against the sha256 stored with them.
+        """Return the carrier's bytes of a currently booked parcel, checked against their sha256.
 
-        Raises Damaged, and LabelBytes.DoesNotExist where the parcel is no longer booked, its account's dispatch was
-        stopped before it was collected, or the file is gone.
+        Raises Damaged. Raises LabelBytes.DoesNotExist if the parcel is no longer booked, its
+        account's dispatch was stopped before it was collected, or the file is gone.
         """
-        # Not self.file: the two would hold each other, and the bytes, until Python looks for such pairs.
+        # Not self.file: the two would refer to each other and keep the bytes until Python collects
+        # cycles.
         kept = LabelBytes.objects.filter(label=self, label__state=self.State.STORED, label__order__status=Status.BOOKED)
         kept = kept.filter(
             ~Q(label__order__progress__in=STILL_AT_SENDER) | Q(label__order__sender__dispatch_stopped_at=None)
@@ -95,7 +99,7 @@ class LabelBytes(models.Model):
 
     @classmethod
     def stored(cls) -> int:
-        """Return how many bytes they take: PostgreSQL knows without reading them, SQLite adds up."""
+        """Return how many bytes are stored. PostgreSQL knows the size; SQLite adds it up."""
         if connection.vendor != "postgresql":
             return Label.objects.filter(file__isnull=False).aggregate(sum=Sum("length"))["sum"] or 0
         with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""An order: one parcel booked, or to be booked, with the carrier. Its whole life is the MOVES table."""
+"""One parcel that is booked, or to be booked, with the carrier. MOVES has its status changes."""
 
 import datetime as dt
 import uuid
@@ -15,13 +15,15 @@ from orders.folding import fold
 from orders.models.account import CarrierAccount
 from orders.models.facts import CarrierFacts, OfferFacts, ParcelFacts
 from orders.models.statuses import HELD, MAY_COST, MOVING, STILL_AT_SENDER, UNDECIDED, Progress, Status
-from orders.status.progress import day_at, missed_pickups
+from orders.status.progress import missed_pickups
 from shipping_portal import request_ids
+from shipping_portal.accounts.address.places import day_at
 from shipping_portal.accounts.models import OwnedQuerySet
 from shipping_portal.carrier.messages import Money, Party
 from shipping_portal.jobs.models import Job
 
-NO_DAY = dt.date(9999, 12, 31)  # of drop-offs, and of pickups whose day the carrier has yet to name
+# Used for drop-offs, and for pickups whose day the carrier has yet to name.
+NO_DAY = dt.date(9999, 12, 31)
 DAY = Coalesce("carrier_pickup_date", "pickup_date", Value(NO_DAY), output_field=DateField())
 OPEN = Q(used_after_cancel_at__isnull=False) | ~(
     Q(status=Status.BOOKED, progress=Progress.DELIVERED) | Q(status=Status.CANCELLED)
@@ -38,9 +40,11 @@ class OrderQuerySet(OwnedQuerySet["Order"]):
         return self.filter(status__in=HELD)
 
     def locked(self, pk: int) -> "Order":
-        """Read one for a move that may write its sender's counters: the sender's row is locked first, as it is there.
+        """Read an order for a change that may write its sender's counters, locking the sender
+        first.
 
-        PostgreSQL locks in the order of `of`. Any other order and two workers could wait for each other.
+        PostgreSQL locks in the order of `of`. With any other order, two workers could wait for each
+        other.
         """
         rows = self.select_related("sender", "account").select_for_update(of=("sender", "self"), no_key=True)
         return rows.get(pk=pk)
@@ -50,25 +54,27 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
     Status = Status
     Progress = Progress
     FENCE = ("status",)
-    PICKED_UP_BY = (  # what says whether a driver is missed
+    PICKED_UP_BY = (  # what decides whether a driver missed a pickup
         *("status", "progress", "progress_at", "first_mile", "booked_at", "pickup"),
         *("carrier_pickup_date", "pickup_date", "quoted_pickup_date"),
     )
 
     class WrongStatus(Exception):
-        """The order is not in a status from which this move is legal, or somebody else moved it first."""
+        """Raised when the order's status doesn't allow this change, or another process changed it
+        first.
+        """
 
     class SameForm(Exception):
-        """The form of this order was booked already."""
+        """Raised when this form is already booked."""
 
     class PickupProblem(Exception):
-        """Interface §3 rules 2 and 3: a missed or futile pickup is never cancelled by the integrator."""
+        """Raised when a missed or futile pickup forbids cancelling (interface §3 rules 2 and 3)."""
 
     class AlreadyCollected(Exception):
-        """The carrier has the parcel; it can no longer be cancelled."""
+        """Raised when the carrier has the parcel, so it can't be cancelled."""
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
-    request_id = models.CharField(  # of the page that made it: the log has what it did by this
+    request_id = models.CharField(  # of the request that made it, for the log
         max_length=request_ids.LONGEST, blank=True, default=request_ids.current_request, editable=False
     )
     sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, related_name="orders")
@@ -81,15 +87,17 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
     progress = models.CharField(max_length=20, choices=Progress.choices, default=Progress.NONE, blank=True)
     progress_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
-    submitted_at = models.DateTimeField(db_index=True)  # when it was owed to the carrier, the last time it was
+    submitted_at = models.DateTimeField(db_index=True)  # when it last became due at the carrier
     booked_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
     used_after_cancel_at = models.DateTimeField(null=True, blank=True)
-    # Until it is collected, cancelled, asked for again, or kept by its sender; `problem` says why.
+    # Set until it is collected, cancelled, asked for again, or kept by its sender; `problem` says
+    # why.
     cancel_refused_at = models.DateTimeField(null=True, blank=True)
-    erased_at = models.DateTimeField(null=True, blank=True)  # its receiver and all that was written to the carrier
+    erased_at = models.DateTimeField(null=True, blank=True)  # its receiver and requests
     generation = models.PositiveSmallIntegerField(default=1)
-    # For the sender: {"text": one line, "said": [sentence], "fields": {name: [message]}, "kind": …}
+    # For the sender: {"text": one line, "said": [sentence], "fields": {name: [message]}, "kind":
+    # …}.
     problem = models.JSONField(default=dict, blank=True)
 
     search = models.TextField(blank=True)
@@ -99,7 +107,8 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
 
-    # What it counts for in its sender's limits: `reserved` on one day, `unbilled` until its bill is posted.
+    # How it counts in its sender's limits: `reserved` on one day, `unbilled` until its bill is
+    # posted.
     reserved_on = models.DateField(null=True, blank=True)
     reserved = models.DecimalField(max_digits=16, decimal_places=2, default=Decimal(0))
     unbilled = models.DecimalField(max_digits=16, decimal_places=2, default=Decimal(0))
@@ -107,15 +116,17 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
     objects = OrderQuerySet.as_manager()
 
     def log_fields(self) -> dict[str, Any]:
-        """Return what a log line about this order has, so that one booking is found in every process's log."""
+        """Return what a log line about this order has, so that a booking is found in every
+        process's log.
+        """
         request = request_ids.current_request() or self.request_id
         return {"order": str(self.uuid), "reference": self.carrier_reference, "request": request}
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["sender", "form_token"], name="one_order_per_form"),
-            # The reference first: it is looked up alone as well. Without a condition, as SQLite could not tell that a
-            # reference which is looked up meets it.
+            # The reference comes first, as it is also looked up alone. There is no condition:
+            # SQLite couldn't tell that a reference which is looked up meets it.
             models.UniqueConstraint(Upper("carrier_reference"), "account", name="a_carrier_reference_once_per_account"),
             models.CheckConstraint(
                 condition=Q(status__in=sorted(HELD), carrier_reference__isnull=False, booked_at__isnull=False)
@@ -153,10 +164,11 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
             ),
             models.Index(fields=["status"], name="orders_undecided", condition=Q(status__in=sorted(UNDECIDED))),
             models.Index(fields=["created_at"], name="orders_unagreed", condition=Q(unagreed_price__isnull=False)),
-            # What the parcels list is sorted by, word for word as orders/list/listing.py asks for it.
+            # The sort orders of the parcels list, exactly as orders/list/listing.py asks for them.
             models.Index("sender", DAY, "id", name="orders_by_pickup_day"),
-            # The few that are neither delivered nor cancelled: all that Today counts, and most views of the list. With
-            # what is counted in the index itself, PostgreSQL reads none of the rows.
+            # The few that are neither delivered nor cancelled: all that Today and most views of the
+            # list count.
+            # As the index contains the counted columns, PostgreSQL reads none of the rows.
             models.Index(
                 fields=["sender", "status", "progress", "used_after_cancel_at", "cancel_refused_at"],
                 include=COUNTED,
@@ -171,7 +183,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
             models.Index(fields=["account"], name="orders_open_of_account", condition=OPEN),
             models.Index(fields=["booked_at"], name="orders_unbilled", condition=Q(unbilled__gt=0)),
             models.Index(fields=["submitted_at"], name="orders_not_erased", condition=Q(erased_at=None)),
-            # What a receiver who asks to be erased is found by, of whatever sender.
+            # Columns that find a receiver who asks to be erased, for any sender.
             models.Index(Upper("receiver_email"), name="orders_by_email"),
             models.Index(fields=["receiver_phone"], name="orders_by_phone"),
             models.Index(fields=["receiver_postcode"], name="orders_by_postcode"),
@@ -190,37 +202,44 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         Order.objects.filter(pk=self.pk, status=Status.BOOKED).update(cancel_refused_at=None)
 
     def note_pickup_date(self, day: dt.date) -> None:
-        """Write the pickup day that the carrier moved to; a derived missed pickup disappears with it."""
+        """Store the carrier's new pickup day.
+
+        A missed pickup derived from the old one disappears.
+        """
         if self.first_mile != "drop-off" and self.carrier_pickup_date != day:
             Order.objects.filter(pk=self.pk).update(carrier_pickup_date=day)
             self.carrier_pickup_date = day
 
     def note_cancellable(self, is_cancellable: bool | None) -> None:
-        """Write whether the carrier would still cancel; None is no word from it."""
+        """Store whether the carrier would still cancel. None means that it didn't say."""
         if is_cancellable is not None and self.is_cancellable != is_cancellable:
             Order.objects.filter(pk=self.pk).update(is_cancellable=is_cancellable)
             self.is_cancellable = is_cancellable
 
     def expected_pickup(self) -> dt.date | None:
-        """Return the day the carrier booked, else the one asked for, else the one quoted; None: the calendar's."""
+        """Return the carrier's pickup day, else the requested one, else the quoted one, or None."""
         return self.carrier_pickup_date or self.pickup_date or self.quoted_pickup_date
 
     def next_pickup(self, missed_at: dt.datetime | None, now: dt.datetime) -> dt.date | None:
-        """Return the day on which another driver comes after one who missed it, where the carrier has named that."""
+        """Return the day of the next driver after a missed pickup, if the carrier has named it."""
         pickup, known = Party(**self.pickup), self.expected_pickup()
         is_over = known is None or known < day_at(pickup, now) or (missed_at and known <= day_at(pickup, missed_at))
         return None if is_over else known
 
     def shown_progress(self, now: dt.datetime) -> str:
-        """Return the stored progress; or a missed pickup, told by the calendar. See orders/status/progress.py."""
+        """Return the stored progress, or a missed pickup derived from the calendar
+        (orders/status/progress.py).
+        """
         return Progress.PICKUP_MISSED if self._misses(now) else self.progress
 
     def missed_twice(self, now: dt.datetime) -> bool:
-        """Return whether a second business day went by without a driver: a refund may be due (interface §3 rule 2)."""
+        """Return whether two business days passed without a driver (interface §3 rule 2)."""
         return self._misses(now) > 1
 
     def progress_before_cancelling(self, now: dt.datetime) -> str:
-        """Return the progress of an order that is being cancelled, with a pickup missed meanwhile (interface §3)."""
+        """Return the progress of an order being cancelled, with a pickup missed since (interface
+        §3).
+        """
         return Progress.PICKUP_MISSED if self._misses(now, while_in=HELD) else self.progress
 
     def _misses(self, now: dt.datetime, *, while_in: Collection[str] = (Status.BOOKED,)) -> int:
@@ -237,7 +256,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         )
 
     def is_stopped(self, sender: Any) -> bool:
-        """Return whether an operator stopped its account's dispatch before it was collected: no label, no link."""
+        """Return whether dispatch was stopped before this was collected: no label, no link."""
         return sender.dispatch_stopped_at is not None and self.progress in STILL_AT_SENDER
 
     @property
@@ -245,23 +264,26 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         return self.status in HELD
 
     def order_key(self) -> str:
-        """Return our key for this booking at the carrier; a new generation is a new key."""
+        """Return our idempotency key for this booking. A new generation is a new key."""
         return str(self.uuid) if self.generation == 1 else f"{self.uuid}-{self.generation}"
 
     @property
     def total(self) -> Decimal:
-        """What the carrier charges: its own figure once booked, else the accepted quote."""
+        """Return the charge: the carrier's own figure once booked, else the accepted quote."""
         return self.price if self.charged_price is None else self.charged_price
 
     @property
     def price_to_confirm(self) -> Money:
-        """What a yes to this order agrees to: the carrier's new price while that waits, else the accepted quote."""
+        """Return the price to consent to.
+
+        The carrier's new one while it waits, else the accepted one.
+        """
         if offer := self.problem.get("offer"):
             return Money(Decimal(self.problem["new"]), offer["currency"])
         return Money(self.price, self.currency)
 
     def search_text(self) -> str:
-        """Return the folded text for the search box: the name, whose line readers search alone, then all else."""
+        """Return the folded search text: the name on its own line, then the rest."""
         to = self.receiver()
         words = (to.company, to.email, to.phone, to.suburb, to.postcode, self.customer_reference)
         return fold(f"{to.name}\n {' '.join(word for word in words if word)}")

@@ -1,4 +1,4 @@
-"""What the carrier offered for one typed parcel, and until when we may act on it."""
+"""The carrier's offers for one parcel, and how long they may be used."""
 
 import datetime as dt
 import uuid
@@ -12,12 +12,15 @@ from shipping_portal.accounts.models import OwnedQuerySet
 
 
 class Quote(models.Model):
-    """Immutable. `details` is the form as typed and cleaned; `inputs_hash` names it; `products` are `account`'s offers.
+    """An immutable quote.
 
-    Each offer: code, name, first_mile, service, amount (string), currency, breakdown [[name, amount, currency]],
-    taxes (same), plan, pickup (its first day), eta_from, eta_to (ISO dates or null), duties_paid, cover (string or
-    null), refused (why it can't be booked, or ""). `unreadable` counts the carrier's rows that are not among them.
-    Interface §2.3, §2.4.
+    `details` is the form as typed and cleaned, `inputs_hash` identifies it, `products` are the
+    offers of `account`.
+
+    Each offer: code, name, first_mile, service, amount (string), currency, breakdown [[name,
+    amount, currency]], taxes (same), plan, pickup (its first day), eta_from, eta_to (ISO dates or
+    null), duties_paid, cover (string or null), refused (why it can't be booked, or "").
+    `unreadable` counts the carrier's rows that are missing here. Interface §2.3, §2.4.
     """
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
@@ -36,14 +39,17 @@ class Quote(models.Model):
         return f"quote {self.uuid}"
 
     def is_live(self, now: dt.datetime) -> bool:
-        """Return whether it may still be used: a quote is kept a few minutes at most (interface §8)."""
+        """Return whether it may still be used.
+
+        A quote lives a few minutes at most (interface §8).
+        """
         return now - self.made_at <= dt.timedelta(seconds=settings.QUOTE_SECONDS)
 
     def offer(self, code: str) -> dict[str, Any] | None:
-        """Return the product of this code, if it can be booked."""
+        """Return the product with this code, if it can be booked."""
         return next((offer for offer in bookable(self.products) if offer["code"] == code), None)
 
 
 def bookable(products: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return those of a quote's products that aren't known to be refused."""
+    """Return the products that aren't marked as refused."""
     return [offer for offer in products if not offer.get("refused")]

@@ -1,4 +1,4 @@
-"""Whether this is the database that was in use last, and each time it was restored from a backup instead."""
+"""Whether this is the database last in use, and each restore from a backup."""
 
 import datetime as dt
 from typing import Self
@@ -9,27 +9,29 @@ from django.db.models import Q
 
 from shipping_portal.formats import desk_time
 
-# What senders read of the pause of bookings that holds until a gap is lifted.
+# The text for senders while bookings are paused after a restore.
 GAP_IS_OPEN = (
     "Booking is paused: we are comparing our records with the carrier's after a fault on our side. Parcels you "
     "booked recently may be missing here. Don't book them again until you hear from us."
 )
 
 
-# Why an order became a case: it may have been booked after the backup it was restored from.
+# Why an order became a case: it may have been booked after the restored backup.
 OLDER = "the backup is older than the answer"
 
 
 class DatabaseMark(models.Model):
-    """What no copy of this database agrees with: one row, written by `migrate`; see orders/restoring/marks.py.
+    """One row, written by `migrate`, that no copy of this database matches
+    (orders/restoring/marks.py).
 
-    Empty where the database cannot tell it: SQLite knows no oid, and a managed server may keep its identifier back.
+    Empty if the database can't tell: SQLite has no oid, and a managed server may hide its
+    identifier.
     """
 
     table_oid = models.BigIntegerField(null=True, blank=True)
     system_identifier = models.CharField(max_length=20, blank=True)
     timeline = models.CharField(max_length=8, blank=True)
-    stamp = models.CharField(max_length=60, blank=True)  # what RESTORE_MARK_FILE says, too
+    stamp = models.CharField(max_length=60, blank=True)  # the same as in RESTORE_MARK_FILE
 
     class Meta:
         constraints = [models.CheckConstraint(condition=Q(pk=1), name="one_database_mark")]
@@ -40,18 +42,18 @@ class DatabaseMark(models.Model):
 
 class RestoreQuerySet(models.QuerySet["Restore"]):
     def open(self) -> Self:
-        """Return those whose gap no operator has lifted yet."""
+        """Return restores whose gap no operator has closed yet."""
         return self.filter(lifted_at=None)
 
     def since(self, at: dt.datetime) -> Self:
-        """Return those after which what was written at that time is a backup's: more may have come of it."""
+        """Return restores after which rows written at that time came from a backup."""
         return self.filter(restored_at__gte=at)
 
 
 class Restore(models.Model):
-    """One restore. What the carrier was told between the backup and the restore is unknown here: the gap.
+    """One restore. What the carrier was asked between backup and restore, the gap, is unknown here.
 
-    It is open until an operator lifts it; until then bookings stay paused.
+    It is open until an operator closes it; until then bookings are paused.
     """
 
     backup_at = models.DateTimeField(unique=True)

@@ -1,10 +1,10 @@
-"""The whole life of an order as one table, and the named groups of it; each set is written once."""
+"""The statuses of an order, their transitions in one table, and named groups of them."""
 
 from django.db import models
 
 
 class Status(models.TextChoices):
-    """Where the money stands. Carrier words never move it."""
+    """Whether the carrier charges for it. The carrier's words never change it."""
 
     DRAFT = "draft", "Draft"
     BOOKING = "booking", "Booking"
@@ -19,7 +19,7 @@ class Status(models.TextChoices):
 
 
 class Progress(models.TextChoices):
-    """Where the parcel is, folded from its scans (interface §2.2); never says anything about money."""
+    """Where the parcel is, folded from its scans (interface §2.2). It says nothing about money."""
 
     NONE = "", "No scan yet"
     COLLECTED = "collected", "Picked up"
@@ -39,24 +39,24 @@ class Progress(models.TextChoices):
 
 
 MOVES: dict[str, set[str]] = {
-    # To conflict: an order settled as not booked, then a late yes. The operator was told wrong, wherever the sender
-    # took it since (docs/decisions/0009).
+    # To conflict: an order resolved as not booked, then a late acceptance. The operator was
+    # misinformed, whatever the sender did since (docs/decisions/0009).
     Status.DRAFT: {Status.BOOKING, Status.CONFLICT},
     Status.BOOKING: {Status.BOOKED, Status.REJECTED, Status.UNCONFIRMED, Status.DRAFT, Status.CONFLICT},
     Status.REJECTED: {Status.CONFLICT},
     Status.NOT_BOOKED: {Status.DRAFT, Status.CONFLICT},
     Status.UNCONFIRMED: {Status.BOOKED, Status.REJECTED, Status.NOT_BOOKED, Status.CONFLICT},
     Status.CONFLICT: {Status.BOOKED, Status.NOT_BOOKED},
-    # Back to unclear: an operator had adopted another order's reference (see staff/resolution/undoing.py).
+    # Back to unclear: an operator adopted another order's reference (staff/resolution/undoing.py).
     Status.BOOKED: {Status.CANCELLING, Status.UNCONFIRMED, Status.CONFLICT},
     Status.CANCELLING: {Status.CANCELLED, Status.BOOKED, Status.CANCEL_UNCONFIRMED},
     Status.CANCEL_UNCONFIRMED: {Status.CANCELLED, Status.BOOKED},
     Status.CANCELLED: set(),
 }
-# The carrier holds an order under our reference: exactly these carry one.
+# The carrier has an order under our reference: exactly these orders store one.
 HELD = {Status.BOOKED, Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCELLED}
 BEING_CANCELLED = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}
-# The carrier may charge for it, as far as is known: exactly these count for the limits. See orders/booking/limits.py.
+# The carrier may charge for it, as far as we know: exactly these count in the limits.
 MAY_COST = {
     Status.BOOKING,
     Status.UNCONFIRMED,
@@ -65,7 +65,7 @@ MAY_COST = {
     Status.CANCELLING,
     Status.CANCEL_UNCONFIRMED,
 }
-# What an operator may have to look at: the desk counts these on every visit.
+# What an operator may have to look at: the admin counts these on every visit.
 UNDECIDED = {Status.UNCONFIRMED, Status.CONFLICT, Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.REJECTED}
 MOVING = (Progress.COLLECTED, Progress.DROPPED_OFF, Progress.IN_TRANSIT, Progress.OUT_FOR_DELIVERY)
 BEFORE_COLLECTION = {Progress.NONE}

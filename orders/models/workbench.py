@@ -1,4 +1,4 @@
-"""What makes the second parcel faster than the first: half-typed forms, mended parcels and kept views of the list."""
+"""What a sender works with before and after a booking: drafts, corrections and saved views of the list."""
 
 import uuid
 from typing import Any, Self
@@ -8,31 +8,61 @@ from django.db import models
 from django.db.models import Q
 
 from orders.models.order import Order
+from orders.models.quotes import Quote
 from shipping_portal.accounts.models import OwnedQuerySet
 from shipping_portal.jobs.models import Job
 
 
 class Draft(models.Model):
-    """A half-typed new-parcel form, as typed: never an order, never sent."""
+    """A parcel from its first letter until it is booked: never an order, never sent.
+
+    `values` are the form's controls as typed, half-typed or wrong. With them are `kept`, the size whose declared weight
+    its sender keeps, and `unused`, the pasted text that no control took. A booked draft has its `order`, and no values.
+    `origin` is the parcel that it copies or corrects. `is_saved` is False for what nobody has typed into: a copy or a
+    price check.
+    """
+
+    class Source(models.TextChoices):
+        TYPED = "typed"
+        COPIED = "copied"
+        CORRECTED = "corrected"
+        PRICE_CHECK = "price_check"
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="drafts")
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    source = models.CharField(max_length=12, choices=Source.choices, default=Source.TYPED, db_default=Source.TYPED)
+    # Nobody looks for drafts by these two, and orders aren't deleted: they need no index.
+    origin = models.ForeignKey(Order, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
+    order = models.ForeignKey(Order, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
+    quote = models.ForeignKey(Quote, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
     values = models.JSONField(default=dict)
+    is_saved = models.BooleanField(default=True, db_default=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField()
 
     objects = OwnedQuerySet.as_manager()
 
     class Meta:
-        indexes = [models.Index(fields=["sender", "-updated_at"], name="drafts_newest_first")]
+        indexes = [
+            models.Index(fields=["sender", "-updated_at"], name="drafts_newest_first"),
+            models.Index(fields=["quote"], name="drafts_by_quote"),
+        ]
 
     def __str__(self) -> str:
         return f"draft {self.uuid}"
 
+    @property
+    def corrects(self) -> Order | None:
+        """The booked parcel that this one is to replace."""
+        return self.origin if self.source == self.Source.CORRECTED else None
+
 
 class PriceWait(Job):
-    """Somebody who wants to hear when the carrier gives prices for a draft again. Gone once told, or with the draft."""
+    """A person to notify when a draft can get prices again.
+
+    Deleted with the draft, or afterwards.
+    """
 
     draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="price_waits")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -48,12 +78,12 @@ class PriceWait(Job):
 
 class SavedViewQuerySet(OwnedQuerySet["SavedView"]):
     def for_user(self, user: Any) -> Self:
-        """Return one's own, and those shared with the team."""
+        """Return the user's own views and those shared with the team."""
         return super().for_user(user).filter(Q(made_by=user) | Q(is_shared=True))
 
 
 class SavedView(models.Model):
-    """A filter of the parcels list with a name; `query` is the list's query string."""
+    """A named filter of the parcels list; `query` is its query string."""
 
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="views")
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -74,18 +104,22 @@ class SavedView(models.Model):
 
 class ReplacementQuerySet(models.QuerySet["Replacement"]):
     def answered(self) -> Self:
-        """Open ones whose parcel the carrier has answered for: cancelled, or still booked after all."""
+        """Return open ones whose parcel is settled at the carrier.
+
+        Cancelled, or booked after all.
+        """
         return self.filter(ended_at=None, restore=None, order__status__in=(Order.Status.CANCELLED, Order.Status.BOOKED))
 
     def left_out(self) -> Self:
-        """Return those that Replacement.is_left_out is true of."""
+        """Return those for which Replacement.is_left_out is true."""
         return self.filter(ended_at__isnull=False, restore__isnull=False)
 
 
 class Replacement(Job):
-    """What is booked instead of a parcel, once the carrier has cancelled that one. Until then there is no new order.
+    """What is booked instead of a parcel once the carrier has cancelled it. Until then it is no
+    order.
 
-    It ends with `booked`, or with a `problem` that tells the sender why nothing new was booked, or is left out.
+    It ends with `booked`, with a `problem` that says why nothing new was booked, or left out.
     """
 
     order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="replacements")
@@ -98,7 +132,7 @@ class Replacement(Job):
     ended_at = models.DateTimeField(null=True, blank=True)
     booked = models.OneToOneField(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     problem = models.CharField(max_length=500, blank=True)
-    restore = models.ForeignKey(  # which holds it: what it owes may be booked already
+    restore = models.ForeignKey(  # holds it: its booking may exist already
         "orders.Restore", on_delete=models.PROTECT, null=True, blank=True, related_name="replacements"
     )
 
@@ -115,11 +149,16 @@ class Replacement(Job):
 
     @property
     def is_left_out(self) -> bool:
-        """An operator ended it after a restore: the new parcel is booked, and known to the carrier only."""
+        """Return whether an operator ended it after a restore.
+
+        Only the carrier has the new parcel.
+        """
         return self.ended_at is not None and self.restore_id is not None
 
     @property
     def is_only_cancelled(self) -> bool:
-        """It ended with the parcel cancelled and nothing booked instead. A cancellation since then is another story."""
+        """Return whether the parcel was cancelled and nothing booked instead, with no cancellation
+        since.
+        """
         cancelled_at = self.order.cancelled_at
         return bool(self.problem and self.ended_at and cancelled_at and cancelled_at <= self.ended_at)

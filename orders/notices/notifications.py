@@ -1,4 +1,4 @@
-"""Notifications about parcels: their words, and rows written in the transaction that causes them."""
+"""Word notifications about parcels, and write them in the transaction that causes them."""
 
 import datetime as dt
 
@@ -11,12 +11,12 @@ from orders.cancelling.cancel_rules import can_cancel
 from orders.drafting.receivers import masked
 from orders.models import Order, OrderChange, Replacement
 from orders.models.statuses import BEING_CANCELLED, Progress, Status
+from shipping_portal.accounts.formatting import money, money_in
 from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.mail.outbox import Event
-from shipping_portal.accounts.templatetags.words import money, money_in
 
 NEWS_FOR = dt.timedelta(days=2)
-LONGEST_WHY = 140  # of the carrier's words in an e-mail's line; its page has them all
+LONGEST_WHY = 140  # characters of the carrier's words in an email line; the page has them all
 
 BOOKED_ONCE = "Good news: {order} to {name} was booked once, as you asked."
 NOT_BOOKED = "The parcel to {name} wasn't booked and you weren't charged. Book it now."
@@ -50,7 +50,7 @@ SETTLED: dict[tuple[str, str], str] = {
     (Status.BOOKED, Status.UNCONFIRMED): BOOKED_TOO_EARLY,
     (Status.BOOKED, Status.CONFLICT): WRONG_LABEL,
 }
-# An import sums up how these moves ended; a cancellation is news of its own.
+# An import sums up these changes at its end. A cancellation has its own notification.
 BEING_BOOKED = {Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT}
 MISSED = "The driver didn't come for {order}. Another comes the next business day. Leave the label on; don't cancel."
 FUTILE = "The driver couldn't collect {order}. Have it ready, then {another_day}. Don't cancel."
@@ -77,9 +77,9 @@ LEFT_OUT = (
 
 
 def moved(change: OrderChange) -> None:
-    """Notify of a move that settled something; any other move of a booking costs no query."""
+    """Notify of a change with a result. Any other change of a booking costs no query."""
     if change.old in BEING_CANCELLED and change.new == Status.BOOKED:
-        # What a scan said meanwhile was no news of an order that might have been cancelled.
+        # A scan in that time was no news of an order that might have been cancelled.
         change.order.refresh_from_db(fields=["progress", "progress_at"])
         advanced(change.order)
     words = _settled(change)
@@ -90,7 +90,7 @@ def moved(change: OrderChange) -> None:
 
 
 def _settled(change: OrderChange) -> str | None:
-    """Return the words for a move that settled something; a refusal that isn't the sender's to mend has its own."""
+    """Return the words for a change with a result. A rejection of our setup has its own."""
     words, kind = SETTLED.get((change.old, change.new)), change.order.problem.get("kind")
     if words == REFUSED and kind == "ours":
         return REFUSED_US
@@ -98,30 +98,33 @@ def _settled(change: OrderChange) -> str | None:
 
 
 def booked(order: Order, at: dt.datetime) -> None:
-    """Notify of a booking at a price nobody agreed to, until the order's next move; any other costs no query."""
+    """Notify of a booking at a price without consent, until the next change.
+
+    Others cost no query.
+    """
     if order.unagreed_price is not None:
         words = UNAGREED + not_as_agreed(order) + (MAY_CANCEL if can_cancel(order, at) else ASK_US)
         outbox.notify(event(order, "booking", f"change:{order.pk}:price", words, at), now=at)
 
 
 def not_as_agreed(order: Order) -> str:
-    """Return the price agreed to beside the one booked, each with its currency where they differ in that."""
+    """Return the agreed price and the booked one, with currencies if they differ."""
     shown = money if order.unagreed_currency == order.currency else money_in
     booked_at = shown(order.unagreed_price, order.unagreed_currency)
     return f"You agreed to {shown(order.price, order.currency)}; the carrier booked it at {booked_at}."
 
 
 def advanced(order: Order) -> None:
-    """Notify of a booked order's new progress, if it is worth an e-mail; else this costs no query."""
+    """Notify of a booked order's new progress if it is worth an email, else cost no query."""
     at, now = order.progress_at, timezone.now()
     if order.status != Status.BOOKED or at is None or now - at > NEWS_FOR:
         return
-    if found := _of_progress(order, at):
+    if found := progress_event(order, str(order.progress), at):
         outbox.notify(found, now=now)
 
 
 def forget_progress(order: Order) -> None:
-    """Take back what hasn't left yet about where the parcel is: it was another order's."""
+    """Withdraw unsent notifications about progress: it was another order's."""
     for news in (*PICKUPS, *TROUBLES, "delivered", "not_printed"):
         outbox.retract(f"{news}:{order.pk}")
 
@@ -140,17 +143,22 @@ def pickup_key(order: Order, progress: str, at: dt.datetime) -> str:
     return f"{progress}:{order.pk}:{_pickup_day(order, at)}"
 
 
-def pickup_event(order: Order, progress: str, at: dt.datetime) -> Event:
-    """Make the event of a driver's visit in vain; all parcels of one visit share an e-mail."""
-    batch_key = f"pickup:{_pickup_day(order, at)}:{order.pickup['postcode']}"
-    return event(order, "pickup", pickup_key(order, progress, at), PICKUPS[progress], at, batch_key=batch_key)
+def progress_event(order: Order, progress: str, at: dt.datetime) -> Event | None:
+    """Make the event of where a parcel is, if it is worth one; all parcels of one visit in vain share an e-mail."""
+    kind, key, words, batch_key = "delivery", f"{progress}:{order.pk}:{at:%Y-%m-%d}", TROUBLES.get(progress), ""
+    if progress in PICKUPS:
+        kind, key, words = "pickup", pickup_key(order, progress, at), PICKUPS[progress]
+        batch_key = f"pickup:{_pickup_day(order, at)}:{order.pickup['postcode']}"
+    elif progress == Progress.DELIVERED:
+        kind, key, words = "delivered", f"delivered:{order.pk}", DELIVERED
+    return event(order, kind, key, words, at, batch_key=batch_key) if words else None
 
 
 def event(
     order: Order, kind: str, dedupe_key: str, words: str, at: dt.datetime, *, path: str = "", batch_key: str = "",
     why: str = "",
 ) -> Event:  # fmt: skip
-    """Make an event of an order; it links to the parcel's page unless `path` leads elsewhere."""
+    """Build an event of an order. It links to the parcel's page, or to `path`."""
     return Event(
         sender=order.sender,
         kind=kind,
@@ -168,19 +176,8 @@ def event(
 
 
 def cut(why: str) -> str:
-    """Return the carrier's words as far as a line has room for them."""
+    """Return the carrier's words, cut to fit a line."""
     return why if len(why) <= LONGEST_WHY else f"{why[: LONGEST_WHY - 1]}…"
-
-
-def _of_progress(order: Order, at: dt.datetime) -> Event | None:
-    progress = str(order.progress)
-    if progress in PICKUPS:
-        return pickup_event(order, progress, at)
-    if progress in TROUBLES:
-        return event(order, "delivery", f"{progress}:{order.pk}:{at:%Y-%m-%d}", TROUBLES[progress], at)
-    if progress == Progress.DELIVERED:
-        return event(order, "delivered", f"delivered:{order.pk}", DELIVERED, at)
-    return None
 
 
 def _pickup_day(order: Order, at: dt.datetime) -> dt.date:
@@ -188,9 +185,10 @@ def _pickup_day(order: Order, at: dt.datetime) -> dt.date:
 
 
 def _is_summed_up(order: Order) -> bool:
-    """Return whether an import under way will report this booking when it finishes or is paused."""
-    # By the token as well, because an order may be settled before its row is linked to it.
+    """Return whether an import will report this booking when it finishes or pauses."""
+    # Match the token too, because an order may get its result before its row is linked to it.
     row = Q(rows__order=order) | Q(rows__token=order.form_token)
-    # Locked, so that either the import's end counts this move, or this move sees that it has ended.
+    # Lock it, so that either the import's end counts this change, or this change sees that it
+    # ended.
     imports = order.sender.imports.select_for_update(of=("self",), no_key=True)
     return imports.filter(row, state="booking", paused_at=None, finished_at=None).first() is not None

@@ -1,4 +1,4 @@
-"""What the clock alone causes: a pickup that nobody came to, and a label not printed on its pickup's day."""
+"""Send notices that only the clock causes: missed pickups, and labels unprinted on pickup day."""
 
 import datetime as dt
 from collections.abc import Callable, Iterator
@@ -16,37 +16,38 @@ from shipping_portal.accounts.mail.outbox import Event
 from shipping_portal.jobs.registry import chore
 
 BATCH = 1000
-MISSED_LATELY = 5  # days back: a missed pickup shows the day after, and holidays are looked past
+MISSED_LATELY = 5  # days back: a missed pickup shows the day after, and holidays are skipped
 PRINT_BETWEEN = range(7, 9)  # o'clock where the sender is
 TO_PRINT = "{order} to {name}: its label isn't marked as printed, and the driver is due today."
 
 
 @dataclass(frozen=True)
 class Reminder:
-    """The name of an event, which is built only where nobody has been notified of it yet."""
+    """Name an event, which is built only if nobody was notified of it yet."""
 
     dedupe_key: str
     sender: int
-    event: Callable[[], Event]
+    event: Callable[[], Event | None]
 
 
 @chore("reminders", every=60)
 def look(now: dt.datetime) -> None:
-    """Notify of every reminder that is due and of which nobody has a notice."""
+    """Notify once for each reminder that is due."""
     due = chain(_missed(now), _to_print(now))
     while batch := list(islice(due, BATCH)):
         known = outbox.known({one.dedupe_key for one in batch}, {one.sender for one in batch})
-        outbox.notify(*(one.event() for one in batch if one.dedupe_key not in known), now=now)
+        events = (one.event() for one in batch if one.dedupe_key not in known)
+        outbox.notify(*filter(None, events), now=now)
 
 
 def _missed(now: dt.datetime) -> Iterator[Reminder]:
     days = [(now - dt.timedelta(days=back)).date() for back in range(MISSED_LATELY)]
-    # Without any day it is the next business day after the booking: see orders/status/progress.py.
+    # Without any day it is the next business day after the booking (orders/status/progress.py).
     blank = Q(pickup_date=None, booked_at__gte=now - dt.timedelta(days=2 * MISSED_LATELY))
     for order in _waiting_for_a_driver(days, or_without_a_day=blank):
         if order.shown_progress(now) == Progress.PICKUP_MISSED:
             missed = (order, Progress.PICKUP_MISSED, now)
-            event = partial(notifications.pickup_event, *missed)
+            event = partial(notifications.progress_event, *missed)
             yield Reminder(notifications.pickup_key(*missed), order.sender_id, event)
 
 
@@ -61,7 +62,9 @@ def _to_print(now: dt.datetime) -> Iterator[Reminder]:
 
 
 def _waiting_for_a_driver(days: list[dt.date], *, or_without_a_day: Q | None = None, **more: None) -> Iterator[Order]:
-    """Find the booked orders to be picked up on one of these days: the carrier's day, else the one asked for."""
+    """Find booked orders to be collected on these days, by the carrier's day or the requested
+    one.
+    """
     wished = Q(pickup_date__in=days) | (or_without_a_day or Q(pk__in=[]))
     expected = Q(carrier_pickup_date__in=days) | Q(wished, carrier_pickup_date=None)
     waiting = Order.objects.filter(expected, status=Status.BOOKED, progress=Progress.NONE, first_mile="pickup", **more)

@@ -1,4 +1,4 @@
-"""Drafts that had no prices while the carrier was down: it is asked again, and whoever waits is notified once."""
+"""Ask the carrier again for drafts that got no prices, and notify the person who waits once."""
 
 import datetime as dt
 
@@ -8,9 +8,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders.booking import booking_rules, bookings
+from orders.drafting import drafts
 from orders.drafting.forms import ParcelForm
 from orders.drafting.receivers import masked
-from orders.drafting.sizes import offered
 from orders.models import Draft, PriceWait
 from orders.quoting import asking
 from shipping_portal.accounts.mail import outbox
@@ -27,7 +27,10 @@ NONE = "The carrier gave no prices for three days, so we stopped asking. Your dr
 
 
 def begin(draft: Draft, *, by: User, now: dt.datetime) -> None:
-    """Tell this person by e-mail, even one who had turned such mails off: they have just asked for it."""
+    """Notify this person by email, even if they turned such emails off.
+
+    They have just asked for it.
+    """
     if outbox.choices_of(by)[KIND] == outbox.When.OFF:
         outbox.choose(by, KIND, outbox.When.NOW, now=now)
     PriceWait.objects.update_or_create(
@@ -37,12 +40,14 @@ def begin(draft: Draft, *, by: User, now: dt.datetime) -> None:
 
 @job("prices", queue=PriceWait.objects.select_related("draft__sender", "user"), lane="draft__sender", order=110)
 def work(wait: PriceWait) -> None:
-    """Ask the carrier once more; tell when it answers, or after three days without an answer."""
+    """Ask the carrier once more; notify when it answers, or after three days."""
     now = timezone.now()
     waited = now - wait.asked_at
     form = _form(wait.draft)
     if form is None:
-        wait.delete()  # half-typed by now: somebody is at it, and sees on the page whether there are prices
+        # A draft that is incomplete by now is being edited, and the page shows whether there are
+        # prices.
+        wait.delete()
     elif _is_answered(wait, form, now):
         _tell(wait, BACK, now)
     elif waited > GIVES_UP:
@@ -52,15 +57,14 @@ def work(wait: PriceWait) -> None:
 
 
 def _form(draft: Draft) -> ParcelForm | None:
-    address = draft.sender.pickup_address()
-    if address is None:
+    if draft.sender.pickup_address() is None:
         return None
-    form = ParcelForm(draft.values, sender=draft.sender, address=address, sizes=offered(draft.sender))
+    form = drafts.parcel_form(draft.sender, draft.values)
     return form if form.is_valid() else None
 
 
 def _is_answered(wait: PriceWait, form: ParcelForm, now: dt.datetime) -> bool:
-    """Return whether the carrier answered; a no is an answer, and the form will say which."""
+    """Return whether the carrier answered. A rejection is an answer; the form will show it."""
     sender = wait.draft.sender
     try:
         booking_rules.refuse_unless_booking_is_on(sender, now, is_booking=False)
@@ -77,13 +81,14 @@ def _tell(wait: PriceWait, words: str, now: dt.datetime) -> None:
     draft, user = wait.draft, wait.user_id
     there, _ = wait.delete()
     if not there:
-        return  # the draft was booked or deleted meanwhile
+        # The draft has been booked or deleted.
+        return
     fact = outbox.Event(
         sender=draft.sender,
         kind=KIND,
         dedupe_key=f"prices:{draft.uuid}:{now:%Y%m%d%H%M%S}",
         line=words.format(name=masked(draft.values.get("receiver_name", ""))),
-        path=f"{reverse('new_parcel')}?draft={draft.uuid}",
+        path=reverse("draft", args=[draft.uuid]),
         happened_at=now,
         batch_key=f"prices:{draft.uuid}",
         only=user,

@@ -1,4 +1,4 @@
-"""Which of a quote's products a rule means, and what a whole file costs by each rule."""
+"""Choose a product of a quote by a rule, and total a whole file by each rule."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from typing import Any
 
 from orders.models import Order
 from orders.models.quotes import bookable
+from shipping_portal.accounts.formatting import money_in
 from shipping_portal.accounts.models import Sender
-from shipping_portal.accounts.templatetags.words import money_in
 from shipping_portal.carrier.messages import Measures
 
 Rule = Sender.ServiceRule
@@ -17,7 +17,7 @@ Rule = Sender.ServiceRule
 
 @dataclass(frozen=True)
 class Ready:
-    """A row that can be booked now: its quote, the offers of that quote, and the parcel's measures."""
+    """A row that can be booked now: its quote, that quote's offers and the parcel's measures."""
 
     pk: int
     quote: int
@@ -27,7 +27,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class Choice:
-    """A row with the product a rule means for it; none where nothing is offered."""
+    """A row with the product that a rule chooses, or None if nothing is offered."""
 
     row: Ready
     offer: dict[str, Any] | None
@@ -43,22 +43,22 @@ class Choice:
 
 @dataclass(frozen=True)
 class Total:
-    """What the ready rows cost together by one rule, as priced now."""
+    """The total of all ready rows by one rule, at current prices."""
 
     rule: str
     label: str
-    price: str  # of each currency its own sum
+    price: str  # one sum per currency
     has_pickup: bool
 
 
 def last_product(sender: Sender) -> str:
-    """Return the product code of the newest parcel; "" before the first."""
+    """Return the product code of the newest parcel, or "" before the first."""
     newest = Order.objects.filter(sender=sender).order_by("-id")
     return newest.values_list("product_code", flat=True).first() or ""
 
 
 def choose(products: list[dict[str, Any]], rule: str, last: str = "") -> dict[str, Any] | None:
-    """Return the offer a rule means, or the cheapest where there is none of its kind; None when nothing is offered."""
+    """Return the offer that a rule chooses, else the cheapest, or None if nothing is offered."""
     by_price = sorted(bookable(products), key=lambda offer: Decimal(offer["amount"]))
     wanted = by_price
     if rule == Rule.CHEAPEST_PICKUP:
@@ -71,7 +71,7 @@ def choose(products: list[dict[str, Any]], rule: str, last: str = "") -> dict[st
 
 
 def unmet(products: list[dict[str, Any]], rule: str) -> list[str]:
-    """Return what the rule asks for and the parcel is not offered, where something else goes instead."""
+    """Return what the rule asks for that this parcel isn't offered, if something else is used."""
     found = choose(products, rule)
     if rule != Rule.CHEAPEST_PICKUP or found is None or found["first_mile"] == "pickup":
         return []
@@ -83,7 +83,7 @@ def choices(rows: Sequence[Ready], rule: str, last: str) -> list[Choice]:
 
 
 def totals(offered: Sequence[list[dict[str, Any]]], last: str) -> list[Total]:
-    """Return one total for each rule that can be chosen now; "same as last time" only after the first parcel."""
+    """Return one total for each usable rule. "Same as last time" needs an earlier parcel."""
     rules = [rule for rule in Rule if rule != Rule.LAST or last]
     return [total(rule, [choose(products, rule, last) for products in offered]) for rule in rules]
 

@@ -1,4 +1,4 @@
-"""A stored quote as the page shows it: offers by price with their badges, freshness, pickup days and warnings."""
+"""Show a stored quote: offers by price with badges, expiry, pickup days and warnings."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from orders.models import Order, Quote
 from orders.models.quotes import bookable
 from orders.quoting import asking
 from shipping_portal.accounts.address.addresses import LINE_ADVISED, is_long
+from shipping_portal.accounts.formatting import money
 from shipping_portal.carrier.messages import Party
 
 PriceLine = tuple[str, Decimal, str]  # name, amount, currency
@@ -21,7 +22,7 @@ PriceLine = tuple[str, Decimal, str]  # name, amount, currency
 
 @dataclass(frozen=True)
 class Offer:
-    """One product as the carrier quoted it. Days are expected, never promised."""
+    """One product as quoted. Days are expected, never promised."""
 
     code: str
     name: str
@@ -36,16 +37,22 @@ class Offer:
     duties_paid: bool
     is_cheapest: bool
     is_fastest: bool
-    pickup_days: list[dt.date]  # the first is the next business day; none for a drop-off
+    pickup_days: list[dt.date]  # the first is the next business day; empty for a drop-off
 
     @property
     def is_dropped_off(self) -> bool:
         return self.first_mile == "drop-off"
 
+    @property
+    def tax_words(self) -> str:
+        """The currency of the total and what tax is in it: `AUD, incl. $1.10 GST`."""
+        taxes = ", ".join(f"{money(amount, currency)} {name}" for name, amount, currency in self.taxes)
+        return f"{self.currency}, {f'incl. {taxes}' if taxes else 'tax included'}"
+
 
 @dataclass(frozen=True)
 class Closed:
-    """A service that can't be chosen as the parcel is now, and why."""
+    """A service that can't be chosen for this parcel, and why."""
 
     name: str
     why: str
@@ -60,8 +67,8 @@ class QuotesPage:
     seconds_left: int
     warnings: list[str]
     goods: list[contents_form.Question]
-    order: Order | None  # made from this very quote
-    duplicate: Order | None  # the same box to the same person, booked lately
+    order: Order | None  # made from this quote
+    duplicate: Order | None  # the same box to the same person, booked a moment ago
     duplicate_seconds: int
 
     @property
@@ -74,12 +81,15 @@ class QuotesPage:
 
     @property
     def pickup_days(self) -> list[dt.date]:
-        """The days of whichever services are picked up: where their first days differ, that is told beside each."""
+        """Return the pickup days of all services.
+
+        First days that differ are shown at each service.
+        """
         return sorted({day for offer in self.offers for day in offer.pickup_days})
 
     @property
     def first_pickup(self) -> dt.date | None:
-        """The next business day that all services mean; None where they differ."""
+        """Return the next business day if all services agree on it, else None."""
         first = {offer.pickup_days[0] for offer in self.offers if offer.pickup_days}
         return first.pop() if len(first) == 1 else None
 
@@ -108,7 +118,7 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
 
 
 def warnings(details: ParcelDetails) -> list[str]:
-    """Return what is allowed and still worth a second look (interface §2.1, §8)."""
+    """Return warnings about what is allowed but worth checking (interface §2.1, §8)."""
     found = [
         f"Address line {number} is {len(line)} of {LINE_ADVISED} characters. The end may not fit on the label."
         for number, line in enumerate((details.receiver.line1, details.receiver.line2), start=1)
@@ -143,7 +153,9 @@ def _offers(quote: Quote, details: ParcelDetails, now: dt.datetime) -> list[Offe
 
 
 def _closed(quote: Quote, details: ParcelDetails) -> list[Closed]:
-    """Return what was quoted and must fail; or duties paid upfront, which many carriers don't quote without codes."""
+    """Return services that were quoted but must fail, and duties paid upfront if codes are
+    missing.
+    """
     found = [Closed(offer["name"], offer["refused"]) for offer in quote.products if offer.get("refused")]
     is_quoted = any(offer["duties_paid"] for offer in quote.products)
     if not is_quoted and not details.may_prepay_duties:
@@ -171,7 +183,7 @@ def _offer(plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool, pickup
 
 
 def money_lines(members: list[list[str]]) -> list[PriceLine]:
-    """Return every member of a breakdown, known to us or not, under its own name made readable (interface §2.3)."""
+    """Return every member of a breakdown under a readable name, known or not (interface §2.3)."""
     return [(_readable(name), Decimal(amount), currency) for name, amount, currency in members]
 
 
@@ -185,7 +197,7 @@ KNOWN = {
 
 
 def is_tax(name: str) -> bool:
-    """Return whether a readable member of a breakdown is a tax: the interface names none (§2.3), the words do."""
+    """Return whether a readable name means a tax. The interface names none (§2.3)."""
     return not {"tax", "gst", "hst", "pst", "qst", "vat"}.isdisjoint(name.casefold().split())
 
 

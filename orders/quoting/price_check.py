@@ -1,4 +1,4 @@
-"""The form of a price check: where a parcel goes within the country, and how big it is."""
+"""Define the form of a price check: a place within the country, and a size."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from orders.drafting.forms import SIZES, ParcelForm
 from orders.drafting.parcel_details import ParcelDetails
 from orders.drafting.receiver_form import line
 from shipping_portal.accounts.address import places
-from shipping_portal.accounts.templatetags.words import plain, say
+from shipping_portal.accounts.formatting import plain, say
 from shipping_portal.carrier.messages import Measures, Party
 
 
 class PriceCheckForm(ParcelForm):
-    """Of the parcel's form only its sizes and measures; the place is one field, by its name or its postcode."""
+    """The parcel form's sizes and measures, with one field for the place, by name or postcode."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -35,7 +35,7 @@ class PriceCheckForm(ParcelForm):
         return self.cleaned_data
 
     def details(self) -> ParcelDetails:
-        """Return the parcel to quote, to nobody yet: so no booking takes its price."""
+        """Return the parcel to quote, without a receiver: no booking uses its price."""
         cleaned, place = self.cleaned_data, self.cleaned_data["found"]
         length, width, height = (cleaned[name] for name in self.size_names)
         blank = dict.fromkeys(("name", "company", "email", "phone", "line1", "line2"), "")
@@ -50,7 +50,7 @@ class PriceCheckForm(ParcelForm):
 
 
 def shown(details: ParcelDetails) -> dict[str, Any]:
-    """Return the form's values for what was asked about; a saved size stands for its measures."""
+    """Return the form's values for the request; a saved size replaces its measures."""
     where = {"place": f"{details.receiver.suburb.title()} {details.receiver.postcode}", "size": details.size}
     measures = details.measures
     sides = {f"{side}_{measures.dimension_units}": plain(getattr(measures, side)) for side in SIZES}

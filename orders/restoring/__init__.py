@@ -1,1 +1,1 @@
-"""A database restored from a backup: how it is recognised, and what it may no longer do by itself."""
+"""Recognise a database restored from a backup, and hold what it may no longer do by itself."""

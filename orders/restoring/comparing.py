@@ -1,4 +1,4 @@
-"""Labels of parcels that may have been cancelled after the backup: shown again once the carrier says “booked”."""
+"""Show labels again that may have been cancelled after the backup, once the carrier confirms."""
 
 import datetime as dt
 
@@ -8,11 +8,12 @@ from django.utils import timezone
 
 from orders.calling import gateway
 from orders.calling.contract import contract_of
-from orders.cancelling import cancels
+from orders.cancelling import cancel_outcomes
 from orders.models import Label
 from orders.models.statuses import Status
 from shipping_portal.carrier.errors import CarrierError
 from shipping_portal.carrier.values import normalise
+from shipping_portal.jobs.models import backoff
 from shipping_portal.jobs.registry import enqueue, job
 
 WHY = "the carrier had cancelled it after the backup"
@@ -26,22 +27,22 @@ State = Label.State
     order=45,
 )
 def work(label: Label) -> None:
-    """Ask the carrier for one withheld label's order, once for all of its labels."""
+    """Ask the carrier about one held label's order, once for all of its labels."""
     order = label.order
     if order.status == Status.BOOKED:
         try:
             viewed = gateway.carrier_of(order, first="view").view(order.carrier_order_id)
         except CarrierError as error:
-            label.retry(timezone.now() + gateway.backoff(label.tries, first=2), problem=str(error)[:300])
+            label.retry(timezone.now() + backoff(label.tries, first=2), problem=str(error)[:300])
             return
         if normalise(viewed.state) == normalise(contract_of(order.account).cancelled_word):
-            cancels.found_cancelled(order, viewed, why=WHY)
+            cancel_outcomes.found_cancelled(order, viewed, why=WHY)
     show(Label.objects.filter(order=order), now=timezone.now())
 
 
 @transaction.atomic
 def show(labels: QuerySet[Label], *, now: dt.datetime) -> None:
-    """Let the withheld ones of these labels be shown again: as they were stored, or once they are fetched."""
+    """Release the held ones of these labels: as stored, or once they are fetched."""
     withheld = labels.filter(state=State.WITHHELD)
     withheld.exclude(sha256="").update(state=State.STORED, due_at=None, problem="", **Label.AFRESH)
     fetched = list(withheld.values_list("pk", flat=True))

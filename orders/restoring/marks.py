@@ -1,8 +1,9 @@
-"""The mark that tells a restored database from the one that was in use last; see docs/decisions/0014.
+"""Compare the mark that tells a restored database from the one last in use (docs/decisions/0014).
 
-A restore makes the mark wrong without anybody's help: pg_restore gives the table another oid, another server has
-another identifier, and a server that replayed its log writes on another timeline. What copies all three (snapshots,
-SQLite files) brings an old stamp back, while RESTORE_MARK_FILE, outside the database, has one from after the backup.
+A restore makes the mark wrong by itself: pg_restore gives the table another oid, another server has
+another identifier, and a server that replayed its log is on another timeline. Copies that keep all
+three (snapshots, SQLite files) bring an old stamp back, while RESTORE_MARK_FILE, outside the
+database, has a newer one.
 """
 
 import datetime as dt
@@ -33,15 +34,15 @@ UNTOLD = {"table_oid": None, "system_identifier": "", "timeline": ""}
 
 
 class Restored(Exception):
-    """This is not the database that was in use last; the text says how that shows."""
+    """Raised when this isn't the database last in use. The text says how that shows."""
 
 
 class NoMarkFile(Exception):
-    """RESTORE_MARK_FILE cannot be used; the text is for the operator."""
+    """Raised when RESTORE_MARK_FILE can't be used. The text is for the operator."""
 
 
 def signs() -> dict[str, Any]:
-    """Return what the server says of this database, as far as it tells this role; nothing on SQLite."""
+    """Return what the server reveals about this database to this role; nothing on SQLite."""
     if connection.vendor != "postgresql":
         return {}
     return {name: answer for name, sql in ASKED.items() if (answer := _ask(sql)) is not None}
@@ -49,7 +50,7 @@ def signs() -> dict[str, Any]:
 
 @transaction.atomic
 def require_unrestored(*, now: dt.datetime) -> None:
-    """Return if this is the database that was in use last. Raises Restored or NoMarkFile.
+    """Check that this is the database last in use. Raises Restored or NoMarkFile.
 
     The first start with a RESTORE_MARK_FILE writes it.
     """
@@ -66,32 +67,37 @@ def require_unrestored(*, now: dt.datetime) -> None:
 
 
 def require_in_use() -> None:
-    """Return if this is still the database that was in use last: one statement and one small file. Raises Restored.
+    """Check that this is still the database last in use, with one statement and one small file.
 
-    For the transaction that writes down what costs money, as a restore may come while a process runs.
+    For transactions that record what costs money, as a restore may happen while a process runs.
+    Raises Restored.
     """
     asked = {f"now_{name}": RawSQL(ASKED[name], ()) for name in _known_signs()}  # noqa: S611  (our own words)
     try:
         mark = DatabaseMark.objects.annotate(**asked).first()
-    except ProgrammingError as error:  # no such table: it is being restored at this moment
+    except ProgrammingError as error:
+        # No such table: it is being restored right now.
         raise Restored(MEANT["table_oid"]) from error
     is_same = mark is not None and all(
         getattr(mark, name) in (None, "", getattr(mark, f"now_{name}")) for name in _known_signs()
     )
     if mark is None or not is_same or (settings.RESTORE_MARK_FILE and mark.stamp != _outside()):
-        # Looked at again, as at a start: whoever stamps a backup at this moment is waited for.
+        # Check again, as at a start: a stamp that is being written right now is waited for.
         require_unrestored(now=timezone.now())
 
 
 @cache
 def _known_signs() -> tuple[str, ...]:
-    """Return the signs that this server tells this role; asked once, as a refused one spoils its transaction."""
+    """Return the signs that this server reveals. Asked once: a refusal breaks its transaction."""
     return tuple(signs())
 
 
 @transaction.atomic
 def stamp_backup(*, now: dt.datetime) -> None:
-    """Make every backup so far an old one: whoever restores it is told. Raises Restored or NoMarkFile."""
+    """Make all backups so far old ones, so that restoring them shows.
+
+    Raises Restored or NoMarkFile.
+    """
     if not settings.RESTORE_MARK_FILE:
         raise NoMarkFile("RESTORE_MARK_FILE is empty, so there is nothing to stamp.")
     require_unrestored(now=now)
@@ -99,19 +105,24 @@ def stamp_backup(*, now: dt.datetime) -> None:
 
 
 def last_backup_at() -> dt.datetime | None:
-    """Return when the last backup was stamped; before the first one, when the mark was made. None without a mark."""
+    """Return when the last backup was stamped, else when the mark was made, or None without a
+    mark.
+    """
     stamp = DatabaseMark.objects.values_list("stamp", flat=True).first()
     return dt.datetime.fromisoformat(stamp.split()[0]) if stamp and settings.RESTORE_MARK_FILE else None
 
 
 def renew(*, now: dt.datetime) -> None:
-    """Mark this very database as the one in use, whatever it was. The last act of the transaction that fences it."""
+    """Mark this database as the one in use.
+
+    The last step of the transaction that holds its work.
+    """
     stamp = _stamp(now) if settings.RESTORE_MARK_FILE else ""
     DatabaseMark.objects.update_or_create(pk=1, defaults={**UNTOLD, **signs(), "stamp": stamp})
 
 
 def _differences(mark: DatabaseMark) -> str:
-    """Return what differs, in words, or "". What was not known then, or is not now, is not compared."""
+    """Return what differs, in words, or "". Values unknown then or now aren't compared."""
     now = signs().items()
     return ", ".join(MEANT[name] for name, answer in now if getattr(mark, name) not in (None, "", answer))
 
@@ -124,9 +135,10 @@ def _file_differs(mark: DatabaseMark) -> str:
 
 
 def _stamp(now: dt.datetime) -> str:
-    """Write a new stamp to the file; the row's follows it. None comes twice, so no backup ever agrees again.
+    """Write a new stamp to the file; the row's follows. None repeats, so no backup ever matches
+    again.
 
-    Should the row not follow, the database in use is taken for an old one, never an old one for that in use.
+    If the row doesn't follow, the database in use looks like an old one, never the reverse.
     """
     stamp = f"{now.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%SZ} {secrets.token_hex(8)}"
     _write(Path(settings.RESTORE_MARK_FILE), stamp)
@@ -134,7 +146,7 @@ def _stamp(now: dt.datetime) -> str:
 
 
 def _outside() -> str | None:
-    """Return what the file says, or None where there is none. Raises NoMarkFile."""
+    """Return the file's stamp, or None if there is none. Raises NoMarkFile."""
     try:
         return Path(settings.RESTORE_MARK_FILE).read_text().strip()
     except FileNotFoundError:
@@ -144,7 +156,7 @@ def _outside() -> str | None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace the file whole; it is on the disk before anything else happens. Raises NoMarkFile."""
+    """Replace the file atomically, on disk before anything else happens. Raises NoMarkFile."""
     new = path.with_name(f"{path.name}.new")
     try:
         with new.open("w") as file:
@@ -160,7 +172,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _ask(sql: str) -> Any:
-    """Return the answer of the database; None where this role may not ask, or this server does not know."""
+    """Return the database's answer, or None if this role may not ask or this server can't say."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(sql)

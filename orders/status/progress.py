@@ -1,24 +1,26 @@
-"""Where a parcel is: a pure fold over its scans, so that order of arrival, duplicates and lateness cannot matter.
+"""Compute where a parcel is: a pure fold over its scans.
 
-Nothing is scanned after it is received. A scan whose time is more than a quarter of an hour ahead of its receipt comes
-from a clock that is ahead (local time written as UTC, mostly), and counts as of its receipt (docs/decisions/0035).
+The order of arrival, duplicates and late scans don't matter.
 
-A pickup that nobody came to is found by the calendar, whatever words the carrier has for it (`missed_pickups`).
+No scan is later than its receipt. A scan dated more than a quarter of an hour ahead comes from a
+clock that is ahead (mostly local time written as UTC), and counts from its receipt
+(docs/decisions/0035).
+
+A missed pickup is derived from the calendar, whatever words the carrier has for it
+(`missed_pickups`).
 """
 
 import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
-from zoneinfo import ZoneInfo
 
 from orders.models.statuses import Progress
 from shipping_portal.accounts.address import places
-from shipping_portal.carrier.messages import Party
 
-# After these the parcel's story is over, unless a later scan says otherwise.
+# After these the parcel's journey is over, unless a later scan says otherwise.
 TERMINAL = frozenset({Progress.DELIVERED, Progress.CANNOT_DELIVER, Progress.LOST, Progress.EXPIRED})
 CLOCK_TOLERANCE = dt.timedelta(minutes=15)
-# Scans of the very same instant are read in the order a parcel travels (docs/decisions/0004).
+# Simultaneous scans are ordered by a parcel's usual route (docs/decisions/0004).
 SCAN_ORDER = (
     Progress.NONE,
     Progress.EXPIRED,
@@ -40,16 +42,16 @@ RANK = {str(progress): place for place, progress in enumerate(SCAN_ORDER)}
 
 
 def clock_ahead(scan_time: dt.datetime, received_at: dt.datetime) -> dt.timedelta:
-    """Return by how much the carrier's clock was ahead, or zero for a scan whose time can be right."""
+    """Return how far ahead the carrier's clock was, or zero if the scan time can be right."""
     ahead = scan_time - received_at
     return ahead if ahead > CLOCK_TOLERANCE else dt.timedelta()
 
 
 @dataclass(frozen=True)
 class Step:
-    """One scan as the fold reads it. `tie` (event id or fingerprint) orders what time and progress leave equal.
+    """One scan. `tie` (event id or fingerprint) orders those equal in time and progress.
 
-    `received_at` is the earliest receipt that is known of it, whichever way it came.
+    `received_at` is its earliest known receipt, whichever way it came.
     """
 
     scan_time: dt.datetime
@@ -76,8 +78,8 @@ class Projection:
 def fold(steps: Iterable[Step]) -> Projection:
     """Return the latest scan that says where the parcel is.
 
-    A scan without progress (Info, an unknown word) moves only `last_scan_at`. A futile or missed pickup is over
-    as soon as any later scan shows the parcel moving.
+    A scan without progress (Info, an unknown word) moves only `last_scan_at`. A futile or missed
+    pickup ends with any later scan that shows the parcel moving.
     """
     known, latest = set(steps), None
     for step in _in_order(known):
@@ -88,43 +90,35 @@ def fold(steps: Iterable[Step]) -> Projection:
 
 
 def _in_order(steps: Iterable[Step]) -> list[Step]:
-    """Sort by time. Scans of a clock that is ahead stay in its own order among themselves, however they arrived."""
+    """Sort by time. Scans from a clock that is ahead keep that clock's order among themselves."""
     placed, ahead_until = [], None
     first_received = sorted(steps, key=lambda step: step.received_at)
     for step in sorted(first_received, key=lambda step: step.scan_time, reverse=True):
         at = step.scan_time
-        if step.is_ahead:  # it was made before whatever that clock says was made later, so before that was received
+        # This was made before that clock's later scans, so before their receipt.
+        if step.is_ahead:
             at = ahead_until = min(step.received_at, ahead_until or step.received_at)
         placed.append(((at, step.scan_time, RANK[step.progress], step.tie), step))
     return [step for _, step in sorted(placed, key=lambda pair: pair[0])]
 
 
 def _may_follow(step: Step, latest: Step) -> bool:
-    """Let a scan of a clock that is ahead take no parcel back: it may be older than one whose time is right."""
+    """Return whether a scan from a fast clock may follow: it must not move a parcel back."""
     return not step.is_ahead or latest.is_ahead or RANK[step.progress] >= RANK[latest.progress]
 
 
 MOST = 2  # from the second on a refund may apply; further ones change nothing
 
 
-def day_at(pickup: Party, at: dt.datetime) -> dt.date:
-    """Return the date where the parcel starts: the carrier plans its pickups by that, wherever the sender is (§8)."""
-    return at.astimezone(ZoneInfo(places.zone(pickup.country, pickup.state, pickup.postcode))).date()
-
-
-def has_come(day: dt.date | None, pickup: Party, now: dt.datetime) -> bool:
-    """Return whether a pickup day is today or earlier where the parcel starts: the carrier takes none of these."""
-    return day is not None and day <= day_at(pickup, now)
-
-
 def missed_pickups(
     expected: dt.date | None, *, booked_on: dt.date, heard_on: dt.date | None, today: dt.date, where: tuple[str, str]
 ) -> int:
-    """Count the pickup days that went by without a driver, up to two. All dates are those at the pickup address.
+    """Count the pickup days that passed without a driver, up to two.
 
-    `asked` is the pickup day; left blank it is the next business day (interface §2.1). `where` is the country and
-    state whose holidays count. `heard_on` is the day of the last scan: one from after the pickup day, of whatever
-    kind, shows that somebody has the parcel. The scans of the booking itself come before and show nothing.
+    All dates are those at the pickup address. `expected` is the pickup day; None means the next
+    business day (interface §2.1). `where` is the country and state whose holidays count. `heard_on`
+    is the day of the last scan: any scan after the pickup day shows that somebody has the parcel.
+    Scans from the booking itself are earlier and show nothing.
     """
     day = expected or places.next_business_day(*where, after=booked_on)
     if today <= day or (heard_on is not None and heard_on > day):

@@ -1,7 +1,9 @@
-"""The carrier's reference: kept in the carrier's own letters, compared without regard to case, unique per account.
+"""Handle the carrier's reference: stored in its own letters, compared without case, unique by
+account.
 
-Interface §2.2 says only "letters and digits". A query compares by `…reference__upper=text.upper()`, which the unique
-indexes of orders and parcels are for, on SQLite and PostgreSQL alike; `iexact` would read the whole table on SQLite.
+Interface §2.2 says only "letters and digits". Queries compare by `…reference__upper=text.upper()`,
+for which orders and parcels have unique indexes on SQLite and PostgreSQL. `iexact` would read the
+whole table on SQLite.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from django.db.models import QuerySet
 from orders.calling import carrier_settings
 from orders.models import Order
 
-# What may be the reference of an account that no settings describe any more: one word, with a digit in it.
+# A possible reference of an account without settings: one word with a digit in it.
 NUMBERED = re.compile(r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{6,100}", re.ASCII)
 
 
@@ -22,15 +24,16 @@ def is_same(one: str, other: str) -> bool:
 
 
 def with_reference(orders: QuerySet[Order], typed: str) -> QuerySet[Order]:
-    """Return the orders of this reference, newest first: one of each account at most."""
+    """Return the orders with this reference, newest first: at most one per account."""
     if not _may_be_one(typed):
         return orders.none()
-    # By key: side by side with a sender, SQLite would read all orders of that sender instead of the index.
+    # By key: combined with a sender, SQLite would read all of that sender's orders instead of the
+    # index.
     named = Order.objects.filter(carrier_reference__upper=typed.upper())
     return orders.filter(pk__in=named.values("pk")).order_by("-pk")
 
 
 def _may_be_one(typed: str) -> bool:
-    """Return whether the text can be a reference, so that names and places, searched for all day, cost no query."""
+    """Return whether the text can be a reference, so that names and places cost no query."""
     described = any(configured.contract.reference_typed(typed) for configured in carrier_settings.every())
     return described or bool(NUMBERED.fullmatch(typed))

@@ -1,6 +1,6 @@
-"""Where an order stands, in a word, and the groups people filter by.
+"""Word an order's state, and group orders by it.
 
-The sentences are in templates/orders/_status_sentence.html.
+The sentences are in orders/status/status_sentences.py.
 """
 
 import datetime as dt
@@ -34,7 +34,7 @@ LABELS = {Status.DRAFT: "Needs your yes", Status.REJECTED: "Not booked"}
 
 
 def status_label(order: Order, now: dt.datetime) -> tuple[str, str]:
-    """Return the state and its words for a chip: money first; where the parcel is only once it is booked."""
+    """Return the state and its chip words: money first, the parcel's place only once booked."""
     progress = order.shown_progress(now)
     if order.cancel_refused_at:
         return "cancel_refused", NOT_CANCELLED
@@ -46,21 +46,22 @@ def status_label(order: Order, now: dt.datetime) -> tuple[str, str]:
 
 
 def reason(order: Order) -> str:
-    """Return why somebody has to look at it, in the carrier's words, where it refused or nobody knows what it did."""
+    """Return why somebody has to look at it, in the carrier's words if it rejected."""
     has_reason = order.status in WITH_REASON or order.cancel_refused_at
     text = str(order.problem.get("text", "")) if has_reason else ""
     return ended(text) if text else ""
 
 
 def waits_for(order: Order, now: dt.datetime) -> Pause | None:
-    """Return what holds an owed booking up: the carrier's stop, or a pause of bookings or of the prices it needs."""
+    """Return what delays a due booking: the carrier's stop, or a pause of bookings or prices."""
     if order.status != Status.BOOKING:
         return None
     pause = order.account.pause_of(BOOKINGS, now) or order.account.stop_as_a_pause()
     if pause is None and verdict.is_old(order, now):
         pause = order.account.pause_of(QUOTES, now)
     if pause and order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT).exists():
-        return None  # it left before the pause, and its answer is still settled
+        # It left before the pause, so its reply is still processed.
+        return None
     return pause
 
 
@@ -68,7 +69,7 @@ def _booked(progress: tuple[Progress, ...]) -> Q:
     return Q(status=Status.BOOKED, progress__in=progress)
 
 
-# A missed pickup that nobody scanned is derived by the clock, so it stays among those waiting.
+# A missed pickup without a scan is derived from the clock, so it stays among those waiting.
 GROUPS: dict[str, tuple[str, Q]] = {
     "attention": (
         "Needs you",

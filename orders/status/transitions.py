@@ -1,4 +1,4 @@
-"""The doors of an order's state: where its status moves by the table MOVES, and where tracking says it is."""
+"""Change an order's state: its status by the table MOVES, and its progress from tracking."""
 
 import datetime as dt
 from functools import partial
@@ -18,11 +18,11 @@ logger = structlog.get_logger(__name__)
 
 @transaction.atomic
 def owe(order: Order, *, by: Any, reason: str, at: dt.datetime) -> None:
-    """Save a new order as owed to the carrier: with its limits and change row as one.
+    """Save a new, due order together with its limits and change row.
 
-    Raises LimitReached, and Order.SameForm where another press of its form was faster.
+    Raises LimitReached, and Order.SameForm if another submission of its form was faster.
     """
-    counted = limits.counted(order, Status.BOOKING, {}, at)  # which locks the sender: presses go one after the other
+    counted = limits.count_move(order, Status.BOOKING, {}, at)  # which locks the sender: presses go one after the other
     if Order.objects.filter(sender=order.sender, form_token=order.form_token).exists():
         raise Order.SameForm
     owed = {"status": Status.BOOKING, "submitted_at": at, "due_at": at}
@@ -34,23 +34,25 @@ def owe(order: Order, *, by: Any, reason: str, at: dt.datetime) -> None:
 
 @transaction.atomic
 def move_to(order: Order, new: str, *, by: Any = None, reason: str, at: dt.datetime, **changes: Any) -> None:
-    """Move to another status, the one way to do so once it is saved: compare-and-swap, limits, change row and notice
-    as one.
+    """Change a saved order's status: compare-and-swap, limits, change row and notice in one.
 
-    `changes` are other fields written with it. Raises WrongStatus, leaving the row alone, when the move is not
-    in MOVES or another worker moved the order since it was read; to `booking` LimitReached as well.
+    `changes` are other fields written with it. Raises WrongStatus, leaving the row alone, if the
+    change isn't in MOVES or another process changed the order since it was read; for `booking` also
+    LimitReached.
     """
     old, changes = order.status, {**Order.NOTHING_WENT_WRONG, **changes}
     if new not in MOVES[old]:
         raise Order.WrongStatus(f"{order} is {old}, which cannot become {new}")
     if new == Status.BOOKING:
         changes["submitted_at"] = at
-    changes |= limits.counted(order, new, changes, at)  # the sender's row before the order's, as everywhere
+    changes |= limits.count_move(order, new, changes, at)  # the sender's row before the order's, as everywhere
     if not Order.objects.filter(pk=order.pk, status=old).update(status=new, **changes):
         raise Order.WrongStatus(f"{order} is no longer {old}")
     change = order.changes.create(old=old, new=new, by=by, reason=reason[:500], at=at)
-    if old != Status.BOOKING:  # no notification is owed of an order that is being booked
-        outbox.retract(f"change:{order.pk}")  # "book it now" of a parcel just booked would be paid twice
+    # An order that is being booked causes no notification.
+    if old != Status.BOOKING:
+        # "Book it now" about a parcel that was just booked would be charged twice.
+        outbox.retract(f"change:{order.pk}")
     for name, value in {"status": new, **changes}.items():
         setattr(order, name, value)
     notifications.moved(change)
@@ -64,10 +66,11 @@ def _written(change: OrderChange) -> None:
 
 @transaction.atomic(savepoint=False)
 def advance(order: Order, progress: str, *, at: dt.datetime | None) -> None:
-    """Write where tracking says the parcel is, and the notice of it; note a cancelled label's use (interface §2.5).
+    """Store a parcel's progress with its notice; note the use of a cancelled label (interface
+    §2.5).
 
-    The order is locked; what it says already is not written again.
-    `at` is when a scan said so; without progress, when the last scan was that said nothing of the kind.
+    The order is locked. Unchanged progress isn't written. `at` is the time of the scan with this
+    progress, or of the last scan if there is none.
     """
     changes: dict[str, Any] = {"progress": progress, "progress_at": at}
     is_new = (order.progress, order.progress_at) != (progress, at)

@@ -1,4 +1,4 @@
-"""What templates ask about orders and the carrier."""
+"""Answer templates' questions about orders and the carrier."""
 
 import datetime as dt
 from decimal import Decimal
@@ -8,6 +8,7 @@ from django import template
 from django.urls import reverse
 from django.utils import timezone
 
+from orders.booking import limit_words
 from orders.calling import gateway
 from orders.calling.contract import another_day, has_parcel_tools
 from orders.labels import printing
@@ -15,6 +16,7 @@ from orders.models import Order
 from orders.models.account import PAUSABLE, Pause
 from orders.notices import notifications
 from orders.quoting.offers import PriceLine, is_tax
+from shipping_portal.accounts.models import Sender
 
 register = template.Library()
 MOST_COUNTED = 99
@@ -24,23 +26,31 @@ register.simple_tag(has_parcel_tools)
 
 @register.simple_tag(takes_context=True)
 def parcel_tools(context: dict[str, Any], order: Order) -> str:
-    """Return the address of its parcel tools; "" where the carrier gives none, or it is closed to whoever asks."""
+    """Return the order's pickup-change page, or "" if there is none or this user may not open
+    it.
+    """
     is_closed = order.erased_at or order.is_stopped(context["sender"]) or hasattr(context["request"].user, "sees_as")
     return "" if is_closed or not has_parcel_tools(order.account) else reverse("tracking_page", args=[order.uuid])
 
 
 @register.simple_tag
 def carrier_pauses() -> list[Pause]:
-    """Return what holds everybody up: the carrier's stop, and what the operator paused of bookings and prices."""
+    """Return the pauses for everybody: the carrier's stop, and paused bookings or prices."""
     account, now = gateway.account(), timezone.now()
     pauses = (account.stop_as_a_pause(), *(account.pause_of(what, now) for what in PAUSABLE))
     return [pause for pause in pauses if pause]
 
 
+@register.simple_tag
+def limits_used(sender: Sender) -> list[limit_words.Usage]:
+    """Return how much of each limit of the sender is used at this moment."""
+    return limit_words.usage(sender, timezone.now())
+
+
 @register.simple_tag(takes_context=True)
 def labels_to_print(context: dict[str, Any]) -> str:
-    """Return how many labels the sender has to print, for the menu: `14`, at most `99+`, "" for none."""
-    count = context.get("unprinted")  # a page that counted them says so
+    """Return how many labels wait to be printed, for the menu: `14`, at most `99+`, "" for none."""
+    count = context.get("unprinted")  # a page that counted them
     if count is None:
         waiting = Order.objects.for_user(context["request"].user).filter(printing.UNPRINTED)
         count = waiting.order_by()[: MOST_COUNTED + 1].count()
@@ -49,7 +59,7 @@ def labels_to_print(context: dict[str, Any]) -> str:
 
 @register.filter
 def summed(lines: list[PriceLine]) -> dict[str, Any]:
-    """Return a breakdown as people read it: what costs, all tax in one sum per currency, and the names of zeros."""
+    """Return a breakdown for people: costs, all tax in one sum per currency, and names of zeros."""
     taxes: dict[str, Decimal] = {}
     for name, amount, currency in lines:
         if is_tax(name):
@@ -64,13 +74,15 @@ def summed(lines: list[PriceLine]) -> dict[str, Any]:
 
 @register.filter
 def age(seconds: int) -> str:
-    """Return how long ago, or for how long: `40 s`, `2 min`."""
+    """Return a duration: `40 s`, `2 min`."""
     return f"{seconds} s" if seconds < 60 else f"{seconds // 60} min"
 
 
 @register.simple_tag(takes_context=True)
 def with_query(context: template.Context, **changes: Any) -> str:
-    """Return this page's query with some of it changed, None taking a key away: for filters that keep the search."""
+    """Return this page's query with changes, None removing a key, for filters that keep the
+    search.
+    """
     query = context["request"].GET.copy()
     query.pop("before", None)
     for name, value in changes.items():
@@ -83,11 +95,11 @@ def with_query(context: template.Context, **changes: Any) -> str:
 
 @register.simple_tag
 def next_pickup(order: Order) -> dt.date | None:
-    """Return the pickup day the carrier has named, if it is still ahead."""
+    """Return the carrier's pickup day, if it is still ahead."""
     return order.next_pickup(order.progress_at, timezone.now())
 
 
 @register.filter
 def not_as_agreed(order: Order) -> str:
-    """Return the price agreed to beside the one booked."""
+    """Return the agreed price and the booked one."""
     return notifications.not_as_agreed(order)

@@ -1,1 +1,1 @@
-"""The pages of senders: new parcel, prices, the parcel, cancelling, labels, the list, addresses and sizes."""
+"""Senders' pages: new parcel, prices, parcel, cancelling, labels, list, addresses and sizes."""

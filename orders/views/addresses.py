@@ -1,4 +1,4 @@
-"""Addresses: everybody parcels go to, kept by hand or remembered from a booking."""
+"""Show the address book: receivers added by hand or remembered from a booking."""
 
 import uuid
 from typing import Any
@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from orders.drafting.forms import after_presses
 from orders.drafting.receiver_form import ReceiverForm, initial_of, line
-from orders.views.prefill import tell
+from orders.views.responses import show_remarks
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.address.text import one_line
@@ -22,7 +22,7 @@ LONGEST_SEARCH = 200
 @audience(*BOOKERS)
 @require_GET
 def addresses(request: MemberRequest) -> HttpResponse:
-    """Search, filter and page; the whole state is in the address."""
+    """Search, filter and page through receivers; the whole state is in the address."""
     query = {name: _clean(request.GET.get(name, "")) for name in ("q", "group", "before")}
     off_list = request.GET.get("off_list") == "yes"
     found = receivers.listed(request.sender, q=query["q"], group=query["group"], off_list=off_list)
@@ -32,7 +32,7 @@ def addresses(request: MemberRequest) -> HttpResponse:
     rows = list(found[: receivers.PAGE + 1])
     context: dict[str, Any] = {
         **query,
-        "search": query["q"],  # `q` is also what the search for parcels at the top would show
+        "search": query["q"],  # `q` is also the search box for parcels at the top
         "q": "",
         "off_list": off_list,
         "rows": rows[: receivers.PAGE],
@@ -68,7 +68,7 @@ def delete_receiver(request: MemberRequest, receiver: uuid.UUID) -> HttpResponse
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def merge_receivers(request: MemberRequest) -> HttpResponse:
-    """Show those with the same name and postcode; posting `keep` leaves one row of its set."""
+    """Show receivers with the same name and postcode; posting `keep` leaves one row of its set."""
     sets = receivers.duplicates(request.sender)
     if request.method == "GET":
         return render(request, "orders/merge_receivers.html", {"sets": sets})
@@ -94,14 +94,14 @@ def _form_page(request: MemberRequest, receiver: Receiver | None) -> HttpRespons
     form = AddressForm(typed, sender=request.sender, receiver=receiver)
     if typed is not None and form.is_valid() and form.save():
         messages.success(request, f"Saved {form.known.name}.")
-        tell(request, form)
+        show_remarks(request, form)
         return redirect("addresses")
     context = {"form": form, "receiver": receiver}
     return render(request, "orders/address.html", context, status=422 if form.errors else 200)
 
 
 class AddressForm(ReceiverForm):
-    """A receiver kept by hand. Where the sender has no pickup address yet, their country's rules hold."""
+    """Edit a receiver. Without a pickup address the rules of the sender's country apply."""
 
     def __init__(self, *args: Any, sender: Sender, receiver: Receiver | None = None, **options: Any) -> None:
         self.known = receiver or Receiver(sender=sender)
@@ -114,7 +114,7 @@ class AddressForm(ReceiverForm):
         )
 
     def save(self) -> bool:
-        """Keep the receiver; False, with the reason, where the same one is there already."""
+        """Save the receiver. Return False, with the reason, if the same one exists."""
         try:
             receivers.store(
                 self.known, self.receiver(), group=self.cleaned_data["group"], is_saved=True, is_off_list=False

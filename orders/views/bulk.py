@@ -1,4 +1,4 @@
-"""Actions on many chosen parcels at once: cancel what may be cancelled, note, export, send again."""
+"""Act on many chosen parcels at once: cancel what may be cancelled, note, export, send again."""
 
 import uuid
 from typing import Any
@@ -36,7 +36,7 @@ EXPIRED = "Its label is too old to use. Throw it away."
 
 
 def chosen(request: MemberRequest) -> QuerySet[Order]:
-    """Return the chosen parcels that are this person's, newest first; at most 500. What is no parcel is left out."""
+    """Return up to 500 chosen parcels of this user, newest first. Unknown ones are left out."""
     uuids = []
     for text in request.POST.getlist("order")[:MOST]:
         try:
@@ -47,7 +47,7 @@ def chosen(request: MemberRequest) -> QuerySet[Order]:
 
 
 def _back(request: MemberRequest) -> HttpResponse:
-    """Lead back to the list as it was."""
+    """Redirect to the list as it was."""
     query = QueryDict(request.POST.get("query", "")[:2000]).urlencode()
     return redirect(f"{reverse('parcels')}?{query}" if query else "parcels")
 
@@ -60,7 +60,7 @@ def _nothing_chosen(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def cancel_many(request: MemberRequest) -> HttpResponse:
-    """Show what is cancelled and what is not, and why; with `sure`, cancel each by its own rules."""
+    """Show what can be cancelled and what can't, with reasons; with `sure`, cancel each one."""
     found = list(chosen(request).select_related("account"))
     if not found:
         return _nothing_chosen(request)
@@ -87,7 +87,7 @@ def _judged(request: MemberRequest, order: Order) -> dict[str, Any]:
 
 
 def why_not(order: Order, error: Exception) -> str:
-    """Return why this parcel isn't cancelled, in a sentence."""
+    """Return why this parcel can't be cancelled, in a sentence."""
     if isinstance(error, Order.AlreadyCollected | Order.PickupProblem):
         now = timezone.now()
         return forbidden(order, order.shown_progress(now), order.progress_at, now=now) or EXPIRED
@@ -95,7 +95,7 @@ def why_not(order: Order, error: Exception) -> str:
 
 
 def _cancelled(request: MemberRequest, found: list[Order]) -> HttpResponse:
-    """Ask for each; what changed since the page was shown is named with its reason."""
+    """Ask for each cancellation; report those that changed since the page was shown."""
     count, kept = 0, []
     for order in found:
         order.sender = request.sender
@@ -118,7 +118,7 @@ def _cancelled(request: MemberRequest, found: list[Order]) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def note_many(request: MemberRequest) -> HttpResponse:
-    """Write a note of one's own on each chosen parcel, over the one that was there; an empty one removes it."""
+    """Write a note on each chosen parcel, replacing an earlier one; an empty one removes it."""
     found = chosen(request)
     count = found.count()
     if not count:
@@ -154,9 +154,8 @@ def send_again(request: MemberRequest) -> HttpResponse:
 @audience(*EVERY_MEMBER)
 @require_http_methods(["GET", "POST"])
 def export(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
-    """Show the chosen parcels, or by GET the whole list of that address, as a spreadsheet.
-
-    Streamed; never a signed link.
+    """Stream the chosen parcels, or with GET the whole list, as a spreadsheet without signed
+    links.
     """
     found = chosen(request) if request.method == "POST" else ListQuery(request).found.order_by("-pk")
     if request.method == "POST" and not found.exists():

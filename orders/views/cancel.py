@@ -1,4 +1,4 @@
-"""Cancel: asks what is needed first, so that nobody cancels for a reason that needs no cancelling (interface §3)."""
+"""Cancel a parcel, asking for the reason first: some reasons need no cancelling (interface §3)."""
 
 import uuid
 
@@ -22,15 +22,15 @@ NEEDS = {
     "no_driver": "The driver didn't come",
 }
 KEEP = "keep"
-CANCELS = {"not_sending": "not sending it"}  # what is wrong on a parcel is mended by replacing it
+CANCELS = {"not_sending": "not sending it"}  # mistakes are corrected by replacing the parcel
 
 
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def cancel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """Show what cancelling means; by POST cancel, only for a need that it serves and only while it is allowed.
+    """Show what cancelling means; with POST cancel, if it serves the need and is allowed now.
 
-    The need "keep" ends the notice that an earlier cancellation was refused.
+    The need "keep" dismisses the notice that an earlier cancellation was rejected.
     """
     found = get_object_or_404(orders_of(request), uuid=order)
     need = request.POST.get("need") or request.GET.get("need", "")

@@ -1,4 +1,6 @@
-"""Serving the carrier's label files, byte for byte or not at all (interface §1), and the queue of labels to print."""
+"""Serve the carrier's label files byte for byte (interface §1), and the queue of labels to
+print.
+"""
 
 import logging
 import uuid
@@ -16,8 +18,8 @@ from orders.models import Label, LabelBytes, Order
 from orders.models.statuses import Status
 from orders.views.responses import refused, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, same_origin
+from shipping_portal.accounts.formatting import local_moment
 from shipping_portal.accounts.models import Audit
-from shipping_portal.accounts.templatetags.words import local_moment
 
 log = logging.getLogger(__name__)
 
@@ -26,9 +28,9 @@ log = logging.getLogger(__name__)
 @same_origin
 @require_GET
 def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
-    """Show the original PDF, inline to print or as a download; 404 unless the parcel is booked. Ranges are ignored.
+    """Serve the original PDF, inline or as a download; 404 unless the parcel is booked.
 
-    While the carrier owes the label, the 404 says so.
+    Ranges are ignored. While the label is on its way, the 404 says so.
     """
     labels = Label.objects.filter(order__sender__memberships__user=request.user, order__status=Status.BOOKED)
     found = get_object_or_404(labels.select_related("order"), order__uuid=order, size=size)
@@ -41,7 +43,7 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     now = timezone.now()
     try:
         content = found.serve(at=now)
-    except LabelBytes.DoesNotExist:  # purged or taken back a moment ago
+    except LabelBytes.DoesNotExist:  # purged or taken back just now
         raise Http404 from None
     except Label.Damaged:
         log.error("label %s of order %s does not match its sha256", found.size, found.order_id)
@@ -61,16 +63,16 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
 
 
 MARKS = {"yes": printing.mark_printed, "again": printing.mark_reprinted, "no": printing.unmark}
-LONGEST_QUERY = 3500  # of an address that every server reads
+LONGEST_QUERY = 3500  # a length that every server accepts
 SIZES = {"full": ("full",), "cropped": ("cropped",), "both": ("full", "cropped")}
 
 
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def print_queue(request: MemberRequest) -> HttpResponse:
-    """Show the labels to print, or those chosen by `order`; without JavaScript a list of links and buttons.
+    """Show the labels to print, or those chosen by `order`; without JavaScript a list of links.
 
-    POST changes nothing: five hundred chosen parcels are more than an address can hold.
+    POST changes nothing: five hundred chosen parcels don't fit into an address.
     """
     query = _query_of(request)
     chosen = query.getlist("order")
@@ -105,7 +107,7 @@ def _in_order(orders: list[Order], query: QueryDict) -> list[Order]:
 
 
 def _chosen(request: MemberRequest, query: QueryDict) -> list[Order]:
-    """Return the queue of the sender, or the chosen ones that are theirs. 404 when none of the chosen is."""
+    """Return the sender's queue, or their chosen parcels. 404 if none of them is theirs."""
     mine = Order.objects.for_user(request.user).select_related("size", "printed_by").prefetch_related("labels")
     if "order" in query:
         found = printing.chosen(mine, _uuids(query.getlist("order")))
@@ -117,12 +119,13 @@ def _chosen(request: MemberRequest, query: QueryDict) -> list[Order]:
     else:
         raise Http404
     for order in found:
-        order.sender = request.sender  # one row of the database for all of them
+        # One row of the database for all of them.
+        order.sender = request.sender
     return found
 
 
 def _uuids(texts: list[str]) -> list[uuid.UUID]:
-    """Return what is none names no parcel."""
+    """Return the valid UUIDs among these texts."""
     found = []
     for text in texts:
         try:
@@ -144,7 +147,7 @@ def _row(order: Order, label: Label) -> dict[str, Any]:
 
 
 def _way_back(query: QueryDict) -> str:
-    """Return the way back to this queue: only what it understands, and the plain queue if more is chosen than fits."""
+    """Return the address of this queue, or the plain queue if the chosen parcels don't fit."""
     kept = QueryDict(mutable=True)
     for name in ("order", "view", "sort"):
         kept.setlist(name, query.getlist(name))
@@ -159,7 +162,7 @@ def _too_many(request: HttpRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """Write whether a label was printed (yes, again or no) and answer with what stands now, or lead back."""
+    """Record whether a label was printed (yes, again or no), then reply or redirect."""
     mine = Order.objects.for_user(request.user).select_related("sender", "printed_by")
     found = get_object_or_404(mine, uuid=order)
     mark = MARKS.get(request.POST.get("printed", ""))
@@ -181,7 +184,7 @@ def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def printed_many(request: MemberRequest) -> HttpResponse:
-    """Write that the ticked labels came out of the printer; the others wait on. Leads back to the queue."""
+    """Record that the ticked labels were printed, and return to the queue. The others wait."""
     ticked = _uuids(request.POST.getlist("order"))
     if len(ticked) > printing.MOST:
         return _too_many(request)
@@ -198,7 +201,7 @@ def printed_many(request: MemberRequest) -> HttpResponse:
 
 
 def _trail(order: Order) -> str:
-    """Return who printed it and when; empty while nobody has."""
+    """Return who printed it and when, or ""."""
     if order.printed_at is None or order.printed_by is None:
         return ""
     return f"Printed by {order.printed_by.get_full_name()}, {local_moment(order.printed_at, order.sender)}"
@@ -208,7 +211,10 @@ def _trail(order: Order) -> str:
 @same_origin
 @require_http_methods(["GET", "POST"])
 def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
-    """Show the untouched files of the queue, or of the chosen parcels. `size` is full, cropped or both."""
+    """Stream the original files of the queue or of the chosen parcels.
+
+    `size` is full, cropped or both.
+    """
     query = _query_of(request)
     if len(query.getlist("order")) > printing.MOST:
         return _too_many(request)
@@ -230,5 +236,5 @@ def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpRespons
 @audience(*BOOKERS)
 @require_GET
 def label_test_page(request: MemberRequest) -> HttpResponse:
-    """Show two distances to measure on paper, before a parcel depends on the printer's scale. Not a label."""
+    """Show two distances to measure on paper, to check the printer's scale. Not a label."""
     return render(request, "orders/test_page.html")

@@ -1,45 +1,42 @@
-"""New parcel → prices → Book. Works by plain form posts; nothing typed is ever lost."""
+"""New parcel: the blank form, copies, and each draft at its own address. Nothing typed is lost."""
 
+import uuid
 from collections.abc import Callable
-from contextlib import suppress
 from functools import wraps
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
-from django.template.loader import render_to_string
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods, require_POST
 
-from orders.booking import refused_fields
-from orders.drafting import pasting, saved_drafts
-from orders.drafting.forms import ParcelForm, after_presses
-from orders.models import Order, Quote
-from orders.quoting import awaiting_prices, choosing, offers
-from orders.views.prefill import Prefill, carried, empty_form, keep, prefill_from, take_prices, tell
-from orders.views.responses import suspended
+from orders.cancelling.cancel_rules import can_cancel
+from orders.drafting import drafts
+from orders.drafting.parcel_details import ParcelDetails
+from orders.drafting.receiver_form import initial_of
+from orders.models import Draft, Order, Quote
+from orders.views.parcel_form import answer_form, draft_page, form_page
+from orders.views.responses import begin_draft, get_draft, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
-from shipping_portal.accounts.templatetags.words import icon, local_time
+from shipping_portal.accounts.models import Receiver
 
-REFUSED = "The carrier refused this booking."
-ERROR = '<div class="err">{}{}</div>'  # as _field.html has it
-View = Callable[[MemberRequest], HttpResponse]
+View = Callable[..., HttpResponse]
+COPIED: dict[str, Any] = {"draft": Draft, "quote": Quote, "again": Order, "receiver": Receiver}
 
 
 def may_begin(view: View) -> View:
-    """Let in who may book now and has a pickup address; lead others to what is missing."""
+    """Let in those who may book now and have a pickup address; lead others to what is missing."""
 
     @wraps(view)
-    def guarded(request: MemberRequest) -> HttpResponse:
+    def guarded(request: MemberRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if request.sender.is_suspended:
             return suspended(request, status=403 if request.method == "POST" else 200)
         if request.sender.pickup_address() is None:
             messages.info(request, "First tell us where your parcels are picked up.")
             return redirect("start")
-        return view(request)
+        return view(request, *args, **kwargs)
 
     return guarded
 
@@ -48,101 +45,70 @@ def may_begin(view: View) -> View:
 @require_http_methods(["GET", "POST"])
 @may_begin
 def new_parcel(request: MemberRequest) -> HttpResponse:
-    """Show the one form of interface §2.1; posting it leads on to its prices."""
+    """Show the one form of interface §2.1, blank; posting it makes its draft. A link may name what to copy."""
     if request.method == "POST":
-        return _priced(request, empty_form(request, data=after_presses(request.POST)))
-    prefill = prefill_from(request)
-    form = empty_form(request, initial=prefill.values)
-    if not prefill.is_whole:
-        form.begin_with(request.sender.default_size)
-    if prefill.refused:
-        refused_fields.put_at(form, _refused(prefill.refused))
-    return _form_page(request, form, prefill)
+        return answer_form(request, _draft_to_post(request, _as_uuid(request.POST.get("draft", "")) or uuid.uuid4()))
+    if copied := _begin_copy(request):
+        return redirect("draft", copied.uuid)
+    form = drafts.parcel_form(request.sender)
+    form.begin_with(request.sender.default_size)
+    return form_page(request, Draft(sender=request.sender), form)
 
 
-def _refused(order: Order) -> dict[str, list[str]]:
-    """Return what there is to put right in a refused parcel, by field; nothing where the fault is ours alone."""
-    whole = {} if order.problem.get("kind") == "ours" else {"": [order.problem.get("text") or REFUSED]}
-    fields: dict[str, list[str]] = order.problem.get("fields") or whole
-    return fields
-
-
-def _priced(request: MemberRequest, form: ParcelForm) -> HttpResponse:
-    """Lead on to the prices; a draft that is gone on with keeps what was typed since."""
-    with_it = carried(request)
-    if with_it.draft:
-        with suppress(saved_drafts.TooManyDrafts):  # deleted this very moment, and no room for another
-            keep(request, form)
-    quote = take_prices(request, form) if form.is_valid() else None
-    if quote is None:
-        return _form_page(request, form)
-    tell(request, form)
-    return redirect(with_it.at(reverse("quotes", args=[quote.uuid])))
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+@may_begin
+def parcel_draft(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
+    """Show a draft's form as it was left; whatever is pressed in it is posted here."""
+    if request.method == "POST":
+        return answer_form(request, _draft_to_post(request, draft))
+    found = get_draft(request, draft)
+    if found.order:
+        return redirect("parcel", found.order.uuid)
+    if found.corrects and not can_cancel(found.corrects, timezone.now()):
+        return redirect("cancel", found.corrects.uuid)
+    return draft_page(request, found)
 
 
 @audience(*BOOKERS)
 @require_POST
-@may_begin
-def live_prices(request: MemberRequest) -> HttpResponse:
-    """Answer the page's script: what is wrong, by control, and the column of prices; both as the page shows them."""
-    form = empty_form(request, data=after_presses(request.POST))
-    quote = take_prices(request, form) if form.is_valid() else None
-    context = (
-        {**_offered(request, quote), "remarks": form.remarks}
-        if quote
-        else {"form": form, "fixes": form.fixes, "is_beside": True}
-    )
-    page = "orders/_live_prices.html" if quote else "orders/_no_prices_yet.html"
-    errors = {name: format_html(ERROR, icon("alert", "s"), form.errors[name]) for name in form.errors}
-    return JsonResponse({"errors": errors, "html": render_to_string(page, context, request)})
+def delete_draft(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
+    """Delete a draft that nobody wants any more."""
+    get_object_or_404(Draft.objects.for_user(request.user), uuid=draft).delete()
+    messages.success(request, "Deleted the draft. Nothing else changed.")
+    return redirect(f"{reverse('parcels')}?view=drafts")
 
 
-def _offered(request: MemberRequest, quote: Quote) -> dict[str, Any]:
-    last = choosing.last_product(request.sender)
-    chosen = choosing.choose(quote.products, request.sender.service_rule, last)
-    page, with_it = offers.for_page(quote, now=timezone.now()), carried(request)
-    details_url = with_it.at(reverse("quotes", args=[quote.uuid]))
-    known = {"quote": quote, "page": page, "carried": with_it, "details_url": details_url}
-    return {**known, "chosen": chosen["code"] if chosen else ""}
-
-
-@audience(*BOOKERS)
-@require_POST
-@may_begin
-def fill_in(request: MemberRequest) -> HttpResponse:
-    """Show the form with a pasted address filled in, and what of it no field used."""
-    form = empty_form(request, initial=request.POST.dict())
-    more = pasting.fill_in(form, request.POST.get("pasted", ""), form.address.country)
-    return _form_page(request, form, **more)
-
-
-@audience(*BOOKERS)
-@require_POST
-@may_begin
-def save_draft(request: MemberRequest) -> HttpResponse:
-    """Keep the form as it stands, half-typed or wrong; a script is answered in JSON."""
-    form = empty_form(request, initial=request.POST.dict())
-    is_script = request.headers.get("Accept") == "application/json"
+def _draft_to_post(request: MemberRequest, key: uuid.UUID) -> Draft:
+    """Return the account's draft with this key, or a new one that has no row yet."""
     try:
-        draft = keep(request, form)
-    except saved_drafts.TooManyDrafts as error:
-        if is_script:
-            return JsonResponse({"said": str(error)}, status=409)
-        messages.warning(request, str(error))
-        return _form_page(request, form)
-    words = f"Draft saved {local_time(timezone.now(), request.sender)}"
-    if is_script:
-        return JsonResponse({"draft": str(draft.uuid), "said": words})
-    waits = "It's with your drafts until you book or delete it."
-    if request.POST.get("save_draft") == "tell":
-        awaiting_prices.begin(draft, by=request.user, now=timezone.now())
-        waits = "We'll email you when the carrier gives prices again. Nothing is booked."
-    messages.success(request, f"{words}. {waits}")
-    return redirect(f"{reverse('new_parcel')}?draft={draft.uuid}")
+        return get_draft(request, key)
+    except Http404:
+        return Draft(uuid=key, sender=request.sender, made_by=request.user)
 
 
-def _form_page(request: MemberRequest, form: ParcelForm, prefill: Prefill | None = None, **more: Any) -> HttpResponse:
-    """Show the form; of a parcel the carrier refused, with its words."""
-    context: dict[str, Any] = {"form": form, "carried": carried(request), "is_live_form": True, **more}
-    context |= {"order": prefill.refused if prefill else None, "fixes": form.fixes if form.is_bound else []}
-    return render(request, "orders/new_parcel.html", context, status=422 if form.is_bound and form.errors else 200)
+def _begin_copy(request: MemberRequest) -> Draft | None:
+    """Begin a copy of what a link names: `?again=` a parcel, `?quote=` its price, `?receiver=` a person.
+
+    `?draft=` names a draft, which is returned itself. Raises Http404 for what isn't this account's.
+    """
+    name = next((name for name in COPIED if name in request.GET), None)
+    if name is None:
+        return None
+    found: Any = get_object_or_404(COPIED[name].objects.for_user(request.user), uuid=_as_uuid(request.GET[name]))
+    if isinstance(found, Draft):
+        return found
+    if isinstance(found, Receiver):
+        form = drafts.parcel_form(request.sender, initial=initial_of(found.party()))
+        form.begin_with(request.sender.default_size)
+        return begin_draft(request, form.initial)
+    if isinstance(found, Order):
+        return begin_draft(request, found.details(), origin=found)
+    return begin_draft(request, ParcelDetails.from_json(found.details))
+
+
+def _as_uuid(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None

@@ -1,4 +1,4 @@
-"""One parcel: its page, the wait for its booking, and the yes to a new price."""
+"""Show one parcel, the progress of its booking, and the consent to a new price."""
 
 import datetime as dt
 import uuid
@@ -18,15 +18,15 @@ from orders.labels.printing import label_of
 from orders.models import Label, Order, Replacement
 from orders.models.statuses import Progress, Status
 from orders.quoting.offers import money_lines
-from orders.status.progress import has_come
 from orders.status.references import with_reference
 from orders.status.status_labels import reason, status_label, waits_for
+from orders.status.status_sentences import status_sentence
 from orders.views.responses import refused, sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
-from shipping_portal.accounts.address import countries
+from shipping_portal.accounts.address import countries, places
 
 SLOW_AFTER_SECONDS = 10
-# Who moves a parcel in trouble on: its sender on the carrier's own page, or we.
+# Who acts on a parcel in trouble: its sender on the carrier's own page, or we.
 HELP = {
     **dict.fromkeys((Progress.PICKUP_FUTILE, Progress.DELIVERY_ATTEMPTED, Progress.CANNOT_DELIVER), "tools"),
     **dict.fromkeys((Progress.DAMAGED, Progress.LOST, Progress.RETURNING), "us"),
@@ -35,7 +35,7 @@ POLL_MILLISECONDS = {"quick": 500, "slow": 3000}
 
 
 def orders_of(request: MemberRequest) -> QuerySet[Order]:
-    """Return the orders this person may see, with what their pages read."""
+    """Return the orders this user may see, with what their pages read."""
     mine = Order.objects.for_user(request.user).select_related(
         "sender", "account", "parcel__account", "replaces", "printed_by"
     )
@@ -45,9 +45,9 @@ def orders_of(request: MemberRequest) -> QuerySet[Order]:
 @audience(*EVERY_MEMBER)
 @require_GET
 def parcel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """Show all this role may see of one parcel.
+    """Show everything this role may see of one parcel.
 
-    htmx asks again with `seen` and gets 204 while that is still the state.
+    htmx asks again with `seen` and gets 204 while the state is the same.
     """
     found = get_object_or_404(_with_replacements(orders_of(request)), uuid=order)
     state = _state(found, sees_money=request.membership.role in SEE_MONEY)
@@ -58,14 +58,17 @@ def parcel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
 
 
 def _with_replacements(orders: QuerySet[Order]) -> QuerySet[Order]:
-    """Return each with whether something is to be booked instead of it, or was and was left out after a restore."""
+    """Annotate each order with a replacement that is planned, or was left out after a restore."""
     replacements = Replacement.objects.filter(order=OuterRef("pk"))
     open_now = Exists(replacements.filter(ended_at=None))
     return orders.annotate(is_being_replaced=open_now, is_left_out=Exists(replacements.left_out()) & ~open_now)
 
 
 def _state(order: Order, *, sees_money: bool) -> str:
-    """Return a value that changes whenever the page would say something else, charges included for who sees them."""
+    """Return a value that changes whenever the page would.
+
+    It includes charges for who sees them.
+    """
     there = _counts(order)
     labels = "-".join(sorted(f"{label.size}:{label.state}" for label in order.labels.all()))
     paused = ".paused" if waits_for(order, timezone.now()) else ""
@@ -77,7 +80,7 @@ def _state(order: Order, *, sees_money: bool) -> str:
 
 
 def _counts(order: Order) -> dict[str, int]:
-    """Return how many scans, posted charges and answered questions about them there are. One query."""
+    """Return the numbers of scans, posted charges and answered disputes, in one query."""
     posted = Q(charges__posted_at__isnull=False)
     answered = posted & Q(charges__disputes__answered_at__isnull=False)
     return Order.objects.filter(pk=order.pk).aggregate(
@@ -88,7 +91,10 @@ def _counts(order: Order) -> dict[str, int]:
 
 
 def _waits_for_label(order: Order, now: dt.datetime) -> bool:
-    """Return whether it was just booked and its label is being fetched: the page looks again, but not for ever."""
+    """Return whether a booked parcel's label is being fetched.
+
+    The page then looks again for a while.
+    """
     if order.status != Status.BOOKED or order.booked_at is None:
         return False
     is_new = (now - order.booked_at).total_seconds() < SLOW_AFTER_SECONDS
@@ -98,14 +104,14 @@ def _waits_for_label(order: Order, now: dt.datetime) -> bool:
 def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str, object]:
     now = timezone.now()
     role, progress = request.membership.role, order.shown_progress(now)
+    cancels = sees_contact(role) and can_cancel(order, now)
     return {
         "order": order,
         "state": state,
         "status_label": status_label(order, now),
         "reason": reason(order),
-        "pause": waits_for(order, now),
+        "sentence": status_sentence(order, now, sees_contact=sees_contact(role), can_cancel=cancels),
         "progress": progress,
-        "missed_twice": order.missed_twice(now),
         "needs_help": HELP.get(Progress(progress), ""),
         "is_over": progress in {Progress.DELIVERED, Progress.EXPIRED},
         "receiver": shown(order, role),
@@ -116,14 +122,14 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "lines": money_lines(order.breakdown),
         "changes": order.changes.select_related("by"),
         "masks_details": role == BOOKKEEPER,
-        "can_cancel": sees_contact(role) and can_cancel(order, now),
+        "can_cancel": cancels,
         "is_moving": order.status in {Status.BOOKING, Status.BOOKED, Status.CANCELLING, Status.UNCONFIRMED},
         "waits_for_label": _waits_for_label(order, now),
     }
 
 
 def _ready_label(order: Order) -> Label | None:
-    """Return the label to frame and print; none while the operator stopped this account's dispatch."""
+    """Return the label to frame and print, or None while this account's dispatch is stopped."""
     label = label_of(order)
     return None if order.is_stopped(order.sender) else label
 
@@ -138,7 +144,7 @@ def _labels(order: Order) -> list[Label]:
 @audience(*EVERY_MEMBER)
 @require_GET
 def parcel_by_reference(request: MemberRequest, reference: str) -> HttpResponse:
-    """Show the carrier's reference as an address people type; 404 unless it is their own."""
+    """Open a parcel by the carrier's reference; 404 unless it is the user's own."""
     found = with_reference(Order.objects.for_user(request.user), reference).first()
     if found is None:
         raise Http404
@@ -148,7 +154,10 @@ def parcel_by_reference(request: MemberRequest, reference: str) -> HttpResponse:
 @audience(*BOOKERS)
 @require_GET
 def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """Show the wait for the carrier's answer. The page asks again by htmx, or by refreshing without JavaScript."""
+    """Show the wait for the carrier's reply.
+
+    It refreshes by htmx, or without JavaScript by itself.
+    """
     found = get_object_or_404(orders_of(request), uuid=order)
     if found.is_held:
         return _to_parcel(request, found)
@@ -157,13 +166,13 @@ def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if request.GET.get("seen") == state:
         return HttpResponse(status=204)
     template = "orders/_booking.html" if "seen" in request.GET else "orders/booking.html"
-    pickup_has_come = has_come(found.pickup_date, found.details().pickup, timezone.now())
+    pickup_has_come = places.has_come(found.pickup_date, found.details().pickup, timezone.now())
     context = {"order": found, "state": state, "pace": pace, "pause": pause, "pickup_has_come": pickup_has_come}
     return render(request, template, context | {"milliseconds": POLL_MILLISECONDS.get(pace)})
 
 
 def _pace(order: Order) -> str:
-    """Return how soon to look again; "" when the next move is a person's."""
+    """Return how soon to look again, or "" if the next step is a person's."""
     if order.status in {Status.UNCONFIRMED, Status.CONFLICT}:
         return "slow"
     if order.status != Status.BOOKING:
@@ -173,7 +182,7 @@ def _pace(order: Order) -> str:
 
 
 def _to_parcel(request: HttpRequest, order: Order) -> HttpResponse:
-    """Lead to the parcel. htmx would follow a 303 inside the fragment, so it is told to open the page itself."""
+    """Redirect to the parcel. htmx would follow a 303 inside the fragment, so it gets a header."""
     if "seen" in request.GET:
         return HttpResponse(headers={"HX-Redirect": reverse("parcel", args=[order.uuid])})
     return redirect("parcel", order.uuid)
@@ -182,7 +191,7 @@ def _to_parcel(request: HttpRequest, order: Order) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """Book at the sender's yes to the amount and currency the page showed: a new price, or what was not booked."""
+    """Book with the sender's consent to the amount and currency shown on the page."""
     found = get_object_or_404(orders_of(request), uuid=order)
     if found.status not in {Status.DRAFT, Status.NOT_BOOKED}:
         text = "It moved on since you opened the page. Nothing was booked twice."
@@ -196,9 +205,11 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         return suspended(request, status=403)
     except (booking_rules.Paused, bookings.LimitReached) as error:
         messages.error(request, sentence(error, request.sender))
-    except (booking_rules.CarrierChanged, booking_rules.PickupDayPassed) as error:  # chosen anew, with the prices
+    except (booking_rules.CarrierChanged, booking_rules.PickupDayPassed) as error:
+        # Chosen again, with the current prices.
         messages.error(request, sentence(error, request.sender))
         return redirect(f"{reverse('new_parcel')}?again={found.uuid}")
-    except Order.WrongStatus:  # another press of the same button was faster
+    except Order.WrongStatus:
+        # A simultaneous request was faster.
         pass
     return redirect("booking_progress", found.uuid)

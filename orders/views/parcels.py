@@ -1,4 +1,4 @@
-"""The list of parcels: fifty a page, its whole state in the address; and the views of it that people keep."""
+"""List parcels, fifty a page with the state in the address, and the views that people save."""
 
 import datetime as dt
 import uuid
@@ -18,7 +18,7 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_POST
 
 from orders.calling.contract import contract
-from orders.drafting import saved_drafts
+from orders.drafting import drafts
 from orders.drafting.receivers import sees_contact, shown
 from orders.labels.printing import MOST, TO_PRINT
 from orders.list import listing, tabs
@@ -30,8 +30,9 @@ from orders.status.status_labels import GROUPS, reason, status_label
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.address import countries
 from shipping_portal.accounts.address.text import as_seen, one_line
+from shipping_portal.accounts.formatting import local_date, money, up_to_thousand
 from shipping_portal.accounts.models import Sender
-from shipping_portal.accounts.templatetags.words import chip, local_date, money, up_to_thousand
+from shipping_portal.accounts.templatetags.words import chip
 from shipping_portal.db.keyset import count_rows
 
 KEPT = ("view", "q", "sort", *listing.FILTERS)
@@ -40,7 +41,7 @@ MOST_SAVED = 40
 
 @dataclass
 class ListQuery:
-    """What one address of the list means for the person who opens it."""
+    """The meaning of one address of the list for the user who opens it."""
 
     request: MemberRequest
 
@@ -58,7 +59,10 @@ class ListQuery:
         self.filters = listing.active(self.query, self.scope)
 
     def _query(self) -> QueryDict:
-        """Return the words of the address that mean something; a kept view has its own, and what is added wins."""
+        """Return the valid keys of the address.
+
+        A saved view has its own, and additions override them.
+        """
         query = QueryDict(self.kept.query if self.kept else "", mutable=True)
         self.is_without_search = self._may_not_read_it() and bool(query.pop("q", None))
         own = self.request.GET
@@ -68,7 +72,7 @@ class ListQuery:
         return query
 
     def _may_not_read_it(self) -> bool:
-        """Return what somebody else searched for may be a receiver's e-mail or street."""
+        """Return whether a colleague's saved search may contain a receiver's email or street."""
         is_anothers = self.kept is not None and self.kept.made_by_id != self.request.user.pk
         return is_anothers and not sees_contact(self.request.membership.role)
 
@@ -83,7 +87,7 @@ class ListQuery:
         return listing.narrowed(orders, self.filters)
 
     def link(self, **changes: str | None) -> str:
-        """Return the address of this list with some of its query changed; None takes a word away."""
+        """Return this list's address with changes. None removes a key."""
         query = self.query.copy()
         for name, value in changes.items():
             query.pop(name, None)
@@ -95,15 +99,18 @@ class ListQuery:
 @audience(*EVERY_MEMBER)
 @require_GET
 def parcels(request: MemberRequest) -> HttpResponse:
-    """Search, filter and page. A search for one's own reference, or from the top for just one parcel, opens it."""
+    """Search, filter and page.
+
+    A search that finds one parcel by reference, or from the top, opens it.
+    """
     list_query = ListQuery(request)
     if opened := _opened(list_query):
         return redirect("parcel", opened.uuid)
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
     found = list_query.found.only(*COLUMNS)
     page = listing.page(found, listing.SORTS[list_query.sort], before=before, after=after)
-    drafts = _drafts(list_query)
-    every = tabs.of(list_query.scope, half_typed=len(drafts))
+    half_typed = _drafts(list_query)
+    every = tabs.of(list_query.scope, half_typed=len(half_typed))
     count = _count(list_query, every)
     choices = listing.Choices.of(list_query.scope)
     context = {
@@ -125,15 +132,15 @@ def parcels(request: MemberRequest) -> HttpResponse:
         "sorted": listing.SORTS[list_query.sort].words,
         "links": {name: list_query.link(**changes) for name, changes in LINKS.items()},
         "paged": bool(before or after),
-        "drafts": drafts if list_query.slug == tabs.DRAFTS else [],
-        "draft_days": saved_drafts.DAYS,
+        "drafts": half_typed if list_query.slug == tabs.DRAFTS else [],
+        "draft_days": drafts.DAYS,
         "most": MOST,
     }
     return render(request, "orders/parcels.html", context | _selection(list_query, page.rows, count))
 
 
 def _count(list_query: ListQuery, every: dict[str, tabs.Tab]) -> int:
-    """Return how many parcels the list holds; a tab that is opened as it is has counted them already."""
+    """Return how many parcels the list holds. A plain tab has counted them already."""
     tab = None if list_query.q or list_query.filters else every.get(list_query.slug or tabs.ALL)
     return count_rows(list_query.found) if tab is None or tab.listed is None else tab.listed
 
@@ -147,7 +154,7 @@ LINKS: dict[str, dict[str, str | None]] = {
 
 
 def _opened(list_query: ListQuery) -> Order | None:
-    """Return the one parcel that was meant: by its whole reference, or as the only one a search from the top finds."""
+    """Return the one parcel that was meant: by its whole reference, or as the only result."""
     if not list_query.q:
         return None
     exact = with_reference(list_query.scope.orders, list_query.q).first()
@@ -158,7 +165,7 @@ def _opened(list_query: ListQuery) -> Order | None:
 
 
 def _chips(list_query: ListQuery, choices: listing.Choices) -> list[tuple[str, str, str]]:
-    """Return each filter with the address without it: label, value in words, address."""
+    """Return each filter as (label, value in words, address without it)."""
     chips = [
         (one.label, one.words(str(list_query.query[name]), choices), list_query.link(**{name: None}))
         for name, one in listing.FILTERS.items()
@@ -168,7 +175,7 @@ def _chips(list_query: ListQuery, choices: listing.Choices) -> list[tuple[str, s
 
 
 def _selection(list_query: ListQuery, rows: list[Order], count: int) -> dict[str, Any]:
-    """Return which boxes are ticked, and the chosen parcels that stand on other pages."""
+    """Return which boxes are ticked, and the chosen parcels on other pages."""
     if list_query.request.GET.get("select") != "all" or count > MOST:
         return {"is_all": False, "elsewhere": []}
     here = {order.uuid for order in rows}
@@ -177,16 +184,16 @@ def _selection(list_query: ListQuery, rows: list[Order], count: int) -> dict[str
 
 
 def _drafts(list_query: ListQuery) -> list[Draft]:
-    """Return half-typed parcels; they are no orders yet, and only for those who may book."""
+    """Return the drafts, for users who may book."""
     if list_query.request.membership.role not in BOOKERS:
         return []
-    return list(saved_drafts.of(list_query.request.user).select_related("made_by"))
+    return list(drafts.listed(list_query.request.user).select_related("made_by"))
 
 
 @audience(*EVERY_MEMBER)
 @require_POST
 def save_view(request: MemberRequest) -> HttpResponse:
-    """Keep the list as it stands under a name: one's own, or the whole team's. A name of one's own is overwritten."""
+    """Save the list under a name, privately or for the team. The user's own name is overwritten."""
     name = " ".join(as_seen(request.POST.get("name", "")).split())[:60]
     query = _kept_query(request.POST.get("query", ""))
     if not name or not name.isprintable():
@@ -202,7 +209,7 @@ def save_view(request: MemberRequest) -> HttpResponse:
 
 @transaction.atomic
 def _keep(request: MemberRequest, name: str, **values: Any) -> str:
-    """Return the slug under which it is kept; "" where MOST_SAVED are. Presses go one after the other."""
+    """Return the slug of the saved view, or "" at MOST_SAVED. Requests run one after the other."""
     Sender.objects.select_for_update(no_key=True).get(pk=request.sender.pk)
     mine = SavedView.objects.filter(sender=request.sender, made_by=request.user)
     if found := mine.filter(name=name).first():
@@ -216,7 +223,7 @@ def _keep(request: MemberRequest, name: str, **values: Any) -> str:
 
 
 def _kept_query(text: str) -> str:
-    """Keep only what the list understands, as long as a row holds."""
+    """Return the valid part of a query, as long as a row allows."""
     given, kept = QueryDict(text[:2000]), QueryDict(mutable=True)
     for name in KEPT:
         value = one_line(given.get(name, ""))
@@ -228,7 +235,7 @@ def _kept_query(text: str) -> str:
 
 
 def _free_slug(request: MemberRequest, name: str) -> str:
-    """Return the name as an address: no system view's, and nobody else's in this account."""
+    """Return the name as a slug that no built-in view and no colleague uses."""
     taken = {*VIEWS, *SavedView.objects.filter(sender=request.sender).values_list("slug", flat=True)}
     plain = slugify(name)[:60] or "view"
     numbered = (f"{plain}-{number}" for number in range(2, len(taken) + 3))
@@ -238,14 +245,14 @@ def _free_slug(request: MemberRequest, name: str) -> str:
 @audience(*EVERY_MEMBER)
 @require_POST
 def delete_view(request: MemberRequest, view: str) -> HttpResponse:
-    """Delete a view; only who made it may."""
+    """Delete a view; only its maker may."""
     found = get_object_or_404(SavedView.objects.for_user(request.user).filter(Q(made_by=request.user)), slug=view)
     found.delete()
     messages.success(request, f"Deleted the view “{found.name}”. The parcels in it are untouched.")
     return redirect("parcels")
 
 
-# What a row is made of; an order's other columns, its texts for the carrier above all, stay in the database.
+# Columns that a row shows. The others, above all texts for the carrier, stay in the database.
 COLUMNS = (
     "uuid", "sender_id", "status", "progress", "progress_at", "booked_at", "used_after_cancel_at", "pickup",
     "cancel_refused_at", "problem", "first_mile", "carrier_pickup_date", "pickup_date", "quoted_pickup_date",
@@ -263,7 +270,8 @@ def rows(orders: Iterable[Order], sender: Sender, role: str, now: dt.datetime) -
 
 
 def _row(order: Order, sender: Sender, role: str, now: dt.datetime, address: str) -> dict[str, Any]:
-    order.sender = sender  # read for its time zone; every row's sender is this one
+    # Read for its time zone; every row's sender is this one.
+    order.sender = sender
     receiver, key = shown(order, role), str(order.uuid)
     return {
         "order": order,
@@ -284,7 +292,7 @@ def _row(order: Order, sender: Sender, role: str, now: dt.datetime, address: str
 
 
 def _days_late(order: Order, sender: Sender, now: dt.datetime) -> int:
-    """Return for how many days a parcel on the way is past the day that the carrier named."""
+    """Return how many days a moving parcel is past the carrier's expected day."""
     if order.status != Status.BOOKED or order.progress not in MOVING or order.eta_to is None:
         return 0
     return max((now.astimezone(sender.tzinfo).date() - order.eta_to).days, 0)

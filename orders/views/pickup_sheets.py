@@ -1,4 +1,7 @@
-"""Two sheets of paper for a pickup day: what to fetch and pack, and what the driver takes. Neither is a label."""
+"""Print two sheets for a pickup day: what to fetch and pack, and what the driver collects.
+
+Neither is a label.
+"""
 
 import datetime as dt
 from collections import Counter
@@ -18,7 +21,7 @@ from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 @audience(*BOOKERS)
 @require_GET
 def pick_list(request: MemberRequest) -> HttpResponse:
-    """Show what to fetch for the pickup of `day`, summed up, and what goes into each parcel."""
+    """Show what to fetch for the pickup on `day`, summed up, and what goes into each parcel."""
     context = _sheet(request, "Pick list")
     items: Counter[str] = Counter()
     for row in context["rows"]:
@@ -30,14 +33,14 @@ def pick_list(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_GET
 def handover(request: MemberRequest) -> HttpResponse:
-    """Show the parcels the driver takes on `day`, with a line to sign on."""
+    """Show the parcels that the driver collects on `day`, with a line to sign on."""
     context = _sheet(request, "Handover sheet")
     unprinted = sum(1 for row in context["rows"] if row["order"].printed_at is None)
     return render(request, "orders/handover.html", context | {"unprinted": unprinted})
 
 
 def _sheet(request: MemberRequest, heading: str) -> dict[str, Any]:
-    """Return the day, today where none is named, and its parcels that no driver has taken, at most printing.MOST."""
+    """Return the day, by default today, and its uncollected parcels, at most printing.MOST."""
     scope = SenderScope.of(request.user, request.sender, timezone.now())
     day = _day(request) or scope.today
     waiting = scope.orders.filter(VIEWS["waiting-for-pickup"].where(scope), BY_DRIVER)

@@ -1,19 +1,19 @@
-"""What a parcel would cost, by suburb or postcode, size and weight alone. Nothing here can be booked."""
+"""Show what a parcel would cost, by suburb or postcode, size and weight. Nothing can be booked."""
 
 import uuid
 from typing import Any
 
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from orders.drafting.sizes import offered
-from orders.models import Quote
+from orders.models import Draft
 from orders.quoting import offers
 from orders.quoting.price_check import PriceCheckForm, shown
 from orders.views.new_parcel import may_begin
-from orders.views.prefill import take_prices
+from orders.views.responses import begin_draft, get_draft, take_prices
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.address import places
 
@@ -22,26 +22,29 @@ from shipping_portal.accounts.address import places
 @require_http_methods(["GET", "POST"])
 @may_begin
 def check_price(request: MemberRequest) -> HttpResponse:
-    """Ask where it goes and how big it is; posting leads on to the prices."""
+    """Ask where it goes and how big it is; posting makes a draft of it and leads on to the prices."""
     first = {"size": str(request.sender.default_size.uuid)} if request.sender.default_size else {}
     form = _form(request, data=request.POST if request.method == "POST" else None, initial=first)
-    quote = take_prices(request, form) if form.is_valid() else None
-    if quote:
-        return redirect("checked_price", quote.uuid)
+    if form.is_valid():
+        draft = begin_draft(request, form.details(), source=Draft.Source.PRICE_CHECK)
+        if take_prices(request, draft, form):
+            return redirect("checked_price", draft.uuid)
     return render(request, "orders/price_check.html", {"form": form}, status=422 if form.errors else 200)
 
 
 @audience(*BOOKERS)
 @require_safe
-def checked_price(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
-    """Show the prices, for which suburb they are, and the way to make a parcel of it."""
-    found = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
-    page = offers.for_page(found, now=timezone.now())
+def checked_price(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
+    """Show the prices, their suburb, and the way to make a parcel of it."""
+    found = get_draft(request, draft)
+    if found.quote is None:
+        return redirect("check_price")
+    page = offers.for_page(found.quote, now=timezone.now())
     receiver = page.details.receiver
     form = _form(request, initial=shown(page.details))
     shares_code = places.active(receiver.country).filter(postcode=receiver.postcode).count() - 1
     place = f"{receiver.suburb.title()} {receiver.state} {receiver.postcode}"
-    context = {"form": form, "page": page, "quote": found, "place": place, "others": max(shares_code, 0)}
+    context = {"form": form, "page": page, "draft": found, "place": place, "others": max(shares_code, 0)}
     return render(request, "orders/price_check.html", context)
 
 

@@ -1,25 +1,31 @@
-"""The prices of one typed parcel, and its Book button."""
+"""The prices of one draft, and its Book button."""
 
-import datetime as dt
 import uuid
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from orders.booking import booking_rules, bookings
-from orders.drafting import saved_drafts
+from orders.cancelling import replacing
+from orders.drafting import drafts
 from orders.drafting.forms import BookForm, WeightForm
 from orders.drafting.parcel_details import ParcelDetails
-from orders.models import Order, Quote
+from orders.models import Draft, Order, Quote
 from orders.quoting import offers
-from orders.views.prefill import NO_PRICES, carried, prices
-from orders.views.responses import refused, sentence, suspended
+from orders.views import replace
+from orders.views.responses import NO_PRICES, begin_draft, get_draft, refused, sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
+NO_BOOKING = (
+    booking_rules.ServiceNotOffered,
+    booking_rules.PickupDayPassed,
+    booking_rules.Paused,
+    bookings.LimitReached,
+)
 FIELD_OF: dict[type[Exception], str] = {
     booking_rules.ServiceNotOffered: "product",
     booking_rules.PickupDayPassed: "pickup_date",
@@ -28,76 +34,106 @@ FIELD_OF: dict[type[Exception], str] = {
 
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
-def quotes(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
+def quotes(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     """Show the offers side by side; posting checks the same parcel's prices again."""
-    found = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
-    if not found.details["receiver"]["name"]:
+    found = get_draft(request, draft)
+    if found.quote is None:
+        return redirect("draft", found.uuid)
+    if not found.quote.details["receiver"]["name"]:
         return redirect("checked_price", found.uuid)  # to nobody yet
     if request.method == "GET":
-        return _quotes_page(request, found, BookForm())
+        return _prices_page(request, found, found.quote, BookForm())
     if request.sender.is_suspended:
         return suspended(request, status=403)
-    details = ParcelDetails.from_json(found.details)
+    if "kept" in request.POST:
+        drafts.change(found, {"kept": request.POST["kept"]})
+        return redirect("quotes", found.uuid)
+    return _check_again(request, found, ParcelDetails.from_json(found.quote.details))
+
+
+def _check_again(request: MemberRequest, draft: Draft, details: ParcelDetails, *, why: str = "") -> HttpResponse:
+    """Ask for the prices of the same parcel once more, or at the weight that was pressed; `why` is said with them."""
+    if draft.order_id:  # another one like it
+        draft = begin_draft(request, details)
+    measured = WeightForm(request.POST)
+    if measured.is_valid():
+        details = details.at_weight(measured.cleaned_data["use_weight"])
+        drafts.change(draft, {f"weight_{details.measures.weight_units}": details.measures.weight})
     try:
-        measured = WeightForm(request.POST)
-        if measured.is_valid():
-            details = details.at_weight(measured.cleaned_data["use_weight"])
-        found = prices(request, details, fresh=True)
+        drafts.ask_prices(draft, details, by=request.user, now=timezone.now(), fresh=True)
     except NO_PRICES as error:
         messages.error(request, sentence(error, request.sender, to=details.receiver.country))
-    return redirect(carried(request).at(reverse("quotes", args=[found.uuid])))
+    else:
+        if why:
+            messages.warning(request, why)
+    return redirect("quotes", draft.uuid)
 
 
 @audience(*BOOKERS)
 @require_POST
-def book(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
-    """Owe the carrier one booking; the same form pressed twice is one order."""
-    found = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
-    form = BookForm(request.POST)
-    if not form.is_valid():
-        return _quotes_page(request, found, form)
-    chosen, now = form.cleaned_data, timezone.now()
-    if _is_a_surprise(request, found, chosen["form_token"], now):
-        return _quotes_page(request, found, form, is_question=True)
+def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
+    """Owe the carrier one booking, at the price the page showed; the same form pressed twice is one order."""
+    found, form = get_draft(request, draft), BookForm(request.POST)
+    chosen: dict[str, Any] = form.cleaned_data if form.is_valid() else {}
+    shown = Quote.objects.for_user(request.user).filter(uuid=chosen.get("form_token", found.uuid))
+    quote = shown.first() or found.quote
+    if quote is None:
+        return redirect("draft", found.uuid)
+    if not chosen:
+        return _prices_page(request, found, quote, form)
+    if found.corrects:
+        return _correct(request, found.corrects, found, quote, form)
+    if _is_a_surprise(request, quote, chosen["form_token"]):
+        return _quotes_page(request, found, quote, form, is_question=True)
     try:
-        order = bookings.submit(
-            quote=found,
-            code=chosen["product"],
-            by=request.user,
-            form_token=chosen["form_token"],
-            pickup_date=chosen["pickup_date"],
-            now=now,
-        )
+        order = drafts.submit(found, quote, by=request.user, now=timezone.now(), **chosen)
     except bookings.TokenReused:
         return _booked_already(request, chosen["form_token"])
     except booking_rules.Suspended:
         return suspended(request, status=403)
-    except (
-        booking_rules.ServiceNotOffered,
-        booking_rules.Paused,
-        bookings.LimitReached,
-        booking_rules.PickupDayPassed,
-    ) as error:
+    except NO_BOOKING as error:
         form.add_error(FIELD_OF.get(type(error)), sentence(error, request.sender))
-        return _quotes_page(request, found, form)
-    saved_drafts.delete(request.user, request.POST.get("draft", ""))
+        return _quotes_page(request, found, quote, form)
     return redirect("booking_progress", order.uuid)
 
 
-def _is_a_surprise(request: MemberRequest, quote: Quote, token: uuid.UUID, now: dt.datetime) -> bool:
-    """Return whether a parcel like it was booked a moment ago, and nobody has said yet that another one is meant."""
+def _correct(request: MemberRequest, order: Order, draft: Draft, quote: Quote, form: BookForm) -> HttpResponse:
+    """Cancel this parcel, and book the draft once that is confirmed. An old price is asked for again before."""
+    try:
+        chosen = dict(form.cleaned_data)
+        replacing.ask(order, quote=quote, code=chosen.pop("product"), by=request.user, now=timezone.now(), **chosen)
+    except (replacing.OldPrice, booking_rules.CarrierChanged):
+        return _check_again(request, draft, ParcelDetails.from_json(quote.details), why=replace.OLD_PRICE)
+    except booking_rules.Suspended:
+        return suspended(request, status=403)
+    except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected):
+        return redirect("cancel", order.uuid)
+    except NO_BOOKING as error:
+        form.add_error(None, sentence(error, request.sender))
+        return replace.prices_page(request, order, draft, quote, form)
+    return redirect("replacing", order.uuid)
+
+
+def _is_a_surprise(request: MemberRequest, quote: Quote, token: uuid.UUID) -> bool:
+    """Return whether a similar parcel was just booked, and nobody has confirmed another one."""
     if "another" in request.POST or request.sender.is_suspended:
         return False
-    return booking_rules.duplicate_to_ask_about(quote, now, form_token=token) is not None
+    return booking_rules.duplicate_to_ask_about(quote, timezone.now(), form_token=token) is not None
 
 
-def _quotes_page(request: MemberRequest, quote: Quote, form: BookForm, *, is_question: bool = False) -> HttpResponse:
-    """Show the offers; or with the question whether another parcel like the last is meant, at the service chosen."""
+def _prices_page(request: MemberRequest, draft: Draft, quote: Quote, form: BookForm) -> HttpResponse:
+    if draft.corrects:
+        return replace.prices_page(request, draft.corrects, draft, quote, form)
+    return _quotes_page(request, draft, quote, form)
+
+
+def _quotes_page(
+    request: MemberRequest, draft: Draft, quote: Quote, form: BookForm, *, is_question: bool = False
+) -> HttpResponse:
+    """Show the offers, or the question whether another parcel like the last is meant."""
     page = offers.for_page(quote, now=timezone.now())
-    with_it = carried(request)
-    context = {"quote": quote, "form": form, "page": page, "draft": with_it.draft, "kept": with_it.kept}
+    context = {"draft": draft, "quote": quote, "form": form, "page": page}
     context |= {"asks_about": form.cleaned_data if is_question else {}}
-    context |= {"edit_url": with_it.at(reverse("new_parcel"), quote=quote.uuid)}
     return render(request, "orders/quotes.html", context, status=409 if is_question else 422 if form.errors else 200)
 
 

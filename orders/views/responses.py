@@ -1,32 +1,83 @@
-"""Replies and sentences that several pages share."""
+"""Build replies and sentences that several pages share."""
 
 import math
+import uuid
+from collections.abc import Mapping
+from typing import Any
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
 
-from orders.booking import answers, booking_rules, bookings
+from orders.booking import answers, booking_rules, bookings, limit_words
+from orders.booking.limits import LimitReached
 from orders.calling import waiting
-from orders.models import Order
-from orders.quoting import asking
+from orders.drafting import drafts
+from orders.drafting.forms import ParcelForm
+from orders.drafting.parcel_details import ParcelDetails
+from orders.drafting.receiver_form import ReceiverForm
+from orders.models import Draft, Order, Quote
+from orders.quoting import asking, awaiting_prices
+from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.accounts.models import Sender
-from shipping_portal.carrier.errors import AccountStopped, Rejected
+from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected
+
+NO_PRICES = (
+    CarrierError,
+    asking.TooManyQuotes,
+    waiting.Full,
+    asking.Paused,
+    booking_rules.Paused,
+    bookings.LimitReached,
+)
+
+
+def get_draft(request: MemberRequest, key: uuid.UUID) -> Draft:
+    """Return the account's draft with this key. Raises Http404."""
+    known = Draft.objects.for_user(request.user).select_related("quote", "origin", "order")
+    found: Draft = get_object_or_404(known, uuid=key)
+    found.sender = request.sender
+    return found
+
+
+def begin_draft(request: MemberRequest, first: ParcelDetails | Mapping[str, Any], **known: Any) -> Draft:
+    """Make a draft that nobody has typed into yet, of a parcel or of the form's values."""
+    return drafts.begin(request.sender, request.user, first, now=timezone.now(), **known)
+
+
+def take_prices(request: MemberRequest, draft: Draft, form: ParcelForm) -> Quote | None:
+    """Ask for the prices of a form that is right; when there are none the form says why and keeps everything."""
+    try:
+        return drafts.ask_prices(draft, form.details(), by=request.user, now=timezone.now())
+    except Rejected as error:
+        answers.put_at(form, error)
+    except NO_PRICES as error:
+        form.add_error(None, sentence(error, request.sender))
+        form.may_wait = isinstance(error, awaiting_prices.WORTH_WAITING)
+    return None
+
+
+def show_remarks(request: MemberRequest, form: ReceiverForm) -> None:
+    """Say on the next page which values were not used as typed."""
+    for text in form.remarks:
+        messages.info(request, text)
 
 
 def refused(request: HttpRequest, *, title: str, text: str, order: Order, status: int = 409) -> HttpResponse:
-    """Say that what was asked does not fit the order as it stands, and lead back to it."""
+    """Say that the request doesn't fit the order's state, and link back to it."""
     return render(request, "409.html", {"title": title, "text": text, "order": order}, status=status)
 
 
 def suspended(request: HttpRequest, *, status: int) -> HttpResponse:
-    """Say that booking is off for this sender; the banner on the page says since when and why."""
+    """Say that booking is off for this sender; the banner says since when and why."""
     return render(request, "orders/suspended.html", status=status)
 
 
 def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
-    """Return why there are no prices or no booking, and what to do about it. Nothing was booked in any of these.
+    """Return why there are no prices or no booking, and what to do. Nothing was booked.
 
-    A refusal names its fields as `to` does, the receiver's country.
+    A rejection names its fields as in `to`, the receiver's country.
     """
     match error:
         case asking.TooManyQuotes():
@@ -36,8 +87,8 @@ def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
             )
         case booking_rules.Paused() | asking.Paused() | waiting.Full():
             return f"{error} Nothing was booked.".strip()
-        case bookings.LimitReached():
-            return str(error)
+        case LimitReached():
+            return limit_words.refusal(error, sender)
         case booking_rules.PickupDayPassed():
             return "That pickup day is no longer on offer. Nothing was booked. Choose another."
         case booking_rules.CarrierChanged():
@@ -57,7 +108,7 @@ def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
                 "The carrier's answer couldn't be read in full, so there are no prices yet. "
                 "Nothing was booked. We've told the operator."
             )
-        case Rejected():  # of a parcel priced before
+        case Rejected():  # of a parcel priced earlier
             problem = answers.problem(error, sender, sender.country, to=to, operation="quote")
             return f"{problem['text']} Nothing was booked."
         case _:
@@ -66,6 +117,6 @@ def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
 
 
 def _when(error: Exception) -> str:
-    """Return how long the carrier wants to be left alone, where it says so."""
+    """Return how long the carrier asks us to wait, if it says."""
     seconds = getattr(error, "retry_after", None)
     return f" in {math.ceil(seconds)} s" if seconds else ""

@@ -1,4 +1,4 @@
-"""Sizes: boxes with a name, in the sender's own order, one of them the default; and their form."""
+"""Manage sizes: named boxes in the sender's own order, one of them the default."""
 
 import uuid
 from typing import Any
@@ -17,8 +17,8 @@ from orders.drafting.receiver_form import line
 from orders.drafting.sizes import TooManySizes, add, make_default, move
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.address.addresses import OnceOnly
+from shipping_portal.accounts.formatting import plain
 from shipping_portal.accounts.models import ParcelSize, Sender
-from shipping_portal.accounts.templatetags.words import plain
 
 
 class SizeForm(OnceOnly):
@@ -43,14 +43,18 @@ class SizeForm(OnceOnly):
         return name
 
     def save(self) -> bool:
-        """Keep the size as entered; False, with the reason at its control, if it cannot be."""
+        """Save the size as entered.
+
+        Return False, with the reason at its control, if it can't be.
+        """
         for name in ("name", "description", *self.measures):
             setattr(self.size, name, self.cleaned_data[name])
         self.size.weight_units, self.size.dimension_units = self.units
         try:
             with transaction.atomic():
                 self.size.save() if self.size.pk else add(self.sender, self.size)
-        except IntegrityError:  # somebody saved the name between the check and now
+        except IntegrityError:
+            # Somebody saved the name between the check and now.
             self.add_error("name", f"There is a size named “{self.size.name}” already.")
         except TooManySizes as error:
             self.add_error(None, str(error))
@@ -80,7 +84,7 @@ def add_size(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def edit_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
-    """Show a saved size and change it. Parcels entered with it keep the measures they were entered with."""
+    """Show and change a saved size. Parcels entered with it keep their measures."""
     found = _mine(request, size)
     return _form_page(request, SizeForm(request.POST or None, sender=request.sender, size=found))
 
@@ -88,7 +92,7 @@ def edit_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def change_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
-    """Move a size up or down one place, or make it the `default`; lead back to its row."""
+    """Move a size up or down one place, or make it the `default`; return to its row."""
     found = _mine(request, size)
     if request.POST.get("move") in STEPS:
         move(found, step=STEPS[request.POST["move"]])

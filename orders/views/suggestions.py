@@ -1,9 +1,8 @@
-"""What the new-parcel form's script asks for while somebody types: known receivers, a pasted address taken apart."""
+"""What the new-parcel form's script asks for while somebody types: known receivers."""
 
 from django.http import HttpResponse, JsonResponse
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from orders.drafting import pasting
 from orders.drafting.receiver_form import initial_of
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.address import receivers
@@ -12,7 +11,7 @@ from shipping_portal.accounts.address import receivers
 @audience(*BOOKERS)
 @require_safe
 def suggest_receivers(request: MemberRequest) -> HttpResponse:
-    """Answer with receivers found by the start of a name, company, email, phone or postcode, as the form's values."""
+    """Return receivers found by the start of a word, as the form's values."""
     found = receivers.find(request.sender, request.GET.get("q", "")[:120])
     places = ([one.company, one.line1, f"{one.suburb} {one.postcode}"] for one in found)
     return JsonResponse(
@@ -22,13 +21,3 @@ def suggest_receivers(request: MemberRequest) -> HttpResponse:
         ],
         safe=False,
     )
-
-
-@audience(*BOOKERS)
-@require_POST
-def unpaste(request: MemberRequest) -> HttpResponse:
-    """Show a pasted address as the form's values, and what of it none of them used."""
-    start = request.sender.pickup_address()
-    home = start.country if start else request.sender.country
-    pasted = pasting.read(request.POST.get("text", ""), home)
-    return JsonResponse({"values": pasted.initial(), "left": pasted.left})

@@ -1,4 +1,4 @@
-"""Who is asking: the member behind a request, and which roles a page is for."""
+"""Find the member behind a request, and declare which roles a page is for."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -21,7 +21,7 @@ from shipping_portal.accounts.models import Membership, Role, Sender, User
 OWNER, SHIPPER, BOOKKEEPER, VIEWER = Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, Role.VIEWER
 EVERY_MEMBER = frozenset(Role.values)
 BOOKERS = frozenset({OWNER, SHIPPER})
-SEE_MONEY = frozenset({OWNER, BOOKKEEPER})  # what was charged, beyond the price a booking shows
+SEE_MONEY = frozenset({OWNER, BOOKKEEPER})  # charges, beyond the price that a booking shows
 
 
 class MemberRequest(HttpRequest):
@@ -50,7 +50,7 @@ def know_the_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[An
 
 
 def audience(*roles: str) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
-    """Declare who a page is for. Anybody else who is logged in gets 404, as if it did not exist."""
+    """Declare who a page is for. Other users get 404, as if it didn't exist."""
 
     def declare(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(view)
@@ -72,13 +72,14 @@ def audience(*roles: str) -> Callable[[Callable[..., HttpResponseBase]], Callabl
 
 
 class FromElsewhere(PermissionDenied):
-    """A browser says that another site asked for this."""
+    """Raised when the browser says that another site made the request."""
 
 
 def same_origin(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Answer 403 where a browser says that another site asked: a label or a signed link is opened from our own pages.
+    """Answer 403 if another site made the request: labels and signed links open from our pages
+    only.
 
-    A browser that says nothing, and an address typed or kept as a bookmark, are let through.
+    A browser that says nothing, and a typed or bookmarked address, are accepted.
     """
 
     @wraps(view)
@@ -91,7 +92,7 @@ def same_origin(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResp
 
 
 def public(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Declare a page that needs no log-in; each one is listed in the access matrix test."""
+    """Declare a page without login; the access matrix test lists each one."""
     view.audience = frozenset({"public"})  # type: ignore[attr-defined]
     return login_not_required(view)
 
@@ -115,17 +116,20 @@ def frame(request: Any) -> dict[str, Any]:
 
 
 def _theme(request: Any) -> str:
-    """Return the class of the page: `light` or `dark` if the person chose one; the device decides otherwise."""
+    """Return the page's class.
+
+    `light` or `dark` as the person chose; otherwise the device decides.
+    """
     theme = getattr(getattr(request, "user", None), "theme", "system")
     return "" if theme == "system" else theme
 
 
 def has_second_factor(user: Any) -> bool:
-    """Return whether this person has an authenticator app enrolled."""
+    """Return whether this person has set up an authenticator app."""
     return bool(user.is_authenticated) and is_mfa_enabled(user, types=[Authenticator.Type.TOTP])
 
 
 def require_second_factor(user: Any) -> bool:
-    """Return whether this person may work at the desk: an active operator in a group, with a second factor."""
+    """Return whether this is an active operator in a group, with a second factor."""
     is_operator = user.is_active and user.is_staff and (user.is_superuser or permissions.groups_of(user))
     return bool(is_operator) and has_second_factor(user)

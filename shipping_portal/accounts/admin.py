@@ -1,4 +1,4 @@
-"""People who log in, and the carrier's published suburb and postcode pairs, as operators see them."""
+"""Show people who log in, and the carrier's published suburb and postcode pairs, to operators."""
 
 from functools import partial
 from typing import Any
@@ -10,14 +10,13 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, reverse
 from django.utils import timezone
 
 from shipping_portal.accounts.address import locality_lists
 from shipping_portal.accounts.address.locality_lists import UnreadableList, import_list
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
-from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
+from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyAdmin, column
 from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.accounts.models import Audit, Locality, LocalityAlias, LocalityList, User
 from shipping_portal.accounts.teams import people
@@ -26,7 +25,7 @@ LARGEST_FILE = 2_000_000
 
 
 class GroupsForm(ReasonForm):
-    """Which groups an operator is in from now on, and why."""
+    """Which groups an operator will be in, and why."""
 
     groups = forms.MultipleChoiceField(
         choices=[(name, name) for name in permissions.GROUPS],
@@ -50,7 +49,7 @@ act = partial(AdminAction, needs="people", refusals=(people.ChangeRefused,))
 
 @admin.register(User)
 class UserAdmin(ActionsAdmin):
-    """Their account off and on, their sessions, a lost second factor, and who is an operator."""
+    """Turn accounts off and on, end sessions, reset a second factor, and set operators' groups."""
 
     admin_actions = (
         act(
@@ -116,26 +115,14 @@ class UserAdmin(ActionsAdmin):
         users = super().get_queryset(request).select_related("membership__sender")
         return users.annotate(has_second_factor=enrolled)
 
-    @admin.display(description="sender")
-    def sender(self, user: User) -> Any:
-        return user.membership.sender if hasattr(user, "membership") else None
-
-    @admin.display(description="role")
-    def role(self, user: User) -> str:
-        """Show the person's role in their sender account."""
-        return user.membership.get_role_display() if hasattr(user, "membership") else "–"
-
-    @admin.display(description="groups")
-    def in_groups(self, user: User) -> str:
-        return ", ".join(group.name for group in user.groups.all()) or "–"
-
-    @admin.display(description="two-step verification", boolean=True)
-    def second_factor(self, user: Any) -> bool:
-        return bool(user.has_second_factor)
+    sender = column("sender", lambda user: user.membership.sender if hasattr(user, "membership") else None)
+    role = column("role", lambda it: it.membership.get_role_display() if hasattr(it, "membership") else "–")
+    in_groups = column("groups", lambda user: ", ".join(group.name for group in user.groups.all()) or "–")
+    second_factor = column("two-step verification", lambda user: user.has_second_factor, boolean=True)
 
 
 class LocalityUploadForm(forms.Form):
-    """The file with a country's published suburbs and postcodes."""
+    """A file with a country's published suburbs and postcodes."""
 
     file = forms.FileField(help_text="UTF-8 CSV, up to 2 MB, with columns country, suburb, state and postcode.")
 
@@ -146,15 +133,62 @@ class LocalityUploadForm(forms.Form):
 
 
 class CheckedForm(ReasonForm):
-    """The file as it was checked, brought back by the browser for the import itself, and why it is used."""
+    """The checked file, sent back by the browser for the import, and the reason."""
 
     content = forms.CharField(widget=forms.HiddenInput, strip=False)
     source = forms.CharField(widget=forms.HiddenInput)
 
 
+def import_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    """Upload a file, preview the changes, then import it.
+
+    Nothing changes before confirmation.
+    """
+    if "content" in request.POST:
+        return _import(request, context, CheckedForm(request.POST))
+    form = LocalityUploadForm(request.POST or None, request.FILES or None)
+    if not form.is_valid():
+        return _page(request, context, form=form)
+    file = form.cleaned_data["file"]
+    content = file.read()
+    try:
+        previews = _previews(request, content, file.name)
+    except UnreadableList as problem:
+        form.add_error("file", str(problem))
+        return _page(request, context, form=form)
+    carried = CheckedForm(initial={"content": content.decode("utf-8-sig"), "source": file.name})
+    return _page(request, context, previews=previews, checked=carried)
+
+
+def _previews(request: HttpRequest, content: bytes, source: str) -> list[locality_lists.ListPreview]:
+    return locality_lists.preview(content, source=source, by=request.user, at=timezone.now())
+
+
+def _import(request: HttpRequest, context: dict[str, Any], form: CheckedForm) -> HttpResponse:
+    content, source = request.POST["content"].encode(), request.POST.get("source", "")
+    try:
+        if not form.is_valid():
+            return _page(request, context, previews=_previews(request, content, source), checked=form)
+        reason, now = form.cleaned_data["reason"], timezone.now()
+        done = import_list(content, source=source, by=request.user, at=now, reason=reason)
+    except UnreadableList:  # not the file that was checked
+        return _page(request, context, form=LocalityUploadForm())
+    for change in done:
+        text = f"{change.country}: {change.rows} pairs, {change.added} added, {change.removed} removed."
+        if change.off_list:
+            text += f" {change.off_list} addresses in senders' address books aren't on the list."
+        messages.success(request, text)
+    return redirect("admin:accounts_localitylist_changelist")
+
+
+def _page(request: HttpRequest, context: dict[str, Any], **more: Any) -> HttpResponse:
+    shown = {**context, "title": "Import a locality list", **more}
+    return TemplateResponse(request, "admin/import_localities.html", shown)
+
+
 @admin.register(LocalityList)
 class LocalityListAdmin(ActionsAdmin):
-    """The lists of suburbs and postcodes, by country: the one in use, and those that can be used again."""
+    """The lists of suburbs and postcodes by country: the active one, and earlier ones."""
 
     admin_actions = (
         AdminAction(
@@ -167,58 +201,9 @@ class LocalityListAdmin(ActionsAdmin):
             refusals=(locality_lists.AlreadyActive,),
         ),
     )
+    admin_pages = (AdminPage("import", import_page, needs="localities", label="Import a list", is_of_list=True),)
     list_display = ["country", "source", "rows", "loaded_at", "is_active"]
     list_filter = ["country", "is_active"]
-    change_list_template = "admin/list_with_acts.html"
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        may_import = permissions.may(request.user, "localities")
-        acts = [("Import a list", reverse("admin:accounts_localitylist_import"))] if may_import else []
-        return super().changelist_view(request, {"acts": acts, **(extra_context or {})})
-
-    def get_urls(self) -> list[URLPattern]:
-        return [self.own_page("import/", "import", self.import_view), *super().get_urls()]
-
-    def import_view(self, request: HttpRequest) -> HttpResponse:
-        """Take a file, show what would change, then import it. Nothing changes before the confirmation."""
-        permissions.demand(request.user, "localities")
-        if "content" in request.POST:
-            return self._import(request, CheckedForm(request.POST))
-        form = LocalityUploadForm(request.POST or None, request.FILES or None)
-        if not form.is_valid():
-            return self._page(request, form=form)
-        file = form.cleaned_data["file"]
-        content = file.read()
-        try:
-            previews = self._previews(request, content, file.name)
-        except UnreadableList as problem:
-            form.add_error("file", str(problem))
-            return self._page(request, form=form)
-        carried = CheckedForm(initial={"content": content.decode("utf-8-sig"), "source": file.name})
-        return self._page(request, previews=previews, checked=carried)
-
-    def _previews(self, request: HttpRequest, content: bytes, source: str) -> list[locality_lists.ListPreview]:
-        return locality_lists.preview(content, source=source, by=request.user, at=timezone.now())
-
-    def _import(self, request: HttpRequest, form: CheckedForm) -> HttpResponse:
-        content, source = request.POST["content"].encode(), request.POST.get("source", "")
-        try:
-            if not form.is_valid():
-                return self._page(request, previews=self._previews(request, content, source), checked=form)
-            reason, now = form.cleaned_data["reason"], timezone.now()
-            done = import_list(content, source=source, by=request.user, at=now, reason=reason)
-        except UnreadableList:  # not the file that was checked
-            return self._page(request, form=LocalityUploadForm())
-        for change in done:
-            text = f"{change.country}: {change.rows} pairs, {change.added} added, {change.removed} removed."
-            if change.off_list:
-                text += f" {change.off_list} addresses in senders' address books aren't on the list."
-            messages.success(request, text)
-        return redirect("admin:accounts_localitylist_changelist")
-
-    def _page(self, request: HttpRequest, **context: Any) -> HttpResponse:
-        shown = self.page_context(request, title="Import a locality list", **context)
-        return TemplateResponse(request, "admin/import_localities.html", shown)
 
 
 @admin.register(Locality)
@@ -230,7 +215,7 @@ class LocalityAdmin(ReadOnlyAdmin):
 
 
 class AliasForm(ReasonForm, forms.ModelForm):
-    """One spelling that stands for another: “mt” for “mount”."""
+    """One spelling of a word for another: “mt” for “mount”."""
 
     field_order = ["word", "stands_for", "reason"]
 
@@ -246,7 +231,7 @@ class AliasForm(ReasonForm, forms.ModelForm):
 
 
 def _as_listed(word: str) -> str:
-    """Return it in capitals, as in the lists: aliases are compared with them word by word."""
+    """Return it in capitals, as in the lists: aliases are compared word by word."""
     if len(word.split()) > 1:
         raise forms.ValidationError("Enter one word, like MT.")
     return word.strip().upper()
@@ -260,7 +245,7 @@ def _remove(alias: LocalityAlias, **written: Any) -> str:
 
 @admin.register(LocalityAlias)
 class LocalityAliasAdmin(ActionsAdmin):
-    """Aliases are ours, not the carrier's, so they are edited here; every change has a reason and is audited."""
+    """Edit aliases, which are ours, not the carrier's. Every change has a reason and is audited."""
 
     admin_actions = (
         AdminAction(

@@ -1,4 +1,4 @@
-"""The demo's people. Their passwords are public, so they are refused wherever DEMO is not set."""
+"""Create the demo's people. Their passwords are public, so they are refused unless DEMO is set."""
 
 import datetime as dt
 import time
@@ -27,7 +27,7 @@ CODE_SECONDS = 30
 
 
 def is_here(request: HttpRequest) -> bool:
-    """Return whether this is a demo, and somebody at this machine."""
+    """Return whether this is a demo, visited from this machine."""
     return bool(settings.DEMO) and request.META.get("REMOTE_ADDR") in ("127.0.0.1", "::1")
 
 
@@ -36,15 +36,15 @@ def is_of_the_demo(user: Any) -> bool:
 
 
 def refuse_reserved(email: str) -> None:
-    """Raise ValidationError for an address of the demo: nobody could log in with it anywhere else."""
+    """Raise ValidationError for a demo address: nobody could log in with it anywhere else."""
     if is_of_the_demo(User(email=email)) and not settings.DEMO:
         raise ValidationError(f"{DOMAIN} is kept for the demo. Use an address that reaches you.", code="demo")
 
 
 def people_left_behind() -> bool:
-    """Return whether one of the demo's two still has its public password. A database not yet migrated has neither.
+    """Return whether a demo person still has the public password. False before migrating.
 
-    Nobody else is looked for: no start may depend on who signed up.
+    Nobody else is checked: no start may depend on who signed up.
     """
     if User._meta.db_table not in connection.introspection.table_names():
         return False
@@ -54,10 +54,7 @@ def people_left_behind() -> bool:
 
 @transaction.atomic
 def settle(now: dt.datetime) -> None:
-    """Make one business that ships from Fitzroy, its owner, and one operator with a second factor.
-
-    As often as wanted.
-    """
+    """Create a business in Fitzroy, its owner, and an operator with a second factor. Repeatable."""
     owner = _person(SENDER_EMAIL, SENDER_PASSWORD, name="Mia Marlow")
     membership = Membership.objects.filter(user=owner).first()
     if membership is None:
@@ -77,7 +74,10 @@ def settle(now: dt.datetime) -> None:
 
 
 def operator_code(now: float | None = None) -> str:
-    """Return the operator's code at this moment. Raises Authenticator.DoesNotExist before the demo is settled."""
+    """Return the operator's current code.
+
+    Raises Authenticator.DoesNotExist before the demo exists.
+    """
     app = Authenticator.objects.get(user__email=OPERATOR_EMAIL, type=Authenticator.Type.TOTP)
     counter = int(time.time() if now is None else now) // CODE_SECONDS
     return totp.format_hotp_value(totp.hotp_value(decrypt(app.data["secret"]), counter))

@@ -1,4 +1,4 @@
-"""What accounts hold of a person: address books, invitations, notifications, and the people who log in."""
+"""Erase personal data in accounts: address books, invitations, notifications and people."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -28,16 +28,16 @@ from shipping_portal.accounts.models import (
 from shipping_portal.accounts.models.book import LAST_USED
 from shipping_portal.accounts.teams.people import addresses_of
 from shipping_portal.jobs import erasing
-from shipping_portal.jobs.erasing import Keys, deletes, eraser, objection
+from shipping_portal.jobs.erasing import Keys, eraser, objection
 from shipping_portal.jobs.retention import BATCH, delete, term
 
-UNCONFIRMED = dt.timedelta(days=1, hours=1)  # an hour more than the link in the mail is good for
+UNCONFIRMED = dt.timedelta(days=1, hours=1)  # an hour longer than the link in the mail works
 NOBODYS = "@erased.invalid"  # ends the address of everybody who was erased; no mail goes there
 FORMER = "A former member"
 CLOSED = "This account is closed. Nothing is booked for it any more."
 
 
-# -- When not ------------------------------------------------------------------------------------
+# -- When erasing must wait ----------------------------------------------------------------------
 
 
 @objection("member")
@@ -55,15 +55,12 @@ def still_needed(members: Keys) -> Iterator[tuple[int, str]]:
             yield person.pk, "The carrier writes to this person. Let an owner put another on the pickup address."
 
 
-# -- What ----------------------------------------------------------------------------------------
-
-
-deletes("receiver", "address book entries", Receiver.objects.all(), "pk")
+# -- What is erased ------------------------------------------------------------------------------
 
 
 @eraser("member", "people")
 def erase_people(members: Keys) -> int:
-    """End their log-ins and their place in the team; what they made keeps its maker's key, and no name."""
+    """End their logins and team membership. What they made keeps their key, without a name."""
     for key in members:
         person = User.objects.get(pk=key)
         Invitation.objects.filter(email__in=addresses_of(key)).delete()
@@ -91,18 +88,18 @@ def erase_accounts(senders: Keys) -> int:
     return len(senders)
 
 
-# -- By the term ---------------------------------------------------------------------------------
+# -- After the retention period ------------------------------------------------------------------
 
 
 @term("address books")
 def purge_address_books(now: dt.datetime) -> int:
-    """Delete entries that nobody has used for ADDRESS_BOOK_DAYS."""
+    """Delete entries unused for ADDRESS_BOOK_DAYS."""
     before = now - dt.timedelta(days=settings.ADDRESS_BOOK_DAYS)
     return delete(Receiver.objects.alias(last_used=LAST_USED).filter(last_used__lt=before))
 
 
 def unconfirmed() -> QuerySet[User]:
-    """Return the people of sign-ups whose address nobody confirmed: none of them has ever logged in."""
+    """Return the people of unconfirmed sign-ups: none of them has ever logged in."""
     proven = EmailAddress.objects.filter(verified=True)
     return User.objects.filter(is_staff=False, last_login=None).exclude(
         Q(pk__in=proven.values("user")) | Q(email__endswith=NOBODYS)
@@ -110,12 +107,13 @@ def unconfirmed() -> QuerySet[User]:
 
 
 def erase_unconfirmed(people: QuerySet[User]) -> int:
-    """Erase these with the accounts they opened, so that whoever has the address may use it."""
+    """Erase these with the accounts they opened, so that the address's owner can use it."""
     members = set(people.select_for_update(no_key=True).values_list("pk", flat=True))
     opened = Membership.objects.filter(user__in=members, role=Role.OWNER)
     senders = set(opened.values_list("sender", flat=True))
     now = timezone.now()
-    for key in members:  # before anything is looked for by it: the address is somebody else's
+    # Before anything is searched for by it: the address is somebody else's.
+    for key in members:
         User.objects.filter(pk=key).update(email=f"{key}{NOBODYS}")
         Audit.write("unconfirmed sign-up erased", f"{User._meta.verbose_name} {key}", by=None, at=now)
     EmailAddress.objects.filter(user__in=members).delete()
@@ -126,7 +124,7 @@ def erase_unconfirmed(people: QuerySet[User]) -> int:
 @term("sign-ups nobody confirmed")
 @transaction.atomic
 def purge_unconfirmed(now: dt.datetime) -> int:
-    """Erase them after UNCONFIRMED: until then the link of their mail works."""
+    """Erase them after UNCONFIRMED: until then the link in their mail works."""
     return erase_unconfirmed(unconfirmed().filter(date_joined__lt=now - UNCONFIRMED))
 
 
@@ -138,7 +136,7 @@ def purge_invitations(now: dt.datetime) -> int:
 
 @term("words of notifications")
 def purge_notifications(now: dt.datetime) -> int:
-    """Empty the words after NOTIFICATION_DAYS. The row stays: by its key nobody is notified twice."""
+    """Empty the texts after NOTIFICATION_DAYS. The row's key prevents a second notification."""
     before, count = now - dt.timedelta(days=settings.NOTIFICATION_DAYS), 0
     old = Notification.objects.filter(happened_at__lt=before).exclude(line="")
     while keys := list(old.values_list("pk", flat=True)[:BATCH]):

@@ -1,4 +1,4 @@
-"""Django's cache in a table, with JSON in place of pickle: who can write that table runs no code in the web."""
+"""Use JSON instead of pickle in Django's table cache: writing to the table must not run code."""
 
 import json
 from types import FunctionType, SimpleNamespace
@@ -11,7 +11,8 @@ def _dumps(value: Any, protocol: int) -> bytes:
     return json.dumps(value).encode()
 
 
-# Django names no serializer here, as it does for Redis: its two methods that do, over again with another `pickle`.
+# Django allows no serializer here, as it does for Redis, so its two methods run with another
+# `pickle`.
 _NAMES = vars(db) | {"pickle": SimpleNamespace(dumps=_dumps, loads=json.loads)}
 
 
@@ -22,7 +23,7 @@ def _with_json(method: Any) -> Any:
 
 
 class JsonCache(db.DatabaseCache):
-    """Keeps lists, numbers and texts; anything else is refused by `json` when it is put in."""
+    """Stores lists, numbers and texts; `json` rejects anything else when it is stored."""
 
     get_many = _with_json(db.DatabaseCache.get_many)
     _base_set = _with_json(db.DatabaseCache._base_set)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What a person or an account chooses once: each form is one page under Settings."""
+"""Define the forms of Settings, each with a page of its own."""
 
 from typing import Any, ClassVar
 from zoneinfo import available_timezones
@@ -15,7 +15,7 @@ CHOOSE = "Choose one from the page."
 
 
 class SettingsForm(forms.ModelForm):
-    """Changes exactly the columns it shows."""
+    """Change exactly the columns it shows."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -129,7 +129,7 @@ class BookingForm(SettingsForm):
 
 
 class CloseForm(forms.Form):
-    """The account's number, so that nobody closes one by a slip."""
+    """Ask for the account's number, so that nobody closes one by mistake."""
 
     number = forms.CharField(label="Your account number", max_length=12)
 
@@ -145,6 +145,6 @@ class CloseForm(forms.Form):
 
 
 def zones_of(country: str) -> set[str]:
-    """Return the zones that states and split states of this country live in."""
+    """Return the zones that states and split states of this country are in."""
     of_states = {zone for _, zone in STATES[country].values()}
     return (of_states | zones.of_country(country)) & available_timezones()

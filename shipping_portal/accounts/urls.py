@@ -1,4 +1,4 @@
-"""Log-in is allauth's; these are the pages around it: first steps, settings and help."""
+"""Route the pages around allauth's login: first steps, settings and help."""
 
 from django.conf import settings
 from django.urls import path

@@ -1,1 +1,1 @@
-"""The carrier's weekly billing report: taken, read, checked, posted, matched and explained (interface §2.5)."""
+"""Process the carrier's weekly billing report, from upload to explanation (interface §2.5)."""

@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 
 class BillingConfig(AppConfig):
-    """Adds billing's filter to the parcels list, which knows nothing of billing."""
+    """Adds billing's filter to the parcels list, which doesn't know billing."""
 
     name = "shipping_portal.billing"
     label = "billing"

@@ -1,4 +1,4 @@
-"""The operators' queues about the carrier's reports; see adminkit/queues.py."""
+"""Define the operators' queues about the carrier's reports."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -17,7 +17,7 @@ State = BillingReport.State
 
 
 def out_of_balance() -> Q:
-    """Return checked reports whose lines don't come to what the file says, or that say nothing. Two queries."""
+    """Match checked reports that don't balance, or state no total. Two queries."""
     checked = list(BillingReport.objects.filter(state=State.CHECKED))
     found = tallies(checked)
     odd = [report.pk for report in checked if any(row.difference != 0 for row in balances(report, found[report.pk]))]
@@ -28,17 +28,17 @@ OrderRule = Callable[[dt.datetime], QuerySet[Order]]
 
 
 def _by_key(rule: OrderRule) -> Rule:
-    """Return the rule as a condition by key, for one order's page: it doesn't look for all the others."""
+    """Return the rule as a condition by key, for one order's page, without the other orders."""
     return lambda now: Q(Exists(rule(now).filter(pk=OuterRef("pk"))))
 
 
 def _listed(rule: OrderRule) -> Rule:
-    """Return the rule as a list of keys, MOST_LISTED at most, looked up before the list and its count are.
+    """Return the rule as a list of at most MOST_LISTED keys, found before the list is.
 
-    As a condition of the list, PostgreSQL expected nearly every order to meet it and compared each with each: with
-    200,000 orders the count took two seconds, the list eight.
+    As a condition of the list, PostgreSQL expected nearly every order to match and compared each
+    with each: with 200,000 orders the count took two seconds, the list eight.
     """
-    # In no order: the lowest keys first took seven times as long with a million orders.
+    # Unordered: finding the lowest keys first took seven times as long with a million orders.
     return lambda now: Q(pk__in=list(rule(now).order_by().values_list("pk", flat=True)[:MOST_LISTED]))
 
 
@@ -133,8 +133,8 @@ DISPUTES = {
 
 
 def waiting(now: dt.datetime) -> list[Queue]:
-    """Return every queue of the reports, empty ones too. Each order rule is a query of its own: together they crawl."""
-    odd = out_of_balance()  # asked once for two rules
+    """Return every queue about reports, empty ones included. One query per order rule is faster."""
+    odd = out_of_balance()  # used by two rules
     reports = {
         **REPORTS,
         "balance": replace(REPORTS["balance"], rule=odd & Q(state=State.CHECKED)),

@@ -1,4 +1,4 @@
-"""Billing's pages: the weeks, a statement, and the question about one charge."""
+"""Route billing's pages: the weeks, a statement, and disputing a charge."""
 
 from django.urls import path
 

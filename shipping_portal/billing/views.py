@@ -1,4 +1,4 @@
-"""Billing: the weeks, one week line by line or as a spreadsheet, and “This looks wrong”."""
+"""Show billing: the weeks, one week line by line or as a spreadsheet, and “This looks wrong”."""
 
 import datetime as dt
 from decimal import Decimal
@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from orders.list.listing import clean_search
 from shipping_portal import sheets
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
-from shipping_portal.accounts.templatetags.words import money
+from shipping_portal.accounts.formatting import money
 from shipping_portal.billing.disputes import disputing, photos
 from shipping_portal.billing.disputes.forms import DisputeForm
 from shipping_portal.billing.models import Charge, DisputePhoto
@@ -25,7 +25,7 @@ from shipping_portal.db.keyset import PAGE, Page, whole_number
 @audience(*SEE_MONEY)
 @require_GET
 def billing(request: MemberRequest) -> HttpResponse:
-    """Show the weeks, newest first; each leads to its statement."""
+    """Show the weeks, newest first; each links to its statement."""
     sums = statements.sums_of(request.user, request.sender)
     found = statements.week_rows(sums, before=statements.week_named(request.GET.get("before", "")))
     today, until = _today(request), statements.final_until()
@@ -58,7 +58,7 @@ def _week(row: dict[str, Any], request: MemberRequest, *, today: dt.date, until:
 
 
 def statement_of(request: MemberRequest, week: str) -> tuple[dt.date, statements.Statement]:
-    """Return the statement of that week as the address asks for it; 404 for a week in which nothing was charged."""
+    """Return that week's statement as the address filters it; 404 for a week without charges."""
     monday = statements.week_named(week)
     if monday is None:
         raise Http404
@@ -75,7 +75,9 @@ def statement_of(request: MemberRequest, week: str) -> tuple[dt.date, statements
 @audience(*SEE_MONEY)
 @require_GET
 def statement(request: MemberRequest, week: str) -> HttpResponse:
-    """Show what was charged in one week and why; fifty lines a page, or with `all` as many as are read on paper."""
+    """Show one week's charges and reasons, fifty lines a page, or with `all` as many as a print
+    has.
+    """
     monday, found = statement_of(request, week)
     is_whole = "all" in request.GET
     back, after = request.GET.get("before", ""), request.GET.get("after", "")
@@ -106,7 +108,9 @@ def statement(request: MemberRequest, week: str) -> HttpResponse:
 
 
 def _compared(balance: statements.Balance, before: dict[str, Decimal]) -> tuple[str, str]:
-    """Return `$96.18 more` than the week before, and its tone; nothing where there is nothing to compare with."""
+    """Return `$96.18 more` than the week before, and its tone, or "" if there is no week to
+    compare.
+    """
     change = balance.net - before.get(balance.currency, balance.net)
     more_or_less, tone = ("more", "warn") if change > 0 else ("less", "ok")
     return (f"{money(abs(change), balance.currency)} {more_or_less}", tone) if change else ("", "")
@@ -115,7 +119,7 @@ def _compared(balance: statements.Balance, before: dict[str, Decimal]) -> tuple[
 @audience(*SEE_MONEY)
 @require_GET
 def statement_csv(request: MemberRequest, week: str) -> StreamingHttpResponse:
-    """Show the lines of the statement as filtered, all of them, streamed."""
+    """Stream all lines of the statement as filtered."""
     _, found = statement_of(request, week)
     rows = lines.cells(found.in_order().iterator(chunk_size=500), request.sender, request.membership.role)
     return sheets.stream(f"statement-{week}.csv", list(lines.CELLS), rows)
@@ -124,7 +128,10 @@ def statement_csv(request: MemberRequest, week: str) -> StreamingHttpResponse:
 @audience(*SEE_MONEY)
 @require_http_methods(["GET", "POST"])
 def charge_is_wrong(request: MemberRequest) -> HttpResponse:
-    """Show the charges that `line` names and ask what is wrong; POST hands them over. A suspended sender may, too."""
+    """Ask what is wrong with the charges in `line`; POST disputes them.
+
+    Suspended senders may, too.
+    """
     if "line" not in request.GET:
         return redirect("billing")
     chosen = _chosen(request)
@@ -147,7 +154,7 @@ SENT = "Sent to support. You'll see the answer next to the charge."
 
 
 def _chosen(request: MemberRequest) -> list[Charge]:
-    """Return one's own charges that the address names; 404 for none, more than a page has, or another's."""
+    """Return the user's own charges in the address; 404 for none, too many, or another's."""
     try:
         keys = {whole_number(text) for text in request.GET.getlist("line")[: PAGE + 1]}
     except ValueError:
@@ -160,7 +167,7 @@ def _chosen(request: MemberRequest) -> list[Charge]:
 
 
 def _back(chosen: list[Charge]) -> str:
-    """Return where the charges are explained: of several that is the statement."""
+    """Return where the charges are explained: for several, the statement."""
     one = len(chosen) == 1
     return line_reasons.page_of(chosen[0]) if one else reverse("statement", args=[statements.week_name(chosen[0].week)])
 
@@ -178,5 +185,5 @@ def _page(request: MemberRequest, chosen: list[Charge], form: DisputeForm, *, st
 @audience(*SEE_MONEY)
 @require_GET
 def dispute_photo(request: MemberRequest, photo: int) -> HttpResponse:
-    """Give out a photo that this account sent along with a question, to keep and not to show."""
+    """Send a photo of this account's dispute as a download."""
     return photos.download(get_object_or_404(DisputePhoto.objects.for_user(request.user), pk=photo))

@@ -1,1 +1,1 @@
-"""The carrier, spoken to in one place: HTTP, the contract file, and the words of both sides. No Django."""
+"""Speak to the carrier: HTTP, the contract file, and both sides' words. No Django."""

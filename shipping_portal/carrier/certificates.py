@@ -1,4 +1,4 @@
-"""When a server's certificate ends: ours and the carrier's, looked at before anybody is refused because of it."""
+"""Find when our and the carrier's certificates end, before they block anyone."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SECONDS = 5.0
 
 
 def ends_at(origin: Origin, *, proxy: str = "") -> datetime:
-    """Return when the certificate that this server shows ends. Raises OSError or ValueError where it shows none.
+    """Return when this server's certificate ends. Raises OSError or ValueError if it shows none.
 
-    It is read and not checked: nothing is sent, and one that has ended or whose authority is private has an end, too.
+    It is read but not verified: nothing is sent, and an expired or private one has an end, too.
     """
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

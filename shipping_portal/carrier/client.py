@@ -1,7 +1,8 @@
-"""The carrier's client: one method per operation of the interface, one attempt per call (see connection.py).
+"""The carrier's client: one method per operation, one attempt per call (see connection.py).
 
-Every method either returns what the carrier said or raises one of the four errors of `errors.py`; whether to
-try again is the caller's decision. Nothing of a request is ever shown by `repr`, an error, or a `Call`.
+Every method either returns what the carrier said or raises one of the four errors of `errors.py`;
+the caller decides whether to retry. Neither `repr` nor an error nor a `Call` ever shows anything of
+a request.
 """
 
 from __future__ import annotations
@@ -26,19 +27,20 @@ from shipping_portal.carrier.operations import Operation
 from shipping_portal.carrier.outcomes import require_success
 
 T = TypeVar("T")
-Reader = Callable[[Reply, Contract], T]  # turns a reply into what was asked for, or raises
+Reader = Callable[[Reply, Contract], T]  # turns a reply into a result, or raises
 QUICK = 8.0  # seconds: somebody is looking at the page
-REPEATABLE = {"quote", "quote_contents", "view", "ping"}  # and labels and tracking; never what costs or cancels
-LISTS = 8 * 1024 * 1024  # bytes of a reply that lists things: read whole, then cut to what a page can show
-LABEL_PATH = "(label address)"  # whoever has the true one may have the label
+# and labels and tracking; never what costs or cancels
+REPEATABLE = {"quote", "quote_contents", "view", "ping"}
+LISTS = 8 * 1024 * 1024  # bytes of a list in a reply: read whole, then cut to what a page can show
+LABEL_PATH = "(label address)"  # the real one gives access to the label
 log = logging.getLogger(__name__)
 
 
 class Carrier:
-    """One carrier account. Seconds throughout. Raises ValueError when made with settings that cannot work.
+    """One carrier account. Seconds throughout. Raises ValueError for settings that can't work.
 
-    `turn` is called before each request, with its operation and the time past which it must not go; it returns once
-    the request may start, or raises NotSent.
+    `turn` is called before each request, with its operation and latest time; it returns once the
+    request may start, or raises NotSent.
     """
 
     def __init__(
@@ -76,9 +78,9 @@ class Carrier:
         return f"<Carrier at {self._base.host}>"
 
     def quote(self, shipment: Shipment) -> Quoted:
-        """Return products with prices for a shipment (§4). GET; POST across a border, with contents or cover.
+        """Return products with prices for a shipment (§4), and what couldn't be read of the others.
 
-        With what could not be read of the others.
+        GET; POST across a border, with contents or with cover.
         """
         read = partial(reading.read_products, today=datetime.now(UTC).date())
         if writing.needs_contents_quote(shipment, self.contract):
@@ -92,9 +94,10 @@ class Carrier:
         return writing.booking_body(shipment, self.contract, self._partner_id)
 
     def book(self, body: bytes, *, key: str, not_after: float | None = None) -> Booked:
-        """Book with these very bytes (§4). Past `not_after` (monotonic seconds) no byte is sent: NotSent.
+        """Book with these exact bytes (§4).
 
-        Anything but a clear yes or no about our own order raises OutcomeUnknown, and must not be sent again.
+        Past `not_after` (monotonic seconds) no byte is sent: NotSent. Anything but a clear
+        acceptance or rejection of our own order raises OutcomeUnknown, and must not be sent again.
         """
         expected = writing.order_key_of(body, self.contract)
         return self._ask(
@@ -102,12 +105,12 @@ class Carrier:
         )
 
     def view(self, order_id: str) -> Booked:
-        """Return the order as it stands, cancelled or not."""
+        """Return the order's current state, cancelled or not."""
         read = partial(reading.read_viewed, order_id=order_id)
         return self._ask("view", read, order_id=order_id)
 
     def cancel(self, order_id: str, *, not_after: float | None = None) -> Cancelled:
-        """Cancel an order (§4). Rejected carries the carrier's own words when it will not.
+        """Cancel an order (§4). Rejected has the carrier's words if it refuses.
 
         Past `not_after` (monotonic seconds) no byte is sent: NotSent.
         """
@@ -117,7 +120,8 @@ class Carrier:
     def track(self, reference: str) -> Tracked:
         """Return the scans so far (§4), of all pages; `deadline` bounds the whole.
 
-        Raises for the first page only: what was read before a later one failed is not whole, and worth keeping.
+        Raises for the first page only: scans read before a later page failed are incomplete, but
+        worth keeping.
         """
         ends_at = time.monotonic() + self._deadline
         query = {self.contract.partner_query: self._partner_id}
@@ -125,13 +129,14 @@ class Carrier:
         visited = [url]
         read = partial(paging.read_page, reference=reference, base=self._base, visited=visited)
         pages = [self._page(method, url, read, ends_at)]
-        while pages[-1].next_page:
+        is_whole = True
+        while is_whole and pages[-1].next_page:
             visited.append(pages[-1].next_page)
             try:
                 pages.append(self._page("GET", visited[-1], read, ends_at))
             except CarrierError:
-                return paging.joined(pages, is_whole=False)
-        return paging.joined(pages, is_whole=True)
+                is_whole = False
+        return paging.joined(pages, is_whole=is_whole)
 
     def _page(self, method: str, url: str, read: Reader[Tracked], ends_at: float) -> Tracked:
         self._wait("track", ends_at)
@@ -139,7 +144,10 @@ class Carrier:
         return self._logged("track", self._path(url), request, self._limits(ends_at, LISTS), read)
 
     def subscribe(self, reference: str) -> Tracked:
-        """Ask for webhook events of a parcel booked elsewhere (§4); the reply may hold the scans so far."""
+        """Request webhooks for a parcel booked elsewhere (§4).
+
+        The reply may have the scans so far.
+        """
         read = partial(reading.read_tracked, reference=reference, must_list=False)
         return self._ask("subscribe", read, reference=reference, cap=LISTS)
 
@@ -148,7 +156,10 @@ class Carrier:
         self._ask("ping", require_success, seconds=QUICK)
 
     def label(self, link: LabelLink) -> LabelFile:
-        """Fetch a label, following at most one redirect, without credentials. `deadline` bounds the whole."""
+        """Fetch a label, following at most one redirect without credentials.
+
+        `deadline` bounds it all.
+        """
         ends_at = time.monotonic() + self._deadline
         labels.require_safe(link.url, self._base, self.contract)
         target = ""
@@ -164,9 +175,9 @@ class Carrier:
         return self._fetch("GET", target, labels.read_signed, ends_at, trusted=False)
 
     def tracking_page_link(self, order_id: str, reference: str, *, now: datetime) -> str:
-        """Return a sender's link to the Authorised Tracking Page (§5): secret, for this one response only.
+        """Return a sender's Authorised Tracking Page link (§5): secret, for this response only.
 
-        Raises LinkOff when the contract gives no way to have one.
+        Raises LinkOff if the contract provides none.
         """
         if self.contract.link == "signed":
             return links.signed_link(
@@ -178,7 +189,10 @@ class Carrier:
         return self._ask("view", read, order_id=order_id, seconds=QUICK)
 
     def public_tracking_url(self, reference: str) -> str:
-        """Return the public tracking page, for an order whose reply named none; "" without a template."""
+        """Return the public tracking page of an order whose reply had none.
+
+        "" without a template.
+        """
         return self.contract.public_tracking.replace("{reference}", quote(reference, safe=""))
 
     def _ask(
@@ -204,14 +218,14 @@ class Carrier:
     def _address(
         self, name: str, *, order_id: str = "", reference: str = "", query: dict[str, str] | None = None
     ) -> tuple[str, str]:
-        """Return the method and the address of an operation; values without a name or blank are not sent."""
+        """Return an operation's method and address; values without a name or blank are left out."""
         operation = self._operation(name)
         path, fixed = operation.filled(order_id=order_id, reference=reference)
         values = fixed | {name: value for name, value in (query or {}).items() if name and value}
         return operation.method, f"{self._base_url}{path}{'?' + urlencode(values) if values else ''}"
 
     def _path(self, url: str) -> str:
-        """Return the part of an address that the request log keeps."""
+        """Return the part of an address that the request log stores."""
         return urlsplit(url).path.removeprefix(urlsplit(self._base_url).path)
 
     def _operation(self, name: str) -> Operation:
@@ -229,7 +243,7 @@ class Carrier:
         return headers
 
     def _fetch(self, method: str, url: str, read: Reader[T], ends_at: float, *, trusted: bool = True) -> T:
-        """Return one request of a label fetch. Credentials go to the carrier's own host and nowhere else."""
+        """Make one request of a label fetch. Credentials go to the carrier's own host only."""
         headers = self._headers | {"Accept": "application/pdf, application/octet-stream;q=0.9"}
         if trusted and Origin.of(url) == self._base:
             headers |= self._credentials
@@ -265,5 +279,6 @@ class Carrier:
             return
         try:
             self._on_call(call)
-        except Exception:  # a broken request log must not turn a booked parcel into an unknown one
+        except Exception:
+            # A broken request log must not turn a booked parcel into an unknown one.
             log.exception("The request log could not take %s", call)

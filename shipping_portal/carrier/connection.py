@@ -1,15 +1,15 @@
-"""One guarded HTTP request: one attempt, a hard end, and whether it ever left.
+"""Make one guarded HTTP request: one attempt, a hard end, and a record of whether it left.
 
-What moves money opens a connection of its own. What may be asked again may use one that is kept a little while, and is
-asked once more where that turns out to be closed.
+Calls that move money open a connection of their own. Repeatable ones may use a connection kept for
+a short time, and are sent once more if it turns out to be closed.
 
-Three traps this closes. requests raises the same exception for "the carrier never saw it" and "the carrier
-committed, then closed", so the connection itself notes when it begins to send. A per-read timeout does not
-bound a slow drip, so a timer shuts the socket. A cut header block reads as a 201 with an empty body, so a
-reply says whether its end was really seen.
+It closes three traps. requests raises the same exception for "the carrier never saw it" and "the
+carrier committed, then closed", so the connection itself records when it begins to send. A per-read
+timeout doesn't bound a slow drip, so a timer shuts the socket. A cut header block reads as a 201
+with an empty body, so a reply says whether its end was really seen.
 
-The adapter is used without a requests Session: a session would follow environment proxies and netrc, and
-would read the body of a redirect without any limit.
+The adapter is used without a requests Session: a session would follow environment proxies and
+netrc, and would read the body of a redirect without any limit.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 PIECE = 64 * 1024
 TOO_LATE = "the reply came too late"
 KEPT_SECONDS = 15.0
-HOSTS = 4  # the carrier's own, and where its labels lie
+HOSTS = 4  # the carrier's own, and its label hosts
 _of_thread = threading.local()
-# urllib3 logs whole addresses, and with them signed links and people's suburbs.
+# urllib3 logs whole addresses, with signed links and people's suburbs.
 for noisy in ("urllib3.connection", "urllib3.connectionpool"):
     logging.getLogger(noisy).addFilter(lambda record: False)
 TROUBLE = (requests.RequestException, urllib3.exceptions.HTTPError, http.client.HTTPException, OSError, ValueError)
@@ -50,7 +50,7 @@ TROUBLE = (requests.RequestException, urllib3.exceptions.HTTPError, http.client.
 
 @dataclass(frozen=True)
 class Request:
-    """What to send, exactly. Nothing of it is shown: it carries personal data and the key."""
+    """The exact request. Its repr is empty: it has personal data and the key."""
 
     method: str
     url: str = field(repr=False)
@@ -61,7 +61,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply as it came. `fault` says why not to trust it; `framed`, that the end of its body was marked."""
+    """A reply as it came. `fault` says why not to trust it; `framed`, that its end was marked."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
@@ -71,11 +71,11 @@ class Reply:
 
 
 class NotPublic(OSError):
-    """The address is this machine's, or on a private network."""
+    """Raised when the address is this machine's, or on a private network."""
 
 
 class Guarded(HTTPConnection):
-    """A connection that tells the deadline of its request about its socket and the first byte."""
+    """A connection that reports its socket and first byte to its request's deadline."""
 
     adapter: OneAttempt
 
@@ -86,17 +86,20 @@ class Guarded(HTTPConnection):
     def _new_conn(self) -> socket.socket:
         sock = super()._new_conn()
         try:
-            # By the address that was reached: a name is looked up anew each time, and may lead elsewhere then.
+            # By the address that was reached: a name is resolved again each time, and may change.
             if not self.deadline.limits.may_reach(sock.getpeername()[0]):
                 raise NotPublic
             self.deadline.hold(sock)
-        except OSError:  # or too late, or no file number left for the duplicate
+        except OSError:
+            # Or it was too late, or there was no file descriptor left for the duplicate.
             sock.close()
             raise
         return sock
 
     def send(self, data: Any) -> None:
-        """Send, once connected and if it is not too late. http.client would connect inside its own send."""
+        """Send once connected, if it isn't too late. http.client would connect inside its own
+        send.
+        """
         if self.sock is None:
             self.connect()
         else:
@@ -106,18 +109,19 @@ class Guarded(HTTPConnection):
 
 
 class GuardedTLS(Guarded, HTTPSConnection):
-    """The same over TLS, where the certificate is checked before the first byte of the request."""
+    """The same over TLS; the certificate is checked before the request's first byte."""
 
     _is_tunnelling = False
 
     def _tunnel(self) -> None:
-        # What is asked of the proxy is not the request: if the proxy says no, nothing was sent to the carrier.
+        # The request to the proxy isn't ours: if the proxy refuses, nothing was sent to the
+        # carrier.
         self._is_tunnelling = True
         super()._tunnel()
         self._is_tunnelling = False
 
     def send(self, data: Any) -> None:
-        """Send to the carrier, or to the proxy that leads to it."""
+        """Send to the carrier, directly or through the proxy."""
         if self._is_tunnelling:
             HTTPSConnection.send(self, data)
         else:
@@ -134,15 +138,15 @@ class OneAttempt(requests.adapters.HTTPAdapter):
         super().__init__(pool_connections=HOSTS, pool_maxsize=1, max_retries=0)
 
     def build_connection_pool_key_attributes(self, request: Any, verify: Any, cert: Any = None) -> Any:
-        """Name the host, and the authorities as they were read before."""
+        """Set the host and the authorities already loaded."""
         host, _ = super().build_connection_pool_key_attributes(request, verify, cert)
         return host, {"ssl_context": trusting(verify)} if host["scheme"] == "https" else {}
 
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
-        """Leave it to the context, which asks for a certificate; requests would have the authorities read each time."""
+        """Leave it to the SSL context; requests would load the authorities each time."""
 
     def close(self) -> None:
-        """Close every connection now, not when Python comes to it."""
+        """Close every connection now, not when Python collects it."""
         for manager in (self.poolmanager, *self.proxy_manager.values()):
             for key in manager.pools.keys():  # noqa: SIM118  (it can't be iterated, so that threads may change it)
                 manager.pools[key].close()
@@ -163,7 +167,7 @@ class OneAttempt(requests.adapters.HTTPAdapter):
 
 
 def trusting(bundle: str) -> ssl.SSLContext:
-    """Return what checks certificates by these authorities; they are read again only once the file has changed."""
+    """Return a context with these authorities, loaded again only when the file has changed."""
     return _trusting(bundle, Path(bundle).stat().st_mtime_ns)
 
 
@@ -178,7 +182,7 @@ def _trusting(bundle: str, _changed: int) -> ssl.SSLContext:
 def exchange(request: Request, limits: Limits) -> Reply:
     """Send a request once and read the whole reply.
 
-    Raises NotSent when no byte of the request left, OutcomeUnknown when it may have and no reply came.
+    Raises NotSent if no byte of the request left, OutcomeUnknown if one may have and no reply came.
     """
     with Deadline(limits) as deadline:
         answer = _attempt(request, deadline)
@@ -187,7 +191,7 @@ def exchange(request: Request, limits: Limits) -> Reply:
             answer = _attempt(request, deadline)
     if isinstance(answer, Reply):
         return answer
-    # Raised outside the handler, so that no library exception that holds the address hangs on to it.
+    # Raised outside the handler, so that no library exception with the address is attached.
     raise NotSent(answer) if deadline.sent_at is None else OutcomeUnknown(answer)
 
 
@@ -222,13 +226,14 @@ def close_kept() -> None:
 
 
 def _adapter(request: Request) -> OneAttempt:
-    """Return this thread's kept one for what may be repeated; else one of its own."""
+    """Return this thread's kept adapter for repeatable requests, else a new one."""
     if not request.may_repeat:
         return OneAttempt()
     if not hasattr(_of_thread, "adapter"):
         _of_thread.adapter = OneAttempt()
     adapter: OneAttempt = _of_thread.adapter
-    if time.monotonic() - adapter.used_at > KEPT_SECONDS:  # a firewall may have forgotten it by now, and tell nobody
+    # A firewall may have dropped it without notice.
+    if time.monotonic() - adapter.used_at > KEPT_SECONDS:
         adapter.close()
     return adapter
 
@@ -246,7 +251,8 @@ def _read(response: requests.Response, deadline: Deadline) -> Reply:
         fault = "the reply was cut short"
     finally:
         response.close()
-    if deadline.over:  # a shut socket reads as a normal end, so the clock is asked before the bytes are believed
+    # A shut socket reads as a normal end, so check the clock before trusting the bytes.
+    if deadline.over:
         fault = TOO_LATE
     elif headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         fault = "the reply is compressed"
@@ -259,11 +265,14 @@ def _framed(headers: Mapping[str, str], response: requests.Response) -> bool:
 
 
 def _reason(problem: BaseException | None, deadline: Deadline) -> str:
-    """Return why nothing came back, in our words: the library's hold the address and its query values."""
+    """Return why nothing came back, in our words.
+
+    The library's contain the address and its query.
+    """
     seen: list[BaseException] = []
     while problem is not None and problem not in seen:
         seen.append(problem)
-        # Through a proxy, urllib3 keeps what it met as its first argument alone.
+        # Through a proxy, urllib3 puts the cause into its first argument.
         found = (getattr(problem, "reason", None), problem.__cause__, problem.__context__, *problem.args[:1])
         problem = next((one for one in found if isinstance(one, BaseException)), None)
     if deadline.sent_at is not None:
@@ -281,7 +290,8 @@ UNSENT: tuple[tuple[Kind, str], ...] = (
     (NameResolutionError, "{}'s name was not found"),
     (ssl.SSLCertVerificationError, "{}'s certificate was not accepted"),
     ((ssl.SSLError, urllib3.exceptions.SSLError), "the TLS connection to {} broke off"),
-    (NewConnectionError, "{} refused the connection"),  # urllib3 makes it a kind of the next one
+    # urllib3 makes it a subclass of the next one
+    (NewConnectionError, "{} refused the connection"),
     (ConnectTimeoutError, "{} did not take the connection in time"),
 )
 

@@ -1,6 +1,7 @@
-"""The contract in force: the points of `points.py` with a TOML file's own laid over them.
+"""Combine the default points of `points.py` with a TOML file's own into the contract.
 
-The file is named by CARRIER_CONTRACT. An unknown key, a wrong type or a malformed value refuses to start.
+The file is named by CARRIER_CONTRACT. An unknown key, a wrong type or a malformed value refuses to
+start.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ PARCEL = (
 
 
 class ContractError(Exception):
-    """The contract file cannot be used; the sentence says which key and why."""
+    """Raised when the contract file can't be used. The sentence says which key and why."""
 
 
 class Point(NamedTuple):
-    """One line of the register: a contract point as it stands."""
+    """A contract point with its current value."""
 
     name: str
     value: object
@@ -49,7 +50,7 @@ class Contract(Fields):
     """The contract in force. Build it with `Contract.load`."""
 
     def __post_init__(self) -> None:
-        """Hold every point to its rule. Raises ContractError."""
+        """Check every point against its rule. Raises ContractError."""
         for point in dataclasses.fields(self):
             try:
                 point.metadata["check"](getattr(self, point.name))
@@ -62,7 +63,7 @@ class Contract(Fields):
             raise ContractError("The contract says link = signed, so link_page must hold the page's address.")
 
     def _keep_paths_apart(self) -> None:
-        """Refuse a path of a booking's value that lies at, or inside, another's."""
+        """Reject a path of a booking's value that equals or contains another's."""
         names = [f"{side}_{part}" for side in ("sender", "receiver") for part in PARTS] + list(PARCEL)
         written = {name: getattr(self, name) for name in names if getattr(self, name)}
         for name, path in written.items():
@@ -71,7 +72,7 @@ class Contract(Fields):
                     raise ContractError(f"The contract puts {other} at, or inside, the path of {name}: {path}.")
 
     def _keep_promises(self) -> None:
-        """Refuse a contract in which what one point promises is turned off by another."""
+        """Reject a contract in which one point disables what another promises."""
         if self.replays and not self.idempotency_header:
             raise ContractError("The contract says replays = true, so idempotency_header must name the key's header.")
         if self.cover_origins and not self.cover_amount:
@@ -80,7 +81,7 @@ class Contract(Fields):
             raise ContractError("The contract says link = response, which needs view to ask for the order.")
 
     def _mean_one_thing(self) -> None:
-        """Refuse a status with two meanings, and a range that ends before it begins."""
+        """Reject a status with two meanings, and a range that ends before it begins."""
         for names in (
             ("refused_statuses", "stopped_statuses"),
             ("cancel_refused_statuses", "stopped_statuses"),
@@ -96,7 +97,10 @@ class Contract(Fields):
 
     @classmethod
     def load(cls, file: Path | str | None = None) -> Contract:
-        """Return the defaults, with the file's points laid over them. Raises ContractError with a sentence."""
+        """Return the defaults combined with the file's points.
+
+        Raises ContractError with a sentence.
+        """
         overrides = cls.overrides(file)
         defaults = {point.name: point.value for point in cls().points()}
         if unknown := [_with_nearest(key, defaults) for key in overrides if key not in defaults]:
@@ -107,50 +111,59 @@ class Contract(Fields):
 
     @staticmethod
     def overrides(file: Path | str | None) -> dict[str, Any]:
-        """Return what the file says, as it stands. Raises ContractError with a sentence."""
+        """Return the file's points unchanged. Raises ContractError with a sentence."""
         try:
             return tomllib.loads(Path(file).read_text(encoding="utf-8")) if file else {}
         except (OSError, ValueError) as problem:
             raise ContractError(f"The contract file cannot be read: {problem}") from None
 
     def operation(self, name: str) -> Operation | None:
-        """Return the operation of that name, or None when the carrier has none."""
+        """Return the operation with that name, or None if the carrier has none."""
         line = getattr(self, name)
         return Operation.parse(line) if line else None
 
     def progress(self, word: str) -> str | None:
-        """Return where a carrier's word puts the parcel: "" changes nothing, None means a word we do not know."""
+        """Return the progress a carrier's word means.
+
+        "" changes nothing, None is an unknown word.
+        """
         return self.words.get(normalise(word))
 
     def reference_in(self, value: object) -> str:
-        """Return the reference in a carrier's JSON, text or a whole number; "" for anything of another shape."""
+        """Return the reference in a carrier's JSON, text or whole number.
+
+        "" for any other shape.
+        """
         return identifier(shapes.pattern(self.reference_shape), value)
 
     def reference_typed(self, typed: str) -> str:
-        """Return the reference somebody typed, in a case the carrier may use; "" for anything of another shape."""
+        """Return the reference somebody typed, in a case the carrier may use.
+
+        "" for any other shape.
+        """
         return shapes.in_some_case(self.reference_shape, typed)
 
     @property
     def reference_example(self) -> str:
-        """What a reference looks like, for people."""
+        """Return an example of a reference, for people."""
         return shapes.spelled(self.reference_shape, "7K2QX94M")
 
     @property
     def nobodys_reference(self) -> str:
-        """A reference of the right shape that no parcel has, to test and to probe with."""
+        """Return a well-formed reference that no parcel has, for tests and probes."""
         return shapes.spelled(self.reference_shape, "0", length=12)
 
     def pays_duties(self, code: str) -> bool:
-        """Return whether duties are paid upfront with this product, by its code."""
+        """Return whether this product prepays duties, by its code."""
         return bool(self.duties_paid_word) and self.duties_paid_word.upper() in code.upper()
 
     def ends_with(self, code: str, suffix: str) -> bool:
-        """Return whether a product's code ends with the suffix that this point names."""
+        """Return whether a product's code ends with this point's suffix."""
         ending: str = getattr(self, suffix)
         return bool(ending) and code.upper().endswith(ending.upper())
 
     def points(self) -> list[Point]:
-        """Return the register: every point, its default, and whether the interface document states it."""
+        """Return every point with its default and whether the interface document states it."""
         return [self._point(field) for field in dataclasses.fields(self)]
 
     def _point(self, field: dataclasses.Field[Any]) -> Point:

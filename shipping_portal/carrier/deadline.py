@@ -1,4 +1,4 @@
-"""The clock of one request: when it must not start any more, when it is over, and whether it ever left."""
+"""Time one request: its latest start, its end, and whether it ever left."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shipping_portal.carrier import hosts
 class Limits:
     """When to stop. `ends_at` and `not_after` are on the monotonic clock; `cap` is in bytes.
 
-    `peer` is who is spoken to, in the words of an error. `may_reach` says which addresses may be connected to.
+    `peer` names the other side in errors. `may_reach` decides which addresses may be connected to.
     """
 
     ends_at: float
@@ -24,17 +24,17 @@ class Limits:
     cap: int = 1024 * 1024
     not_after: float | None = None
     ca_bundle: str | None = None
-    proxy: str = field(default="", repr=False)  # it may hold a password
+    proxy: str = field(default="", repr=False)  # it may contain a password
     peer: str = "the carrier"
     may_reach: Callable[[str], bool] = hosts.anywhere
 
 
 class TooLate(TimeoutError):
-    """The moment to send had passed, so nothing was sent."""
+    """Raised when it was too late to send, so nothing was sent."""
 
 
 class Deadline:
-    """The clock and the socket of one request. Use it as a context around the request."""
+    """The clock and socket of one request. Use it as a context around the request."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -65,13 +65,13 @@ class Deadline:
             self._socket = socket.socket(sock.family, sock.type, sock.proto, fileno=os.dup(sock.fileno()))
 
     def hold_again(self, sock: socket.socket) -> None:
-        """Keep a duplicate of one that an earlier request opened, unless this one did."""
+        """Keep a duplicate of a socket from an earlier request, unless this one opened it."""
         if self._socket is None:
             self.is_reused = True
             self.hold(sock)
 
     def sending(self) -> None:
-        """Note that the first byte is about to leave, or raise TooLate so that it does not."""
+        """Record that the first byte is about to leave, or raise TooLate to prevent it."""
         if self.sent_at is not None:
             return
         now, limits = time.monotonic(), self.limits
@@ -81,7 +81,7 @@ class Deadline:
 
     @property
     def over(self) -> bool:
-        """Has the request's time run out?"""
+        """Return whether the request's time has run out."""
         return self.cut or time.monotonic() >= self.limits.ends_at
 
     def _end(self) -> None:

@@ -22,7 +22,10 @@ class CarrierError(Exception):
 
 
 class Rejected(CarrierError):
-    """A reply said no. `messages` are keyed by our field names ("" for general); status 0 is our own no."""
+    """A rejecting reply.
+
+    `messages` are keyed by our field names ("" for general); status 0 is ours.
+    """
 
     outcome = "rejected"
 
@@ -43,9 +46,9 @@ class Rejected(CarrierError):
 
 
 class NotSent(CarrierError):
-    """Provably nothing happened. `retry_after` is in seconds when the carrier asked us to wait.
+    """Nothing happened, provably. `retry_after` is in seconds if the carrier asked us to wait.
 
-    `status` is that of its reply, None when it gave none.
+    `status` is that of its reply, or None without one.
     """
 
     outcome = "not sent"
@@ -73,9 +76,9 @@ class AccountStopped(CarrierError):
 class OutcomeUnknown(CarrierError):
     """The carrier may or may not have acted.
 
-    `answered` tells an answer we can't read from silence. `reference` is the one read from an otherwise unusable
-    reply. `conflict` means that the reply speaks of another order than ours, or of a cancelled one, so a person has
-    to look.
+    `answered` tells an unreadable reply from silence. `reference` was read from an otherwise
+    unusable reply. `conflict` means that the reply is about another order than ours, or a cancelled
+    one, so a person has to look.
     """
 
     outcome = "unknown"
@@ -111,4 +114,4 @@ class OperationOff(NotSent):
 
 
 class LinkOff(OperationOff):
-    """The contract, or the settings, give no way to make an Authorised Tracking Page link."""
+    """The contract, or the settings, provide no Authorised Tracking Page link."""

@@ -1,4 +1,4 @@
-"""The headers of a request: who we are, and what proves it."""
+"""Build a request's headers: who we are, and what proves it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ PLAIN = re.compile(r"[\x20-\x7e]+", re.ASCII)
 
 
 def identity(user_agent: str) -> dict[str, str]:
-    """Return what every request carries, the label hop included: our name, and no compression."""
+    """Return every request's headers, the label redirect's included: our name, no compression."""
     return {"User-Agent": header("The User-Agent", user_agent), "Accept-Encoding": "identity"}
 
 
 def credentials(contract: Contract, account: str, key: str) -> dict[str, str]:
-    """Return the version header and whatever proves who we are."""
+    """Return the version header and our credentials."""
     version, _, value = contract.version_header.partition(": ")
     headers = {version: value} if version else {}
     if contract.auth == "basic":
@@ -29,7 +29,10 @@ def credentials(contract: Contract, account: str, key: str) -> dict[str, str]:
 
 
 def header(what: str, value: str) -> str:
-    """Return the value, if it can stand in a header. Raises ValueError that names it and does not quote it."""
+    """Return the value if it can be in a header.
+
+    Raises ValueError that names but doesn't quote it.
+    """
     if not value.strip() or not PLAIN.fullmatch(value):
         raise ValueError(f"{what} must be plain text, and not blank.")
     return value

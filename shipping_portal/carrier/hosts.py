@@ -1,7 +1,7 @@
-"""Which addresses we speak to: the carrier's base address and the hosts the contract adds, compared exactly.
+"""Decide which hosts we speak to: the base address's and the contract's, compared exactly.
 
-An exact match of scheme, host and port is what refuses numeric addresses, look-alike and trailing-dot hosts
-and unusual ports, whatever disguise they come in.
+An exact match of scheme, host and port rejects numeric addresses, look-alike and trailing-dot hosts
+and unusual ports in any disguise.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 PORTS = {"https": 443, "http": 80}
-# Only characters RFC 3986 allows: a backslash or a space makes two parsers see two different hosts.
+# Only characters RFC 3986 allows: with a backslash or a space two parsers see two different hosts.
 PLAIN = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]{1,2048}", re.ASCII)
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether this names the very machine: localhost, or any address of 127.0.0.0/8 and ::1."""
+    """Return whether this is this machine: localhost, 127.0.0.0/8 or ::1."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -26,19 +26,20 @@ def is_loopback(host: str) -> bool:
 
 
 def anywhere(address: str) -> bool:
-    """Return whether an address may be connected to: any may, as the exact match of hosts is the carrier's guard."""
+    """Accept any address: the exact match of hosts protects the carrier's calls."""
     return True
 
 
 def in_public(address: str) -> bool:
-    """Return whether an address is of the internet: not of this machine, of a private network or of nobody."""
+    """Return whether an address is on the internet, not on this machine or a private network."""
     found = _read(address)
     return found.is_global and not found.is_multicast
 
 
 def in_public_or_our_network(address: str) -> bool:
-    """Return whether an address is of the internet or of a private network; never of this machine or of a link alone,
-    where a cloud keeps the credentials of its machines.
+    """Return whether an address is on the internet or a private network.
+
+    Never this machine or link-local, where a cloud keeps its machines' credentials.
     """
     found = _read(address)
     is_nobodys = found.is_unspecified or found.is_multicast or found.is_reserved
@@ -53,7 +54,7 @@ def _read(address: str) -> IPv4Address | IPv6Address:
 
 @dataclass(frozen=True)
 class Origin:
-    """Scheme, host and port of an address, with its path and query cut off."""
+    """Scheme, host and port of an address, without path and query."""
 
     scheme: str
     host: str
@@ -61,7 +62,7 @@ class Origin:
 
     @classmethod
     def of(cls, url: object) -> Origin | None:
-        """Return the origin of an http(s) address without userinfo, or None when the address cannot be trusted."""
+        """Return an http(s) address's origin without userinfo, or None if it can't be trusted."""
         if not (isinstance(url, str) and PLAIN.fullmatch(url)):
             return None
         try:
@@ -75,17 +76,17 @@ class Origin:
 
     @property
     def loopback(self) -> bool:
-        """Is it this very machine, where plain http is allowed?"""
+        """Return whether it is this machine, where plain http is allowed."""
         return is_loopback(self.host)
 
     @property
     def private(self) -> bool:
-        """Is what we send hidden from the network?"""
+        """Return whether what we send is hidden from the network."""
         return self.scheme == "https" or self.loopback
 
 
 def base_origin(base_url: str) -> Origin:
-    """Return the origin of CARRIER_BASE_URL. Raises ValueError unless it is https, or loopback."""
+    """Return CARRIER_BASE_URL's origin. Raises ValueError unless it is https or loopback."""
     origin = Origin.of(base_url)
     if origin is None or "?" in base_url or "#" in base_url:
         raise ValueError("The carrier's base address must be a plain address such as https://carrier.example/api.")
@@ -96,9 +97,9 @@ def base_origin(base_url: str) -> Origin:
 
 @lru_cache(maxsize=64)
 def spelled_alike(base_url: str) -> str:
-    """The same text for each spelling of a base address: its host's case, a dot after it, the usual port, a last `/`.
+    """Return one spelling of a base address: host case, trailing dot, default port, last `/`.
 
-    What can't be read as an address stays as it is; portal.E002 tells of it.
+    An unreadable address is returned unchanged; portal.E002 reports it.
     """
     origin = Origin.of(base_url)
     if origin is None:
@@ -110,9 +111,10 @@ def spelled_alike(base_url: str) -> str:
 
 
 def permitted(url: object, base: Origin, extra: str) -> bool:
-    """Return whether we may use this address: on the base's origin, or over https on an extra host ("host[:port]").
+    """Return whether we may use this address: on the base's origin, or over https on an extra host.
 
-    A loopback base (the sandbox) may also name loopback hosts over http.
+    Extra hosts are "host[:port]". A loopback base (the sandbox) may also name loopback hosts over
+    http.
     """
     origin = Origin.of(url)
     if origin is None:

@@ -1,4 +1,4 @@
-"""Fetching a label: which addresses are safe, and whether what came is the whole PDF."""
+"""Fetch a label: check that addresses are safe, and that the reply is one whole PDF."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from shipping_portal.carrier.messages import LabelFile
 from shipping_portal.carrier.outcomes import outcome, require_success, unknown
 
 LARGEST = 10 * 1024 * 1024
-BEGINS_WITHIN = 1024  # bytes: as Acrobat has it, since printers and gateways write lines of their own before
-ENDS_WITHIN = 2048  # bytes before the padding; some carriers write a few lines behind a PDF's last mark
+BEGINS_WITHIN = 1024  # bytes: like Acrobat, since printers and gateways add lines before it
+# bytes before the padding; some carriers write a few lines after a PDF's last marker
+ENDS_WITHIN = 2048
 PADDING = b"\0 \t\r\n\f"
 OTHER_LANGUAGES = (b"<", b"{", b"[", b'"')  # HTML, XML and JSON, which may quote a whole PDF
 HOPS = (301, 302, 303, 307, 308)
@@ -23,13 +24,16 @@ ASK_WITH_GET = (200, 404, 405, 501)
 
 
 def require_safe(url: str, base: Origin, contract: Contract) -> None:
-    """Raise Rejected(code="unsafe_link") unless the address is the carrier's or a host the contract names."""
+    """Raise Rejected(code="unsafe_link") unless the host is the carrier's or in the contract."""
     if not permitted(url, base, contract.label_hosts):
         raise Rejected(0, "unsafe_link", "The label's address is not one of the carrier's.")
 
 
 def hop(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
-    """Return where a redirect leads, or "" when the reply is none. Raises Rejected for an unsafe address."""
+    """Return a redirect's target, or "" for another reply.
+
+    Raises Rejected for an unsafe address.
+    """
     location = reply.headers.get("location", "")
     if reply.fault or reply.status not in HOPS or not location:
         return ""
@@ -39,7 +43,7 @@ def hop(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
 
 
 def label_address(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
-    """Return what HEAD says: the signed address, or "" to GET the label itself. Raises for any other answer."""
+    """Return HEAD's signed address, or "" to GET the label itself. Raises for any other reply."""
     if not reply.fault and reply.status in ASK_WITH_GET:
         return ""
     target = hop(reply, contract, url=url, base=base)
@@ -49,23 +53,28 @@ def label_address(reply: Reply, contract: Contract, *, url: str, base: Origin) -
 
 
 def label_or_hop(reply: Reply, contract: Contract, *, url: str, base: Origin) -> LabelFile | str:
-    """Return the label, or the signed address it is to be had from."""
+    """Return the label, or the signed address to fetch it from."""
     return hop(reply, contract, url=url, base=base) or read_label(reply, contract)
 
 
 def read_signed(reply: Reply, contract: Contract) -> LabelFile:
-    """Return the label from a signed address. A 403 there is a link gone stale, and no word about our account."""
+    """Return the label from a signed address.
+
+    A 403 there means an expired link, not our account.
+    """
     if reply.status in contract.stopped_statuses:
         raise unknown(reply, contract, "the label's signed address was not accepted")
     return read_label(reply, contract)
 
 
 def read_label(reply: Reply, contract: Contract) -> LabelFile:
-    """Return the label's bytes, untouched. Raises OutcomeUnknown (fetch it again) unless they are one whole PDF.
+    """Return the label's bytes unchanged. Raises OutcomeUnknown (retry) unless they are a whole
+    PDF.
 
-    The bytes decide (docs/decisions/0036): the length, the mark at the start and the mark at the end are looked at;
-    nothing is parsed. Without the end's a file that the carrier itself cut short, with a length to match, would be
-    kept for good. The type counts only where it says that this is a page or an answer.
+    The bytes decide (docs/decisions/0036): the length, the marker at the start and the marker at
+    the end are checked; nothing is parsed. Without the end marker, a file truncated by the carrier,
+    with a matching length, would be stored for good. The type counts only if it says that this is a
+    page or a response.
     """
     require_success(reply, contract)
     kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()

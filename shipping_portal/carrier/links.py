@@ -1,4 +1,4 @@
-"""Links to the Authorised Tracking Page (interface §5): in a reply, or signed here. Sender only."""
+"""Make Authorised Tracking Page links (interface §5): from a reply, or signed here. Sender only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from shipping_portal.carrier.values import at
 
 
 def signed_link(contract: Contract, *, reference: str, partner_id: str, key: str, now: datetime) -> str:
-    """Return a link signed by us (HS256), good for `link_seconds`. Raises LinkOff without a signing key."""
+    """Return a link signed by us (HS256), valid for `link_seconds`.
+
+    Raises LinkOff without a key.
+    """
     if not key:
         raise LinkOff("The tracking page needs a signing key.")
     issued = int(now.timestamp())
@@ -49,7 +52,7 @@ def _url64(value: bytes) -> str:
 
 
 def link_in(reply: Reply, contract: Contract, *, base: Origin, order_id: str, reference: str) -> str:
-    """Return the link in a fresh reply about this very order. Raises Rejected if it is missing or leads away."""
+    """Return a fresh reply's link for this very order. Raises Rejected if missing or unsafe."""
     viewed = read_viewed(reply, contract, order_id=order_id)
     if viewed.reference != reference:
         raise unknown(reply, contract, "the reply is about another parcel", conflict=True)

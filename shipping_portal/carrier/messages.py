@@ -1,7 +1,7 @@
 """What the portal and the carrier exchange, as frozen dataclasses.
 
-Weights and sizes are in the units they carry. Instants are aware and in UTC. Secrets and personal data that a
-log line must not show are kept out of `repr`.
+Weights and sizes are in the units they carry. Instants are aware and in UTC. Secrets and personal
+data that a log line must not show are kept out of `repr`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ class Money:
 
 @dataclass(frozen=True)
 class Party:
-    """The sender or the receiver: contact, address and instructions (interface §2.1). Blank is not sent."""
+    """The sender or the receiver: contact, address, instructions (interface §2.1).
+
+    Blank isn't sent.
+    """
 
     name: str = field(default="", repr=False)
     company: str = field(default="", repr=False)
@@ -43,7 +46,7 @@ class Party:
 
     @classmethod
     def of(cls, row: object, prefix: str = "") -> Self:
-        """Return a copy of a row's columns of these names, each after the prefix."""
+        """Return a copy of a row's columns with these names, each after the prefix."""
         return cls(**{part.name: getattr(row, prefix + part.name) for part in fields(cls)})
 
 
@@ -61,7 +64,7 @@ class Measures:
 
 @dataclass(frozen=True)
 class Item:
-    """One line of the contents of an international parcel: unit value, how many, ISO-2 origin, HS code."""
+    """One content line of an international parcel: unit value, quantity, ISO-2 origin, HS code."""
 
     description: str
     value: Decimal
@@ -72,7 +75,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Shipment:
-    """Everything a quote or a booking says. A missing pickup date means the next business day (§2.1)."""
+    """A quote's or booking's content. A missing pickup date means the next business day (§2.1)."""
 
     sender: Party
     receiver: Party
@@ -89,7 +92,9 @@ class Shipment:
 
 @dataclass(frozen=True)
 class Product:
-    """One quoted product (§2.4) with its price, every member of its breakdowns, and its expected days."""
+    """One quoted product (§2.4) with its price, every member of its breakdowns, and expected
+    days.
+    """
 
     code: str
     name: str
@@ -109,7 +114,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Quoted:
-    """The products of a quote; `unreadable` says of each row left out what of it could not be read."""
+    """A quote's products; `unreadable` says what couldn't be read of each row left out."""
 
     products: tuple[Product, ...]
     unreadable: tuple[str, ...] = ()
@@ -117,7 +122,7 @@ class Quoted:
 
 @dataclass(frozen=True)
 class LabelLink:
-    """Where one label can be fetched. The address is never shown: it may carry a signature."""
+    """A label's address, which is never shown: it may carry a signature."""
 
     format: str
     size: str
@@ -126,9 +131,9 @@ class LabelLink:
 
 @dataclass(frozen=True)
 class Booked:
-    """An order as the carrier holds it. `body` is its reply with signed links and label addresses cut out.
+    """An order at the carrier. `body` is its reply without signed links and label addresses.
 
-    `is_cancellable` is None where the carrier does not say: then it is asked.
+    `is_cancellable` is None if the carrier doesn't say: then it is asked.
     """
 
     order_id: str
@@ -151,7 +156,7 @@ class Booked:
 class Scan:
     """One tracking event (§2.2). A polled scan may have no event id and no reference.
 
-    `remark` says what of it could not be read, without being a reason to set it aside.
+    `remark` says what couldn't be read, without being a reason to set it aside.
     """
 
     reference: str
@@ -169,9 +174,10 @@ class Scan:
 
 @dataclass(frozen=True)
 class Tracked:
-    """The scans of one reference; `unreadable` pairs each scan that could not be read with the reason.
+    """The scans of one reference; `unreadable` pairs each unreadable scan with the reason.
 
-    `is_whole` is False when a later page could not be had this time; `outcome` is the call's, for the request log.
+    `is_whole` is False if a later page could not be fetched; `outcome` is the call's, for the
+    request log.
     """
 
     state: str
@@ -186,7 +192,7 @@ class Tracked:
 
     @property
     def leaves_out(self) -> bool:
-        """Are there more scans than were read, however often the carrier is asked?"""
+        """Return whether there are more scans than we read, however often the carrier is asked."""
         return any(isinstance(raw, dict) and "left_out" in raw for raw, _ in self.unreadable)
 
 
@@ -210,9 +216,10 @@ class LabelFile:
 
 @dataclass(frozen=True)
 class Call:
-    """One request as it went: for the request log. Holds no query value, no link and no credential.
+    """One finished request, for the request log, without query values, links or credentials.
 
-    `unreadable` counts the rows of a quote that were left out; `unsent` says why nothing left, a certificate for one.
+    `unreadable` counts the rows of a quote that were left out; `unsent` says why nothing left, such
+    as a certificate.
     """
 
     operation: str

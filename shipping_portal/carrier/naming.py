@@ -1,4 +1,4 @@
-"""What a carrier's document calls the order it is about: its id there, our key, the customer reference."""
+"""Find how a carrier's document identifies its order: its id there, our key, our reference."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shipping_portal.carrier.values import ORDER_ID, at, load_json, matching, te
 
 @dataclass(frozen=True)
 class Names:
-    """The names a document gives; each is "" where it gives none."""
+    """The identifiers in a document; each is "" if missing."""
 
     order_id: str = ""
     order_key: str = ""
@@ -18,7 +18,7 @@ class Names:
 
 
 def names_in(body: bytes, contract: Contract) -> Names:
-    """Read them from a reply or an event, at the paths that a booking has them; nothing from what is no JSON."""
+    """Read them from a reply or event, at a booking's paths; none from invalid JSON."""
     try:
         document = load_json(body, strict=False)
     except ValueError:

@@ -1,4 +1,4 @@
-"""An operation of the contract: "METHOD /path/{id}?name={reference}"."""
+"""Parse an operation of the contract: "METHOD /path/{id}?name={reference}"."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from urllib.parse import parse_qsl, quote
 from shipping_portal.carrier.errors import OperationOff
 
 FORM = re.compile(r"(GET|POST|PUT|PATCH|DELETE) (/[A-Za-z0-9._~/{}-]*)(?:\?([A-Za-z0-9._~=&{}-]+))?", re.ASCII)
-NO_NAMES = {"", ".", ".."}  # each would make the path another one
+NO_NAMES = {"", ".", ".."}  # each would change the path
 
 
 @dataclass(frozen=True)
 class Operation:
-    """A method, a path and fixed query values, with {id} and {reference} still to be filled in."""
+    """A method, a path and fixed query values, with {id} and {reference} to be filled in."""
 
     method: str
     path: str
@@ -22,7 +22,7 @@ class Operation:
 
     @classmethod
     def parse(cls, line: str) -> Operation:
-        """Read the contract's form. Raises ValueError with a sentence."""
+        """Read the contract's notation. Raises ValueError with a sentence."""
         match = FORM.fullmatch(line)
         if not match:
             raise ValueError('an operation looks like "GET /orders/{id}"')
@@ -32,9 +32,11 @@ class Operation:
         return cls(method, path, tuple(parse_qsl(query or "", keep_blank_values=True)))
 
     def filled(self, *, order_id: str = "", reference: str = "") -> tuple[str, dict[str, str]]:
-        """Return the path and query for one order or parcel; the values cannot leave their place in the path.
+        """Return the path and query for one order or parcel; values can't leave their place in the
+        path.
 
-        Raises OperationOff where a name it needs is blank, or dots: `DELETE /orders/` would be another request.
+        Raises OperationOff if a needed name is blank, or dots: `DELETE /orders/` would be another
+        request.
         """
         line = self.path + "".join(value for _, value in self.query)
         for place, value in {"{id}": order_id, "{reference}": reference}.items():

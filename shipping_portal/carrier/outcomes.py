@@ -1,4 +1,4 @@
-"""What a reply means, by its status (one table behind the four outcomes), and what a refusal says at which field."""
+"""Classify a reply by its status, in one table, and read a rejection's messages by field."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def require_success(reply: Reply, contract: Contract, *, also_refused: Collectio
 
 
 def outcome(reply: Reply, contract: Contract, *, also_refused: Collection[int] = ()) -> CarrierError:
-    """Return the outcome a reply other than success stands for."""
+    """Return the outcome of a reply other than success."""
     if reply.fault:
         return unknown(reply, contract, reply.fault)
     if reply.status in contract.stopped_statuses:
@@ -48,7 +48,7 @@ def unknown(
 
 
 def parsed(reply: Reply) -> Any:
-    """Return the reply's JSON, or None when it has none."""
+    """Return the reply's JSON, or None without any."""
     try:
         return load_json(reply.body, strict=False)
     except ValueError:
@@ -57,7 +57,8 @@ def parsed(reply: Reply) -> Any:
 
 def _rejected(reply: Reply, contract: Contract) -> CarrierError:
     document = parsed(reply)
-    empty = reply.status == 400 and not reply.body and reply.framed  # how this family refuses malformed JSON
+    # how this family rejects malformed JSON
+    empty = reply.status == 400 and not reply.body and reply.framed
     if not isinstance(document, dict | str) and not empty:
         return unknown(reply, contract, f"the carrier answered {reply.status} in a form we cannot read")
     refusal = read_refusal(document, contract)
@@ -72,7 +73,7 @@ def _stopped(reply: Reply, contract: Contract) -> AccountStopped:
 
 
 def _retry_after(reply: Reply) -> float | None:
-    """Return seconds to wait, at most an hour; None for no wait named, or none at all: then our own back-off is."""
+    """Return seconds to wait, at most an hour, or None to use our own back-off."""
     header = reply.headers.get("retry-after", "").strip()
     if header.isascii() and header.isdigit():
         wait = float(header[:9])
@@ -84,8 +85,8 @@ def _retry_after(reply: Reply) -> float | None:
     return min(wait, LONGEST_WAIT) if wait > 0 else None
 
 
-MOST = 50  # messages kept of one refusal
-LONGEST_BESIDE = 200  # of what an error says beside its messages
+MOST = 50  # messages stored of one rejection
+LONGEST_BESIDE = 200  # of an error's text beside its messages
 SIDES = ("sender", "receiver")
 SIZES = ("length", "width", "height")
 OURS = (
@@ -99,16 +100,18 @@ GENERAL = {
     *("", "address", "base", "description", "detail", "error", "errors", "general", "message", "messages"),
     *("non_field_errors", "order", "order_id", "reason", "status", "title"),
 }
-ABOUT, WORDS = (("field", "path", "param"), ("message", "detail", "msg"))  # of a message that is an object of its own
+# of a message that is an object itself
+ABOUT, WORDS = (("field", "path", "param"), ("message", "detail", "msg"))
 Where = tuple[str, ...]
 
 
 class ParsedRefusal(NamedTuple):
-    """What a refusal says: the carrier's code, its sentence, and messages by field.
+    """A rejection: the carrier's code, its sentence, and messages by field.
 
-    The keys are our field names, "" for the parcel as a whole, and the carrier's own name of what we have no field
-    for. The sentence is the general messages; the carrier's own one only where there are no messages at all, as with
-    them it is a wrapper such as "see messages". Beside general messages alone it is one more of them, in quotes.
+    The keys are our field names, "" for the whole parcel, and the carrier's own name of a field we
+    lack. The sentence is the general messages; the carrier's own one only if there are no messages
+    at all, because with them it is a wrapper such as "see messages". Beside general messages alone
+    it is added to them, in quotes.
     """
 
     code: str
@@ -117,7 +120,7 @@ class ParsedRefusal(NamedTuple):
 
 
 def read_refusal(body: Any, contract: Contract) -> ParsedRefusal:
-    """Return the refusal in a parsed body of any shape."""
+    """Return the rejection in a parsed body of any shape."""
     if isinstance(body, str):
         return ParsedRefusal("", _words(body), {})
     if not isinstance(body, dict):
@@ -134,7 +137,7 @@ def read_refusal(body: Any, contract: Contract) -> ParsedRefusal:
 
 
 def _is_wrapper(sentence: str, messages: list[str], contract: Contract) -> bool:
-    """Return whether a sentence only says where the messages are, or says one of them again."""
+    """Return whether a sentence only points to the messages, or repeats one."""
     member = contract.error_messages.rpartition(".")[2]
     return member.casefold() in sentence.casefold() or sentence.rstrip(".") in {one.rstrip(".") for one in messages}
 
@@ -153,7 +156,10 @@ def _by_field(document: Any, contract: Contract) -> dict[str, list[str]]:
 
 
 def _named(where: Where, fields: dict[str, list[str]]) -> list[str]:
-    """Return our names for a place in the messages, [""] for the whole parcel. A list's rows count from 0."""
+    """Return our names for a place in the messages, [""] for the whole parcel.
+
+    Rows count from 0.
+    """
     steps: Where = ()
     for steps in (_steps(*where), _steps(*(name for name in where if name not in GENERAL))):
         names = fields.get("_".join(steps)) or fields.get("_".join(filterfalse(str.isdecimal, steps)), [])
@@ -172,7 +178,8 @@ def _flat(document: Any, where: Where) -> Iterator[tuple[Where, str]]:
         for key, member in document.items():
             yield from _flat(member, (*where, text(key, 60)))
     elif isinstance(document, list):
-        rows = len(document) > 1 and all(isinstance(member, dict) for member in document)  # else a wrapper of one
+        # otherwise a wrapper of one
+        rows = len(document) > 1 and all(isinstance(member, dict) for member in document)
         for number, member in enumerate(document):
             yield from _flat(member, (*where, str(number)) if rows else where)
     elif isinstance(document, str) and _words(document):
@@ -180,14 +187,19 @@ def _flat(document: Any, where: Where) -> Iterator[tuple[Where, str]]:
 
 
 def _about_field(document: dict[str, Any]) -> tuple[Where, str] | None:
-    """Return a message as an object that names its field, such as {"field": "weight", "message": "is too heavy"}."""
+    """Return a message object that names its field: {"field": "weight", "message": "is too
+    heavy"}.
+    """
     about = next((document[key] for key in ABOUT if isinstance(document.get(key), str)), "")
     words = next((document[key] for key in WORDS if isinstance(document.get(key), str)), "")
     return ((text(about, 60),), _words(words)) if about and _words(words) else None
 
 
 def _fields(contract: Contract) -> dict[str, list[str]]:
-    """Return every way the carrier may name a field, to our names for it: body path, query name, our own name."""
+    """Map each way the carrier may name a field to our names.
+
+    Body path, query name, our own name.
+    """
     known = {_plain(ours): [ours] for ours in OURS}
     known |= {_plain(getattr(contract, f"query_{ours}")): [ours] for ours in IN_QUERIES}
     known |= {_plain(getattr(contract, ours)): [ours] for ours in OURS if getattr(contract, ours)}
@@ -209,7 +221,9 @@ def _plain(name: str) -> str:
 
 
 def _steps(*names: str) -> Where:
-    """Return one spelling for "sender.contact.phone", "sender[contact][phone]" and "sender_contact_phone"."""
+    """Return one form of "sender.contact.phone", "sender[contact][phone]",
+    "sender_contact_phone".
+    """
     name = " ".join(names).casefold()
     return tuple("".join(letter if letter.isalnum() else " " for letter in name).split())
 

@@ -1,8 +1,8 @@
-"""Requests to the operator's own addresses (alerts, the heartbeat), over the same guarded connection as the carrier's.
+"""Send requests to the operator's addresses (alerts, heartbeat) over the guarded connection.
 
-One attempt, certificates checked, no redirect followed. An address on this machine is refused, and one on a private
-network but for the hosts that are listed, as whoever may write an address may not thereby reach what only the portal
-can.
+One attempt, certificates checked, no redirect followed. Addresses on this machine are refused, and
+on private networks unless their host is listed: anyone who can set an address must not reach what
+only the portal can.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ LARGEST_REPLY = 64 * 1024
 
 
 class Undelivered(Exception):
-    """Nobody took it, as far as we know; the text says why, without the address."""
+    """Raised when nobody took it, as far as we know. The text says why, without the address."""
 
 
 def why_unreachable(url: str, private: Collection[str] = ()) -> str:
-    """Return why nothing can be sent to this address, or "": as its name is looked up now, by the rule of a sending."""
+    """Return why nothing can be sent to this address, or "", resolving its name now."""
     origin = Origin.of(url)
     if origin is None or origin.scheme != "https":
         return "isn't a plain https address"
@@ -41,7 +41,7 @@ def why_unreachable(url: str, private: Collection[str] = ()) -> str:
 
 
 def reach_of(url: str, private: Collection[str]) -> Callable[[str], bool]:
-    """Return which addresses this receiver may have: one of our own network, where its host is listed."""
+    """Return which addresses this receiver may have: private ones only if its host is listed."""
     origin = Origin.of(url)
     return in_public_or_our_network if origin and origin.host in private else in_public
 
@@ -55,7 +55,7 @@ def send(
     may_reach: Callable[[str], bool] = in_public,
     ca_bundle: str | None = None,
 ) -> None:
-    """POST a body, or GET without one. Raises Undelivered unless the answer is 2xx.
+    """POST a body, or GET without one. Raises Undelivered unless the reply is 2xx.
 
     `ca_bundle` is the file of an authority to trust instead of the public ones.
     """

@@ -1,4 +1,4 @@
-"""Tracking replies that come in pages: where the next one is, and all of them put together."""
+"""Read tracking replies in pages: find the next page, and join them all."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ ADDRESSES = ("https://", "http://", "/", "?")
 
 
 def read_page(reply: Reply, contract: Contract, *, reference: str, base: Origin, visited: Sequence[str]) -> Tracked:
-    """Return one page of scans, with the address of the next; `asked` are the addresses so far, this page's last.
+    """Return one page of scans and the next page's address.
 
-    A next page that will not be asked for is told among what could not be read, and by the call's outcome.
+    `visited` are the addresses so far, this page's last. A next page that won't be requested is
+    listed with what couldn't be read, and in the call's outcome.
     """
     page = read_tracked(reply, contract, reference=reference, must_list=True)
     value = at(parsed(reply), contract.tracking_next)
@@ -34,7 +35,7 @@ def read_page(reply: Reply, contract: Contract, *, reference: str, base: Origin,
 
 
 def joined(pages: Sequence[Tracked], *, is_whole: bool) -> Tracked:
-    """Return the scans of all pages as one reply, the newest of them if they are very many."""
+    """Return all pages' scans as one reply, only the newest if there are very many."""
     scans = [scan for page in pages for scan in page.scans]
     unreadable = [row for page in pages for row in page.unreadable]
     day = next((page.pickup_date for page in pages if page.pickup_date), None)
@@ -43,7 +44,7 @@ def joined(pages: Sequence[Tracked], *, is_whole: bool) -> Tracked:
 
 
 def _following(value: object, visited: str, contract: Contract) -> str:
-    """Return the next page's address: told whole, told from this one on, or as a word or number for the query."""
+    """Return the next page's address: absolute, relative to this one, or a value for the query."""
     word = str(value) if isinstance(value, str | int) else ""
     if word.startswith(ADDRESSES):
         return urljoin(visited, word)
@@ -53,7 +54,7 @@ def _following(value: object, visited: str, contract: Contract) -> str:
 
 
 def _obstacle(url: str, contract: Contract, base: Origin, visited: Sequence[str]) -> str:
-    """Return why the next page is not asked for, or ""."""
+    """Return why the next page isn't requested, or ""."""
     if Origin.of(url) != base:
         return "the next page of scans is not at the carrier's address"
     if url in visited:

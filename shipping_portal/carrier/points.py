@@ -1,7 +1,7 @@
-"""Every contract point with its default and where it is from, in the order the register prints them.
+"""Define every contract point with its default and its source, in the register's order.
 
-*documented* points are the interface document's own words ("§"); *assumed* ones are the best public knowledge
-of this family of carriers. The sections are those of docs/interface.md.
+*documented* points are the interface document's own words ("§"); *assumed* ones are the best public
+knowledge of this family of carriers. The sections are those of docs/interface.md.
 """
 
 from __future__ import annotations

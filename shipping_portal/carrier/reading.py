@@ -1,4 +1,4 @@
-"""Successful replies, read into dataclasses. What cannot be trusted raises OutcomeUnknown."""
+"""Read successful replies into dataclasses. What can't be trusted raises OutcomeUnknown."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ ANY_ZONE = timedelta(days=1)  # somewhere on Earth it is still yesterday in UTC
 
 
 def read_products(reply: Reply, contract: Contract, *, today: date) -> Quoted:
-    """Return the products of a quote; beside them what is wrong with each row that has no readable code or price, or an
-    impossible estimate.
+    """Return a quote's products, and each row's fault: no readable code or price, or a wrong
+    estimate.
 
     `today` is the day in UTC.
     """
@@ -71,7 +71,7 @@ def read_products(reply: Reply, contract: Contract, *, today: date) -> Quoted:
 
 
 def _fault(row: Any, contract: Contract) -> str:
-    """Return what of a product that was left out cannot be read, for an operator."""
+    """Return what couldn't be read of an omitted product, for an operator."""
     code, amount = at(row, contract.quoted_code), at(row, contract.quoted_price)
     currency = at(row, contract.quoted_currency)
     if not matching(ORDER_ID, code):
@@ -120,7 +120,7 @@ def _first_mile(word: object, code: str, contract: Contract) -> FirstMile:
 
 
 def _expected(row: Any, contract: Contract, sent: date | None, today: date) -> tuple[date | None, date | None] | None:
-    """Return the first and last expected day; (None, None) when not named; None when what is named cannot be true."""
+    """Return the first and last expected day, (None, None) if missing, or None if impossible."""
     dates = _list(at(row, contract.eta_dates))
     counts = [number(count) for count in _list(at(row, contract.eta_days))]
     if any(count is None or not 0 <= count <= 365 for count in counts):
@@ -139,7 +139,10 @@ def _list(value: object) -> list[Any]:
 
 
 def _amounts(members: object, currency: str) -> tuple[tuple[str, Money], ...]:
-    """Return every member of a breakdown, known to us or not; a bare number is in the price's currency."""
+    """Return every member of a breakdown, known or not.
+
+    A bare number is in the price's currency.
+    """
     if not isinstance(members, dict):
         return ()
     found = []
@@ -158,7 +161,10 @@ def _cover_price(row: Any, contract: Contract, currency: str) -> Money | None:
 
 
 def read_booked(reply: Reply, contract: Contract, *, order_key: str = "") -> Booked:
-    """Return the order a booking made. A cancelled order, or one with another order key than ours, is a conflict."""
+    """Return a booking's order.
+
+    A cancelled order, or another order key than ours, is a conflict.
+    """
     booked = _order(reply, contract)
     if normalise(booked.state) == normalise(contract.cancelled_word):
         raise _conflict(reply, contract, booked, "the order came back cancelled")
@@ -169,7 +175,7 @@ def read_booked(reply: Reply, contract: Contract, *, order_key: str = "") -> Boo
 
 
 def read_viewed(reply: Reply, contract: Contract, *, order_id: str) -> Booked:
-    """Return the order we asked to see, cancelled or not."""
+    """Return the requested order, cancelled or not."""
     viewed = _order(reply, contract)
     if viewed.order_id != order_id:
         raise _conflict(reply, contract, viewed, "the reply is about another order")
@@ -207,7 +213,7 @@ def _order(reply: Reply, contract: Contract) -> Booked:
 
 
 def _labels(rows: object, contract: Contract) -> tuple[LabelLink, ...]:
-    """Return the labels on offer; none yet is a state, never a reason to give the order up."""
+    """Return the available labels. None yet is a state, no reason to give up the order."""
     links = (
         LabelLink(normalise(at(row, contract.label_format)), normalise(at(row, contract.label_size)), url)
         for row in _list(rows)
@@ -217,14 +223,14 @@ def _labels(rows: object, contract: Contract) -> tuple[LabelLink, ...]:
 
 
 def _public(url: object, contract: Contract) -> str:
-    """Return a tracking page anyone may see, or "": not a signed one, and nothing but a web address."""
+    """Return a public tracking page's web address, or "" for a signed link or anything else."""
     origin = Origin.of(url)
     safe = isinstance(url, str) and origin is not None and origin.private and not signed(url, contract)
     return str(url) if safe else ""
 
 
 def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancelled:
-    """Read the carrier's yes to a cancel: the cancelled word, or a status that needs no word, such as an empty 204."""
+    """Read an accepted cancellation: the cancelled word, or a status such as an empty 204."""
     body = scrub(reply.body, contract)
     is_silent = not reply.body or reply.status >= 400
     if reply.status in contract.cancelled_statuses and is_silent and reply.framed and not reply.fault:
@@ -240,7 +246,10 @@ def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancel
 
 
 def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list: bool) -> Tracked:
-    """Return the scans of one reference. A scan that cannot be read is kept beside its reason, never dropped."""
+    """Return the scans of one reference.
+
+    An unreadable one is kept with its reason, never dropped.
+    """
     require_success(reply, contract)
     document = parsed(reply)
     rows = _events(reply, contract, document, must_list=must_list)
@@ -271,7 +280,7 @@ def newest(scans: list[Scan]) -> tuple[Scan, ...]:
 
 
 def flags(scans: int, unreadable: int) -> Iterable[tuple[object, str]]:
-    """Return what was left out of a reply, and why, to be kept beside the scans that could not be read."""
+    """Return what was left out of a reply, and why, to keep beside the unreadable scans."""
     if scans > MOST_SCANS:
         yield {"left_out": scans - MOST_SCANS}, f"more than {MOST_SCANS} scans in one reply"
     if unreadable > MOST_UNREADABLE:
@@ -279,7 +288,7 @@ def flags(scans: int, unreadable: int) -> Iterable[tuple[object, str]]:
 
 
 def _events(reply: Reply, contract: Contract, document: Any, *, must_list: bool) -> list[Any]:
-    """Return the rows of a tracking reply. Null is none yet; a subscription may be answered without any list."""
+    """Return a tracking reply's rows. Null is none yet; a subscription may reply without a list."""
     holder_path, _, leaf = contract.events.rpartition(".")
     holder = at(document, holder_path) if holder_path else document
     if isinstance(holder, dict):

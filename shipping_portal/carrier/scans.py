@@ -1,4 +1,4 @@
-"""Tracking events (interface §2.2): one scan from a webhook's body or from a row of a tracking reply."""
+"""Read tracking events (interface §2.2) from a webhook's body or a row of a tracking reply."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_DESCRIPTION = 1000
 
 
 class BadScan(Exception):
-    """An event that cannot be read. The reason names the member and never quotes it."""
+    """Raised for an unreadable event. The reason names the member and never quotes it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -30,7 +30,7 @@ class BadScan(Exception):
 
 @dataclass(frozen=True)
 class Named:
-    """What an event says it is about, as far as that can be read."""
+    """The identifiers in an event, as far as they can be read."""
 
     reference: str = ""
     event_id: str = ""
@@ -38,8 +38,9 @@ class Named:
 
 
 def named_in(body: bytes, contract: Contract) -> Named:
-    """Return what the event in a webhook's body is about, whatever else of it is bad. Raises nothing."""
-    try:  # not load_json, which takes its time to be strict: read_event refuses what is odd
+    """Return the identifiers in a webhook's body, whatever else is wrong with it. Never raises."""
+    # Not load_json, which is slow because it is strict: read_event rejects odd bodies.
+    try:
         row = json.loads(body.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return Named()
@@ -73,7 +74,10 @@ def read_event(body: bytes, contract: Contract) -> Scan:
 
 
 def read_scan(row: Any, contract: Contract) -> Scan:
-    """Return one event of a tracking reply, where id, reference and description may be missing. Raises BadScan."""
+    """Return one event of a tracking reply. Raises BadScan.
+
+    Id, reference and description may be missing.
+    """
     if not isinstance(row, dict):
         raise BadScan("the event is not an object")
     place = at(row, contract.location)
@@ -93,7 +97,7 @@ def read_scan(row: Any, contract: Contract) -> Scan:
 
 
 def _is_place(value: object, contract: Contract) -> bool:
-    """Return an object whose members are text or null (§2.2), or nothing at all."""
+    """Return whether a value is an object whose members are text or null (§2.2), or missing."""
     paths = (contract.location_suburb, contract.location_state, contract.location_postcode, contract.location_country)
     return value is None or (isinstance(value, dict) and all(isinstance(at(value, path), str | None) for path in paths))
 
@@ -115,7 +119,7 @@ def _event_id(value: object) -> str:
 
 
 def _words(value: object, longest: int, contract: Contract) -> str:
-    """Return text that people read, so a signed link that somebody put there ends here."""
+    """Return text for people, without any signed link in it."""
     return without_links(text(value, longest), contract)
 
 

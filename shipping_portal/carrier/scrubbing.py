@@ -1,4 +1,4 @@
-"""Cut signed links and label addresses out of what a caller stores or shows."""
+"""Remove signed links and label addresses from what a caller stores or shows."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from shipping_portal.carrier.values import load_json
 
 CUT = "[cut]"
 KEEP = 64 * 1024
-# A signed link is known by its token: in a query value, or a JWT anywhere. JSON may write / as \/.
-# One pattern for all of it would look for the token from each address to the end of the text, so they are two steps.
+# A signed link has a token: in a query value, or a JWT anywhere. JSON may write / as \/.
+# Two steps: a single pattern would search from each address to the end of the text.
 ADDRESS = re.compile(r"https?:\\?/\\?/[^\s\"'<>]++", re.I)
 TOKEN = re.compile(r"(?:token|signature|sig)=", re.I)
 JWT = re.compile(r"eyJ[\w.-]*+", re.I)
 
 
 def scrub(body: bytes, contract: Contract) -> bytes:
-    """Return the body fit to be stored, at most 64 KiB. A body that cannot be read loses every address in it."""
+    """Return the body for storing, at most 64 KiB. An unreadable one loses every address in it."""
     try:
         read = load_json(body, strict=False)
     except ValueError:
@@ -28,18 +28,18 @@ def scrub(body: bytes, contract: Contract) -> bytes:
 
 
 def scrubbed(value: Any, contract: Contract) -> Any:
-    """Return the same JSON with every link member, label address and signed address replaced by "[cut]"."""
+    """Return the JSON with each link member, label address and signed address as "[cut]"."""
     secret = {name.rpartition(".")[2] for name in (contract.link_field, contract.label_url)}
     return _without(value, secret - {""}, f"{contract.link_token_query}=")
 
 
 def without_links(text: str, contract: Contract) -> str:
-    """Replace every signed address in free text by "[cut]"; its other words stay."""
+    """Replace every signed address in free text with "[cut]"; its other words stay."""
     return _without_jwt(ADDRESS.sub(lambda found: CUT if signed(found[0], contract) else found[0], text))
 
 
 def without_signed(text: str) -> str:
-    """Replace every address that states its token, and every JWT, by "[cut]"."""
+    """Replace every address with a token, and every JWT, with "[cut]"."""
     return _without_jwt(ADDRESS.sub(lambda found: CUT if TOKEN.search(found[0]) else found[0], text))
 
 
@@ -48,7 +48,7 @@ def _without_jwt(text: str) -> str:
 
 
 def signed(text: str, contract: Contract) -> bool:
-    """Return whether this text holds a signed link."""
+    """Return whether this text contains a signed link."""
     return f"{contract.link_token_query}=" in text or without_signed(text) != text
 
 

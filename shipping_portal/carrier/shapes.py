@@ -1,7 +1,8 @@
-"""What a carrier's reference looks like: a small part of regular expressions that can never run away.
+"""Describe a carrier's reference in a small, safe subset of regular expressions.
 
-Letters, digits, `-` and `_`, and classes of them such as `[A-Z0-9]`, each repeated `{n}` or `{n,m}` times;
-alternatives are parted by `|`. At most two parts of an alternative may vary in length, so that matching stays quick.
+Letters, digits, `-` and `_`, and classes such as `[A-Z0-9]`, each repeated `{n}` or `{n,m}` times;
+`|` separates alternatives. At most two parts of an alternative may vary in length, so that matching
+stays fast.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-LONGEST = 100  # characters: as wide as the columns that hold one
+LONGEST = 100  # characters: as wide as the columns for references
 MOST_ALTERNATIVES = 8
 MOST_VARYING = 2
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
@@ -19,7 +20,7 @@ PART = re.compile(r"(\[[A-Za-z0-9_-]+\]|[A-Za-z0-9_-])(?:\{(\d{1,3})(?:,(\d{1,3}
 
 
 class Part(NamedTuple):
-    """The letters that may stand here, and how many of them."""
+    """The allowed characters at a position, and how many."""
 
     letters: str
     least: int
@@ -43,18 +44,20 @@ def shape(value: str) -> None:
 
 @lru_cache(maxsize=16)
 def pattern(value: str) -> re.Pattern[str]:
-    """The shape as an expression that is to match in full."""
+    """Return the shape as a pattern for full matches."""
     return re.compile(value, re.ASCII)
 
 
 def in_some_case(value: str, typed: str) -> str:
-    """What was typed, in a case that fits the shape; "" when none does."""
+    """Return the typed text in a case that fits the shape, or ""."""
     ways = (typed, typed.upper(), typed.lower())
     return next((way for way in ways if pattern(value).fullmatch(way)), "")
 
 
 def spelled(value: str, letters: str, *, length: int = 0) -> str:
-    """Return a reference of this shape made of `letters` where they fit, as long as that or as near as can be."""
+    """Return a reference of this shape from `letters` where they fit, as close to this length as it
+    can be.
+    """
     parts, made = _parts(value.split("|")[0]), ""
     supply = itertools.cycle(letters)
     spare = max(0, length - sum(part.least for part in parts))
@@ -68,7 +71,7 @@ def spelled(value: str, letters: str, *, length: int = 0) -> str:
 
 
 def _parts(alternative: str) -> list[Part]:
-    """The parts of one alternative. Raises ValueError."""
+    """Return one alternative's parts. Raises ValueError."""
     found = list(PART.finditer(alternative))
     if "".join(match[0] for match in found) != alternative:
         raise ValueError('it holds letters, digits, "-", "_", classes such as [A-Z0-9], {n} and {n,m} only')

@@ -1,4 +1,4 @@
-"""What a contract point may hold, and the two ways to declare one: *documented* and *assumed*."""
+"""Check what a contract point may hold, and declare points *documented* or *assumed*."""
 
 from __future__ import annotations
 
@@ -37,37 +37,37 @@ def anything(value: object) -> None:
 
 
 def operation(value: str) -> None:
-    """ "METHOD /path", which must be there."""
+    """ "METHOD /path"; required."""
     Operation.parse(value)
 
 
 def optional_operation(value: str) -> None:
-    """ "METHOD /path", or "" for a capability the carrier does not have."""
+    """ "METHOD /path", or "" if the carrier has no such operation."""
     if value:
         Operation.parse(value)
 
 
 def path(value: str) -> None:
-    """A dotted path into JSON, or "" for not sent, or absent."""
+    """A dotted path into JSON, or "" if not sent or absent."""
     if value and not re.fullmatch(r"[\w-]+(\.[\w-]+)*", value, re.ASCII):
         raise ValueError('a path looks like "sender.contact.phone"')
 
 
 def name(value: str) -> None:
-    """A query or header name, or "" for not sent."""
+    """A query or header name, or "" if not sent."""
     if value and not re.fullmatch(r"[A-Za-z0-9_.\[\]-]+", value, re.ASCII):
         raise ValueError("a name has letters, digits, dots, dashes and underscores")
 
 
 def needed_path(value: str) -> None:
-    """A dotted path into JSON, which must be there."""
+    """A dotted path into JSON; required."""
     if not value:
         raise ValueError("it can't be left out")
     path(value)
 
 
 def needed_name(value: str) -> None:
-    """A query name, which must be there."""
+    """A query name; required."""
     if not value:
         raise ValueError("it can't be left out")
     name(value)
@@ -111,31 +111,31 @@ def hosts(value: str) -> None:
 
 
 def positive(value: float) -> None:
-    """More than nothing."""
+    """Greater than 0."""
     if not value > 0:
         raise ValueError("it is more than 0")
 
 
 def bookable(value: float) -> None:
-    """At least 0.25: at a slower rate the labels of a booking find no turn."""
+    """At least 0.25: at a slower rate a booking's labels never get a slot."""
     if not value >= 0.25:
         raise ValueError("it is at least 0.25, as a booking's own calls wait six seconds for each other")
 
 
 def listed(value: tuple[str, ...]) -> None:
-    """A list of words, of which there is at least one."""
+    """A list of one or more words."""
     if not value or not all(word.strip() for word in value):
         raise ValueError("it lists one word or more")
 
 
 def statuses(value: tuple[int, ...]) -> None:
-    """A list of HTTP statuses of answers that are no success and no redirect."""
+    """A list of HTTP statuses from 400 to 599."""
     if not all(400 <= status <= 599 for status in value):
         raise ValueError("it lists HTTP statuses from 400 to 599")
 
 
 def yes_statuses(value: tuple[int, ...]) -> None:
-    """A list of HTTP statuses that may say yes: no redirect, and no trouble of the carrier's own."""
+    """A list of HTTP statuses from 200 to 299 or 400 to 499."""
     if not all(200 <= status <= 299 or 400 <= status <= 499 for status in value):
         raise ValueError("it lists HTTP statuses from 200 to 299 or from 400 to 499")
 
@@ -152,7 +152,7 @@ def up_to(most: int) -> Check:
 
 
 def short_words(value: tuple[str, ...]) -> None:
-    """A list of words of at most 20 characters, of which there is at least one."""
+    """A list of one or more words of at most 20 characters."""
     listed(value)
     if any(len(word) > 20 for word in value):
         raise ValueError("each word has at most 20 characters")
@@ -179,10 +179,10 @@ def _point(default: object, basis: str, section: str, check: Check) -> Any:
 
 
 def documented(default: object, section: str, check: Check = path) -> Any:
-    """A point the interface document states, with its section."""
+    """Declare a point that the interface document states, with its section."""
     return _point(default, "documented", section, check)
 
 
 def assumed(default: object, section: str, check: Check = path) -> Any:
-    """A point the interface document does not show, with the section or contract point it comes from."""
+    """Declare a point that the interface document doesn't show, with its section or source."""
     return _point(default, "assumed", section, check)

@@ -1,4 +1,7 @@
-"""Single values read from a carrier's JSON without trusting them: text, amounts, dates, instants, paths."""
+"""Read single values from a carrier's JSON without trusting them.
+
+Text, amounts, dates, instants and paths.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,13 @@ from typing import Any, NoReturn
 from shipping_portal.carrier.messages import Money
 
 LONGEST_INT = 4300  # digits; Python itself raises beyond
-LARGEST_NUMBER = 10**100  # of a name the carrier gave; longer ones are no names
-LATEST_YEAR = 9998  # every zone can still name its last moment
-DEPTH = 40  # no reply of this family nests deeper than six; json itself would recurse into a crash
+LARGEST_NUMBER = 10**100  # of an identifier from the carrier; longer ones aren't identifiers
+LATEST_YEAR = 9998  # every zone can still represent its last moment
+DEPTH = 40  # no reply of this family nests deeper than six; json itself would overflow its stack
 ORDER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}", re.ASCII)
-# Controls would split log lines; the bidirectional overrides would reorder what a person reads.
+# Controls would split log lines; bidirectional overrides would reorder what a person reads.
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
-UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: PostgreSQL takes neither
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: PostgreSQL stores neither
 CURRENCY = re.compile(r"[A-Za-z]{3}", re.ASCII)
 DAY = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d[\d:.]{0,20}([Zz]|[+-]\d\d:?\d\d)?)?", re.ASCII)
 MOMENT = re.compile(
@@ -29,10 +32,11 @@ MOMENT = re.compile(
 
 
 def load_json(body: bytes, *, strict: bool) -> Any:
-    """Return the JSON in `body`, with text that no database stores replaced. Raises ValueError when it is not sound.
+    """Return the JSON in `body`, replacing text no database stores. Raises ValueError if invalid.
 
-    UTF-8 only, since json.loads would guess UTF-16. A key said twice is refused, as Python would keep the
-    last in silence. Strict refuses numbers out of range (NaN, 1e400); otherwise they read as null.
+    UTF-8 only, since json.loads would guess UTF-16. Duplicate keys are rejected, because Python
+    would silently keep the last. Strict mode rejects numbers out of range (NaN, 1e400); otherwise
+    they read as null.
     """
     odd: Callable[[str], Any] = _refuse if strict else _nothing
     try:
@@ -45,7 +49,7 @@ def load_json(body: bytes, *, strict: bool) -> Any:
         )
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    except json.JSONDecodeError as problem:  # its own words are for programmers
+    except json.JSONDecodeError as problem:  # its message is for programmers
         raise ValueError(f"it breaks at character {problem.pos + 1}") from None
     return _storable(value, DEPTH)
 
@@ -83,7 +87,7 @@ def _storable(value: Any, depth: int) -> Any:
 
 
 def at(value: Any, path: str) -> Any:
-    """Return what lies at a dotted path, or None when the path is off ("") or leads nowhere."""
+    """Return the value at a dotted path, or None if the path is off ("") or leads nowhere."""
     if not path:
         return None
     for name in path.split("."):
@@ -104,19 +108,19 @@ def normalise(word: object) -> str:
 
 
 def matching(pattern: re.Pattern[str], value: object) -> str:
-    """Return the value if it is a string the pattern matches in full, else ""."""
+    """Return the value if it is a string that the pattern matches in full, else ""."""
     return value if isinstance(value, str) and pattern.fullmatch(value) else ""
 
 
 def identifier(pattern: re.Pattern[str], value: object) -> str:
-    """Return a name the carrier gave, as text: a string or a whole number that the pattern matches in full, else ""."""
+    """Return a string or whole number that the pattern matches in full, as text, else ""."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_NUMBER:
         value = str(value)
     return matching(pattern, value)
 
 
 def number(value: object) -> Decimal | None:
-    """Return a finite decimal from a JSON number or a plain decimal string; None for anything else."""
+    """Return a finite decimal from a JSON number or a plain decimal string, else None."""
     if isinstance(value, str) and re.fullmatch(r"-?\d{1,12}(\.\d{1,6})?", value, re.ASCII):
         return Decimal(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 10**12:
@@ -125,24 +129,27 @@ def number(value: object) -> Decimal | None:
 
 
 def currency_code(value: object) -> str:
-    """Return an ISO 4217 code in capitals, however the carrier writes it; "" for anything else."""
+    """Return an ISO 4217 code in upper case, else ""."""
     return matching(CURRENCY, value).upper()
 
 
 def money(amount: object, currency: object) -> Money | None:
-    """Return an amount with its currency, or None when either cannot be read. May be negative (a discount)."""
+    """Return an amount with its currency, or None if unreadable.
+
+    It may be negative (a discount).
+    """
     read, code = number(amount), currency_code(currency)
     return Money(read, code) if read is not None and code else None
 
 
 def price(amount: object, currency: object) -> Money | None:
-    """Read money that someone can be asked to pay: not negative."""
+    """Read an amount that someone can be asked to pay: not negative."""
     read = money(amount, currency)
     return read if read and read.amount >= 0 else None
 
 
 def day(value: object) -> date | None:
-    """Return a date written YYYY-MM-DD, with or without a time, which is left out; None for anything else."""
+    """Return a date written YYYY-MM-DD, ignoring a time after it; else None."""
     if not (isinstance(value, str) and DAY.fullmatch(value)):
         return None
     try:
@@ -157,10 +164,10 @@ def flag(value: object) -> bool | None:
 
 
 def instant(value: object) -> datetime:
-    """Return an RFC 3339 instant in UTC; its offset may lack the colon or the minutes. Raises ValueError.
+    """Return an RFC 3339 instant in UTC; its offset may lack colon or minutes. Raises ValueError.
 
-    Fractions are cut to microseconds, and second 60 becomes the last microsecond of its minute, as Python
-    knows no leap second. A time without an offset is refused: nobody can say when it was.
+    Fractions are cut to microseconds, and second 60 becomes the last microsecond of its minute, as
+    Python has no leap seconds. A time without an offset is rejected, because it is ambiguous.
     """
     match = MOMENT.fullmatch(value.strip()) if isinstance(value, str) else None
     if not match:
@@ -182,7 +189,7 @@ def instant(value: object) -> datetime:
 
 
 def weekdays_after(start: date, days: int) -> date:
-    """Return the day that many weekdays after `start`; holidays are the carrier's to know."""
+    """Return the day that many weekdays after `start`; only the carrier knows its holidays."""
     for _ in range(days):
         start += timedelta(days=3 if start.weekday() == 4 else 2 if start.weekday() == 5 else 1)
     return start

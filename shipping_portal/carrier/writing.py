@@ -1,4 +1,7 @@
-"""A shipment put into the carrier's form: the quote's query, and the bodies of quote and booking."""
+"""Write a shipment in the carrier's form.
+
+The quote's query, and the bodies of quote and booking.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ CENTIMETRES = {"cm": Decimal(1), "in": Decimal("2.54")}
 
 
 def needs_contents_quote(shipment: Shipment, contract: Contract) -> bool:
-    """Return whether the quote must be POSTed: with contents.
+    """Return whether the quote must be POSTed: always with contents.
 
     Across a border and with Extra Cover as the contract says.
     """
@@ -26,7 +29,7 @@ def needs_contents_quote(shipment: Shipment, contract: Contract) -> bool:
 
 
 def quote_query(shipment: Shipment, contract: Contract, partner_id: str) -> dict[str, str]:
-    """Return the query of GET quote, blank values left out."""
+    """Return the query of GET quote, without blank values."""
     measures = _measured(shipment.measures, contract, "query_")
     values = {
         f"query_{side}_{part}": str(getattr(party, part))
@@ -40,7 +43,10 @@ def quote_query(shipment: Shipment, contract: Contract, partner_id: str) -> dict
 
 
 def quote_body(shipment: Shipment, contract: Contract) -> bytes:
-    """Return the body of POST quote: addresses, measures, contents and cover, and nothing about people."""
+    """Return the body of POST quote.
+
+    Addresses, measures, contents and cover, nothing about people.
+    """
     body: dict[str, Any] = {}
     for side, party in (("sender", shipment.sender), ("receiver", shipment.receiver)):
         _put_party(body, contract, side, party, ADDRESS)
@@ -49,7 +55,7 @@ def quote_body(shipment: Shipment, contract: Contract) -> bytes:
 
 
 def booking_body(shipment: Shipment, contract: Contract, partner_id: str) -> bytes:
-    """Return the body of a booking. The same shipment always gives the same bytes, in this order."""
+    """Return a booking's body. The same shipment always gives the same bytes, in this order."""
     body: dict[str, Any] = {}
     for side, party in (("sender", shipment.sender), ("receiver", shipment.receiver)):
         _put_party(body, contract, side, party, PARTS)
@@ -91,7 +97,7 @@ def _item(item: Item, contract: Contract) -> dict[str, Any]:
 
 
 def _put(body: dict[str, Any], path: str, value: Any) -> None:
-    """Set a value at a dotted path. A blank value, or a path the contract turned off, sends nothing."""
+    """Set a value at a dotted path, unless it is blank or the contract turned the path off."""
     if not path or value in ("", None, []):
         return
     *parents, leaf = path.split(".")
@@ -101,9 +107,10 @@ def _put(body: dict[str, Any], path: str, value: Any) -> None:
 
 
 def _measured(measures: Measures, contract: Contract, prefix: str) -> dict[str, Decimal | str]:
-    """Return weight and sizes with their units; made metric, rounded up, where the contract wants that.
+    """Return weight and sizes with units, converted to metric and rounded up if the contract says
+    so.
 
-    So they are where no unit goes with them: a carrier that is sent none takes kilograms and centimetres for granted.
+    Also converted if no unit is sent: such a carrier assumes kilograms and centimetres.
     """
     weight, units, sizes = measures.weight, measures.weight_units, measures.dimension_units
     scale, is_metric = Decimal(1), contract.units == "metric"
@@ -144,10 +151,10 @@ def _json_number(value: Decimal) -> int | float:
 
 
 def _bytes(body: dict[str, Any]) -> bytes:
-    """Write ASCII JSON: what is stored is what is sent, whatever the text holds."""
+    """Encode as ASCII JSON, so that the stored bytes are what is sent."""
     return json.dumps(body, separators=(",", ":")).encode("ascii")
 
 
 def order_key_of(body: bytes, contract: Contract) -> str:
-    """Return our key in a booking body we are about to send, so that the echo can be compared."""
+    """Return our key in a booking body we are about to send, to compare with the reply."""
     return text(at(load_json(body, strict=False), contract.order_key), 200)

@@ -1,4 +1,6 @@
-"""Pages by key: fifty rows after or before one that was seen, so that the last page costs what the first does."""
+"""Page by key: fifty rows after or before a known one, so that the last page is as cheap as the
+first.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,13 +9,13 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 PAGE = 50
-MOST_COUNTED = 1000  # rows; of more, a page says "1,000+"
-MOST_LISTED = MOST_COUNTED + 1  # keys of a queue: the last one tells that there are more
+MOST_COUNTED = 1000  # rows; for more a page says "1,000+"
+MOST_LISTED = MOST_COUNTED + 1  # keys of a queue: the last one shows that there are more
 
 
 @dataclass(frozen=True)
 class Page:
-    """Rows, and the keys of the pages on either side; None where the list ends."""
+    """Rows, and the keys of the neighbouring pages, or None at the end of the list."""
 
     rows: list[Any]
     back: str | None
@@ -21,12 +23,15 @@ class Page:
 
 
 def count_rows(rows: QuerySet[Any]) -> int:
-    """Return how many there are, as far as anybody cares: a table of years is not read to its end for one number."""
+    """Return how many rows there are, up to MOST_COUNTED + 1.
+
+    A long table is not read to its end.
+    """
     return rows.order_by()[: MOST_COUNTED + 1].count()
 
 
 def whole_number(text: str) -> int:
-    """Return what plain digits write. Raises ValueError for anything else, and for more than a database can hold."""
+    """Return a number in plain digits. Raises ValueError for anything else, or if too large."""
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise ValueError(text)
     return int(text)
@@ -34,9 +39,10 @@ def whole_number(text: str) -> int:
 
 @dataclass(frozen=True)
 class Keyset:
-    """An order to page in: by a column, and by the row's number where two are equal; or by the number alone.
+    """A sort order to page by: a column and then the row's number, or the number alone.
 
-    A key is `1042`, or `2026-11-25.1042` with the column's value before it, which `read` reads or raises ValueError.
+    A key is `1042`, or `2026-11-25.1042` with the column's value before it, which `read` reads or
+    raises ValueError.
     """
 
     column: str = "pk"
@@ -44,9 +50,9 @@ class Keyset:
     is_descending: bool = False
 
     def page(self, rows: QuerySet[Any], *, on: str = "", back: str = "") -> Page:
-        """Return fifty rows: those after the key `on` of the last one seen, or before the key `back` of the first.
+        """Return fifty rows after the key `on` of the last one seen, or before `back` of the first.
 
-        A key that is none begins with the first page. One query.
+        An invalid key gives the first page. One query.
         """
         key = self.key(back)
         is_back = key is not None
@@ -64,7 +70,7 @@ class Keyset:
         return Page(found, first if (is_more if is_back else key) else None, last if is_back or is_more else None)
 
     def key(self, text: str) -> tuple[Any, int] | None:
-        """Return the value and the number that a key names; None for anything else."""
+        """Return a key's value and number, or None if it is invalid."""
         value, _, number = text.rpartition(".")
         try:
             if self.column == "pk":
@@ -81,7 +87,7 @@ class Keyset:
         return Q(**{f"{self.column}__{past}e": value}) & (Q(**{f"{self.column}__{past}": value}) | further)
 
     def _written(self, rows: list[Any]) -> str | None:
-        """Return the key of the one row given; None of no row."""
+        """Return the row's key, or None without a row."""
         for row in rows:
             return str(row.pk) if self.column == "pk" else f"{getattr(row, self.column)}.{row.pk}"
         return None

@@ -1,4 +1,6 @@
-"""Plain SQL for the few statements that run too often to be written and planned anew each time."""
+"""Write plain SQL for the few statements that run too often to be compiled and planned each
+time.
+"""
 
 from functools import cache
 from typing import Any
@@ -7,7 +9,7 @@ from django.db import connections, models
 
 
 def insert(row: models.Model) -> None:
-    """Insert a new row as `save` does, at a fifth of its cost. It gets its key."""
+    """Insert a new row like `save`, at a fifth of its cost, and set its key."""
     statement, fields = _insertion(type(row))
     database = connections["default"]
     with planned_cursor(database) as cursor:
@@ -24,7 +26,9 @@ def _insertion(model: type[models.Model]) -> tuple[str, list[Any]]:
 
 
 def planned_cursor(database: Any) -> Any:
-    """Return a cursor by which PostgreSQL plans a statement once a connection; through PgBouncer it can't."""
+    """Return a cursor with which PostgreSQL plans a statement once per connection, except by
+    PgBouncer.
+    """
     if database.vendor != "postgresql" or database.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
         return database.cursor()
     database.ensure_connection()
@@ -39,7 +43,8 @@ def _planning() -> Any:
 
     class Planning(psycopg.Cursor[Any]):
         def execute(self, query: Any, params: Any = None, **how: Any) -> Any:
-            self.connection.prepare_threshold = 0  # Django's is None, by which nothing is planned ahead
+            # Django's is None, with which nothing is planned ahead
+            self.connection.prepare_threshold = 0
             try:
                 return super().execute(query, params, **{**how, "prepare": True})
             finally:

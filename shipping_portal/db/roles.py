@@ -1,12 +1,14 @@
-"""The role the portal works as: what it is granted, and which of its rights are too many.
+"""Grant the portal's database role its rights, and list those it shouldn't have.
 
-An owner makes tables and migrates; the app's role reads and writes rows, and adds to the audit: docs/decisions/0022.
+The owner creates tables and migrates; the app's role reads and writes rows, and adds to the audit
+log: docs/decisions/0022.
 """
 
 from django.conf import settings
 from django.db import ProgrammingError, connection, transaction
 
-KEPT = {"accounts_audit": "UPDATE, DELETE", "django_migrations": "INSERT, UPDATE, DELETE"}  # what is not granted there
+# what is not granted there
+KEPT = {"accounts_audit": "UPDATE, DELETE", "django_migrations": "INSERT, UPDATE, DELETE"}
 GRANTS = (
     "REVOKE CREATE ON SCHEMA public FROM PUBLIC, {app}",
     "GRANT USAGE ON SCHEMA public TO {app}",
@@ -19,8 +21,8 @@ GRANTS = (
     "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE ON SEQUENCES TO {app}",
     *(f"REVOKE {rights} ON {table} FROM {{app}}" for table, rights in KEPT.items()),
 )
-# Before a restore, the run-book keeps the role out. A pooler's connections have limits from the role; the portal's own
-# bring them along.
+# Before a restore, the run-book locks the role out. Connections of a pooler get limits from the
+# role; the portal's own connections set them.
 OF_THE_ROLE = ["ALTER ROLE {app} LOGIN"] + [
     f"ALTER ROLE {{app}} SET {name} = '{value}'"
     for name, value in (limit.split("=") for limit in settings.DATABASE_LIMITS.split())
@@ -39,21 +41,22 @@ TOO_MANY = {
     " rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program')",
     "waits without a limit": "SELECT '0' IN (current_setting('lock_timeout'), current_setting('statement_timeout'))",
 }
-CREATE = "CREATE ROLE {app} LOGIN PASSWORD %s"  # its name quoted by the database's own function, as in those above
+# its name quoted by the database's own function, as in those above
+CREATE = "CREATE ROLE {app} LOGIN PASSWORD %s"
 ALL_QUESTIONS = "SELECT " + ", ".join(f"({question})" for question in TOO_MANY.values())
 
 
 @transaction.atomic
 def grant(app: str, password: str) -> list[str]:
-    """Make the app's role where there is none, and grant it what it needs and no more. The owner may do so any time.
+    """Create the app's role if needed, and grant exactly what it needs. The owner may repeat it.
 
-    Returns what is left to somebody who may change roles, where the owner may not.
+    Returns what is left for someone who may change roles, if the owner may not.
     """
     quoted = connection.ops.quote_name(app)
     with connection.cursor() as cursor:
         cursor.execute("SELECT FROM pg_roles WHERE rolname = %s", [app])
         if not cursor.rowcount:
-            # The digest alone: a server may log the statements of its owner.
+            # Only the digest: a server may log its owner's statements.
             digest = connection.connection.pgconn.encrypt_password(password.encode(), app.encode(), b"scram-sha-256")
             cursor.execute(CREATE.format(app=quoted), [digest.decode()])
         for statement in GRANTS:
@@ -67,7 +70,10 @@ def grant(app: str, password: str) -> list[str]:
 
 
 def too_many() -> list[str]:
-    """Return what the role we work as is or may do beyond its need, in words; nothing on SQLite or before `migrate`."""
+    """Return the excess rights of the current role, in words.
+
+    None on SQLite or before `migrate`.
+    """
     if connection.vendor != "postgresql" or "accounts_audit" not in connection.introspection.table_names():
         return []
     with connection.cursor() as cursor:

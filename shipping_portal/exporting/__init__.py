@@ -1,1 +1,1 @@
-"""Exports: a sender's ZIP files, packed in the background and kept in the database for a week."""
+"""Export a sender's ZIP files, packed in the background and stored for a week."""

@@ -1,4 +1,4 @@
-"""The export of a whole account: a CSV for each kind of row, and every label that is kept. Read in batches, once."""
+"""Export a whole account: a CSV for each kind of row, and every stored label, read in batches."""
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator
@@ -35,7 +35,7 @@ CHECKSUMS.txt  the SHA-256 of each file: sha256sum -c CHECKSUMS.txt
 
 
 def pack(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
-    """Write it; how many parcels it holds."""
+    """Write it; return how many parcels it has."""
     sender = lease.export.sender
     total = sender.orders.count()
     lease.renew(total=total)
@@ -51,7 +51,7 @@ def pack(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
 
 
 def _add_parcels(archive: Archive, lease: Lease, total: int, *, at: dt.datetime) -> int:
-    """Add labels at once; parcels, scans and notes wait beside them, as a ZIP is written one file after the other."""
+    """Add labels at once; parcels, scans and notes wait beside them, as a ZIP is sequential."""
     sender, packed = lease.export.sender, 0
     heads, cells = export.columns(OWNER, sender)
     parcels = archive.sheet([*heads, "Quoted", "Quoted price", "Inside", *_SHA256])
@@ -85,7 +85,7 @@ def _note(order: Order) -> tuple[object, ...]:
 
 
 def _add_labels(archive: Archive, order: Order, number: int, total: int) -> None:
-    """Add the labels that are kept of a parcel that is booked: a cancelled one's must not be used any more."""
+    """Add the stored labels of a booked parcel: a cancelled one's must not be used any more."""
     if order.status == Order.Status.BOOKED:
         for label in order.labels.all():
             if label.is_ready:
@@ -93,7 +93,7 @@ def _add_labels(archive: Archive, order: Order, number: int, total: int) -> None
 
 
 def in_batches(found: QuerySet[Any], lease: Lease) -> Iterator[list[Any]]:
-    """Yield all rows in the order they were made, a few at a time, with the lease renewed at each."""
+    """Yield all rows in creation order, a few at a time, renewing the lease for each batch."""
     last = 0
     while batch := list(found.filter(pk__gt=last).order_by("pk")[:BATCH]):
         lease.renew()
@@ -105,7 +105,7 @@ List = tuple[str, tuple[str, ...], Iterable[list[Any]], Callable[[Any], Iterable
 
 
 def _lists(sender: Sender, lease: Lease) -> Iterator[List]:
-    """Yield the other sheets: path, heads, rows in batches, and what makes a thing a row."""
+    """Yield the other sheets: path, headings, rows in batches, and how an object becomes a row."""
 
     def day(at: dt.datetime | None) -> str:
         return rows.local(at, sender.tzinfo) if at else ""

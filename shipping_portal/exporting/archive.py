@@ -1,4 +1,4 @@
-"""The ZIP being packed: files with their checksums, sheets that are safe in a spreadsheet, and what is missing."""
+"""Pack the ZIP: files with checksums, spreadsheet-safe sheets, and a list of what is missing."""
 
 import csv
 import datetime as dt
@@ -21,7 +21,7 @@ from shipping_portal.exporting.parts import Parts
 
 
 class SheetWriter:
-    """A CSV on its way into an archive: written row by row beside it, in a file of this process."""
+    """A CSV on its way into an archive: written row by row to a file of this process."""
 
     def __init__(self, file: BufferedRandom, heads: Sequence[str]) -> None:
         self._file = file
@@ -38,14 +38,17 @@ class SheetWriter:
             self.add(row)
 
     def end(self) -> BufferedRandom:
-        """Return all of it, to be read."""
+        """Return all of it, ready to be read."""
         self.text.flush()
         self._file.seek(0)
         return self._file
 
 
 class Archive:
-    """A ZIP written into an export's parts, one entry after the other. Leaving it early leaves no file behind."""
+    """A ZIP written to an export's parts, entry by entry.
+
+    Leaving it early leaves no file behind.
+    """
 
     def __init__(self, parts: Parts, at: dt.datetime) -> None:
         """Begin an archive; `at` is the time of every file in it, in the sender's zone."""
@@ -83,14 +86,17 @@ class Archive:
         self._checked(path, sha256)
 
     def add_label(self, label: Label, order: Order, name: str) -> bool:
-        """Add the carrier's own file, byte for byte; False, and said so in the archive, if it is missing or damaged."""
+        """Add the carrier's own file, byte for byte.
+
+        False, and said so in the archive, if it is missing or damaged.
+        """
         content = served(label, order, self.labels, at=timezone.now())
         if content is not None:
             self.add(f"labels/{FOLDERS[label.size]}/{name}", content, is_packed=False)
         return content is not None
 
     def finish(self) -> None:
-        """Add what is missing, and the checksums of all the others."""
+        """Add the list of missing files, and the checksums of all others."""
         if self.labels.missing:
             self.add_text("NOT-INCLUDED.txt", "".join(f"{line}\n" for line in self.labels.missing))
         self._checksums.seek(0)

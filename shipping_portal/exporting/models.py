@@ -1,4 +1,4 @@
-"""Files made in the background for a sender to download: proof packs, and everything of an account."""
+"""Files made in the background for a sender to download: proof packs, and whole accounts."""
 
 import datetime as dt
 import uuid
@@ -18,12 +18,14 @@ from shipping_portal.jobs.models import Job
 
 class ExportQuerySet(OwnedQuerySet["Export"]):
     def still_there(self, now: dt.datetime) -> Self:
-        """Return those on their way, or packed and not yet too old to be fetched; newest first."""
+        """Return exports in progress, or packed and not yet expired; newest first."""
         return self.filter(Q(finished_at=None) | Q(expires_at__gt=now)).order_by("-created_at")
 
 
 class Export(Job):
-    """One ZIP file: owed while `due_at` is set, `done` of `total` parcels packed, kept until `expires_at`."""
+    """One ZIP file: due while `due_at` is set, `done` of `total` parcels packed, until
+    `expires_at`.
+    """
 
     class What(models.TextChoices):
         PROOF = "proof", "Proof pack"
@@ -62,16 +64,18 @@ class Export(Job):
 
     @property
     def holds_closed_label(self) -> bool:
-        """Return whether a label it may hold can't be used: cancelled since, the dispatch stopped, or being compared.
+        """Return whether it may contain an unusable label: cancelled, stopped, or held after a
+        restore.
 
-        Asked of the database each time, as the file outlives both by days.
+        Checked each time, because the file outlives these events by days.
         """
         packed_at = self.finished_at or timezone.now()
         orders = Order.objects.filter(Q(pk=self.order_id) if self.order_id else Q(sender=self.sender_id))
         orders = orders.filter(Exists(Label.objects.filter(order=OuterRef("pk"), stored_at__lte=packed_at)))
         left = OrderChange.objects.filter(order=OuterRef("pk"), old=Status.BOOKED, at__gte=self.created_at)
         withheld = Label.objects.filter(order=OuterRef("pk"), state=Label.State.WITHHELD)
-        is_a_backups = Restore.objects.since(packed_at).exists()  # what was packed after the restore left them out
+        # What was packed after the restore left them out.
+        is_a_backups = Restore.objects.since(packed_at).exists()
         # Three queries, the first two by their own indexes of a sender's orders.
         moved = orders.filter(Exists(left), status__in=set(Status.values) - {Status.BOOKED})
         stopped = orders.filter(
@@ -81,7 +85,7 @@ class Export(Job):
 
 
 class ExportPart(models.Model):
-    """A piece of the file, in order: no two processes share a disk."""
+    """A piece of the file, in order: processes share no disk."""
 
     export = models.ForeignKey(Export, on_delete=models.CASCADE, related_name="parts")
     number = models.PositiveIntegerField()

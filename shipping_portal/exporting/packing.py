@@ -1,4 +1,4 @@
-"""An export from its request to its file: owed, packed entry by entry, kept a week. A killed worker loses nothing."""
+"""Pack an export, entry by entry, and store it for a week. A killed worker loses nothing."""
 
 import datetime as dt
 import logging
@@ -23,14 +23,14 @@ from shipping_portal.jobs.retention import delete, term
 
 log = logging.getLogger(__name__)
 KEPT = dt.timedelta(days=7)
-NOTIFY_AFTER = dt.timedelta(seconds=60)  # who waited less has the page before them
+NOTIFY_AFTER = dt.timedelta(seconds=60)  # people who waited less still have the page open
 ROOM_MAY_BE = dt.timedelta(seconds=5 * settings.TIME_SCALE)
 AT_ONCE = 2  # so that exports never take all workers from the bookings
 
 
 @job("export", queue=Export.objects.select_related("sender", "order"), lane="sender", order=150, patience=10)
 def work(export: Export) -> None:
-    """Pack one owed export from the start, without what an earlier worker left."""
+    """Pack one due export from the start, without what an earlier worker left."""
     now = timezone.now()
     others = Export.objects.filter(due_at__gt=now, last_error=UNDER_WAY).exclude(pk=export.pk)
     if others.count() >= AT_ONCE:
@@ -45,7 +45,7 @@ def work(export: Export) -> None:
 
 @transaction.atomic
 def _begin(lease: Lease) -> None:
-    """Drop earlier parts while the lease is certain: later they could be the next worker's."""
+    """Delete earlier parts while the lease is certain: later they could be the next worker's."""
     lease.renew(done=0, tries=lease.export.tries + 1)
     lease.export.parts.all().delete()
 
@@ -88,32 +88,32 @@ def _missing(count: int) -> str:
     return f"{count} {'label is' if count == 1 else 'labels are'} not in it. NOT-INCLUDED.txt says why."
 
 
-EXPORT_DAYS = 7  # for one that was never packed; the others say themselves how long they are kept
+EXPORT_DAYS = 7  # for one that was never packed; the others store their own expiry
 FILES_AT_ONCE = 5
 
 
 @term("exports")
 def purge_exports(now: dt.datetime) -> int:
-    """Delete files past their week, and those that came to nothing, with all their parts."""
+    """Delete expired and failed files with all their parts."""
     unpacked = Q(finished_at=None, created_at__lt=now - dt.timedelta(days=EXPORT_DAYS))
     return delete(Export.objects.filter(Q(expires_at__lt=now) | unpacked), at_once=FILES_AT_ONCE)
 
 
-SAME_PRESS = dt.timedelta(minutes=1)  # a second press so soon is answered with what the first one made
+SAME_PRESS = dt.timedelta(minutes=1)  # a second press so soon gets the first one's export
 
 
 def proof_pack(order: Order, *, by: User, now: dt.datetime) -> Export:
-    """Owe the proof pack of one parcel; the one on its way, if there is one."""
+    """Request one parcel's proof pack, or return the one in progress."""
     return _owe(order.sender, Export.What.PROOF, order, by=by, now=now)
 
 
 def everything(sender: Sender, *, by: User, now: dt.datetime) -> Export:
-    """Owe all there is of the account; the one on its way, if there is one."""
+    """Request the whole account, or return the one in progress."""
     return _owe(sender, Export.What.ACCOUNT, None, by=by, now=now)
 
 
 def _owe(sender: Sender, what: str, order: Order | None, *, by: User, now: dt.datetime) -> Export:
-    """Owe an export, or return the one on its way: presses of one sender go one after the other."""
+    """Create an export, or return the one in progress: one sender's requests run in sequence."""
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
         same = Export.objects.filter(sender=sender, what=what, order=order)

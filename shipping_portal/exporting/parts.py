@@ -1,4 +1,4 @@
-"""What a ZIP is written to: it goes into the database piece by piece, and memory and disk hold one entry at a time."""
+"""Write a ZIP to the database piece by piece, holding one entry at a time in memory and on disk."""
 
 import hashlib
 import tempfile
@@ -12,7 +12,10 @@ from shipping_portal.exporting.models import Export, ExportPart
 
 
 class Lost(Exception):
-    """The lease ran out and another worker has the export by now; whatever this one still does must not count."""
+    """Raised when the lease ended and another worker has the export.
+
+    This one's writes must not count.
+    """
 
 
 @dataclass
@@ -22,18 +25,18 @@ class Lease:
     export: Export
 
     def renew(self, **changes: Any) -> None:
-        """Keep the lease, and write this down with it. Raises Lost."""
+        """Renew the lease, and store these values with it. Raises Lost."""
         if not self.export.renew(**changes):
             raise Lost(str(self.export))
 
     def end(self, **changes: Any) -> None:
-        """Owe nothing any more. Raises Lost."""
+        """Finish the job. Raises Lost."""
         if not self.export.finish(**changes):
             raise Lost(str(self.export))
 
 
 PART = 1_000_000  # bytes
-IN_MEMORY = 4 * PART  # more of one entry waits in a file of this process
+IN_MEMORY = 4 * PART  # a longer entry waits in a file of this process
 
 
 class Parts(Outgoing):
@@ -56,7 +59,7 @@ class Parts(Outgoing):
         super().close()
 
     def finish(self) -> tuple[int, str]:
-        """Store the rest; how long the whole file is, and its checksum."""
+        """Store the rest; return the file's length and checksum."""
         self._store_down_to(1)
         return self._sent, self._sha256.hexdigest()
 
@@ -65,7 +68,7 @@ class Parts(Outgoing):
         return self._waiting.tell()
 
     def _store_down_to(self, fewest: int) -> None:
-        """Store parts until fewer bytes than that wait; those begin the next part."""
+        """Store parts until fewer bytes than that remain; those begin the next part."""
         left = self._waiting_bytes()
         self._waiting.seek(0)
         while left >= fewest:
@@ -78,7 +81,8 @@ class Parts(Outgoing):
         self._waiting.write(rest)
 
     def _store(self, piece: bytes) -> None:
-        with transaction.atomic():  # the lease and the part together: no two workers' parts are ever mixed
+        # The lease and the part together, so that two workers' parts are never mixed.
+        with transaction.atomic():
             self._lease.renew()
             ExportPart.objects.create(export=self._lease.export, number=self._count, content=piece)
         self._count += 1

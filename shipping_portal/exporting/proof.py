@@ -1,4 +1,4 @@
-"""A proof pack: all that is known of one parcel, for a claim, as text, JSON and CSV, with the carrier's own label."""
+"""Pack everything known of one parcel, for a claim: text, JSON and CSV, with the label."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orders.labels.originals import FOLDERS, why_none
 from orders.models import Label, Order
 from orders.quoting.offers import money_lines
 from orders.status.status_labels import status_label
-from shipping_portal.accounts.templatetags.words import money, money_in, plain, say
+from shipping_portal.accounts.formatting import money, money_in, plain, say
 from shipping_portal.exporting import rows
 from shipping_portal.exporting.archive import Archive
 from shipping_portal.exporting.parts import Lease
@@ -26,7 +26,7 @@ PARTY = (
 
 @dataclass(frozen=True)
 class Proof:
-    """What the pack says, gathered once for its three ways of saying it."""
+    """The pack's content, gathered once for its three formats."""
 
     order: Order
     labels: list[Label]
@@ -36,7 +36,7 @@ class Proof:
 
 
 def pack(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
-    """Write it; how many parcels it holds: one."""
+    """Write it; return how many parcels it has: one."""
     order = lease.export.order
     if order is None:
         raise ValueError("a proof pack is of an order")  # the database says so too
@@ -68,7 +68,7 @@ def _add_sheet(archive: Archive, path: str, heads: tuple[str, ...], found: list[
 
 
 def _add_labels(archive: Archive, found: Proof) -> None:
-    """Add the labels while it is booked: one that must not be used any more is proved by its checksum alone."""
+    """Add the labels while it is booked: an unusable one is proved by its checksum alone."""
     order = found.order
     ready = [label for label in found.labels if label.is_ready and order.status == Order.Status.BOOKED]
     for label in ready:
@@ -82,7 +82,10 @@ def label_name(order: Order) -> str:
 
 
 def as_json(found: Proof) -> dict[str, Any]:
-    """Return everything as one object. Money and measures are strings, moments are UTC, days are ISO dates."""
+    """Return everything as one object.
+
+    Amounts and measures are strings, times UTC, days ISO dates.
+    """
     order = found.order
     return {
         "reference": order.carrier_reference,
@@ -127,7 +130,7 @@ def _label(label: Label) -> dict[str, Any]:
 
 
 def text(found: Proof) -> str:
-    """Return all of it, in sections with a line under each title."""
+    """Return all of it, in sections with underlined titles."""
     order = found.order
     noun = say("Parcel", order.sender.country)
     title = f"{noun} {order.carrier_reference} to {order.receiver_name}"
@@ -217,7 +220,7 @@ def _charges(found: Proof) -> Iterator[str]:
 
 
 def _measured(line: Row) -> Iterator[str]:
-    """Say volumes in litres, as statements do."""
+    """Yield measures, volumes in litres as in statements."""
     for unit, shown, times in (("kg", "kg", 1), ("m³", "L", 1000)):
         measured, declared = (line[f"{what}, {unit}"] for what in ("Measured", "Declared"))
         if isinstance(measured, Decimal):

@@ -1,4 +1,4 @@
-"""Scans and charges as rows, alike in a proof pack and in the export of a whole account. Nothing here holds a link."""
+"""Write scans and charges as rows for proof packs and account exports. No row has a link."""
 
 import datetime as dt
 from collections.abc import Collection, Iterator
@@ -27,7 +27,9 @@ CHARGE_HEADS = (
 
 
 def scans(orders: Collection[int], zone: ZoneInfo) -> Iterator[Row]:
-    """Yield every scan of these orders by account, oldest first within each, in two or three queries an account."""
+    """Yield every scan of these orders by account, oldest first, in two or three queries an
+    account.
+    """
     events = TrackingEvent.objects.filter(parcel__order__in=orders).select_related("parcel", "account")
     found = events.defer("raw").order_by("account", "parcel", happened_at(), "scan_time", "pk")
     for account, of_account in groupby(found, attrgetter("account")):
@@ -49,7 +51,7 @@ def _scans(found: list[TrackingEvent], contract: Contract, zone: ZoneInfo) -> It
 
 
 def charge(line: Charge) -> Row:
-    """Return one posted line; above zero is charged, below it given back."""
+    """Return one posted line; above zero is charged, below it refunded."""
     contract = contract_of(line.account)
     return dict(zip(CHARGE_HEADS, (
         line.reference, line.week, line.get_kind_display(), line.amount, line.currency, line.day,
@@ -68,5 +70,5 @@ def local(at: dt.datetime, zone: dt.tzinfo) -> str:
 
 
 def plain(text: str) -> str:
-    """Put the text on one line, so that nobody's words can look like a line of ours."""
+    """Put text on one line, so that quoted text can't look like a line of ours."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -1,4 +1,4 @@
-"""Files that are made in the background and fetched here."""
+"""Route the pages of files that are made in the background."""
 
 from django.urls import path
 

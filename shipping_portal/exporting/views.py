@@ -1,4 +1,4 @@
-"""Exports: requested, watched while they are packed, downloaded. Label and charges together are for owners only."""
+"""Request exports, watch them being packed, and download them. Labels with charges: owners only."""
 
 import uuid
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from shipping_portal.exporting.models import Export, ExportPart
 @audience(OWNER)
 @require_POST
 def pack_proof(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """Owe a proof pack of a parcel that the carrier holds."""
+    """Request a proof pack of a parcel that the carrier holds."""
     mine = Order.objects.for_user(request.user).held().select_related("sender")
     export = packing.proof_pack(get_object_or_404(mine, uuid=order), by=request.user, now=timezone.now())
     return redirect("export_progress", export.uuid)
@@ -37,7 +37,7 @@ def pack_everything(request: MemberRequest) -> HttpResponse:
 @audience(OWNER)
 @require_GET
 def export_progress(request: MemberRequest, export: uuid.UUID) -> HttpResponse:
-    """Show how far it is, then the file. The page asks again by htmx, or by refreshing without JavaScript."""
+    """Show the progress, then the file. It refreshes by htmx, or without JavaScript by itself."""
     found = get_object_or_404(_mine(request), uuid=export)
     return render(request, "exporting/export.html", {"export": found, "is_there": _is_there(found)})
 
@@ -45,13 +45,13 @@ def export_progress(request: MemberRequest, export: uuid.UUID) -> HttpResponse:
 @audience(OWNER)
 @require_GET
 def export_file(request: MemberRequest, export: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
-    """Show the ZIP, part by part; of a whole account only to who gave the password a moment ago."""
+    """Stream the ZIP; a whole account's only to someone who just gave the password."""
     found = get_object_or_404(_mine(request), uuid=export)
     return _file(request, found) if found.order else reauthentication_required(_file)(request, found)
 
 
 def _file(request: MemberRequest, found: Export) -> HttpResponse | StreamingHttpResponse:
-    """Return the ZIP; before it is packed and after its time, the page that says so."""
+    """Return the ZIP, or before packing and after expiry the page that says so."""
     if not _is_there(found):
         return redirect("export_progress", found.uuid)
     action = "proof pack downloaded" if found.order else "account export downloaded"
@@ -61,7 +61,8 @@ def _file(request: MemberRequest, found: Export) -> HttpResponse | StreamingHttp
     response["Content-Length"] = str(found.length)
     response["Cache-Control"] = "private, no-store"
     response["X-Content-Type-Options"] = "nosniff"
-    response["X-Accel-Buffering"] = "no"  # a proxy keeps no copy of it either
+    # A proxy stores no copy of it either.
+    response["X-Accel-Buffering"] = "no"
     return response
 
 
@@ -74,9 +75,9 @@ def _is_there(export: Export) -> bool:
 
 
 def _parts(export: Export) -> Iterator[bytes]:
-    """Yield one after the other, so that memory holds one.
+    """Yield one part after the other, so that memory holds one.
 
-    A part deleted, or a label closed, meanwhile breaks the download off.
+    If a part is deleted or a label closed in that time, the download breaks off.
     """
     for number in range(export.parts.count()):
         part = ExportPart.objects.filter(export=export, number=number)

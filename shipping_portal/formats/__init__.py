@@ -1,14 +1,14 @@
-"""How the desk writes times: one form, with its zone, on Django's own pages and in its sentences."""
+"""Format the admin's times: one form, with its zone, on Django's pages and in our sentences."""
 
 import datetime as dt
 
 
 def desk_time(at: dt.datetime | None, *, seconds: bool = False) -> str:
-    """Return a time as the desk writes it: "22 Nov 2026, 20:05 UTC"."""
+    """Return a time for the admin: "22 Nov 2026, 20:05 UTC"."""
     form = "%-d %b %Y, %H:%M:%S UTC" if seconds else "%-d %b %Y, %H:%M UTC"
     return at.astimezone(dt.UTC).strftime(form) if at else "an unknown time"
 
 
 def hours_and_minutes(span: dt.timedelta) -> str:
-    """Return a span to the nearest minute: "10:30"."""
+    """Return a duration to the nearest minute: "10:30"."""
     return "{}:{:02}".format(*divmod(round(span.total_seconds() / 60), 60))

@@ -1,4 +1,4 @@
-"""While the database is away: how that is told from smaller trouble, and 503 for visitors instead of a bare 500."""
+"""Detect that the database is down, and answer 503 instead of 500."""
 
 import sys
 from collections.abc import Callable
@@ -35,7 +35,10 @@ PAGE = f"""<!doctype html>
 
 
 def database_answers() -> bool:
-    """Return, after an error and outside any transaction, whether the database is there. Replaces a lost connection."""
+    """Return, after an error and outside a transaction, whether the database answers.
+
+    A lost connection is replaced.
+    """
     if connection.connection is not None and connection.is_usable():
         return True
     connection.close()
@@ -51,21 +54,23 @@ def answer_503_when_the_database_is_away(
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Turn the 500 of a lost, locked or refused database into 503 with Retry-After.
 
-    A broken rule (IntegrityError) stays a 500: coming back would not help.
+    A violated constraint (IntegrityError) stays a 500: trying again would not help.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
         try:
             response = get_response(request)
-        except AWAY:  # Django's own 500 page asked the session for its CSRF secret, and lost the database again
+        except AWAY:
+            # Django's own 500 page asked the session for its CSRF secret, and lost the database
+            # again.
             return _come_back_soon()
         return _come_back_soon() if getattr(request, "database_was_away", False) else response
 
     return middleware
 
 
-# Django turns an exception into a 500 at the middleware it left, so the outermost one hardly ever sees it raised.
-# This signal is the one place that does, for views, sessions and every other middleware alike.
+# Each middleware turns exceptions below it into a 500, so the outermost one rarely sees them.
+# This signal is sent for all of them: views, sessions and every other middleware.
 @receiver(got_request_exception)
 def _note_a_lost_database(request: HttpRequest | None = None, **kwargs: Any) -> None:
     if request is not None and isinstance(sys.exception(), AWAY):

@@ -1,7 +1,7 @@
-"""What is answered when something fails, and what browsers report of pages that tried what their policy forbids.
+"""Answer failures, and log what browsers report of pages that broke their policy.
 
-Django's own handlers of 400 and 500 ask the session for its secret against forged forms, which is not there yet when
-a request fails early.
+Django's own 400 and 500 handlers read the CSRF secret from the session, which isn't there yet if a
+request fails early.
 """
 
 import json
@@ -30,7 +30,7 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Show the id by which the log has it, to quote to the operator."""
+    """Show the log's request id, to quote to the operator."""
     context = {"request_id": getattr(request, "id", ""), "contact_email": settings.CONTACT_EMAIL}
     return HttpResponse(render_to_string("500.html", context), status=500)
 
@@ -42,7 +42,7 @@ def denied(request: HttpRequest, exception: Exception | None = None) -> HttpResp
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:
-    """Answer what allauth refuses by its rate limits."""
+    """Answer requests over allauth's rate limits."""
     security_events.record("requests slowed down", request, user=_person(request))
     return render(request, "429.html", status=429)
 
@@ -53,7 +53,7 @@ def _person(request: HttpRequest) -> Any:
 
 
 class Allowance:
-    """So many in a minute, by this process."""
+    """A number per minute, in this process."""
 
     def __init__(self, most: int) -> None:
         self.most, self.minute, self.count = most, 0, 0
@@ -72,7 +72,7 @@ allowance = Allowance(REPORTS_A_MINUTE)
 @public
 @csrf_exempt
 def csp_report(request: HttpRequest) -> HttpResponse:
-    """Log what a page tried against its policy, at most so many a minute; 204 whatever it was."""
+    """Log a page's policy violation, at most so many a minute; always answer 204."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     if allowance.is_left() and (report := _read(request)):
@@ -81,7 +81,7 @@ def csp_report(request: HttpRequest) -> HttpResponse:
 
 
 def _read(request: HttpRequest) -> dict[str, str]:
-    """Return directive, page and what was blocked: addresses without their queries, nothing else of it."""
+    """Return directive, page and what was blocked: addresses without queries, nothing else."""
     try:
         found = json.loads(request.read(LARGEST_REPORT + 1))["csp-report"]
         names = {"directive": "effective-directive", "page": "document-uri", "blocked": "blocked-uri"}

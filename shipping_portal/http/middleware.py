@@ -1,4 +1,4 @@
-"""What holds for every request: its id, what no browser sends, what browsers are told, and pages in gzip."""
+"""Handle every request: its id, what no browser sends, security headers, and gzip."""
 
 import re
 import uuid
@@ -18,7 +18,7 @@ REQUEST_ID = re.compile(rf"[A-Za-z0-9-]{{8,{LONGEST}}}")
 
 
 def know_the_request(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Give each request an id: the proxy's, where one is trusted, else our own. Every log line of it has the id."""
+    """Give each request an id: a trusted proxy's, else our own. Every log line has it."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         given = request.headers.get("X-Request-ID", "") if settings.TRUSTED_PROXY_COUNT else ""
@@ -31,15 +31,15 @@ def know_the_request(get_response: Callable[[HttpRequest], HttpResponseBase]) ->
     return middleware
 
 
-# Nothing of a browser's beyond the page is used, but writing an address to the clipboard.
+# No browser feature beyond the page is used, except writing an address to the clipboard.
 PERMISSIONS = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), serial=(), usb=()"
-# Their addresses hold keys of one use. The origin alone is told, as without any the check against forged forms fails:
-# "no-referrer" makes a browser send "Origin: null".
+# Their addresses contain one-time keys. Only the origin is sent as referrer: with "no-referrer"
+# a browser sends "Origin: null", and the CSRF check fails.
 KEYS_IN_ADDRESS = ("/accounts/", "/invitation/", "/unsubscribe/")
 
 
 def tell_the_browser(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Say what a browser must not do for a page, and keep those with one-time keys in no cache (middleware)."""
+    """Send security headers, and keep pages with one-time keys out of caches (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
@@ -54,14 +54,14 @@ def tell_the_browser(get_response: Callable[[HttpRequest], HttpResponseBase]) ->
     return middleware
 
 
-# Gzip: docs/decisions/0010 says why it leaks nothing, and what is sent as it is.
+# Gzip: docs/decisions/0010 says why it leaks nothing, and what is sent uncompressed.
 WORDS = {"text/html", "text/css", "text/javascript", "image/svg+xml", "application/json"}
-# Here stand keys, codes and links that act for whoever holds them.
+# These pages contain keys, codes and links that work for anyone who has them.
 PLAIN = ("/accounts/", "/admin/", "/invitation/", "/unsubscribe/", "/webhooks/")
 
 
 def gzip_pages(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Compress whole answers made of words, never one that is marked `no-transform` (middleware)."""
+    """Compress whole text responses, except those marked `no-transform` (middleware)."""
     gzip = GZipMiddleware(get_response)
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -74,22 +74,25 @@ def gzip_pages(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Calla
 def _may(request: HttpRequest, response: HttpResponseBase) -> bool:
     kind = response.headers.get("Content-Type", "").partition(";")[0]
     is_marked = "no-transform" in response.headers.get("Cache-Control", "")
-    is_whole = response.status_code != 206  # a part of a file counts the bytes of the file as it is
+    # part of a file counts the bytes of the uncompressed file
+    is_whole = response.status_code != 206
     return kind in WORDS and is_whole and not is_marked and not request.path.startswith(PLAIN)
 
 
 FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 BODILESS = {"GET", "HEAD"}
 METHODS = ["GET", "HEAD", "POST"]
-KEPT_RAW = ("/webhooks/", "/csp-reports/")  # taken as they come, whatever they are, within limits of their own
+# read unchanged, whatever they are, within limits of their own
+KEPT_RAW = ("/webhooks/", "/csp-reports/")
 
 
 def refuse_what_no_browser_sends(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Refuse other methods, a NUL in the address, which PostgreSQL can't store, and a body that no form sends.
+    """Reject other methods, a NUL in the address, which PostgreSQL can't store, and non-form
+    bodies.
 
-    Django limits the fields of a body, not the files, which it would write to the disk of a server that takes none.
+    Django limits a body's fields, but not its files, which it would write to the server's disk.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -110,7 +113,9 @@ def refuse_what_no_browser_sends(
 
 
 def _is_form(request: HttpRequest) -> bool:
-    """Return whether the body is UTF-8 fields, not packed; or nothing at all, which is for the page to judge."""
+    """Return whether the body is unpacked UTF-8 fields, or empty, which is for the page to
+    judge.
+    """
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         return False
     letters = (request.content_params or {}).get("charset", "utf-8").lower()

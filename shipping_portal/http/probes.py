@@ -1,4 +1,4 @@
-"""What proxies and orchestrators ask, by any host name: /livez, is this process alive; /readyz, may it take traffic."""
+"""Answer proxies and orchestrators under any host name: /livez for alive, /readyz for ready."""
 
 import mmap
 from collections.abc import Callable
@@ -8,12 +8,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 
 from shipping_portal.ops.starting import end_if_restored
 
-# One byte that gunicorn's master shares with the workers it forks: it is being told to stop (gunicorn_settings.py).
+# One byte that gunicorn's master shares with its workers: it is stopping (gunicorn_settings.py).
 draining = mmap.mmap(-1, 1)
 
 
 def answer_probes(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Answer the two before a host name, a session or a login is asked for; say nothing else to strangers."""
+    """Answer the two before checking host, session or login; reveal nothing else to strangers."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if request.path not in PROBES:
@@ -29,7 +29,10 @@ def answer_probes(get_response: Callable[[HttpRequest], HttpResponse]) -> Callab
 
 
 def _is_ready() -> bool:
-    """Return whether the database answers and nobody told this server to stop. The carrier is not asked."""
+    """Return whether the database answers and the server isn't stopping.
+
+    The carrier isn't asked.
+    """
     if draining[0]:
         return False
     try:

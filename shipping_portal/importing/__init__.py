@@ -1,1 +1,1 @@
-"""Importing: reading a file → matching its columns → checking each row → booking each row."""
+"""Import a file: read it, match its columns, check each row, book each row."""

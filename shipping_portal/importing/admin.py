@@ -1,13 +1,13 @@
-"""Imports of senders: whose, how far, and holding one. The rows themselves are their sender's to read."""
+"""Show senders' imports and their progress, and hold one. Only their sender reads the rows."""
 
 from functools import partial
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest
 
 from orders.masking import SafeText
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
+from shipping_portal.accounts.adminkit.facts import column
 from shipping_portal.accounts.adminkit.filters import SenderFilter
 from shipping_portal.importing import holding, progress
 from shipping_portal.importing.models import Import
@@ -17,7 +17,7 @@ act = partial(AdminAction, needs="imports", refusals=(holding.HoldRefused,))
 
 
 class HoldForm(ReasonForm):
-    """What the sender reads while their import is held, and why it is held."""
+    """What the sender reads while their import is held, and the reason."""
 
     text = SafeText(label="Message to the sender", max_length=300)
     field_order = ["text", "reason"]
@@ -25,7 +25,7 @@ class HoldForm(ReasonForm):
 
 @admin.register(Import)
 class ImportAdmin(ActionsAdmin):
-    """Senders' imports: how far each is, and holding or releasing one."""
+    """Show each import's progress, and hold or release it."""
 
     admin_actions = (
         act(
@@ -71,16 +71,14 @@ class ImportAdmin(ActionsAdmin):
     ]
     readonly_fields = ["how_far", "counts", "read_as"]
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Return the files of the page with their rows counted, in one query; and no other file's."""
-        shown: Any = super().get_changelist_instance(request)
-        keys = [file.pk for file in shown.result_list]
-        counted = progress.with_counts(Import.objects.filter(pk__in=keys).select_related("sender", "made_by")).in_bulk()
-        shown.result_list = [counted[key] for key in keys]
-        return shown
+    def with_counts(self, rows: list[Import]) -> list[Any]:
+        """Return the files of the page with their rows counted; and no other file's."""
+        files = Import.objects.filter(pk__in=[file.pk for file in rows]).select_related("sender", "made_by")
+        counted = progress.with_counts(files).in_bulk()
+        return [counted[file.pk] for file in rows]
 
     def notice(self, thing: Any) -> str:
-        """Say that the import is held, and what its sender reads."""
+        """Return the notice that the import is held, with the sender's text."""
         return f"Paused by an operator. Message to its sender: {thing.hold}" if thing.hold else ""
 
     @admin.display(description="state", ordering="state")
@@ -90,24 +88,13 @@ class ImportAdmin(ActionsAdmin):
         state = "Being booked" if is_booking else str(file.get_state_display())
         return f"{state}, paused" if file.paused_at else state
 
-    @admin.display(description="rows")
-    def all(self, file: Any) -> int:
-        """Return how many parcels the file has."""
-        return int(file.all_rows)
-
-    @admin.display(description="booked")
-    def booked(self, file: Any) -> int:
-        """Return how many of them were handed over for booking."""
-        return int(file.booked_rows)
-
-    @admin.display(description="to fix")
-    def to_fix(self, file: Any) -> int:
-        """Return how many of them its sender has to put right."""
-        return int(file.to_fix)
+    all = column("rows", lambda file: file.all_rows)
+    booked = column("booked", lambda file: file.booked_rows)
+    to_fix = column("to fix", lambda file: file.to_fix)
 
     @admin.display(description="rows by status")
     def counts(self, file: Import) -> str:
-        """Show the rows by what became of them."""
+        """Show the rows by outcome."""
         found = progress.counts(file)
         parts = {
             "to check": found.unchecked,

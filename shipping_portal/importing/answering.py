@@ -1,4 +1,4 @@
-"""One answer for all rows of a file that wait for the same thing: a column, an email, a rate, or a clear correction."""
+"""Apply one answer to all rows waiting for it: a column, email, rate, price or correction."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from django.db import transaction
 from orders.drafting.contents_form import ROWS
 from shipping_portal.accounts.address.addresses import LINE_ADVISED, same_name, without_place
 from shipping_portal.accounts.models import PickupAddress
-from shipping_portal.importing import checking, columns, currencies, headings, row_form, unread
+from shipping_portal.importing import checking, columns, currencies, headings, row_form, row_values, unread
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from shipping_portal.jobs.registry import enqueue
 
@@ -27,7 +27,7 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Correction:
-    """What is right for all these rows by one rule. `examples` are rows with their text before and after."""
+    """One rule's correction of rows. `examples` are rows with their text before and after."""
 
     kind: str
     rows: dict[int, dict[str, str]] = field(default_factory=dict)  # the values by the row's key
@@ -44,16 +44,16 @@ class Correction:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a file's rows wait for that one answer settles: how many by each currency, without an email, by a rule."""
+    """The questions in a file that one answer resolves, with their numbers of rows."""
 
     currencies: dict[str, int]
     without_email: int
     corrections: list[Correction]
-    unsure_prices: int  # of one piece, or of all of a line
+    unsure_prices: int  # of one piece, or of a whole line
 
 
 def asked(rows: Iterable[ImportRow], typed: Mapping[int, Mapping[str, str]]) -> Asked:
-    """Return what these rows, which are to be fixed, wait for; `typed` is what each says by its key."""
+    """Return the questions of these rows to fix; `typed` is what each says, by key."""
     found: dict[str, Correction] = {}
     money: dict[str, int] = {}
     blank = unsure = 0
@@ -72,7 +72,7 @@ def asked(rows: Iterable[ImportRow], typed: Mapping[int, Mapping[str, str]]) -> 
 
 
 def correct(file: Import, kind: str, now: dt.datetime) -> int:
-    """Correct every row of one kind, and check it again; how many."""
+    """Correct every row of one kind and check it again; return how many."""
     rows = row_form.to_fix(file)
     found = asked(rows, row_form.typed_in(file, rows)).corrections
     right = next((one.rows for one in found if one.kind == kind), {})
@@ -80,30 +80,33 @@ def correct(file: Import, kind: str, now: dt.datetime) -> int:
 
 
 def use_own_email(file: Import, address: PickupAddress, now: dt.datetime) -> int:
-    """Use the sender's own email for the rows that have none; how many."""
+    """Use the sender's own email for rows without one; return how many."""
     _decide(file, {EMAIL: address.email})
     rows = [row for row in row_form.to_fix(file) if EMAIL in row.problems]
     return _check([(row, {}) for row in rows if not row_form.without_constants(row, file).get(EMAIL)], now)
 
 
 def use_rate(file: Import, code: str, rate: str, now: dt.datetime) -> int:
-    """Convert this currency's values by a rate, in this file alone; how many rows."""
-    rows = [row for row in row_form.to_fix(file) if code in _currencies(row, columns.values(row, file))]
+    """Convert this currency's values at a rate, in this file alone; return how many rows."""
+    rows = [row for row in row_form.to_fix(file) if code in _currencies(row, row_values.values(row, file))]
     _decide(file, {columns.RATES: {**file.constants.get(columns.RATES, {}), code: rate}})
     return _check([(row, {}) for row in rows], now)
 
 
 def use_prices(file: Import, of_what: str, now: dt.datetime) -> int:
-    """Read prices that may be of one piece or of a line as either, in this file and the next with its header."""
+    """Read ambiguous prices as per piece or per line, also in the next file with this header."""
     if of_what not in (columns.OF_PIECE, columns.OF_LINE):
         return 0
-    rows = [row for row in row_form.to_fix(file) if _is_unsure(row, columns.values(row, file))]
+    rows = [row for row in row_form.to_fix(file) if _is_unsure(row, row_values.values(row, file))]
     _decide(file, {columns.PRICES: of_what})
     return _check([(row, {}) for row in rows], now)
 
 
 def pass_over(file: Import, places: Iterable[int], now: dt.datetime) -> int:
-    """Take columns as of no matter, in this file and the next with its header; how many rows are checked again."""
+    """Ignore columns, also in the next file with this header.
+
+    Return how many rows are rechecked.
+    """
     places = set(places)
     names = {headings.plain(file.header[place]) for place in places}
     _decide(file, {columns.NO_MATTER: sorted({*file.constants.get(columns.NO_MATTER, ()), *names})})
@@ -112,7 +115,7 @@ def pass_over(file: Import, places: Iterable[int], now: dt.datetime) -> int:
 
 
 def _decide(file: Import, decided: Mapping[str, Any]) -> None:
-    """Keep what was decided with the file; and for the next one with this header, but for rates."""
+    """Store the answer with the file and, except for rates, for the next one with this header."""
     with transaction.atomic():
         locked = Import.objects.select_for_update(of=("self",)).get(pk=file.pk)
         file.constants = locked.constants | dict(decided)
@@ -139,7 +142,7 @@ def _is_unsure(row: ImportRow, values: Mapping[str, str]) -> bool:
 
 
 def _corrections(row: ImportRow, values: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return what is right for this row beyond doubt, by the rule that says so."""
+    """Return this row's certain corrections, by rule."""
     found: dict[str, dict[str, str]] = {}
     company = values.get("receiver_company", "")
     is_a_word = any(map(str.isalnum, company))
@@ -150,15 +153,15 @@ def _corrections(row: ImportRow, values: Mapping[str, str]) -> dict[str, dict[st
     postcode = values.get("receiver_postcode", "")
     if row.near and row.near[0][2] != postcode and row.near[0][2] == postcode.zfill(len(row.near[0][2])):
         found["postcode"] = dict(zip(row_form.PLACE, row.near[0], strict=True))
-    third = columns.cell(row, row.file, columns.LINE3).strip()
-    first = [columns.cell(row, row.file, f"receiver_line{number}").strip() for number in (1, 2)]
+    third = row.cell_of(columns.LINE3).strip()
+    first = [row.cell_of(f"receiver_line{number}").strip() for number in (1, 2)]
     if third and "receiver_line1" in row.problems and len(rest := ", ".join(filter(None, first))) <= LINE_ADVISED:
         found["street"] = {"receiver_line1": third, "receiver_line2": rest}
     return found
 
 
 def _without_place(row: ImportRow, values: Mapping[str, str]) -> dict[str, str]:
-    """Return the address lines without the words of the place at their end; none where a street would be left empty."""
+    """Return the address lines without their place at the end, unless a street would be empty."""
     place = {part: values.get(f"receiver_{part}", "") for part in ("suburb", "postcode", "state", "country")}
     typed = {name: values.get(name, "") for name in ("receiver_line1", "receiver_line2") if name in row.problems}
     right = {name: text for name, line in typed.items() if (text := without_place(line, **place)) != line}

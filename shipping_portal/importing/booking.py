@@ -1,8 +1,9 @@
-"""Booking a file: every row that is owed becomes the one order that its token stands for.
+"""Book a file: every due row becomes the one order that its token identifies.
 
-owing  (web)     ready rows are owed a booking; nothing is sent
-work   (worker)  made already? → order number new? → the order is owed, as by the Book button → the row is done
-agree  (web)     the sender's yes to the rows whose price went up
+(submitting.begin owes ready rows a booking; nothing is sent by it)
+
+book_row  (worker)  made already? → order number new? → the order is owed, as by the Book button → the row is done
+agree     (web)     the sender's yes to the rows whose price went up
 """
 
 import datetime as dt
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from django.db import transaction
 from django.utils import timezone
 
-from orders.booking import booking_rules, bookings
+from orders.booking import booking_rules, bookings, limit_words
 from orders.models import Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
@@ -30,18 +31,22 @@ ALL_STOPPED = (
     booking_rules.Suspended,
     booking_rules.Paused,
     bookings.LimitReached,
-)  # the next row would be refused alike
+)  # the next row would be rejected alike
+
+
+class AlreadyBought(Exception):
+    """An order has the row's order number; the text is for its sender."""
 
 
 @transaction.atomic
 def pause(file: Import, now: dt.datetime) -> None:
-    """Begin no further row; what is handed over goes on."""
+    """Start no further row; rows already sent continue."""
     if Import.objects.filter(pk=file.pk, paused_at=None).update(paused_at=now):
         finishing.paused(file, now)
 
 
 def resume(file: Import) -> bool:
-    """Let it go on where it was; False while an operator holds it."""
+    """Let it continue where it was. Return False while an operator holds it."""
     if not Import.objects.filter(pk=file.pk, hold="").update(paused_at=None):
         return False
     checking.enqueue_first(file, "book-row", State.OWED)
@@ -49,7 +54,7 @@ def resume(file: Import) -> bool:
 
 
 def retry(file: Import, now: dt.datetime) -> int:
-    """Check again the rows of which no order was made; how many."""
+    """Check again the rows without an order; return how many."""
     failed = file.rows.filter(state=State.FAILED, order=None)
     again = failed.update(state=State.NEW, due_at=now, problems={}, quote=None, **ImportRow.AFRESH)
     checking.enqueue_first(file, "check-row", State.NEW)
@@ -64,20 +69,21 @@ def retry(file: Import, now: dt.datetime) -> int:
     lane="file__sender",
     order=90,
 )
-def work(row: ImportRow) -> None:
-    """Make the one order of this row's token, if no worker before has; or note why there is none."""
+def book_row(row: ImportRow) -> None:
+    """Make this row's one order, unless an earlier worker has; or store why there is none."""
     order = _made_before(row)
-    if order is None and (duplicate := duplicates.bought(row, row.reference)):
-        row.finish(state=State.SKIPPED, problems={"": [duplicate]})
-        return
     try:
         order = order or _submit(row, timezone.now())
+    except AlreadyBought as error:
+        row.finish(state=State.SKIPPED, problems={"": [str(error)]})
     except booking_rules.Paused:
         checking.try_later(row)
-    except bookings.TokenReused:  # made meanwhile, by a worker that was slower than its lease
+    except bookings.TokenReused:
+        # A worker slower than its lease has made it.
         order = _made_before(row)
-    except bookings.LimitReached as error:  # kept with the file: Try again books it once there is room
-        row.finish(state=State.FAILED, problems={"": [str(error)]})
+    except bookings.LimitReached as error:
+        # It stays with the file: Try again books it once there is room.
+        row.finish(state=State.FAILED, problems={"": [limit_words.refusal(error, row.file.sender)]})
     except tuple(NO_BOOKING) as error:
         where = progress.PICKUP_DAY if isinstance(error, booking_rules.PickupDayPassed) else ""
         row.finish(state=State.FAILED, problems={where: [f"{NO_BOOKING[type(error)]} Nothing was booked."]})
@@ -90,7 +96,12 @@ def _made_before(row: ImportRow) -> Order | None:
 
 
 def _submit(row: ImportRow, now: dt.datetime) -> Order:
-    """Owe the carrier this row's parcel, as its sender saw it. An old price is asked for again before it is sent."""
+    """Owe the carrier this row's parcel, as its sender saw it. An old price is asked for again before it is sent.
+
+    Raises AlreadyBought, and what orders.booking.submit raises.
+    """
+    if duplicate := duplicates.bought(row, row.reference):
+        raise AlreadyBought(duplicate)
     if row.quote is None or row.booked_by is None or not row.product_code:
         raise booking_rules.ServiceNotOffered
     return bookings.submit(
@@ -104,9 +115,9 @@ def _submit(row: ImportRow, now: dt.datetime) -> Order:
 
 
 def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
-    """Book the rows whose pickup day came too early for the next business day, at their sender's yes; how many.
+    """Book rows with a passed pickup day for the next business day, by consent; return how many.
 
-    Raises LimitReached, Paused, CarrierChanged or Suspended, each only where nothing was booked.
+    Raises LimitReached, Paused, CarrierChanged or Suspended, only if nothing was booked.
     """
     stopped = progress.day_passed(file)
     booked = 0
@@ -115,7 +126,7 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
             bookings.confirm(order, by=by, now=now, next_day=True)
             booked += 1
         except Order.WrongStatus:
-            continue  # agreed to in another tab
+            continue  # accepted in another tab
         except (*ALL_STOPPED, booking_rules.CarrierChanged):
             if not booked:
                 raise
@@ -133,11 +144,11 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
 
 
 def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime) -> int:
-    """Book the rows that stopped because their price went up, at their sender's yes. Returns how many.
+    """Book rows whose price increased, with their sender's consent; return how many.
 
-    `prices` are the new ones by the order's key, as the sender saw them, such as "9.40 AUD": one that changed again is
-    asked about again.
-    Raises PickupDayPassed, LimitReached, Paused or Suspended, each only where nothing was booked.
+    `prices` are the new ones by order key, as the sender saw them, such as "9.40 AUD": a price that
+    changed again needs consent again. Raises PickupDayPassed, LimitReached, Paused or Suspended,
+    only if nothing was booked.
     """
     drafts = Order.objects.filter(import_row__file=file, status=Status.DRAFT, problem__kind="price_rose")
     agreed = 0
@@ -149,7 +160,7 @@ def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime
             bookings.confirm(order, by=by, now=now)
             agreed += 1
         except (Order.WrongStatus, booking_rules.CarrierChanged):
-            continue  # agreed to in another tab, or chosen anew one by one
+            continue  # accepted in another tab, or chosen again one by one
         except booking_rules.PickupDayPassed as error:  # of this row alone
             refusal = error
         except ALL_STOPPED as error:

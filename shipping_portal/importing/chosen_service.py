@@ -1,4 +1,4 @@
-"""The service a person chose for one row: it goes before the rule of the whole file while the carrier offers it."""
+"""Store a service chosen for one row, which overrides the file's rule while it is offered."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,20 +8,20 @@ from django.db import transaction
 from orders.models.quotes import bookable
 from shipping_portal.importing.models import Import, ImportRow
 
-SERVICE = "service"  # among a row's corrections
+SERVICE = "service"  # key in a row's corrections
 
 
 def choosable(products: list[dict[str, Any]], corrected: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the one offer that was chosen for the row by hand, else all: whatever the rule, it finds that one."""
+    """Return the offer chosen for the row, else all offers."""
     own = [offer for offer in bookable(products) if offer["code"] == corrected.get(SERVICE)]
     return own or products
 
 
 @transaction.atomic
 def choose(file: Import, chosen: Mapping[int, str]) -> int:
-    """Keep for these rows the services chosen by hand, "" to go by the rule again. Returns how many changed.
+    """Store services chosen for these rows, "" to use the rule again; return how many changed.
 
-    What is not offered for a row, or for one that is no longer ready, is passed over.
+    Services not offered, and rows no longer ready, are skipped.
     """
     rows = file.rows.select_for_update(of=("self",)).filter(pk__in=list(chosen), state__in=ImportRow.READY)
     changed = []

@@ -1,4 +1,4 @@
-"""Amounts in a file: the currency that a cell, its column's name or a column of currencies states."""
+"""Read amounts in a file: the currency from the cell, its column's name or a currency column."""
 
 import re
 from collections.abc import Mapping
@@ -14,20 +14,39 @@ CODES = re.compile(
     "SAR|SEK|SGD|THB|TRY|TWD|USD|VND|ZAR"
 )
 SIGNS = {
-    "US$": "USD", "AU$": "AUD", "A$": "AUD", "CA$": "CAD", "C$": "CAD", "NZ$": "NZD", "HK$": "HKD", "S$": "SGD",
-    "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₩": "KRW",
-}  # fmt: skip
+    "US$": "USD",
+    "AU$": "AUD",
+    "A$": "AUD",
+    "CA$": "CAD",
+    "C$": "CAD",
+    "NZ$": "NZD",
+    "HK$": "HKD",
+    "S$": "SGD",
+    "€": "EUR",
+    "£": "GBP",
+    "¥": "JPY",
+    "₹": "INR",
+    "₩": "KRW",
+}
 NAMES = {
-    "us dollar": "USD", "australian dollar": "AUD", "canadian dollar": "CAD", "new zealand dollar": "NZD",
-    "euro": "EUR", "pound sterling": "GBP", "british pound": "GBP",
-}  # fmt: skip
+    "us dollar": "USD",
+    "australian dollar": "AUD",
+    "canadian dollar": "CAD",
+    "new zealand dollar": "NZD",
+    "euro": "EUR",
+    "pound sterling": "GBP",
+    "british pound": "GBP",
+}
 AMOUNT = re.compile(r"([^0-9.,+-]*)([0-9][0-9.,]*)\s*([^0-9]*)", re.ASCII)
-UNSURE = re.compile(r"^(.+) of one or of ([0-9]+)$")  # the price of a piece, or of so many
-OF_MANY = re.compile(r"^(.+) for ([0-9]+)$")  # the price of so many that no whole cents are one's
+UNSURE = re.compile(r"^(.+) of one or of ([0-9]+)$")  # the price of one piece, or of so many
+OF_MANY = re.compile(r"^(.+) for ([0-9]+)$")  # the price of so many, not divisible into whole cents
 
 
 def currency_of(text: str) -> str:
-    """Return the code of a currency by its code, its sign or its name; another word stays, "" and "$" are none."""
+    """Return a currency's code by its code, sign or name.
+
+    Other words unchanged; "" and "$" are "".
+    """
     sign = "".join(text.upper().split())
     bare = sign.replace("$", "") if len(sign) > 2 else sign
     known = SIGNS.get(sign) or next((code for code in (sign, bare) if CODES.fullmatch(code)), "")
@@ -35,7 +54,7 @@ def currency_of(text: str) -> str:
 
 
 def read(text: str) -> tuple[str, str]:
-    """Return the amount and the currency beside it, "" where it has none: `US $45.00` is 45.00 and USD."""
+    """Return the amount and the currency beside it, or "": `US $45.00` is 45.00 and USD."""
     found = AMOUNT.fullmatch(text.strip())
     if found is None:
         return text, ""
@@ -44,29 +63,34 @@ def read(text: str) -> tuple[str, str]:
 
 
 def stated(name: str) -> str:
-    """Return the currency that a column's name states: “Price (USD)”; "" for none."""
+    """Return the currency in a column's name: “Price (USD)”; "" for none."""
     return next((word.upper() for word in normalise(name).split() if CODES.fullmatch(word.upper())), "")
 
 
 def bare(name: str) -> str:
-    """Return a column's name, normalised, without the currency that it states."""
+    """Return a column's normalised name without the currency in it."""
     return " ".join(word for word in headings.plain(name).split() if not CODES.fullmatch(word.upper()))
 
 
 def bare_amount(text: str) -> str:
-    """Return the amount of a price that may be of one piece or of several, as the file has it; other text as it is."""
+    """Return an ambiguous price's amount as in the file; other text unchanged."""
     unsure = UNSURE.fullmatch(text)
     return unsure[1] if unsure else text
 
 
+def is_unsure(text: str) -> bool:
+    """Return whether a price may not be that of one piece."""
+    return bool(UNSURE.fullmatch(text) or OF_MANY.fullmatch(text))
+
+
 def is_times(total: str, number: str, times: str) -> bool:
-    """Return whether so many at this price come to the total."""
+    """Return whether so many at this price make the total."""
     is_number = all(PLAIN_NUMBER.fullmatch(text) and len(text) < 12 for text in (total, number, times))
     return is_number and Decimal(total) == Decimal(number) * Decimal(times)
 
 
 def of_one(text: str, times: str) -> str:
-    """Return the price of one of so many; where it is no whole cents, that it is the price of many."""
+    """Return the price of one of so many; if it isn't whole cents, mark it as the price of many."""
     number, currency = read(text)
     if times == "1" or not (PLAIN_NUMBER.fullmatch(number) and re.fullmatch("[1-9][0-9]{0,3}", times, re.ASCII)):
         return text
@@ -75,7 +99,10 @@ def of_one(text: str, times: str) -> str:
 
 
 def converted(text: str, own: str, rates: Mapping[str, str]) -> str:
-    """Return an amount in our own currency: as it is, or at the rate typed for its currency; else with its code."""
+    """Return an amount in our currency.
+
+    Unchanged, or at the rate for its currency; else with its code.
+    """
     number, currency = read(text)
     if currency in ("", own):
         return number if currency else text

@@ -1,9 +1,11 @@
-"""Order numbers that are there twice: booked before, waiting to be booked, or on an earlier row of the same file.
+"""Find repeated order numbers: booked, waiting to be booked, or earlier in the same file.
 
-Whoever was told of it and took the row all the same is not asked again.
+A sender who saw the warning and took the row anyway isn't asked again.
 """
 
 from collections.abc import Collection
+
+from django.db.models import Q
 
 from orders.models import Order
 from orders.models.statuses import Status
@@ -11,41 +13,43 @@ from shipping_portal.importing.models import Import, ImportRow
 
 State = ImportRow.State
 NOT_BOUGHT = (Status.REJECTED, Status.NOT_BOOKED, Status.CANCELLED)
-ANYWAY = "anyway"  # among a row's corrections
+ANYWAY = "anyway"  # key in a row's corrections
 AT_ONCE = 500
 
 
 def reference_of(row: ImportRow, typed: str) -> str:
-    """Return the row's own order number; "" where it has none, or the sender gave all rows the same one."""
+    """Return the row's order number, or "" if it has none or all rows share one."""
     is_own = "customer_reference" in row.file.columns or "customer_reference" in row.corrected
     return typed if is_own and row.file.constants.get("customer_reference") != typed else ""
 
 
 def bought(row: ImportRow, reference: str) -> str:
-    """Return which order has this order number; "" when none has, or the row was let through."""
+    """Return which order has this number, or "" if none has or the row was allowed."""
     if not reference or row.corrected.get(ANYWAY):
         return ""
-    place = row.file.columns.get("customer_reference", len(row.cells))
-    as_written = row.cells[place].strip() if place < len(row.cells) else reference  # older orders kept its dashes
+    as_written = row.cell_of("customer_reference").strip() or reference  # older orders kept its dashes
     orders = Order.objects.filter(sender=row.file.sender, customer_reference__in={reference, as_written})
     order = orders.exclude(status__in=NOT_BOUGHT).order_by("-pk").first()
     return _already(order) if order else ""
 
 
 def on_an_earlier_row(row: ImportRow, reference: str) -> str:
-    """Return the row of the same file that has it too. Rows that are not checked yet are read as typed."""
+    """Return the earlier row with this number. Unchecked rows are read as typed."""
     if not reference or row.corrected.get(ANYWAY):
         return ""
-    place = row.file.columns.get("customer_reference")
-    earlier = row.file.rows.filter(number__lt=row.number).exclude(state__in=(State.SKIPPED, State.JOINED))
-    first = earlier.filter(reference=reference).first()
-    if first is None and place is not None:
-        first = earlier.filter(reference="", **{f"cells__{place}": reference}).first()
+    same, place = Q(reference=reference), row.file.columns.get("customer_reference")
+    if place is not None:
+        same |= Q(reference="", **{f"cells__{place}": reference})
+    earlier = row.file.rows.filter(same, number__lt=row.number)
+    # A row that was checked, and so has its reference, goes before those that are read as typed.
+    first = earlier.exclude(state__in=(State.SKIPPED, State.JOINED)).order_by("-reference", "number").first()
     return f"Your order number {reference} is on row {first.number} too." if first else ""
 
 
 def leave_out(file: Import, states: Collection[str]) -> None:
-    """Skip rows of these states whose order number was bought, or waits to be, since they were checked."""
+    """Skip rows of these states whose order number has been booked, or queued, since their
+    check.
+    """
     rows = file.rows.filter(state__in=states).exclude(reference="").exclude(corrected__has_key=ANYWAY)
     seen: dict[str, str] = {}
     mine = list(rows.only("pk", "number", "reference").order_by("number"))
@@ -59,7 +63,7 @@ def leave_out(file: Import, states: Collection[str]) -> None:
 
 
 def _taken(file: Import, references: list[str]) -> dict[str, str]:
-    """Return what is to be said of each of these that an order has, or that waits to be booked."""
+    """Return the message for each of these that is booked or waits to be booked."""
     found: dict[str, str] = {}
     for start in range(0, len(references), AT_ONCE):
         some = references[start : start + AT_ONCE]

@@ -1,26 +1,28 @@
-"""Which letters the bytes of a file stand for, where it doesn't say so, and letters that were read wrongly before.
+"""Guess a file's code page from its letters, and detect letters that were decoded wrongly.
 
-A library that guesses encodings goes by whole texts of a language. A file of orders has a few names with one letter
-each that matters, and there the libraries guess wrong: so each likely code page is tried on just these letters.
+Libraries that guess encodings use statistics of whole texts. A file of orders has a few names with
+one letter each that matters, and there they guess wrong: so each likely code page is tried on just
+these letters.
 """
 
 import re
 from itertools import islice
 
-# The first that fits best. Excel writes Windows' on Windows, Mac OS's on older Macs; old programs write DOS's.
+# The first best fit wins. Excel writes Windows' on Windows, Mac OS's on older Macs; old programs
+# DOS's.
 CODE_PAGES = {"cp1252": "Windows-1252", "mac_roman": "Mac OS Roman", "cp850": "DOS 850", "cp1250": "Windows-1250"}
-MOST_LETTERS = 5_000  # that are looked at
-MOST_TIMES = 3  # that a text was read wrongly, each on top of the other
+MOST_LETTERS = 5_000  # that are examined
+MOST_TIMES = 3  # how often a text may have been decoded wrongly, one on top of the other
 NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-FOLLOWS = set("’”»™®©…·‑")  # signs that may stand right behind a letter
-WITHIN = set("’·‑")  # of these, those that may stand between two
+FOLLOWS = set("’”»™®©…·‑")  # signs that may follow a letter
+WITHIN = set("’·‑")  # of these, those that may be between two letters
 OPENS = set("‘“«‚„¿¡")
-# What Windows has in place of a few bytes' own characters, back to these bytes.
+# Windows' replacements for a few bytes' own characters, back to these bytes.
 TO_BYTES = {ord(bytes([byte]).decode("cp1252", "ignore") or chr(byte)): byte for byte in range(128, 160)}
 
 
 def guess(data: bytes) -> tuple[str, str] | None:
-    """Return the text in the code page whose letters look most like words, and its name; None where none fits."""
+    """Return the text in the code page that fits words best, and its name, or None."""
     texts = {}
     for name in CODE_PAGES:
         try:
@@ -33,7 +35,10 @@ def guess(data: bytes) -> tuple[str, str] | None:
 
 
 def _odd_letters(text: str) -> int:
-    """Return how many letters and signs stand where words have none: a capital or a dash within, a quote behind."""
+    """Return how many letters and signs are where words have none.
+
+    A capital within, a quote after.
+    """
     odd = 0
     for found in islice(NOT_ASCII.finditer(text), MOST_LETTERS):
         sign, at = found[0], found.start()
@@ -48,7 +53,7 @@ def _odd_letters(text: str) -> int:
 
 
 def decoded_back(text: str) -> str:
-    """Return what a text was before its UTF-8 was read as Windows' letters; the same text where it wasn't."""
+    """Return a text as it was before its UTF-8 was read as Windows' letters, if it was."""
     for _ in range(MOST_TIMES):
         try:
             before = text.translate(TO_BYTES).encode("latin-1").decode("utf-8")

@@ -1,9 +1,10 @@
-"""What imports hold of a person: the cells of a row as they were typed, and what was put right in them."""
+"""Erase personal data in imports: a row's cells as typed, and their corrections."""
 
 from collections.abc import Iterator
 
-from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
-from shipping_portal.jobs.erasing import BATCH, ERASED, Keys, deletes, eraser, objection, overwrites
+from shipping_portal.importing.models import ImportRow
+from shipping_portal.jobs.erasing import BATCH, Keys, eraser, objection
+from shipping_portal.jobs.retention import delete
 
 
 @objection("row")
@@ -22,7 +23,7 @@ def rows_owed(senders: Keys) -> Iterator[tuple[int, str]]:
 
 @eraser("order", "rows of imports")
 def erase_booked(orders: Keys) -> int:
-    """Empty the rows these were booked from, with those of the same parcel; the file keeps its count of rows."""
+    """Empty these orders' rows, and those of the same parcel; the file keeps its row count."""
     booked = ImportRow.objects.filter(order__in=orders)
     rows = list(booked) + list(ImportRow.objects.filter(joined_into__in=booked))
     for row in rows:
@@ -30,9 +31,8 @@ def erase_booked(orders: Keys) -> int:
     return ImportRow.objects.bulk_update(rows, ["cells", "corrected", "problems", "near"], batch_size=BATCH)
 
 
-# Nothing was booked from them, nor is being.
-UNBOOKED = ImportRow.objects.filter(order=None).exclude(state=ImportRow.State.OWED)
-deletes("row", "rows of imports", UNBOOKED, "pk")
-overwrites("import", "names of files", Import.objects.all(), "pk", file_name=ERASED)
-deletes("sender", "columns of imports", ColumnMapping.objects.all(), "sender")
-deletes("sender", "imports", Import.objects.all(), "sender")
+@eraser("row", "rows of imports")
+def erase_rows(rows: Keys) -> int:
+    """Delete rows from which nothing was booked, nor is being."""
+    unbooked = ImportRow.objects.filter(pk__in=rows, order=None).exclude(state=ImportRow.State.OWED)
+    return delete(unbooked)

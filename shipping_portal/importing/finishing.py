@@ -1,4 +1,4 @@
-"""Imports that ended: one notification sums each up, written with its end; IMPORT_DAYS later the file is deleted."""
+"""Finish imports: one notification sums each up; IMPORT_DAYS later the file is deleted."""
 
 import datetime as dt
 from dataclasses import replace
@@ -17,13 +17,13 @@ from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.jobs.registry import chore
 from shipping_portal.jobs.retention import delete, term
 
-LEFT_AFTER = dt.timedelta(seconds=30)  # an open page looks every two to ten seconds
+LEFT_AFTER = dt.timedelta(seconds=30)  # an open page refreshes every two to ten seconds
 NEWS_FOR = dt.timedelta(days=2)
 
 
 @chore("imports")
 def look(now: dt.datetime) -> None:
-    """Finish every import that has nothing left to book or send. Parked rows don't count: they may stay parked."""
+    """Finish every import with nothing left to book or send. Parked rows may stay parked."""
     rows = ImportRow.objects.filter(file=OuterRef("pk"))
     owed = Exists(rows.filter(state=ImportRow.State.OWED, parked_at=None))
     booking = rows.filter(state=ImportRow.State.BOOKED, order__status=Status.BOOKING, order__parked_at=None)
@@ -37,7 +37,7 @@ def _finish(file: Import, now: dt.datetime) -> None:
     mine = Import.objects.filter(pk=file.pk, finished_at=None, begun_at=file.begun_at)
     if not file.begun_at or not mine.update(finished_at=now):
         return
-    # Counted after the update, whose lock a booking that fails meanwhile waits for (see notifications.py).
+    # Counted after the update, whose lock a failing booking waits for (see notifications.py).
     counts = progress.counts(file)
     if counts.failed or counts.needs_yes:
         _notify_of_failures(file, counts, now)
@@ -46,7 +46,7 @@ def _finish(file: Import, now: dt.datetime) -> None:
 
 
 def paused(file: Import, now: dt.datetime) -> None:
-    """Notify of what failed before the pause, which may be for good. Call it in the transaction that pauses."""
+    """Notify of failures before a pause that may be permanent, in the pausing transaction."""
     if file.state == Import.State.BOOKING and file.finished_at is None:
         counts = progress.counts(file)
         if counts.failed or counts.needs_yes:
@@ -54,7 +54,7 @@ def paused(file: Import, now: dt.datetime) -> None:
 
 
 def _notify_of_failures(file: Import, counts: progress.Counts, now: dt.datetime) -> None:
-    """Notify everybody: the failed bookings wrote no notices of their own, so this one is as vital as theirs."""
+    """Notify everybody: failed bookings wrote no notifications of their own."""
     outbox.notify(replace(_event(file, counts, now), kind="booking", only=None), now=now)
 
 
@@ -96,7 +96,7 @@ def purge_imports(now: dt.datetime) -> int:
 
 
 def _old_imports(now: dt.datetime) -> QuerySet[Import]:
-    """Return files nobody has booked from for so long; one that is held with rows still owed stays."""
+    """Return files without bookings for so long, except held ones with rows still due."""
     before = now - dt.timedelta(days=settings.IMPORT_DAYS)
     owed = ImportRow.objects.filter(state=ImportRow.State.OWED)
     old = Import.objects.filter(created_at__lt=before).exclude(begun_at__gte=before)

@@ -1,4 +1,4 @@
-"""The two forms of an import: the file or the paste, and which column is which field."""
+"""Define an import's two forms: the file or paste, and which column is which field."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ from orders.drafting.forms import DayField
 from shipping_portal.accounts.address.text import normalise
 from shipping_portal.accounts.models import PickupAddress, Sender
 from shipping_portal.importing import columns, reading, shops, units
+from shipping_portal.importing.guessing import guess_columns
 from shipping_portal.importing.models import Import
 from shipping_portal.importing.reading import Sheet, UnreadableFile
 
@@ -23,7 +24,7 @@ ONLY_COLUMNS = {columns.LAST_NAME, *(field.name for field in columns.FILE_ONLY)}
 
 
 class ImportUploadForm(forms.Form):
-    """One of the two; `sheet` is the table in it once the form is good."""
+    """One of the two; `sheet` is its table once the form is valid."""
 
     file = forms.FileField(
         label="Excel, CSV or TSV file",
@@ -65,14 +66,14 @@ class ImportUploadForm(forms.Form):
 
 
 def shown_name(name: str) -> str:
-    """Return a file's name without its folders, and with nothing in it that cannot be shown."""
+    """Return a file's name without folders or unprintable characters."""
     last = PurePosixPath(name.replace("\\", "/")).name
     return "".join(c if c.isprintable() else " " for c in last)[:120].strip() or "Import"
 
 
 @dataclass(frozen=True)
 class Match:
-    """One line of the matching page: our field, the choice of column, the value for all, what the column holds."""
+    """One line of the matching page: our field, its column, the value for all, sample values."""
 
     field: columns.Field
     column: forms.BoundField
@@ -82,13 +83,13 @@ class Match:
 
     @property
     def is_used(self) -> bool:
-        """Needed, or given a column or a value already."""
+        """Return whether it is needed, or already has a column or a value."""
         constant = self.constant and self.constant.value()
         return bool(self.field.is_needed or self.column.value() or constant or self.column.errors)
 
     @property
     def is_missing(self) -> bool:
-        """Needed, and neither a column, a value for all rows nor a size gives it yet."""
+        """Return whether it is needed and has no column, value for all rows or size yet."""
         given = self.column.value() or (self.constant and self.constant.value())
         form = self.column.form
         size = self.field.name in units.MEASURES and form[columns.SIZE].value()
@@ -98,7 +99,7 @@ class Match:
 
 
 def named_columns(header: list[str]) -> list[tuple[str, str]]:
-    """Return the place and name of each column; those of one name are told apart by their place."""
+    """Return each column's place and name; equal names get their place added."""
     times = Counter(map(normalise, header))
     return [
         (str(place), f"{name} (column {place + 1})" if times[normalise(name)] > 1 else name)
@@ -107,7 +108,7 @@ def named_columns(header: list[str]) -> list[tuple[str, str]]:
 
 
 def _without_unit(field: columns.Field) -> columns.Field:
-    """Return the field, a measure named without the unit of the parcel form: the file's may be another."""
+    """Return the field without the parcel form's unit in its name: the file's may differ."""
     return replace(field, label=field.name.title()) if field.name in units.MEASURES else field
 
 
@@ -121,9 +122,11 @@ class MatchForm(forms.Form):
         places = [(NO_COLUMN, "No column"), *named_columns(file.header)]
         for field in self.wanted:
             self.fields[f"column_{field.name}"] = forms.ChoiceField(
-                label=field.label, choices=places, required=False,
+                label=field.label,
+                choices=places,
+                required=False,
                 error_messages={"invalid_choice": "Choose one of the file's columns."},
-            )  # fmt: skip
+            )
             if field.name not in ONLY_COLUMNS:
                 self.fields[f"all_{field.name}"] = forms.CharField(
                     label=f"{field.label}, the same for all rows",
@@ -161,7 +164,7 @@ class MatchForm(forms.Form):
         return cleaned
 
     def _refuse_other_units(self, cleaned: dict[str, Any]) -> None:
-        """Refuse a choice of units that contradicts a column's name: one of the two is a mistake."""
+        """Reject units that contradict a column's name: one of the two is a mistake."""
         for kind in units.TABLES:
             stated = units.of_columns(self.file.header, self.columns, kind)
             if stated and cleaned.get(kind) and cleaned[kind] not in stated.values():
@@ -184,7 +187,7 @@ class MatchForm(forms.Form):
         }
 
     def matches(self) -> Iterator[Match]:
-        """Yield our fields with the column chosen or guessed, and the first three values in it."""
+        """Yield our fields with their chosen or guessed column, and its first three values."""
         firsts = [row.cells for row in self.file.rows.all()[:3]]
         for field in self.wanted:
             column = self[f"column_{field.name}"]
@@ -198,9 +201,9 @@ class MatchForm(forms.Form):
 
 
 def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
-    """Return what the matching page begins with: confirmed before for this very header, or guessed from its names."""
+    """Return the matching page's initial values: confirmed for this header, or guessed."""
     known = columns.remembered(file.sender, file.fingerprint)
-    matched = known.columns if known else columns.guess(file.header, [*wanted, *columns.FILE_ONLY], file.filled)
+    matched = known.columns if known else guess_columns(file.header, [*wanted, *columns.FILE_ONLY], file.filled)
     constants = {
         kind: next(iter(units.of_columns(file.header, matched, kind).values()), own)
         for kind, own in units.of_account(file.sender.country).items()
@@ -212,7 +215,7 @@ def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
 
 
 def _suggested(file: Import, matched: dict[str, int]) -> dict[str, str]:
-    """Return what all rows have that their file doesn't say; it is shown before anything is booked."""
+    """Return values for all rows that the file lacks; they are shown before anything is booked."""
     sizes, address, found = list(file.sender.sizes.all()[:2]), file.sender.pickup_address(), {}
     size = file.sender.default_size or (sizes[0] if len(sizes) == 1 else None)
     if size and not {*matched, *(units.SIZES if units.DIMENSIONS in matched else ())} >= units.MEASURES.keys():
@@ -223,7 +226,7 @@ def _suggested(file: Import, matched: dict[str, int]) -> dict[str, str]:
 
 
 class RateForm(forms.Form):
-    """What one of another currency is worth in ours."""
+    """An exchange rate from another currency into ours."""
 
     code = forms.CharField(max_length=20, widget=forms.HiddenInput)
     rate = PlainDecimalField(label="Rate", example="1.52", whole=6, places=6)
@@ -236,7 +239,7 @@ class RateForm(forms.Form):
 
 
 class BookAllForm(forms.Form):
-    """By which rule every row's service is chosen, and the pickup day of those that are picked up."""
+    """The rule for choosing every row's service, and the pickup day."""
 
     rule = forms.ChoiceField(
         choices=Sender.ServiceRule.choices,

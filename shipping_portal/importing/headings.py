@@ -1,19 +1,35 @@
-"""Names of columns as they are compared: `ShipToZipCode`, `ship_to_zip_code` and “Ship to ZIP code” are one."""
+"""Compare column names: `ShipToZipCode`, `ship_to_zip_code` and “Ship to ZIP code” are equal."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from shipping_portal.accounts.address.text import normalise
 
-# Where a word begins inside of a name without blanks: shipTo, SAAddress, Address1.
+# Where a word begins in a name without spaces: shipTo, SAAddress, Address1.
 INSIDE = re.compile(r"(?<=[a-z])(?<![LW]x)(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-# What a form says of a column beside its name: “Order ID (required)”, “ATL (Y/N)”.
+# Remarks beside a name: “Order ID (required)”, “ATL (Y/N)”.
 ASIDE = re.compile(r" (?:optional|required|mandatory|if any|if applicable|if known|y n|yes no|yes or no)$")
 DIGIT = re.compile(r"(?<=[A-Za-z])(?=[0-9])")
 
 
 @lru_cache(4096)
 def plain(name: str) -> str:
-    """Return the name normalised, a name without blanks by its words, without what a form says beside it."""
+    """Return the name normalised, split into words, without remarks."""
     bare = name.strip("*")
     return ASIDE.sub("", normalise(DIGIT.sub(" ", INSIDE.sub(" ", bare) if bare.isalnum() else bare)))
+
+
+@lru_cache(256)
+def _plain_names(header: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(plain, header))
+
+
+def plain_names(header: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of all columns, as they are compared; read once for all rows of a file."""
+    return _plain_names(tuple(header))
+
+
+def split_words(text: str) -> tuple[str, ...]:
+    """Return the entries of a table written as text: what stands between its commas, on one line or on several."""
+    return tuple(" ".join(word.split()) for word in text.split(","))

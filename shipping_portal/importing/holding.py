@@ -1,4 +1,4 @@
-"""Holding one sender's import: no further row of it is booked until an operator releases it."""
+"""Hold one sender's import: none of its rows is booked until an operator releases it."""
 
 import datetime as dt
 
@@ -17,11 +17,11 @@ LEFT_OUT = {"": ["The carrier has this parcel already, so the operator left the 
 
 
 class HoldRefused(Exception):
-    """Someone else was faster; the text is for the operator."""
+    """Raised when someone else was faster. The text is for the operator."""
 
 
 def hold(file: Import, *, text: str, by: User, reason: str, now: dt.datetime) -> None:
-    """Hold an import. What was handed over goes on; its sender reads the text and cannot resume. Raises HoldRefused."""
+    """Hold an import. Rows already sent continue; its sender sees the text. Raises HoldRefused."""
     with transaction.atomic():
         if not Import.objects.filter(pk=file.pk, hold="").update(hold=text, paused_at=now):
             raise HoldRefused("This import is held already.")
@@ -30,7 +30,7 @@ def hold(file: Import, *, text: str, by: User, reason: str, now: dt.datetime) ->
 
 
 def let_go(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Let it go on where it was. Raises HoldRefused."""
+    """Release it. Raises HoldRefused."""
     with transaction.atomic():
         if not Import.objects.filter(pk=file.pk, restore=None).exclude(hold="").update(hold=""):
             raise HoldRefused("This import goes on already.")
@@ -39,7 +39,7 @@ def let_go(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
 
 
 def try_again(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Check its failed rows again; their sender books them or not. Raises HoldRefused."""
+    """Check its failed rows again, for their sender to book. Raises HoldRefused."""
     with transaction.atomic():
         again = booking.retry(file, now)
         if not again:
@@ -48,7 +48,7 @@ def try_again(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
 
 
 def leave_file_out(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Leave out the rows of an import that is held after a restore. Raises HoldRefused."""
+    """Leave out the rows of an import held after a restore. Raises HoldRefused."""
     with transaction.atomic():
         restore = Restore.objects.filter(imports=file).first()
         if restore is None:
@@ -58,14 +58,14 @@ def leave_file_out(file: Import, *, by: User, reason: str, now: dt.datetime) -> 
 
 
 def leave_out(file: Import, restore: Restore) -> None:
-    """Never book what a file held after a restore still owes: the carrier has it already, or nobody wants it."""
+    """Never book the due rows of a file held after a restore: the carrier has them already."""
     owed = file.rows.filter(state=ImportRow.State.OWED)
     owed.update(state=ImportRow.State.SKIPPED, problems=LEFT_OUT, due_at=None, **ImportRow.AFRESH)
     release(file, restore)
 
 
 def release(file: Import, restore: Restore) -> None:
-    """Let a file that was held after a restore go on, unless its sender or an operator had stopped it before."""
+    """Release a file held after a restore, unless its sender or an operator stopped it before."""
     held = Import.objects.filter(pk=file.pk)
     held.update(restore=None)
     held.filter(hold=HELD).update(hold="")

@@ -1,13 +1,15 @@
-"""The items of one parcel, from the rows of its order: what it holds, what customs are told, what it weighs."""
+"""Combine a parcel's items from its order's rows: contents, customs values and weight."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from orders.drafting.contents_form import PARTS, ROWS
 from orders.drafting.form_fields import PLAIN_NUMBER
-from shipping_portal.importing import units
+from shipping_portal.importing import headings, units
+from shipping_portal.importing.models import Import
 
 Cells = Mapping[str, str]  # what one row says, by our field
+OF_ONE = {"item", "lineitem", "product", "unit"}
 
 OWN = ("description", "item_1_description", "item_1_value", "item_1_hs_code")
 DIFFERENT_WEIGHTS = "The rows of this order have different weights. The first was taken: check it."
@@ -18,29 +20,36 @@ TOO_MANY = f"item_{ROWS + 1}_description"
 
 
 def joined(lines: Sequence[Cells], given: Cells, *, are_weights_of_one: bool) -> dict[str, str]:
-    """Return what the first row says, with the items of all rows; `given` is what every row has.
+    """Return the first row's values with the items of all rows; `given` is what every row has.
 
-    Weights of one item are added up, each as often as the item is in the parcel. Any other weight is the parcel's.
+    Weights of one item are added up, times its quantity. Any other weight is the parcel's.
     """
     values = dict(lines[0])
     names = [line["description"] for line in lines if line.get("description")]
     if names:
         values["description"] = f"{names[0]} and {len(names) - 1} more" if names[1:] else names[0]
-    if are_weights_of_one:
-        values["weight"] = _whole_weight(lines, given)
     items = [_item(lines[at], given) for at in places(lines)] or [_item({}, given)]
     for number, item in enumerate(items, start=1):
         values |= {f"item_{number}_{part}": text for part, text in item.items() if text}
+    if are_weights_of_one:
+        values["weight"] = _whole_weight(lines, given)
     return {name: text for name, text in values.items() if text}
 
 
 def places(lines: Sequence[Cells]) -> list[int]:
-    """Return which of these rows say something of an item; eBay's first row of an order of many says nothing."""
+    """Return which rows describe an item; eBay's first row of a larger order doesn't."""
     return [at for at, line in enumerate(lines) if any(line.get(name) for name in OWN)]
 
 
+def are_weights_of_one(file: Import) -> bool:
+    """Return whether weights are of one item, by the column's name: “Item weight”."""
+    place = file.columns.get(units.WEIGHT)
+    words = headings.plain(file.header[place]).split() if place is not None else []
+    return not OF_ONE.isdisjoint(words) and "combined" not in words
+
+
 def of_weights(lines: Sequence[Cells]) -> str:
-    """Return what is told where several rows have the parcel's weight, or ""; each may have meant that of its item."""
+    """Return the message when several rows have the parcel's weight, or "": each may mean its item."""
     weights = [units.convert(line["weight"], "", "kg", units.WEIGHTS) for line in lines if line.get("weight")]
     if len({*weights}) > 1:
         return DIFFERENT_WEIGHTS
@@ -48,7 +57,7 @@ def of_weights(lines: Sequence[Cells]) -> str:
 
 
 def share_of_one(whole: str, times: str) -> str:
-    """Return the weight of one item of so many that come to the whole; the whole where no number is given."""
+    """Return one item's share of a weight; the whole weight without a number."""
     are_numbers = all(PLAIN_NUMBER.fullmatch(text) and len(text) <= units.LONGEST for text in (whole, times))
     if not are_numbers or not Decimal(times):
         return whole
@@ -56,7 +65,7 @@ def share_of_one(whole: str, times: str) -> str:
 
 
 def uncounted(values: Mapping[str, object]) -> list[str]:
-    """Return the quantities that customs need and nobody wrote: a value alone may be of one item or of all."""
+    """Return the quantities that customs need and nobody wrote: a value may be of one or of all."""
     return [
         f"item_{number}_quantity"
         for number in range(1, ROWS + 1)
@@ -71,7 +80,7 @@ def _item(line: Cells, given: Cells) -> dict[str, str]:
 
 
 def _whole_weight(lines: Sequence[Cells], given: Cells) -> str:
-    """Add up the weights in the unit of the first; "" where a row's weight or quantity is missing or no number."""
+    """Add up the weights in the first one's unit; "" if a weight or quantity is missing or invalid."""
     weights = [line.get("weight", "") for line in lines]
     counts = [line.get("item_1_quantity") or given.get("item_1_quantity") or "1" for line in lines]
     if not all(PLAIN_NUMBER.fullmatch(text) and len(text) <= LONGEST for text in counts):

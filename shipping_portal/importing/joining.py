@@ -1,8 +1,8 @@
-"""Rows of one order that are one parcel: shops write a row for each item.
+"""Join rows of one order into one parcel: shops write a row for each item.
 
-A further row joins the row above that has its order number and its address, or that has its order number while it has
-no address. Another address, another size, or the very same row once more is no further item: it stays a row of its
-own, which is left out until its sender lets it through (see duplicates.py).
+A further row joins the row above with its order number and its address, or with its order number if
+it has no address. Another address, another size, or an identical row is no further item: it stays a
+row of its own, which is left out until its sender allows it (see duplicates.py).
 """
 
 import datetime as dt
@@ -11,9 +11,8 @@ from collections.abc import Iterator
 
 from django.db import transaction
 
-from shipping_portal.accounts.address.text import as_seen
 from shipping_portal.importing import duplicates
-from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.importing.models import Import, ImportRow, due_for_check
 from shipping_portal.importing.units import SIZE_UNIT
 
 State = ImportRow.State
@@ -26,14 +25,14 @@ SIZE = ("length", "width", "height", SIZE_UNIT)
 
 
 def join(file: Import) -> int:
-    """Join rows that are owed a check and belong to one parcel; how many joined another. Call it in a transaction."""
+    """Join due rows that are one parcel, in a transaction; return how many joined another."""
     joined = list(_joined(file))
     ImportRow.objects.bulk_update(joined, ["state", "due_at", "joined_into"], batch_size=AT_ONCE)
     return len(joined)
 
 
 def separate(row: ImportRow, now: dt.datetime) -> bool:
-    """Make a joined row a parcel of its own again, and check both. False when the other is booked already."""
+    """Separate a joined row and check both. Return False if the other is booked already."""
     with transaction.atomic():
         head = row.joined_into
         if row.state != State.JOINED or head is None or not _check_again(head, now):
@@ -46,13 +45,11 @@ def separate(row: ImportRow, now: dt.datetime) -> bool:
 def _check_again(head: ImportRow, now: dt.datetime) -> bool:
     if head.state in (State.OWED, State.BOOKED):
         return False
-    return head.state == State.SKIPPED or head.finish(
-        state=State.NEW, due_at=now, tries=0, problems={}, near=[], quote=None, reference=""
-    )
+    return head.state == State.SKIPPED or head.finish(**due_for_check(now), tries=0)
 
 
 def _joined(file: Import) -> Iterator[ImportRow]:
-    """Yield the further rows, each with the row that it joins."""
+    """Yield further rows with the row that each joins."""
     heads: dict[str, list[ImportRow]] = defaultdict(list)
     for row in file.rows.order_by("number"):
         number = _value(row, file, "customer_reference")
@@ -74,12 +71,12 @@ def _head(row: ImportRow, file: Import, heads: list[ImportRow]) -> ImportRow | N
 
 
 def _may_join(row: ImportRow, head: ImportRow, file: Import) -> bool:
-    """Return whether it may be in the other's box: no other size, and more than the same row once more."""
+    """Return whether it may be in the other's box: no other size, and not an identical row."""
     return row.cells != head.cells and _fits(row, head, file)
 
 
 def _fits(row: ImportRow, head: ImportRow, file: Import) -> bool:
-    """Return whether it says no other size than the other."""
+    """Return whether it has no other size than the other row."""
     sizes = [{_value(one, file, side) for one in (row, head)} - {""} for side in SIZE]
     return all(len(named) < 2 for named in sizes)
 
@@ -89,12 +86,10 @@ def _where(row: ImportRow, file: Import) -> list[str]:
 
 
 def _value(row: ImportRow, file: Import, name: str) -> str:
-    """Return what the row says of a field: put right, or as typed."""
-    place = file.columns.get(name)
-    typed = as_seen(row.cells[place]).strip() if place is not None and place < len(row.cells) else ""
-    return str(row.corrected.get(name, typed))
+    """Return the row's value of a field: corrected, or as typed."""
+    return str(row.corrected.get(name, row.seen(file.columns.get(name))))
 
 
 def _is_whole(row: ImportRow, file: Import) -> bool:
-    """Return whether the row has as many cells as the header; any other says nothing for certain."""
+    """Return whether the row has as many cells as the header; others are unreliable."""
     return len(row.cells) >= len(file.header) and not any(map(str.strip, row.cells[len(file.header) :]))

@@ -1,4 +1,4 @@
-"""Taking an import off the list: deleted while nothing of it was booked, put away otherwise."""
+"""Remove an import from the list: delete it if nothing was booked, else archive it."""
 
 import datetime as dt
 
@@ -9,18 +9,19 @@ from shipping_portal.importing.models import Import, ImportRow
 
 
 class UnderWay(Exception):
-    """Rows of it are being booked, or an operator holds it: it stays until that is over."""
+    """Raised while its rows are being booked or an operator holds it."""
 
 
 def may_delete(file: Import) -> bool:
-    """Return whether no order was made of it."""
+    """Return whether no order was made from it."""
     return not file.rows.filter(order__isnull=False).exists()
 
 
 def take_off_the_list(file: Import, now: dt.datetime) -> bool:
-    """Delete the import, True; or archive it, where parcels came of it: they keep their rows. Raises UnderWay."""
+    """Delete the import and return True, or archive it if it has parcels. Raises UnderWay."""
     with transaction.atomic():
-        Sender.objects.select_for_update(no_key=True).get(pk=file.sender_id)  # a press of Book comes before or after
+        # A press of Book comes before or after.
+        Sender.objects.select_for_update(no_key=True).get(pk=file.sender_id)
         is_held = Import.objects.filter(pk=file.pk).exclude(hold="").exists()
         if is_held or file.rows.filter(state=ImportRow.State.OWED).exists():
             raise UnderWay
@@ -32,5 +33,5 @@ def take_off_the_list(file: Import, now: dt.datetime) -> bool:
 
 
 def bring_back(file: Import) -> None:
-    """Put an archived import on the list again."""
+    """Restore an archived import to the list."""
     Import.objects.filter(pk=file.pk).update(archived_at=None)

@@ -1,4 +1,4 @@
-"""The rows of an import as its check lists them: each parcel with its service and its price."""
+"""List an import's rows for its check: each parcel with its service and price."""
 
 import uuid
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ HANDED_OVER = (ImportRow.State.OWED, ImportRow.State.BOOKED)
 
 @dataclass(frozen=True)
 class ListedRow:
-    """A row with what it costs: as it is to be booked, or as the rule would book it. `price` is None without offers."""
+    """A row with its cost, as chosen or by the rule. `price` is None without offers."""
 
     row: ImportRow
     service: str = ""
@@ -46,7 +46,7 @@ class RowsPage:
 
 
 def page(rows: QuerySet[ImportRow], rule: str, last: str, *, dearest_of: list[Ready] | None, number: int) -> RowsPage:
-    """Return one page of these rows in the file's order; or those to be booked first, the dearest before the others."""
+    """Return one page of rows in the file's order, or those to book first, the dearest first."""
     start, end = (number - 1) * LISTED, number * LISTED + 1
     mine = rows.select_related("quote", "order", "joined_into")
     if dearest_of is None:
@@ -82,5 +82,5 @@ def _offer(row: ImportRow, rule: str, last: str) -> dict[str, Any] | None:
 
 
 def import_of(request: MemberRequest, file: uuid.UUID) -> Import:
-    """Return a file of the sender's by the uuid in its address; 404 for anybody else's."""
+    """Return the sender's file by the uuid in its address; 404 for anybody else's."""
     return get_object_or_404(Import.objects.for_user(request.user).select_related("sender"), uuid=file)

@@ -1,6 +1,8 @@
-"""Imports: a file of parcels as its sender typed it, row by row, from the upload to the last booking."""
+"""Imports: a file of parcels as typed, row by row, from the upload to the last booking."""
 
+import datetime as dt
 import uuid
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -8,6 +10,7 @@ from django.db.models import Q
 
 from orders.models.order import Order
 from orders.models.quotes import Quote
+from shipping_portal.accounts.address.text import as_seen
 from shipping_portal.accounts.models import OwnedQuerySet
 from shipping_portal.importing.encodings import CODE_PAGES
 from shipping_portal.jobs.models import Job
@@ -16,9 +19,11 @@ SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 
 
 class Import(models.Model):
-    """One file. `columns` leads from our field to its column in the file, `constants` from a field to what all rows
-    have; both are in the words of shipping_portal.importing.columns. `filled` are the columns with anything in them.
-    How far it is, the rows say.
+    """One file.
+
+    `columns` maps our field to its column in the file, `constants` a field to the value of all
+    rows; both use the names of shipping_portal.importing.columns. `filled` are the columns that
+    aren't empty. Its rows show its progress.
     """
 
     class State(models.TextChoices):
@@ -41,9 +46,11 @@ class Import(models.Model):
     constants = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.MATCHING)
     paused_at = models.DateTimeField(null=True, blank=True)
-    notes = models.JSONField(null=True, blank=True)  # of how it was read, see shipping_portal.importing.notes
-    hold = models.CharField(max_length=300, blank=True)  # an operator's words: only operators let it go on
-    restore = models.ForeignKey(  # which holds it: its owed rows may be booked already
+    # about how it was read, see shipping_portal.importing.notes
+    notes = models.JSONField(null=True, blank=True)
+    # an operator's words: only operators can release it
+    hold = models.CharField(max_length=300, blank=True)
+    restore = models.ForeignKey(  # which holds it: its due rows may be booked already
         "orders.Restore", on_delete=models.PROTECT, null=True, blank=True, related_name="imports"
     )
     begun_at = models.DateTimeField(null=True, blank=True)  # the newest press of Book
@@ -52,7 +59,8 @@ class Import(models.Model):
     )
     looked_at = models.DateTimeField(null=True, blank=True)  # somebody watches it being booked
     finished_at = models.DateTimeField(null=True, blank=True)
-    archived_at = models.DateTimeField(null=True, blank=True)  # put away by its sender: its rows to fix need nobody
+    # archived by its sender: its rows to fix no longer count
+    archived_at = models.DateTimeField(null=True, blank=True)
 
     objects = OwnedQuerySet.as_manager()
 
@@ -68,7 +76,10 @@ class Import(models.Model):
 
     @property
     def read_as(self) -> str:
-        """What kind of file it was, in words: as a spreadsheet calls its encoding, and what stands between cells."""
+        """Return the kind of file in words.
+
+        A spreadsheet's name of its encoding, and its delimiter.
+        """
         if not self.delimiter:
             return "an Excel workbook"
         encoding = ({"utf-8-sig": "UTF-8"} | CODE_PAGES).get(self.encoding, self.encoding.upper())
@@ -78,11 +89,10 @@ class Import(models.Model):
 class ImportRow(Job):
     """One row of a file: a parcel, or with `joined_into` a further item of another row's parcel.
 
-    `cells` are never changed; `corrected` holds what was put right by our field, and what its sender decided.
-
-    `problems` are messages by field, "" for the whole row. `token` is the form token of its one order: whoever books
-    the row, and however often, makes the same order. What it is to be booked as is written down when Book is pressed.
-    A booked row stands as its order stands.
+    `cells` never change; `corrected` has corrections by our field, and its sender's decisions.
+    `problems` are messages by field, "" for the whole row. `token` is the form token of its one
+    order: however often the row is booked, it makes the same order. What it is booked as is stored
+    when Book is pressed. A booked row's state is its order's.
     """
 
     FENCE = ("state",)
@@ -106,7 +116,8 @@ class ImportRow(Job):
     corrected = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=8, choices=State.choices, default=State.NEW)
     problems = models.JSONField(default=dict, blank=True)
-    near = models.JSONField(default=list, blank=True)  # [suburb, state, postcode] that may have been meant
+    # [suburb, state, postcode] that may have been meant
+    near = models.JSONField(default=list, blank=True)
     quote = models.ForeignKey(Quote, on_delete=models.SET_NULL, null=True, blank=True, related_name="import_rows")
     reference = models.CharField(max_length=255, blank=True)  # its own order number, as checked
     joined_into = models.ForeignKey("self", on_delete=models.CASCADE, null=True, blank=True, related_name="lines")
@@ -129,14 +140,36 @@ class ImportRow(Job):
     def __str__(self) -> str:
         return f"row {self.number} of {self.file}"
 
+    @property
+    def of_parcel(self) -> list["ImportRow"]:
+        """This row and those joined to it: all rows of its parcel."""
+        return [self, *self.lines.all()]
+
+    def cell(self, place: int | None) -> str:
+        """Return the cell at this place as typed, "" without one."""
+        return str(self.cells[place]) if place is not None and place < len(self.cells) else ""
+
+    def seen(self, place: int | None) -> str:
+        """Return the cell at this place as people see it, "" without one."""
+        return as_seen(self.cell(place)).strip()
+
+    def cell_of(self, name: str) -> str:
+        """Return the cell of this field of ours as typed, "" without one."""
+        return self.cell(self.file.columns.get(name))
+
     def hand_over(self, order: Order) -> None:
-        """Stand as its order from now on, whatever became of the row meanwhile: an order is never forgotten."""
+        """Link the row to its order, whatever state the row is in."""
         mine = ImportRow.objects.filter(pk=self.pk, order=None)
         mine.update(state=self.State.BOOKED, order=order, problems={}, due_at=None, **self.AFRESH)
 
 
+def due_for_check(now: dt.datetime) -> dict[str, Any]:
+    """Return the changes that make a row due for a check, with nothing left of the check before."""
+    return {"state": ImportRow.State.NEW, "due_at": now, "problems": {}, "near": [], "quote": None, "reference": ""}
+
+
 class ImportTry(models.Model):
-    """A press of Upload, counted before anything is read: what can't be read takes time as well."""
+    """An attempt to upload, counted before anything is read: unreadable files take time as well."""
 
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     at = models.DateTimeField()
@@ -149,7 +182,7 @@ class ImportTry(models.Model):
 
 
 class ColumnMapping(models.Model):
-    """How a sender matched the columns of files with this header; the next such file skips the question."""
+    """How a sender matched the columns of this header; the next such file skips the question."""
 
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="column_mappings")
     fingerprint = models.CharField(max_length=64)

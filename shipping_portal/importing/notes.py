@@ -1,12 +1,12 @@
-"""What a file's sender is told of how it was read: what was left out or made blank, and what may be otherwise.
+"""Report how a file was read: what was left out or blanked, and what may be wrong.
 
 The notes hold places and numbers, no words of the file:
-hidden_rows     numbers of the rows that nobody sees in the workbook
-hidden_columns  places of the columns that nobody sees
-bad_rows        numbers of the lines whose quotation marks don't pair up
-blanks          how many cells said only such as NULL or N/A; blank_words are these
-letters         where letters stand that could have been read otherwise: rows and places
-decoded_back    whether all of the file was UTF-8 that had been read as Windows' letters
+hidden_rows     numbers of the rows hidden in the workbook
+hidden_columns  places of the hidden columns
+bad_rows        numbers of the lines with unbalanced quotation marks
+blanks          how many cells held only words such as NULL or N/A; blank_words lists these
+letters         rows and places of letters that could be read otherwise
+decoded_back    whether the whole file was UTF-8 that had been read as Windows' letters
 """
 
 from collections.abc import Iterator
@@ -31,12 +31,12 @@ def is_bad(row: ImportRow) -> bool:
 
 
 def is_a_guess(file: Import) -> bool:
-    """Return whether its letters may be others: they are shown before anything is checked."""
+    """Return whether its letters may be wrong: they are shown before anything is checked."""
     return "letters" in of(file) and file.encoding not in ("cp1252", "utf-8", "utf-8-sig", "utf-16")
 
 
 def reading_notes(file: Import) -> Iterator[str]:
-    """Yield what there is to say of the whole file, beside what its rows say."""
+    """Yield remarks on the whole file, beside those on its rows."""
     noted, used = of(file), set(file.columns.values())
     if names := [file.header[at] for at in noted.get("hidden_columns", ()) if at in used and at < len(file.header)]:
         yield f"Hidden in your workbook, and used: {', '.join(names)}."
@@ -54,7 +54,7 @@ def reading_notes(file: Import) -> Iterator[str]:
 
 
 def _letters(file: Import) -> list[str]:
-    """Return the first cells whose letters could have been read otherwise."""
+    """Return the first cells whose letters could be read otherwise."""
     places = of(file).get("letters", [])
     rows = {row.number: row.cells for row in file.rows.filter(number__in=[number for number, _ in places])}
     found = (rows[number][at] for number, at in places if number in rows and at < len(rows[number]))

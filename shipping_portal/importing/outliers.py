@@ -1,8 +1,8 @@
-"""Rows that look wrong: too light or too heavy for their size, or far dearer than others of the file or the account
-in the same currency.
+"""Find rows that look wrong: too light or heavy for their size, or far dearer than others.
 
-A wrong unit does that to a whole file, at many times its price. Such rows stay out of what is booked, and out of its
-sum, until their sender says that they are right: of the rows, services and prices that were shown, and of no others.
+A wrong unit does that to a whole file, at many times its price. Such rows are neither booked nor
+totalled until their sender confirms them: the rows, services and prices that were shown, and no
+others. Prices are compared in one currency.
 """
 
 import hashlib
@@ -19,27 +19,28 @@ from django.db.models.fields.json import KT
 from orders.drafting.parcel_details import density, is_likely, odd
 from orders.models.statuses import Status
 from orders.quoting.choosing import Choice
-from shipping_portal.accounts.templatetags.words import money, money_in
+from shipping_portal.accounts.formatting import money, money_in
 from shipping_portal.importing import units
 from shipping_portal.importing.models import Import, ImportRow
 
 TIMES = 5
-FEWEST, LAST = 20, 100  # booked parcels that are a history, and the newest of them that count
+FEWEST, LAST = 20, 100  # booked parcels needed as a history, and how many of the newest count
 UNLIKELY = {"light": "Very light for their size", "heavy": "Very heavy for their size"}
-ASKED = (("length", "measures", -3), (units.WEIGHT, "weights", 1))  # a volume is a length to the third
+# a volume is a length to the third
+ASKED = (("length", "measures", -3), (units.WEIGHT, "weights", 1))
 CHECK = "Check their weights and measures."
 DEAR = "More than {times} times the middle price of {what}, {middle}"
 
 
 LEFT_OUT = {"": ["You left this row out."]}
-LOOKS_RIGHT = "looks_right"  # among a row's corrections: what its sender said is right
+LOOKS_RIGHT = "looks_right"  # key in a row's corrections: confirmed by its sender
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """Rows that look wrong for one reason, in the file's order, and the question for their sender.
+    """Rows that look wrong for one reason, in the file's order, with the question for their sender.
 
-    `units` are the choices of unit, such as ("size_unit", "mm"), by which the first would be a likely parcel.
+    `units` are the units, such as ("size_unit", "mm"), in which the first would be likely.
     """
 
     reason: str
@@ -49,7 +50,7 @@ class Doubt:
 
     @property
     def token(self) -> str:
-        """Names what was shown: a yes to it is a yes to that."""
+        """Return a token of what was shown, which a confirmation must match."""
         return hashlib.sha256(json.dumps([_key(choice) for choice in self.choices]).encode()).hexdigest()
 
 
@@ -73,19 +74,19 @@ def look(file: Import, choices: Sequence[Choice]) -> list[Doubt]:
 
 
 def sure(choices: Sequence[Choice], doubts: Sequence[Doubt]) -> list[Choice]:
-    """Return what is booked at a press: all but the rows that look wrong."""
+    """Return what a press books: all but the rows that look wrong."""
     doubted = {choice.row.pk for doubt in doubts for choice in doubt.choices}
     return [choice for choice in choices if choice.row.pk not in doubted]
 
 
 def shown(doubts: Sequence[Doubt]) -> str:
-    """Name all of them: a press of Book counts only beside what looked wrong when the page was made."""
+    """Return a token of all doubts: Book counts only with those shown when the page was made."""
     return hashlib.sha256("".join(doubt.token for doubt in doubts).encode()).hexdigest() if doubts else ""
 
 
 @transaction.atomic
 def say_right(file: Import, doubts: Sequence[Doubt], token: str) -> int:
-    """Take its sender's word for the rows of the doubt with this token; how many. 0 where they changed meanwhile."""
+    """Mark the flagged rows as confirmed; return how many, or 0 if they have changed."""
     right = {choice.row.pk: _key(choice) for doubt in doubts if doubt.token == token for choice in doubt.choices}
     rows = list(file.rows.select_for_update(of=("self",)).filter(state__in=ImportRow.READY))
     mine = [row for row in rows if row.pk in right]
@@ -95,7 +96,7 @@ def say_right(file: Import, doubts: Sequence[Doubt], token: str) -> int:
 
 
 def skip(file: Import, doubts: Sequence[Doubt], token: str) -> int:
-    """Leave out the rows of the doubt with this token; how many. 0 where they changed meanwhile."""
+    """Leave out the flagged rows; return how many, or 0 if they have changed."""
     wrong = {choice.row.pk for doubt in doubts if doubt.token == token for choice in doubt.choices}
     rows = file.rows.filter(pk__in=wrong, state__in=ImportRow.READY)
     return rows.update(state=ImportRow.State.SKIPPED, problems=LEFT_OUT)
@@ -113,7 +114,7 @@ def _reason(choice: Choice, limits: Mapping[str, Mapping[str, Decimal]]) -> str:
 
 
 def _limits(file: Import, choices: Sequence[Choice]) -> dict[str, dict[str, Decimal]]:
-    """Return by currency the highest price that is not far too dear, by what is said of a dearer one."""
+    """Return by currency the highest plausible price, by the message for a higher one."""
     offered = _by_currency((choice.offer["currency"], choice.price) for choice in choices if choice.offer)
     rows = file.rows.filter(state=ImportRow.State.BOOKED, order__isnull=False)
     booked = _by_currency(rows.values_list("order__currency", "order__price"))
@@ -141,7 +142,7 @@ def _by_currency(priced: Iterable[tuple[str, Decimal]]) -> defaultdict[str, list
 
 
 def _question(file: Import, reason: str, first: Choice) -> tuple[str, list[tuple[str, str]]]:
-    """Ask for the units in which such rows would be likely, going by the first of them; and name those units."""
+    """Return the question, and the units in which the first such row would be likely."""
     if reason not in UNLIKELY.values():
         return CHECK, []
     row, found, questions = file.rows.get(pk=first.row.pk), density(first.row.measures), []

@@ -1,4 +1,4 @@
-"""A row's own pickup day: taken where it can only be one day on offer. Any other text makes the row wait."""
+"""Read a row's own pickup day, if it can only be one of those offered. Other text makes it wait."""
 
 import datetime as dt
 import re
@@ -9,9 +9,10 @@ from django.utils import timezone
 from orders.booking import booking_rules
 from shipping_portal.accounts.address.text import normalise
 from shipping_portal.accounts.models import PickupAddress
-from shipping_portal.importing import columns, shops, unread
+from shipping_portal.importing import columns, unread
 from shipping_portal.importing.headings import plain
 from shipping_portal.importing.models import ImportRow
+from shipping_portal.importing.shop_words import NOTHING
 
 SPREADSHEETS_DAY_0 = dt.date(1899, 12, 30)
 NUMBERS = re.compile(r"([0-9]{1,4})[-/. ]([0-9]{1,2})[-/. ]([0-9]{1,4})(?:[T ][0-9:.+Z]{1,20})?", re.ASCII)
@@ -20,27 +21,28 @@ NAMED = ("%d %B %Y", "%d %b %Y", "%B %d %Y", "%b %d %Y")
 WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*+", re.IGNORECASE | re.ASCII)
 
 
-def of_row(row: ImportRow, address: PickupAddress) -> tuple[dt.date | None, dict[str, list[str]]]:
+def read_day(row: ImportRow, address: PickupAddress) -> tuple[dt.date | None, dict[str, list[str]]]:
     """Return the day that this row asks for, and what is wrong with it, by its column.
 
-    None and nothing where the row names none, or its sender said that the column doesn't matter.
+    None and no problems if the row has no day, or its sender said that the column doesn't matter.
     """
-    text, place = columns.cell(row, row.file, columns.PICKUP_DAY).strip(), row.file.columns.get(columns.PICKUP_DAY, -1)
-    passed = row.corrected.get(unread.SEEN) or (
-        place >= 0 and plain(row.file.header[place]) in row.file.constants.get(columns.NO_MATTER, ())
-    )
-    if normalise(text) in shops.NOTHING or passed:
+    file, place = row.file, row.file.columns.get(columns.PICKUP_DAY)
+    text = row.cell(place).strip()
+    if place is None or normalise(text) in NOTHING or row.corrected.get(unread.SEEN):
         return None, {}
-    days = booking_rules.pickup_days(row.file.sender, address.party(), timezone.now())
-    found = {day for day in readings(text, row.file.sender.country) if day in days}
+    meant = {*readings(text, file.sender.country)}
+    if plain(file.header[place]) in file.constants.get(columns.NO_MATTER, ()):
+        return None, {}
+    found = meant.intersection(booking_rules.pickup_days(file.sender, address.party(), timezone.now()))
     if len(found) == 1:
         return found.pop(), {}
     why = "could be more than one pickup day" if found else "isn't a pickup day on offer"
-    return None, {f"{unread.KEY}{place}": [f"“{text[:60]}” {why}. Choose the day when you book, or skip the row."]}
+    text = f"“{text[:60]}” {why}. Choose the day when you book, or skip the row."
+    return None, {f"{unread.KEY}{place}": [text]}
 
 
 def readings(text: str, country: str) -> Iterator[dt.date]:
-    """Yield the days that this may be: as a spreadsheet counts them, in numbers, or by the month's name.
+    """Yield the days this may be: a spreadsheet's number, figures, or with the month's name.
 
     Australians write the day first, Americans the month. Canadians write either, so it may be both.
     """

@@ -1,4 +1,4 @@
-"""How far an import is, by counting its rows; what it says as a whole; and the rows that failed, as a file again."""
+"""Count an import's rows by outcome, sum up its state, and export its failed rows."""
 
 import datetime as dt
 import uuid
@@ -16,16 +16,18 @@ from shipping_portal.accounts.address.text import normalise
 from shipping_portal.accounts.models import Sender
 from shipping_portal.db.keyset import count_rows
 from shipping_portal.importing import chosen_service, items, outliers, shops, units, unread
-from shipping_portal.importing.columns import LAST_NAME, are_of_one_item, form_name, lines, plain_name, values
+from shipping_portal.importing.cells import read_lines
+from shipping_portal.importing.columns import LAST_NAME, form_name, plain_name
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import REASON
+from shipping_portal.importing.row_values import values
 from shipping_portal.importing.units import WEIGHT
 
 NAMED = 3  # orders of joined rows
 
 
 def left_out_by_shop(file: Import) -> list[tuple[str, int]]:
-    """Return why the shop itself would not send some of the orders, and how many."""
+    """Return why the shop would not send some of the orders, with counts."""
     of_shop = file.rows.filter(state=State.SKIPPED, problems__has_key=shops.STATUS)
     why = of_shop.order_by().values_list(KT(f"problems__{shops.STATUS}__0"))
     return list(why.annotate(rows=Count("pk")).order_by("-rows"))
@@ -38,7 +40,7 @@ def extensions(file: Import) -> int:
 
 
 def joined(file: Import) -> list[dict[str, Any]]:
-    """Return the first orders of more than one row: `order_number` and how many `rows` each has."""
+    """Return the first orders of several rows: each `order_number` with its number of `rows`."""
     number = KT(f"cells__{file.columns.get('customer_reference', 0)}")
     orders = file.rows.filter(state=State.JOINED).order_by().values("joined_into", order_number=number)
     return [dict(one) for one in orders.annotate(rows=Count("pk") + 1).order_by("joined_into__number")[:NAMED]]
@@ -46,7 +48,7 @@ def joined(file: Import) -> list[dict[str, Any]]:
 
 State = ImportRow.State
 QUANTITY = "item_1_quantity"
-PICKUP_DAY = "pickup_date"  # among a row's problems
+PICKUP_DAY = "pickup_date"  # key in a row's problems
 REFUSED = (Status.REJECTED, Status.NOT_BOOKED)
 NOTHING = Q(state__in=(State.FIX, State.FAILED)) | Q(state=State.BOOKED, order__status__in=REFUSED)
 
@@ -56,7 +58,10 @@ LOOKS_EVERY = dt.timedelta(seconds=10)
 
 @dataclass(frozen=True)
 class Counts:
-    """Rows by how they stand. Those handed over stand as their orders do; joined ones are counted by their parcel."""
+    """Rows by state.
+
+    Rows sent to be booked have their order's; joined ones count with their parcel.
+    """
 
     rows: int
     joined: int
@@ -68,15 +73,26 @@ class Counts:
     waiting: int
     booked: int
     unclear: int
-    needs_yes: int  # the price went up, or something else needs the sender's yes
+    needs_yes: int  # the price increased, or something else needs consent
     price_increased: int
     failed: int
-    retryable: int  # of the failed, those without an order
+    retryable: int  # failed rows without an order
 
     @property
     def handed(self) -> int:
-        """All that were sent on their way to be booked."""
+        """Return how many were sent to be booked."""
         return self.waiting + self.booked + self.unclear + self.needs_yes + self.failed
+
+    @property
+    def summary(self) -> str:
+        """How far the booking is: `12 booked, 3 to go.`"""
+        others = (
+            (self.failed, "not booked"),
+            (self.unclear, "being checked"),
+            (self.needs_yes, "waiting for your approval"),
+            (self.waiting, "to go"),
+        )
+        return ", ".join([f"{self.booked:,} booked", *(f"{count:,} {words}" for count, words in others if count)]) + "."
 
     @property
     def bookable(self) -> int:
@@ -88,7 +104,7 @@ class Counts:
 
 
 def counts(file: Import) -> Counts:
-    """Count the rows of a file by what became of them, in one query."""
+    """Count the rows of a file by outcome, in one query."""
     handed = Q(state=State.BOOKED)
     wanted = {
         "rows": ~Q(state=State.JOINED),
@@ -110,7 +126,7 @@ def counts(file: Import) -> Counts:
 
 
 def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
-    """Return each with what the list says of it: its parcels, those booked and those that need somebody."""
+    """Annotate files with the list's counts: parcels, booked, and those that need somebody."""
     handed = Q(rows__state=State.BOOKED)
     return files.annotate(
         all_rows=Count("rows", filter=~Q(rows__state=State.JOINED)),
@@ -123,7 +139,7 @@ def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
 
 
 def status(file: Any) -> tuple[str, str]:
-    """Return how a file of with_counts stands, as a tone of the look and in words."""
+    """Return the state of a file from with_counts, as a style and in words."""
     checked = file.all_rows - file.unchecked
     found = (
         (file.archived_at, "", "Archived"),
@@ -139,8 +155,9 @@ def status(file: Any) -> tuple[str, str]:
 
 
 def to_fix(sender: Sender, now: dt.datetime) -> int:
-    """Return how many rows wait for this sender, counted up to a thousand and one: not of files that were archived, or
-    that nobody came back to.
+    """Return how many rows wait for this sender, counted up to a thousand and one.
+
+    Not those of archived files, or of files that nobody came back to.
     """
     since = now - NEGLECTED
     files = Import.objects.filter(Q(created_at__gt=since) | Q(begun_at__gt=since), sender=sender, archived_at=None)
@@ -148,26 +165,26 @@ def to_fix(sender: Sender, now: dt.datetime) -> int:
 
 
 def price_increased(file: Import) -> QuerySet[ImportRow]:
-    """Return rows that stopped because the carrier's price went up."""
+    """Return rows that stopped because the carrier's price increased."""
     stopped = file.rows.filter(order__status=Status.DRAFT, order__problem__kind="price_rose")
     return stopped.select_related("order")
 
 
 def day_passed(file: Import) -> QuerySet[ImportRow]:
-    """Return rows that stopped because the pickup day chosen for them came before they were sent."""
+    """Return rows that stopped because their pickup day came before they were sent."""
     stopped = Q(state=State.FAILED, order=None, problems__has_key=PICKUP_DAY)
     stopped |= Q(order__status=Status.DRAFT, order__problem__kind="pickup_passed")
     return file.rows.filter(stopped).select_related("order__sender", "order__account")
 
 
 def watched(file: Import, now: dt.datetime) -> None:
-    """Note that somebody is looking at how its booking goes; written down every ten seconds at most."""
+    """Record that somebody is watching the booking, at most every ten seconds."""
     if file.looked_at is None or now - file.looked_at > LOOKS_EVERY:
         Import.objects.filter(pk=file.pk).update(looked_at=now)
 
 
 def to_print(file: Import, most: int) -> list[uuid.UUID]:
-    """Return the orders of this file whose label is not on paper yet, in the file's order."""
+    """Return this file's orders with an unprinted label, in the file's order."""
     booked = file.rows.filter(order__status=Status.BOOKED, order__printed_at=None)
     return list(booked.values_list("order__uuid", flat=True)[:most])
 
@@ -177,14 +194,17 @@ def failed_rows(file: Import) -> QuerySet[ImportRow]:
 
 
 def first_reason(file: Import) -> str:
-    """Return the first row that wasn't booked and why, for a mail; "" where every row was."""
+    """Return the first unbooked row and its reason for an email, or ""."""
     failed = failed_rows(file).exclude(state=State.FIX).first()
     why = reason(failed) if failed else ""
     return f"Row {failed.number}: {why}" if failed and why else ""
 
 
 def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
-    """Return the sender's own columns with what was put right, and why each row came to nothing. It imports again."""
+    """Return the failed rows in the sender's own columns, corrected, with reasons.
+
+    It can be imported.
+    """
     had_reason = bool(file.header) and normalise(file.header[-1]) == normalise(REASON)
     width = len(file.header) - (1 if had_reason else 0)
     heads = failed_rows(file).prefetch_related("lines").iterator(chunk_size=500)
@@ -192,34 +212,34 @@ def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
 
 
 def _sheet_of(head: ImportRow, file: Import, width: int) -> Iterator[list[str]]:
-    """Yield a row that came to nothing, and the rows joined to it."""
+    """Yield a failed row, and the rows joined to it."""
     right, weight = _as_in_the_file(head, file), _whole_weight(head, file)
-    values = lines(head, file)
-    places = items.places(values)
-    for at, row in enumerate((head, *head.lines.all())):
+    lines = read_lines(head, file)
+    places = items.places(lines)
+    for at, row in enumerate(head.of_parcel):
         number = places.index(at) + 1 if at in places else 0
         mine = dict(_item_put_right(head, file, number))
         whole = {name: text for name, text in right.items() if not at and not name.startswith("item_")}
-        if weight:  # all of it in the first row, as the weights of the rows are added up
-            times = mine.get(QUANTITY) or values[0].get(QUANTITY) or file.constants.get(QUANTITY) or "1"
+        if weight:  # all of it in the first row, because the rows' weights are added up
+            times = mine.get(QUANTITY) or lines[0].get(QUANTITY) or file.constants.get(QUANTITY) or "1"
             share = "0" if at else items.share_of_one(weight, times)
             mine[WEIGHT] = f"{share} {units.of_account(file.sender.country)[units.WEIGHT_UNIT]}"
-        # Cells too many follow the reason: the row is as odd as it was when it comes back.
+        # Extra cells follow the reason, so that the row is as odd as before when it comes back.
         yield [*_own_cells(row, file, width, whole | mine), reason(head), *_cells_beyond(row, file)]
 
 
 def _whole_weight(head: ImportRow, file: Import) -> str:
-    """Return the parcel's weight, where the file has weights of one item and a weight or quantity was put right.
+    """Return the parcel's weight if item weights were used and a weight or quantity corrected.
 
     Else "".
     """
     weight = form_name(WEIGHT, file.sender.country)
     is_put_right = any(name == weight or name.endswith("_quantity") for name in head.corrected)
-    return values(head, file).get(weight, "") if is_put_right and are_of_one_item(file) else ""
+    return values(head, file).get(weight, "") if is_put_right and items.are_weights_of_one(file) else ""
 
 
 def _item_put_right(head: ImportRow, file: Import, number: int) -> Iterator[tuple[str, str]]:
-    """Yield what was put right of one item, by the columns of its row: where customs have none, what it is called."""
+    """Yield one item's corrections by its row's columns; without customs ones, its description."""
     for name, text in head.corrected.items():
         of_first = name.replace(f"item_{number}_", "item_1_")
         if name.startswith(f"item_{number}_"):
@@ -227,7 +247,7 @@ def _item_put_right(head: ImportRow, file: Import, number: int) -> Iterator[tupl
 
 
 def reason(row: ImportRow) -> str:
-    """Return why, on one line."""
+    """Return the reason on one line."""
     problem: dict[str, Any] = row.order.problem if row.order else {}
     texts = [problem["text"]] if problem.get("text") else []
     texts += [text for name in row.problems for text in row.problems[name]]
@@ -240,7 +260,7 @@ def _cells_beyond(row: ImportRow, file: Import) -> list[str]:
 
 
 def _own_cells(row: ImportRow, file: Import, width: int, right: dict[str, str]) -> list[str]:
-    """Return the cells as typed, with what was put right in the columns it came from."""
+    """Return the cells as typed, with corrections in their own columns."""
     cells = (row.cells + [""] * width)[:width]
     for name, text in right.items():
         place = file.columns.get(name)
@@ -250,7 +270,7 @@ def _own_cells(row: ImportRow, file: Import, width: int, right: dict[str, str]) 
 
 
 def _as_in_the_file(row: ImportRow, file: Import) -> dict[str, str]:
-    """Return corrections by the file's own fields: measures in its units, the whole name where the first name was."""
+    """Return corrections by the file's fields: measures in its units, whole name as first name."""
     values = {plain_name(name): text for name, text in row.corrected.items()}
     own = units.of_account(file.sender.country)
     for name, kind in units.MEASURES.items():

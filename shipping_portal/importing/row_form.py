@@ -1,4 +1,4 @@
-"""Correcting rows: the refused fields of each, places that may have been meant, rows refused for the same reason."""
+"""Correct rows: their rejected fields, possible places, and rows with the same problem."""
 
 import datetime as dt
 from collections import Counter
@@ -12,8 +12,11 @@ from orders.drafting.forms import ParcelForm
 from orders.drafting.receiver_form import LINES, street_of
 from shipping_portal.accounts.address.addresses import REPEATS
 from shipping_portal.accounts.models import ParcelSize, PickupAddress
-from shipping_portal.importing import checking, columns, currencies, unread
+from shipping_portal.importing import checking, currencies, unread
+from shipping_portal.importing.cells import read_lines
 from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.importing.read_row import chosen_size
+from shipping_portal.importing.row_values import values
 from shipping_portal.jobs.registry import enqueue
 
 State = ImportRow.State
@@ -25,20 +28,20 @@ Trouble = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class FixCell:
-    """One refused value: its control, and what is wrong with it."""
+    """One rejected value: its control, and its problem."""
 
     control: forms.BoundField
     messages: list[str]
 
     @property
     def is_filled(self) -> bool:
-        """Needed, or something in it that somebody chose."""
+        """Return whether it is required, or holds a choice."""
         initial = self.control.form.initial.get(self.control.name)
         return bool(self.control.field.required or initial)
 
     @property
     def may_be_street(self) -> bool:
-        """Is it an address line that is refused because it ends like its place?"""
+        """Return whether it is an address line rejected because it ends like its place."""
         return self.control.name in LINES and any(text.startswith(REPEATS.partition("{")[0]) for text in self.messages)
 
     @property
@@ -48,7 +51,7 @@ class FixCell:
 
 @dataclass(frozen=True)
 class Fix:
-    """One row as the grid shows it. `alike` counts the other rows refused for the same reason."""
+    """One row of the grid. `alike` counts other rows with the same problem."""
 
     row: ImportRow
     cells: list[FixCell]
@@ -58,25 +61,25 @@ class Fix:
 
     @property
     def is_unread(self) -> bool:
-        """Does it wait for a column that no field takes?"""
+        """Return whether it waits for a column that no field reads."""
         return any(name.startswith(unread.KEY) for name in self.row.problems)
 
 
 def to_fix(file: Import) -> list[ImportRow]:
-    """Return the rows to be fixed, with those joined to each."""
+    """Return the rows to fix, with those joined to each."""
     return list(file.rows.filter(state=State.FIX).prefetch_related("lines"))
 
 
 def typed_in(file: Import, rows: Iterable[ImportRow]) -> dict[int, dict[str, Any]]:
-    """Return what each of these rows says, by its key."""
-    size = checking.chosen_size(file)
-    return {row.pk: _values(row, file, size) for row in rows}
+    """Return each row's values, by its key."""
+    size = chosen_size(file)
+    return {row.pk: values(row, file, size) for row in rows}
 
 
 def grid(
     file: Import, address: PickupAddress, rows: Sequence[ImportRow], typed: Mapping[int, dict[str, Any]]
 ) -> list[Fix]:
-    """Return the first of the rows to be fixed. The number of queries does not depend on theirs."""
+    """Return the first rows to fix, in a fixed number of queries."""
     same = Counter(alike_problem(row, typed[row.pk]) for row in rows)
     return [
         _fix(row, typed[row.pk], file, address, same[alike_problem(row, typed[row.pk])] - 1) for row in rows[:SHOWN]
@@ -84,22 +87,23 @@ def grid(
 
 
 def alike_problem(row: ImportRow, typed: Mapping[str, str]) -> Trouble:
-    """Return what rows that can be put right together have in common: fields in trouble, and what was typed there."""
+    """Return what rows with the same problem share: the fields, and their typed values."""
     return tuple(sorted((name, typed.get(name, "")) for name in row.problems if name))
 
 
 def save(file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: bool, now: dt.datetime) -> int:
-    """Owe the row a check with these values; if asked, also every row in the same trouble with those it is about.
+    """Schedule a check of the row with these values, and if asked of every row with the same
+    problem.
 
     Returns how many rows.
     """
     about = {*row.problems, *PLACE, *map(street_of, LINES)}
     rows, shared = [row], {name: text for name, text in corrected.items() if name in about}
     if alike and row.problems:
-        size = checking.chosen_size(file)
-        wanted = alike_problem(row, _values(row, file, size))
+        size = chosen_size(file)
+        wanted = alike_problem(row, values(row, file, size))
         others = file.rows.filter(state=State.FIX).exclude(pk=row.pk).prefetch_related("lines")
-        rows += [one for one in others if wanted and alike_problem(one, _values(one, file, size)) == wanted]
+        rows += [one for one in others if wanted and alike_problem(one, values(one, file, size)) == wanted]
     saved = [one for one in rows if checking.again(one, dict(corrected if one is row else shared), now)]
     if len(saved) > 1:
         enqueue("check-row", *(one.pk for one in saved[: checking.ENQUEUED_AT_ONCE]))
@@ -107,11 +111,11 @@ def save(file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: b
 
 
 def save_changed(file: Import, address: PickupAddress, posted: Mapping[str, str], now: dt.datetime) -> int:
-    """Owe a check to every row with a field that was changed on the page of rows to fix; how many.
+    """Schedule a check of every row with a changed field on the page; return how many.
 
-    A row that nobody touched stays as it is: saving it would say that it was seen.
+    An untouched row stays as it is: saving it would mean that it was seen.
     """
-    rows, size = to_fix(file), checking.chosen_size(file)
+    rows, size = to_fix(file), chosen_size(file)
     shown = [row for row in rows if any(name.startswith(prefix_of(row)) for name in posted)]
     owed: list[int] = []
     for row in shown:
@@ -125,30 +129,30 @@ def save_changed(file: Import, address: PickupAddress, posted: Mapping[str, str]
 
 
 def corrections(row: ImportRow, form: ParcelForm, posted: Mapping[str, str]) -> dict[str, str]:
-    """Return what was changed: values of the form's own fields that differ from what the row says."""
+    """Return the changes: values of the form's fields that differ from the row's."""
     posted = {name.removeprefix(prefix_of(row)): text for name, text in posted.items()}
     place = [_tidy(part) for part in posted.get("place", "").split("|")]
     chosen = dict(zip(PLACE, place, strict=True)) if len(place) == len(PLACE) else {}
-    values = {name: _tidy(posted[name]) for name in form.fields if name in posted} | chosen
+    typed = {name: _tidy(posted[name]) for name in form.fields if name in posted} | chosen
     if (name := posted.get("is_street", "")) in LINES:
-        values[street_of(name)] = values.get(name) or str(form.initial.get(name, ""))
-    return {name: text for name, text in values.items() if text != form.initial.get(name, "") or name in row.problems}
+        typed[street_of(name)] = typed.get(name) or str(form.initial.get(name, ""))
+    return {name: text for name, text in typed.items() if text != form.initial.get(name, "") or name in row.problems}
 
 
 def prefix_of(row: ImportRow) -> str:
-    """Return what begins the names of this row's controls among those of other rows."""
+    """Return the prefix of this row's control names among other rows."""
     return f"row-{row.pk}-"
 
 
 def form_of(
     row: ImportRow, file: Import, address: PickupAddress, size: ParcelSize | None = None, *, among_others: bool = False
 ) -> ParcelForm:
-    """Return the parcel form holding this row, not yet asked to judge it; its controls say which are in trouble."""
+    """Return the parcel form with this row, not yet validated; its controls show the problems."""
     apart: dict[str, Any] = (
         {"prefix": prefix_of(row)[:-1], "auto_id": "%s"} if among_others else {"auto_id": f"{prefix_of(row)}%s"}
     )
-    values = {name: currencies.bare_amount(text) for name, text in _values(row, file, size).items()}
-    form = ParcelForm(initial=values, sender=file.sender, address=address, **apart)
+    typed = {name: currencies.bare_amount(text) for name, text in values(row, file, size).items()}
+    form = ParcelForm(initial=typed, sender=file.sender, address=address, **apart)
     for name, shown_at in _first_shown(row, form).items():
         described = {"aria-invalid": "true", "aria-describedby": f"row-{row.pk}-{shown_at}_error"}
         form.fields[name].widget.attrs |= described
@@ -156,25 +160,21 @@ def form_of(
 
 
 def _first_shown(row: ImportRow, form: ParcelForm) -> dict[str, str]:
-    """Return each field in trouble, and the first one that has the same messages: they are shown once."""
+    """Return each field with a problem, and the first with the same messages: they are shown once."""
     first: dict[str, str] = {}
     return {name: first.setdefault("".join(row.problems[name]), name) for name in form.fields if name in row.problems}
 
 
 def cells(row: ImportRow, form: ParcelForm, names: Iterable[str]) -> list[FixCell]:
-    """Return these controls, each with what is wrong with it and was not said before."""
+    """Return these controls, each with its new problems."""
     first = _first_shown(row, form)
     shown = [form[name] for name in names if not form[name].is_hidden]
     return [FixCell(one, row.problems[one.name] if first.get(one.name) == one.name else []) for one in shown]
 
 
-def _values(row: ImportRow, file: Import, size: ParcelSize | None) -> dict[str, Any]:
-    return columns.values(row, file, size)
-
-
 def without_constants(row: ImportRow, file: Import) -> dict[str, str]:
-    """Return what the row itself says, by our field."""
-    return columns.lines(row, file)[0] | row.corrected
+    """Return the row's own values, by our field."""
+    return read_lines(row, file)[0] | row.corrected
 
 
 def _fix(row: ImportRow, typed: dict[str, str], file: Import, address: PickupAddress, alike: int) -> Fix:
@@ -185,5 +185,5 @@ def _fix(row: ImportRow, typed: dict[str, str], file: Import, address: PickupAdd
 
 
 def _tidy(text: str) -> str:
-    """Return the text as typed, but for what no database stores; the form refuses the sign that takes its place."""
+    """Return the text as typed, without what no database stores; the form rejects its replacement."""
     return text.strip().replace("\x00", "\ufffd")[:2000]

@@ -1,7 +1,8 @@
-"""What was booked of a file, for the shop to read: its order numbers with a tracking number each.
+"""Export a file's booked parcels for the shop: order numbers with tracking numbers.
 
-The columns are those of the shop's own upload where it has one, or of the tool its sellers use for it; else the
-sender's own columns with three more. No signed link is among them: the tracking page is the public one.
+The columns are those of the shop's own upload, or of the tool its sellers use for it; else the
+sender's own columns with three more. No signed link is among them: the tracking page is the public
+one.
 """
 
 from collections.abc import Iterator
@@ -19,17 +20,22 @@ CARRIER, TRACKING, PAGE = "{carrier}", "{tracking}", "{page}"
 DAY, DAY_FIRST = "{day:%Y-%m-%d}", "{day:%d-%m-%Y}"
 MORE = {"Carrier": CARRIER, "Tracking number": TRACKING, "Tracking page": PAGE}
 EBAY = {
-    "Shipping Status": "1", "Order Number": "[order number]", "Item Number": "[item number]",
-    "Item Title": "[item title]", "Custom Label": "[custom label]", "Transaction ID": "[transaction id]",
-    "Shipping Carrier Used": CARRIER, "Tracking Number": TRACKING,
-}  # fmt: skip
+    "Shipping Status": "1",
+    "Order Number": "[order number]",
+    "Item Number": "[item number]",
+    "Item Title": "[item title]",
+    "Custom Label": "[custom label]",
+    "Transaction ID": "[transaction id]",
+    "Shipping Carrier Used": CARRIER,
+    "Tracking Number": TRACKING,
+}
 
 
 class Upload(NamedTuple):
-    """The columns of one shop's upload: each a text, a fact of the parcel in braces or a column of ours in brackets.
+    """One shop's upload columns: text, facts of the parcel in braces, our columns in brackets.
 
-    `item`: it wants a line for each row that has something in this column of its file, "" for each row whatever it
-    has; None: for each parcel.
+    `item`: it needs a line for each row with something in this column of its file, "" for every
+    row; None: for each parcel.
     """
 
     columns: dict[str, str]
@@ -38,31 +44,50 @@ class Upload(NamedTuple):
 
 
 UPLOADS = {
-    "Shopify": Upload({  # Matrixify's, as Shopify itself takes no file
-        "Name": "[name]", "Line: Type": "Fulfillment Line", "Fulfillment: Status": "success",
-        "Fulfillment: Tracking Company": CARRIER, "Fulfillment: Tracking Number": TRACKING,
-        "Fulfillment: Tracking URL": PAGE,
-    }),
-    "WooCommerce": Upload({  # Advanced Shipment Tracking's
-        "order_id": "[order]", "tracking_provider": CARRIER, "tracking_number": TRACKING,
-        "date_shipped": DAY_FIRST, "status_shipped": "1",
-    }),
-    "Amazon": Upload({
-        "order-id": "[order id]", "order-item-id": "[order item id]", "quantity": "[quantity to ship]",
-        "ship-date": DAY, "carrier-code": "Other", "carrier-name": CARRIER, "tracking-number": TRACKING,
-        "ship-method": "{service}",
-    }, item="order item id", delimiter="\t"),
-} | dict.fromkeys(("eBay Australia", "eBay UK", "eBay US"), Upload(EBAY, item="item number"))  # fmt: skip
+    "Shopify": Upload(
+        {  # Matrixify's, as Shopify itself takes no file
+            "Name": "[name]",
+            "Line: Type": "Fulfillment Line",
+            "Fulfillment: Status": "success",
+            "Fulfillment: Tracking Company": CARRIER,
+            "Fulfillment: Tracking Number": TRACKING,
+            "Fulfillment: Tracking URL": PAGE,
+        }
+    ),
+    "WooCommerce": Upload(
+        {  # Advanced Shipment Tracking's
+            "order_id": "[order]",
+            "tracking_provider": CARRIER,
+            "tracking_number": TRACKING,
+            "date_shipped": DAY_FIRST,
+            "status_shipped": "1",
+        }
+    ),
+    "Amazon": Upload(
+        {
+            "order-id": "[order id]",
+            "order-item-id": "[order item id]",
+            "quantity": "[quantity to ship]",
+            "ship-date": DAY,
+            "carrier-code": "Other",
+            "carrier-name": CARRIER,
+            "tracking-number": TRACKING,
+            "ship-method": "{service}",
+        },
+        item="order item id",
+        delimiter="\t",
+    ),
+} | dict.fromkeys(("eBay Australia", "eBay UK", "eBay US"), Upload(EBAY, item="item number"))
 
 
 def upload_of(file: Import) -> Upload:
-    """Return the columns that the shop of this file takes, or the file's own with three more."""
+    """Return the columns for this file's shop, or the file's own with three more."""
     own = {name: f"[{normalise(name)}]" for name in file.header}
     return UPLOADS.get(shops.of(file.header)) or Upload(own | MORE, item="")
 
 
 def lines(file: Import, upload: Upload) -> Iterator[list[str]]:
-    """Yield a line for each booked parcel, or for each of its rows. One that was cancelled since is none."""
+    """Yield a line for each booked parcel, or each of its rows, without cancelled ones."""
     booked = file.rows.filter(order__status=Status.BOOKED).exclude(order__carrier_reference="")
     for head in booked.select_related("order__sender").prefetch_related("lines").iterator(chunk_size=500):
         if head.order:
@@ -70,7 +95,7 @@ def lines(file: Import, upload: Upload) -> Iterator[list[str]]:
 
 
 def _lines(head: ImportRow, order: Order, file: Import, upload: Upload) -> Iterator[list[str]]:
-    rows = [dict(zip(map(normalise, file.header), row.cells, strict=False)) for row in (head, *head.lines.all())]
+    rows = [dict(zip(map(normalise, file.header), row.cells, strict=False)) for row in head.of_parcel]
     wanted = rows[:1] if upload.item is None else [cells for cells in rows if cells.get(upload.item, "x")]
     facts = _facts(order)
     for cells in wanted or rows[:1]:
@@ -81,9 +106,12 @@ def _lines(head: ImportRow, order: Order, file: Import, upload: Upload) -> Itera
 def _facts(order: Order) -> dict[str, object]:
     day = (order.booked_at or order.created_at).astimezone(order.sender.tzinfo)
     return {
-        "carrier": settings.BRAND_NAME, "tracking": order.carrier_reference, "page": order.public_tracking_url,
-        "day": day, "service": order.product_name,
-    }  # fmt: skip
+        "carrier": settings.BRAND_NAME,
+        "tracking": order.carrier_reference,
+        "page": order.public_tracking_url,
+        "day": day,
+        "service": order.product_name,
+    }
 
 
 def _value(source: str, cells: dict[str, str], facts: dict[str, object]) -> str:

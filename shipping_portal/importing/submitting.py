@@ -1,8 +1,8 @@
-"""Owing a file's bookings: each row as its sender saw it when Book was pressed, and no row more.
+"""Make a file's bookings due: each row as its sender saw it when Book was pressed, and no more.
 
-What a row is to be booked as is written into it here, so a later press, or another person's parcel, changes nothing
-of it. Presses of one sender go one after the other: two files with one order number book it once. Rows that look
-wrong stay where they are until their sender says that they are right: see outliers.py.
+What a row is booked as is stored in it here, so a later press, or another person's parcel, changes
+nothing. One sender's presses run in sequence: an order number in two files is booked once. Rows
+that look wrong stay until their sender confirms them: see outliers.py.
 """
 
 import datetime as dt
@@ -25,12 +25,12 @@ AT_ONCE = 500
 
 
 class MoreIsReady(Exception):
-    """Rows became ready that were not on the page when Book was pressed; nothing is owed."""
+    """Raised when rows became ready that the page didn't show. Nothing becomes due then."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the page with the button showed: so many rows, priced up to this quote, beside these doubts."""
+    """What the page showed: the number of rows, priced up to this quote, beside these doubts."""
 
     rows: int
     newest: int
@@ -39,7 +39,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Press:
-    """One press of Book: who, when, by which rule, for which day. `last` is what “same as last time” meant."""
+    """One press of Book: who, when, by which rule, for which day. `last` is “same as last time”."""
 
     rule: str
     by: User
@@ -50,9 +50,9 @@ class Press:
 
 
 def begin(file: Import, press: Press) -> int:
-    """Owe every ready row that looks right a booking; how many. Pressed twice, the second press finds none.
+    """Make every ready row that looks right due; return how many. A second press finds none.
 
-    Raises MoreIsReady; nothing is owed then.
+    Raises MoreIsReady, and nothing is due then.
     """
     with transaction.atomic():
         end_if_restored()
@@ -69,15 +69,17 @@ def begin(file: Import, press: Press) -> int:
         owed = sum(_owe(file, press, *group) for group in _by_offer(press, chosen, own))
         if owed:
             Import.objects.filter(pk=file.pk).update(
-                state=Import.State.BOOKING, begun_at=press.now, begun_by=press.by,
-                looked_at=press.now, finished_at=None,
-            )  # fmt: skip
+                state=Import.State.BOOKING, begun_at=press.now, begun_by=press.by, looked_at=press.now, finished_at=None
+            )
         checking.enqueue_first(file, "book-row", State.OWED)
     return owed
 
 
 def ready(file: Import, seen: Seen | None = None) -> list[Ready]:
-    """Return the rows that can be booked, in the file's order. A row checked since it was seen has a newer quote."""
+    """Return the rows that can be booked, in the file's order.
+
+    A rechecked row has a newer quote.
+    """
     rows = file.rows.filter(state__in=ImportRow.READY, quote__isnull=False)
     if seen:
         rows = rows.filter(quote__lte=seen.newest)
@@ -91,9 +93,9 @@ def ready(file: Import, seen: Seen | None = None) -> list[Ready]:
 def _by_offer(
     press: Press, chosen: list[Choice], own: Mapping[int, dt.date]
 ) -> Iterator[tuple[str, dt.date | None, list[int]]]:
-    """Yield product, pickup day and the quotes that are booked so; no product where nothing is offered.
+    """Yield product, pickup day and the quotes booked so; no product if nothing is offered.
 
-    A row's own day, by its quote, goes before the one for all.
+    A row's own day, by its quote, overrides the one for all.
     """
     found: dict[tuple[str, dt.date | None], list[int]] = defaultdict(list)
     for choice in chosen:
@@ -105,12 +107,16 @@ def _by_offer(
 
 
 def _owe(file: Import, press: Press, code: str, day: dt.date | None, quotes: list[int]) -> int:
-    """Owe a row by its quote and its state: one that was taken back meanwhile stays where it is."""
+    """Make a row due by its quote and state: one that has been taken back stays where it is."""
     owed = 0
     for start in range(0, len(quotes), AT_ONCE):
         rows = file.rows.filter(state__in=ImportRow.READY, quote__in=quotes[start : start + AT_ONCE])
         owed += rows.update(
-            state=State.OWED, due_at=press.now, **ImportRow.AFRESH,
-            product_code=code, pickup_date=day, booked_by=press.by,
-        )  # fmt: skip
+            state=State.OWED,
+            due_at=press.now,
+            **ImportRow.AFRESH,
+            product_code=code,
+            pickup_date=day,
+            booked_by=press.by,
+        )
     return owed

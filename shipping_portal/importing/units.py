@@ -1,4 +1,4 @@
-"""Units of a file's measures: stated by a header or a cell, and converted to the units of the parcel form."""
+"""Read a file's units from headers and cells, and convert them to the parcel form's."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -6,7 +6,6 @@ from decimal import ROUND_UP, Decimal
 
 from orders.drafting.form_fields import PLAIN_NUMBER
 from orders.drafting.forms import SIZES, UNITS
-from shipping_portal.accounts.address.text import as_seen
 from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
 from shipping_portal.importing import headings
 from shipping_portal.importing.models import Import, ImportRow
@@ -40,7 +39,7 @@ INCHES = re.compile(r"""([^"″”]*)(?:["″”]|'')(\W*)""")  # one such mark,
 TRAILING = re.compile(r"^([0-9]{1,9}\.[0-9]{3})0{1,9}$", re.ASCII)
 COMMA = re.compile(r"^([0-9]{1,9}),([0-9]{1,6})(?![0-9.,])", re.ASCII)
 CELL = re.compile(r"([0-9.,]*[0-9])\s*(\D*)", re.ASCII)
-# Each repeat is bounded: a cell of a million digits takes no longer than in proportion.
+# Each repeat is bounded: a cell of a million digits takes linear time.
 PAIR = re.compile(
     r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s{0,3}([a-z]{1,12})\.?(?:\s{0,3},)?(?:\s{1,3}and\b)?\s{0,3}",
     re.ASCII | re.IGNORECASE,
@@ -55,20 +54,22 @@ UNSAID = "(unit?)"  # is in no table, so that the form refuses the measure
 
 
 def stated(text: str, table: Collection[str]) -> str:
-    """Return the one unit of this table that the words state, such as mm in “Length (mm)”; "" for none or several."""
+    """Return the one unit in this table that the words state: mm in “Length (mm)”; else ""."""
     found = {unit for unit in map(UNIT_OF.get, _words(text)) if unit in table}
     return str(found.pop()) if len(found) == 1 else ""
 
 
 def bare(text: str, table: Mapping[str, Decimal]) -> str:
-    """Return the words, normalised, without those that state a unit of this table: “Length (mm)” is length."""
+    """Return the normalised words without units of this table: “Length (mm)” is length."""
     return " ".join(word for word in _words(text) if UNIT_OF.get(word) not in table)
 
 
 def convert(text: str, unit: str, wanted: str, table: Mapping[str, Decimal]) -> str:
-    """Return the number in the unit wanted, to three decimals. A unit beside the number counts before the column's.
+    """Return the number in the wanted unit, to three decimals.
 
-    What is no number, or in no unit of this table, stays as it was typed, with its unit: the form refuses it.
+    A unit in the cell overrides the column's.
+
+    Other text stays as typed, with its unit, for the form to reject.
     """
     number, unit = _read(text, unit, table)
     if not unit:
@@ -81,7 +82,7 @@ def convert(text: str, unit: str, wanted: str, table: Mapping[str, Decimal]) -> 
 
 
 def sides(text: str, unit: str) -> dict[str, str]:
-    """Return the three sides that one cell says, each with its unit; else the whole text, which the form refuses."""
+    """Return a cell's three sides, each with its unit; else the text, for the form to reject."""
     found = THREE_SIDES.fullmatch(text.strip())
     named = {_mark(mark) for mark in found.groups()[1::2] if mark} if found else set()
     if found is None or len(named) > 1:
@@ -100,13 +101,13 @@ def with_dot(text: str) -> str:
 
 
 def with_unit(text: str, unit: str) -> str:
-    """Return the number with its unit beside it, as typed or else the column's."""
+    """Return the number with its unit, as typed or the column's."""
     cell = CELL.fullmatch(text.strip())
     return f"{text} {unit}" if cell and not cell[2] else text
 
 
 def added(texts: Sequence[str], times: Sequence[Decimal], table: Mapping[str, Decimal]) -> str:
-    """Return the sum of these, each so many times, in the unit of the first; "" where one has no number and unit."""
+    """Return the sum, each times its count, in the first one's unit; "" if one is invalid."""
     read = [_read(text, "", table) for text in texts]
     if not all(_is_measure(number, unit, table) for number, unit in read):
         return ""
@@ -116,24 +117,24 @@ def added(texts: Sequence[str], times: Sequence[Decimal], table: Mapping[str, De
 
 
 def of_columns(header: list[str], matched: Mapping[str, int], kind: str) -> dict[str, str]:
-    """Return the units that the names of the columns matched to measures of this kind state, by those names."""
+    """Return the units in the names of the columns matched to measures of this kind, by name."""
     names = [header[matched[name]] for name, its in KINDS.items() if its == kind and name in matched]
     return {name: unit for name in names if (unit := stated(name, TABLES[kind]))}
 
 
 def of_account(country: str) -> dict[str, str]:
-    """Return the units of the parcel form in this country, by their kind."""
+    """Return the parcel form's units in this country, by kind."""
     return dict(zip(TABLES, UNITS[country], strict=True))
 
 
 def of_cell(name: str, row: ImportRow, file: Import) -> str:
-    """Return the unit of this measure in this row: by its column's name, by the row's column of units, or as chosen."""
+    """Return a measure's unit in this row: the column name's, the unit column's, or the chosen one."""
     kind = KINDS[name]
     if read_as := file.constants.get(f"{READ_AS}{kind}"):
         return str(read_as)
-    place, beside = file.columns.get(name), file.columns.get(kind, len(row.cells))
+    place = file.columns.get(name)
     by_name = stated(file.header[place], TABLES[kind]) if place is not None else ""
-    unit = as_seen(row.cells[beside]).strip() if beside < len(row.cells) else ""
+    unit = row.seen(file.columns.get(kind))
     in_row = stated(unit, TABLES[kind]) or unit
     contradicts = by_name and in_row and in_row != by_name
     if contradicts or (kind in file.columns and not (by_name or in_row)):
@@ -144,7 +145,7 @@ def of_cell(name: str, row: ImportRow, file: Import) -> str:
 def in_the_forms(
     constants: Mapping[str, str], values: Mapping[str, str], row: ImportRow, file: Import
 ) -> dict[str, str]:
-    """Return what a row says, else what all rows have, with every measure in the unit of the parcel form."""
+    """Return a row's values, else those for all rows, with measures in the parcel form's units."""
     plain, own = {**constants, **values}, of_account(file.sender.country)
     for name in MEASURES.keys() & plain.keys():
         kind = MEASURES[name]
@@ -158,7 +159,7 @@ def _chosen(kind: str, file: Import) -> str:
 
 
 def _read(text: str, unit: str, table: Mapping[str, Decimal]) -> tuple[str, str]:
-    """Return the number and unit of a cell; "" for the unit where it is no number, or in none of these."""
+    """Return a cell's number and unit; "" for the unit if it is no number, or in none of these."""
     text = _in_one(text, table)
     cell = CELL.fullmatch(text.strip())
     if cell is None:
@@ -167,7 +168,7 @@ def _read(text: str, unit: str, table: Mapping[str, Decimal]) -> tuple[str, str]
 
 
 def _in_one(text: str, table: Mapping[str, Decimal]) -> str:
-    """Return “1 lb 3 oz” in its first unit, never less than it weighs: 1.188 lb. Any other text stays."""
+    """Return “1 lb 3 oz” in its first unit, rounded up: 1.188 lb. Other text unchanged."""
     pairs = [(number, stated(unit, table)) for number, unit in PAIR.findall(text)]
     if len(pairs) < 2 or PAIR.sub("", text).strip() or not all(_is_measure(*pair, table) for pair in pairs):
         return text
@@ -185,7 +186,7 @@ def _plain(number: Decimal) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a header, normalised. The “in” of “length in cm” is no unit."""
+    """Return a header's normalised words. The “in” of “length in cm” is no unit."""
     inches = INCHES.fullmatch(text)
     spaced = (f"{inches[1]} inch {inches[2]}" if inches else text).replace(".", " ")
     words = headings.plain(spaced).split()

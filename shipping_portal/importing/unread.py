@@ -1,14 +1,14 @@
-"""Columns that no field reads. What one says of a parcel makes its filled rows wait; what is of no matter is listed.
+"""Check columns that no field reads: filled ones make their rows wait, unless listed here.
 
-Every filled cell is read, known to be of no matter, or makes its row wait: a name that nobody knows is no reason to
-drop what stands below it.
+Every filled cell is read, ignored by rule, or makes its row wait: an unknown name is no reason to
+drop the values below it.
 """
 
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from shipping_portal.accounts.address import countries
@@ -16,12 +16,13 @@ from shipping_portal.accounts.address.text import normalise
 from shipping_portal.importing import columns, headings, shops, units
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import REASON
+from shipping_portal.importing.shop_words import KNOWN_COLUMNS, NOTHING
 
-SEEN = "unread"  # among a row's corrections: its sender says that nothing of it matters
-KEY = "unread:"  # among a row's problems, before the place of the column
+SEEN = "unread"  # key in a row's corrections: its sender says that nothing in it matters
+KEY = "unread:"  # key in a row's problems, before the place of the column
 
-# The list of what is of no matter for a parcel: whole names, normalised, a pattern a line. How an order was sold, paid,
-# taxed, advertised and found; who made it; what the shop keeps for itself.
+# What doesn't matter for a parcel: whole names, normalised, a pattern a line. How an order was
+# sold, paid, taxed, advertised and found; who made it; the shop's internal data.
 OF_NO_MATTER = r"""
 (?:.* )?(?:id|ids|sku|skus|asin|upc|ean|gtin|isbn|barcode|mpn|url|link|image|photo|tags?|risk level|guid|uuid)
 (?:.* )?(?:tax|taxes|gst|vat|hst|pst|fee|fees|discounts?|coupon|refund|refunded|subtotal|total|totals)
@@ -109,7 +110,7 @@ OTHER_PARTY = re.compile(
     r"|tax identifier).*"
     r"|(?:.*) (billing|bill to|buyer|sender|invoice)"
 )
-# What matters only where a parcel leaves its country, and what the row has of its own already.
+# What matters only abroad, and what the row already has.
 ABROAD = re.compile(
     r"\b(?:customs|tariff|hs|hts|harmoni[sz]ed|origin|made in|commodity|eori|ioss|incoterms?|dut(?:y|ies)|ddp|dap|value"
     r"|worth|currency|export|contents type|reason for export|tax identifier value|tax id|vat number)\b"
@@ -125,8 +126,10 @@ CONTACT = {
     "receiver_country": re.compile(r"\bcountry\b"),
 }
 WEIGHTY_VALUE = re.compile(r"\b(?:insur|declared|cover\b|cod\b|cash on delivery)")
+ZERO = re.compile(r"\W*+0*+(?:[.,]0++)?+\W*+", re.ASCII)
+KNOWN = KNOWN_COLUMNS | {normalise(REASON)}
 LABELS = {"phone", "tel", "telephone", "mobile", "email", "name", "address"}  # before what a cell repeats
-# What WooCommerce notes of an order by itself.
+# What WooCommerce adds to an order by itself.
 OF_THE_SHOP = re.compile(r"order status changed from (?:\w+ ){1,3}to \w+(?: \w+)?")
 COUNT = re.compile(
     r"(?:(?:number|no|qty|quantity|count|total)(?: of)? )?(?:parcels?|packages?|boxes|cartons?|labels|pieces)"
@@ -136,88 +139,112 @@ COUNT = re.compile(
 
 @cache
 def is_of_no_matter(name: str) -> bool:
-    """Return whether a column of this name, normalised, says nothing of a parcel whatever stands in it."""
+    """Return whether a column with this normalised name never matters for a parcel."""
     return NO_MATTER.fullmatch(name) is not None and WEIGHTY_VALUE.search(name) is None
 
 
 def listed(file: Import, asked: Mapping[int, int]) -> list[str]:
-    """Return the filled columns of no matter, by their names in the file: all that isn't read and nobody waits for."""
+    """Return the filled columns that don't matter, by name: neither read nor waited for."""
     return [file.header[at] for at in file.filled if at not in _read(file) and at not in asked]
 
 
 def waiting(rows: Iterable[ImportRow]) -> Counter[int]:
-    """Return how many of these rows wait for a column, by its place."""
+    """Return how many of these rows wait for each column, by its place."""
     return Counter(int(key.removeprefix(KEY)) for row in rows for key in row.problems if key.startswith(KEY))
 
 
-def of_row(row: ImportRow, values: Mapping[str, Any], *, is_abroad: bool) -> dict[str, list[str]]:
-    """Return what no field reads of this row, by its columns: it waits until its sender says that it doesn't matter."""
-    if row.corrected.get(SEEN):
-        return {}
+def find_unread(
+    rows: Iterable[ImportRow], file: Import, values: Mapping[str, Any], *, is_abroad: bool
+) -> dict[str, list[str]]:
+    """Return what no field reads of these rows of one parcel, by its columns."""
     found: dict[str, list[str]] = {}
-    for one in (row, *row.lines.all()):
-        for place, cell in _unread(one, row.file, values, is_abroad=is_abroad):
-            text = f"“{row.file.header[place]}” says “{cell[:60]}”, and no field takes it."
+    for row in rows:
+        for place, cell in _unread(row, file, values, is_abroad=is_abroad):
+            text = f"“{file.header[place]}” says “{cell[:60]}”, and no field takes it."
             found.setdefault(f"{KEY}{place}", []).append(text)
     return {key: list(dict.fromkeys(texts)) for key, texts in found.items()}
 
 
 def _unread(row: ImportRow, file: Import, values: Mapping[str, Any], *, is_abroad: bool) -> Iterator[tuple[int, str]]:
-    """Yield the place and the text of every cell that is filled and matters."""
-    read = _read(file)
-    if any(columns.cell(row, file, side).strip() for side in units.SIZES):
-        read.discard(file.columns.get(columns.DIMENSIONS, -1))  # the sides have columns of their own
-    country, state = str(values.get("receiver_country", "")), str(values.get("receiver_state", ""))
-    texts = (*values.values(), countries.name(country), countries.state_name(country, state))
-    words = {word for text in texts for word in normalise(str(text)).split()}
-    names = [headings.plain(name) for name in file.header]
-    for place, (name, cell) in enumerate(zip(names, row.cells, strict=False)):
+    """Yield the place and text of every filled cell that matters."""
+    cells = [(*column, cell) for column in _columns_that_matter(row, file) if (cell := row.cell(column[0]))]
+    words = _words_of(values) if cells else set()
+    for place, name, is_read, cell in cells:
         text = shops.plain_cell(cell)
-        if not _is_filled(cell) or (place in read and not _says_more(name, text, file.header)):
+        if not _is_filled(cell, text) or OF_THE_SHOP.fullmatch(text):
             continue
-        if place not in read and (is_of_no_matter(name) or _is_repeated(text, words)):
+        if is_read and not _says_more(name, text, file.header):
             continue
-        if name in file.constants.get(columns.NO_MATTER, ()) or _is_of_another(name, file):
+        if not is_read and (_is_repeated(text, words) or (not is_abroad and _is_for_customs(name))):
             continue
-        if OF_THE_SHOP.fullmatch(text) or (name == "delivery date" and "ship by" in names):
-            continue  # a promise of the shop's
         if COUNT.fullmatch(name) and re.fullmatch(r"1(?:\.0+)?", cell.strip(), re.ASCII):
-            continue
-        if ABROAD.search(name) and place not in read and not is_abroad and not WEIGHTY_VALUE.search(name):
             continue
         if any(values.get(field) and its.search(name) for field, its in CONTACT.items()):
             continue
         yield place, " ".join(cell.split())
 
 
+def _words_of(values: Mapping[str, Any]) -> set[str]:
+    """Return the words of all that is read, with the names of the country and the state."""
+    country, state = str(values.get("receiver_country", "")), str(values.get("receiver_state", ""))
+    texts = (*values.values(), countries.name(country), countries.state_name(country, state))
+    return {word for text in texts for word in normalise(str(text)).split()}
+
+
+def _columns_that_matter(row: ImportRow, file: Import) -> tuple[tuple[int, str, bool], ...]:
+    """Return the columns whose cells may say what no field holds: place, name, and whether it is read."""
+    read = _read(file)
+    if any(row.cell(file.columns.get(side)).strip() for side in units.SIZES):
+        read = read - {file.columns.get(columns.DIMENSIONS, -1)}  # the sides have columns of their own
+    names = headings.plain_names(file.header)
+    street = file.columns.get("receiver_line1", file.columns.get(columns.ADDRESS))
+    passed = frozenset(file.constants.get(columns.NO_MATTER, ()))
+    return _find_columns(names, read, names[street] if street is not None else None, passed)
+
+
+@lru_cache(256)
+def _find_columns(
+    names: tuple[str, ...], read: frozenset[int], street: str | None, passed: frozenset[str]
+) -> tuple[tuple[int, str, bool], ...]:
+    return tuple(
+        (place, name, place in read)
+        for place, name in enumerate(names)
+        if name not in passed
+        and not _is_of_another(name, street)
+        and not (name == "delivery date" and "ship by" in names)  # a promise of the shop's
+        and (place in read or not is_of_no_matter(name))
+    )
+
+
 def _says_more(name: str, text: str, header: list[str]) -> bool:
-    """Return whether a column that is read says what no field holds: a state nobody knows, or several parcels."""
+    """Return whether a column that is read says more: an unknown status, or several parcels."""
     return shops.is_unknown_state(name, text) or (shops.is_count_of_parcels(header, name) and text != "1")
 
 
 def _is_repeated(text: str, words: Collection[str]) -> bool:
-    """Return whether a cell says what is read elsewhere; a short number may be there for another reason."""
+    """Return whether a cell repeats what is read elsewhere; a short number may be coincidence."""
     return bool(text) and set(text.split()) - LABELS <= set(words) and not re.fullmatch(r"[0-9 ]{1,3}", text, re.ASCII)
 
 
-def _is_filled(cell: str) -> bool:
-    """Return whether a cell says anything: no zero, no “no”, no dash; a picture such as ★ does."""
-    text = shops.plain_cell(cell)
+def _is_filled(cell: str, text: str) -> bool:
+    """Return whether a cell, `text` once normalised, says anything: no zero, no “no”, no dash; ★ does."""
     if not text:
         return any(unicodedata.category(one) == "So" for one in cell)
-    return text not in shops.NOTHING and not re.fullmatch(r"\W*+0*+(?:[.,]0++)?+\W*+", cell.strip(), re.ASCII)
+    return text not in NOTHING and not ZERO.fullmatch(cell.strip())
 
 
-def _read(file: Import) -> set[int]:
-    """Return the places of the columns that are read: fields, states of the order, our own reason."""
-    known = {*shops.KNOWN_COLUMNS, normalise(REASON)}
-    return {*file.columns.values(), *(at for at, name in enumerate(file.header) if headings.plain(name) in known)}
+def _is_for_customs(name: str) -> bool:
+    """Return whether a column of this name matters only where a parcel leaves its country."""
+    return ABROAD.search(name) is not None and WEIGHTY_VALUE.search(name) is None
 
 
-def _is_of_another(name: str, file: Import) -> bool:
-    """Return whether a column is of whoever bought or sends, in a file that has the receiver's own street."""
+def _read(file: Import) -> frozenset[int]:
+    """Return the columns that are read: fields, order statuses, our own reason."""
+    known = enumerate(headings.plain_names(file.header))
+    return frozenset((*file.columns.values(), *(at for at, name in known if name in KNOWN)))
+
+
+def _is_of_another(name: str, street: str | None) -> bool:
+    """Return whether a column is about the buyer or sender, if the file has the receiver's street."""
     found = OTHER_PARTY.fullmatch(name)
-    street = file.columns.get("receiver_line1", file.columns.get(columns.ADDRESS))
-    if found is None or street is None:
-        return False
-    return (found[1] or found[2]) not in headings.plain(file.header[street])
+    return found is not None and street is not None and (found[1] or found[2]) not in street

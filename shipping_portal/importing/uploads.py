@@ -1,4 +1,4 @@
-"""Accepting a file: its rows are kept as typed, and columns known from before are matched at once."""
+"""Accept a file: its rows are stored as typed, and known columns are matched at once."""
 
 import datetime as dt
 
@@ -6,23 +6,24 @@ from django.conf import settings
 from django.db import transaction
 
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.accounts.templatetags.words import local_time
 from shipping_portal.importing import checking, columns, forms, notes, progress, shops
 from shipping_portal.importing.models import Import, ImportRow, ImportTry
 from shipping_portal.importing.reading import Sheet
 
 AT_ONCE = 500
-
-
 HOUR = dt.timedelta(hours=1)
 
 
-class TooMany(Exception):
-    """This person gave as many files as they may within an hour; the text is for them."""
+class TooManyFiles(Exception):
+    """This person gave as many files as they may within an hour: `most`. The next one is free at `free_at`."""
+
+    def __init__(self, most: int, free_at: dt.datetime) -> None:
+        super().__init__(most, free_at)
+        self.most, self.free_at = most, free_at
 
 
 def count_try(sender: Sender, by: User, now: dt.datetime) -> None:
-    """Count one more file of this person's, before any of it is read. Raises TooMany."""
+    """Count one more file of this person's, before any of it is read. Raises TooManyFiles."""
     tries, most = ImportTry.objects.filter(made_by=by), settings.IMPORTS_AN_HOUR
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)  # two at once count one after the other
@@ -30,21 +31,26 @@ def count_try(sender: Sender, by: User, now: dt.datetime) -> None:
         if tries.count() < most:
             ImportTry.objects.create(made_by=by, at=now)
             return
-        free = min(tries.values_list("at", flat=True)) + HOUR
-    raise TooMany(
-        f"You gave us {most} files within an hour, the most there is. Files that couldn't be read count as well. "
-        f"Nothing of this one was read: upload it again after {local_time(free, sender)}."
-    )
+        free_at = min(tries.values_list("at", flat=True)) + HOUR
+    raise TooManyFiles(most, free_at)
 
 
 def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime) -> Import:
-    """Keep the whole file or nothing of it. A header that is known goes straight to its check."""
+    """Store the whole file or nothing of it. A known header goes straight to its check."""
     with transaction.atomic():
         file = Import.objects.create(
-            sender=sender, made_by=by, created_at=now, file_name=name, sha256=sheet.sha256,
-            encoding=sheet.encoding, delimiter=sheet.delimiter, header=sheet.header, fingerprint=sheet.fingerprint,
-            filled=sheet.filled, notes=sheet.notes,
-        )  # fmt: skip
+            sender=sender,
+            made_by=by,
+            created_at=now,
+            file_name=name,
+            sha256=sheet.sha256,
+            encoding=sheet.encoding,
+            delimiter=sheet.delimiter,
+            header=sheet.header,
+            fingerprint=sheet.fingerprint,
+            filled=sheet.filled,
+            notes=sheet.notes,
+        )
         rows = (ImportRow(file=file, number=number, cells=cells) for number, cells in sheet.rows.items())
         ImportRow.objects.bulk_create(rows, batch_size=AT_ONCE)
     if matched := _matched(file):
@@ -54,7 +60,10 @@ def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime)
 
 
 def _matched(file: Import) -> tuple[dict[str, int], dict[str, str]] | None:
-    """Return columns and constants that need nobody: matched before, or of a shop whose export has all there is."""
+    """Return columns and constants that need no question.
+
+    Matched before, or a complete shop export.
+    """
     if notes.is_a_guess(file):
         return None
     if known := columns.remembered(file.sender, file.fingerprint):
@@ -67,13 +76,13 @@ def _matched(file: Import) -> tuple[dict[str, int], dict[str, str]] | None:
 
 
 def taken_before(sheet: Sheet, sender: Sender) -> Import | None:
-    """Return the import of the very same file of which most was booked, else the newest."""
+    """Return the import of the same file with the most bookings, else the newest."""
     same = progress.with_counts(Import.objects.filter(sender=sender, sha256=sheet.sha256))
     return same.order_by("-booked_rows", "-created_at").first()
 
 
 def booked_before(file: Import) -> Import | None:
-    """Return another import of the very same file of which something was booked, to name beside the Book button."""
+    """Return another import of the same file with bookings, to name beside the Book button."""
     same = progress.with_counts(Import.objects.filter(sender=file.sender_id, sha256=file.sha256))
     others = same.exclude(pk=file.pk).filter(booked_rows__gt=0)
     return others.order_by("-booked_rows", "-created_at").first()

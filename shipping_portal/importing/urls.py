@@ -1,4 +1,4 @@
-"""The pages of an import."""
+"""Route the pages of an import."""
 
 from django.urls import path
 

@@ -1,7 +1,8 @@
-"""Excel workbooks: the first sheet with anything in it, each cell as the text a person sees in it.
+"""Read Excel workbooks: the first sheet that isn't empty, each cell as people see it.
 
-Each part is read once, by the handlers that expat calls: a library that makes objects of all cells takes several times
-as long, and says nothing of a row that isn't shown. What is counted is counted before it is read, over all sheets.
+Each part is read once, by expat's handlers: a library that builds objects of all cells takes
+several times as long, and doesn't report hidden rows. Limits count across all sheets, before
+anything is read.
 """
 
 import datetime as dt
@@ -16,16 +17,17 @@ from typing import Any
 from xml.parsers import expat
 
 SIGNATURE = b"PK\x03\x04"
-ENTRY = b"PK\x01\x02"  # begins the line of each file in a ZIP's directory
+ENTRY = b"PK\x01\x02"  # begins each file's entry in a ZIP's directory
 MOST_FILES = 1_000
 MOST_UNPACKED = 20 * 1024 * 1024
-MOST_ELEMENTS = 450_000  # 2,000 rows of 70 columns have 282,000, and two more for each text of its own
+# 2,000 rows of 70 columns have 282,000, and two more for each text of its own
+MOST_ELEMENTS = 450_000
 MOST_ATTRIBUTES = 1_000_000  # these have 430,000
-MOST_SHEETS = 5  # that are read to find the first with anything in it
+MOST_SHEETS = 5  # that are read to find the first that isn't empty
 LAST_ROW = 1_048_576  # of Excel's sheets
 DAY = "day"
-LONGEST_FORMAT = 255  # that Excel takes
-OF_A_CODE = set("0 ()-")  # a number format of digits alone, such as 00000 or 0000 000 000
+LONGEST_FORMAT = 255  # Excel's limit
+OF_A_CODE = set("0 ()-")  # a number format of digits only, such as 00000 or 0000 000 000
 YES = {"1", "true"}
 PREFIX = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?:<\?[^>]*+>\s*+)?<(\w{1,20}:)")
 EPOCHS = {False: dt.datetime(1899, 12, 30), True: dt.datetime(1904, 1, 1)}  # noqa: DTZ001  (a spreadsheet has no zones)
@@ -37,25 +39,27 @@ DAMAGED = "This Excel workbook can't be read. In your spreadsheet choose Save as
 
 
 class BadWorkbook(Exception):
-    """It cannot be read; the sentence is for its sender."""
+    """Raised when it can't be read. The sentence is for its sender."""
 
 
 @dataclass
 class Table:
-    """What one sheet holds: lines with anything in them, each with its number and its cells by column.
+    """One sheet: its lines that aren't empty, each with its number and its cells by column.
 
-    `hidden` are the numbers of the rows that nobody sees, by a filter, a closed group or by hand.
+    `hidden` are the numbers of rows hidden by a filter, a closed group or by hand.
     """
 
     lines: list[tuple[int, dict[int, str]]] = field(default_factory=list)
     hidden: set[int] = field(default_factory=set)
-    hidden_columns: list[tuple[int, int]] = field(default_factory=list)  # the first and the last of each run
+    # the first and last of each run
+    hidden_columns: list[tuple[int, int]] = field(default_factory=list)
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number and cells of the header and what is below it; other lines are as long as it, at least."""
+        """Yield number and cells of the header and below; other lines are padded to its length."""
         seen = (at for at, (number, _) in enumerate(self.lines) if number not in self.hidden)
         width = 0
-        for number, cells in self.lines[next(seen, 0) :]:  # a hidden line above the header is no order
+        # A hidden line above the header is no order.
+        for number, cells in self.lines[next(seen, 0) :]:
             last = max(cells)
             width = width or last
             yield number, [cells.get(at, "") for at in range(1, max(width, last) + 1)]
@@ -65,9 +69,9 @@ class Table:
 
 
 def read(data: bytes, widest: int, most: int) -> Table:
-    """Return the first sheet that has any lines, at most `most` of them, with at most `widest` + 1 cells each.
+    """Return the first sheet with any lines, at most `most` of them, `widest` + 1 cells each.
 
-    Formulas are read as the values they had when the workbook was saved. Raises BadWorkbook.
+    Formulas have the values stored with the workbook. Raises BadWorkbook.
     """
     try:
         if data.count(ENTRY) > MOST_FILES:
@@ -76,39 +80,41 @@ def read(data: bytes, widest: int, most: int) -> Table:
             return _first_filled(_Parts(archive), widest, most)
     except BadWorkbook:
         raise
-    except Exception as error:  # a damaged workbook breaks in a dozen ways
+    except Exception as error:
+        # A damaged workbook breaks in a dozen ways.
         raise BadWorkbook(DAMAGED) from error
 
 
 class _Enough(Exception):
-    """As many lines were read as are wanted."""
+    """Raised when enough lines were read."""
 
 
 class _Parts:
-    """The files inside of a workbook, and how much of what one import takes is left for the next."""
+    """The files in a workbook, and how much of an import's limits is left for the next one."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self.archive, self.names = archive, set(archive.namelist())
         self.elements, self.attributes = MOST_ELEMENTS, MOST_ATTRIBUTES
-        # The directory's sizes are what zipfile reads of a file at most, whatever is packed behind them.
+        # zipfile reads no more of a file than the directory's size, whatever is packed behind it.
         if sum(member.file_size for member in archive.infolist()) > MOST_UNPACKED:
             raise BadWorkbook(TOO_MUCH)
 
     def walk(self, name: str, start: Callable[[str, dict[str, str]], Any], end: Any = None, text: Any = None) -> None:
-        """Read one file; `start`, `end` and `text` are expat's handlers."""
+        """Parse one file with expat's handlers `start`, `end` and `text`."""
         xml = self.archive.read(name)
         self.elements -= xml.count(b"<") - xml.count(b"</")
         self.attributes -= xml.count(b"=")
         if self.elements < 0 or self.attributes < 0:
             raise BadWorkbook(TOO_MUCH)
-        parser = expat.ParserCreate()  # without namespaces: it would copy a long one for each element
+        # without namespaces: it would copy a long one for each element
+        parser = expat.ParserCreate()
         parser.buffer_text = True
-        parser.StartDoctypeDeclHandler = _refuse  # so there are no entities
+        parser.StartDoctypeDeclHandler = _refuse  # no document type, so no entities
         parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
         parser.Parse(_unprefixed(xml), True)
 
     def related(self, name: str) -> dict[str, tuple[str, str]]:
-        """Return the kind and the name of each part that a part leads to, by its id."""
+        """Return the kind and name of each part that a part refers to, by id."""
         folder, file = posixpath.split(name)
         found: dict[str, tuple[str, str]] = {}
 
@@ -124,7 +130,7 @@ class _Parts:
 
 
 def _unprefixed(xml: bytes) -> bytes:
-    """Return the file without the prefix that some programs give the names of all elements."""
+    """Return the file without the prefix that some programs add to all element names."""
     found = PREFIX.match(xml)
     return xml.replace(b"<" + found[1], b"<").replace(b"</" + found[1], b"</") if found else xml
 
@@ -134,7 +140,7 @@ def _refuse(*_: Any) -> None:
 
 
 def _first_filled(parts: _Parts, widest: int, most: int) -> Table:
-    """Return the first visible sheet that has any lines."""
+    """Return the first visible sheet with any lines."""
     main = next(name for kind, name in parts.related("").values() if kind == "officeDocument")
     related, sheets, is_1904 = parts.related(main), [], False
 
@@ -164,7 +170,7 @@ def _first_filled(parts: _Parts, widest: int, most: int) -> Table:
 
 
 def _strings(parts: _Parts, name: str) -> list[str]:
-    """Return the texts that cells name by their place; what says how a text is spoken is left out."""
+    """Return the shared strings by position, without phonetic text."""
     found: list[str] = []
     pieces: list[str] = []
     spoken = 0
@@ -190,7 +196,7 @@ def _strings(parts: _Parts, name: str) -> list[str]:
 
 
 def _formats(parts: _Parts, name: str) -> list[str]:
-    """Return the number format of each style of a cell: a code's, DAY, or "" for all others."""
+    """Return each cell style's number format: a digits-only code, DAY, or "" for all others."""
     from openpyxl.styles import numbers  # noqa: PLC0415  (5 MB of every process, for who sends one)
 
     codes, found, is_of_cells = dict(numbers.BUILTIN_FORMATS), [], False
@@ -214,7 +220,7 @@ def _plain(code: str, is_day: Callable[[str], bool]) -> str:
 
 
 class _Sheet:
-    """What expat finds in one sheet, whatever lies between its lines."""
+    """Collects one sheet's cells from expat, whatever is between its lines."""
 
     def __init__(self, strings: list[str], formats: list[str], widest: int, most: int, *, is_1904: bool) -> None:
         self.strings, self.formats, self.widest, self.most, self.is_1904 = strings, formats, widest, most, is_1904
@@ -231,7 +237,8 @@ class _Sheet:
             self.column = _column(place) if place else self.column + 1
             self.kind, self.style, self.pieces = given.get("t", "n"), given.get("s", ""), []
         elif tag == "row":
-            self.number = max(int(given.get("r", 0)), self.number + 1)  # two of one number are two
+            # two rows with one number are two
+            self.number = max(int(given.get("r", 0)), self.number + 1)
             self.column, self.cells = 0, {}
             if self.number > LAST_ROW:
                 raise BadWorkbook(DAMAGED)
@@ -239,7 +246,7 @@ class _Sheet:
                 self.table.hidden.add(self.number)
         elif tag == "col" and (given.get("hidden") in YES or given.get("width") == "0"):
             self.table.hidden_columns.append((int(given["min"]), int(given["max"])))
-        elif tag == "rPh":  # how the text is spoken
+        elif tag == "rPh":  # phonetic text
             self.spoken += 1
         self.reads = tag in ("v", "t") and not self.spoken
 
@@ -260,7 +267,10 @@ class _Sheet:
                 raise _Enough
 
     def shown(self, text: str) -> str:
-        """Return what a person sees. No number is rounded: what a format hides of a weight is still paid for."""
+        """Return what a person sees.
+
+        Numbers aren't rounded: hidden digits of a weight still cost money.
+        """
         if self.kind == "s":
             return self.strings[int(text)]
         if self.kind == "b":
@@ -284,9 +294,10 @@ def _column(place: str) -> int:
 
 
 def _of_day(value: float, *, is_1904: bool) -> str:
-    """Return the day, and the time if there is one, that a number is."""
+    """Return a number's day, and its time if there is one."""
     try:
-        moment = EPOCHS[is_1904] + dt.timedelta(days=value + (0 < value < 60 and not is_1904))  # 1900 was no leap year
+        # 1900 was no leap year
+        moment = EPOCHS[is_1904] + dt.timedelta(days=value + (0 < value < 60 and not is_1904))
     except OverflowError:
         return "#VALUE!"
     moment += dt.timedelta(microseconds=500)

@@ -1,1 +1,1 @@
-"""Owed work: rows that say what is still to be done and when, and the one machine that sees that it is done."""
+"""Background jobs: rows that store what to do and when, and the one machine that does it."""

@@ -1,11 +1,48 @@
 from django.apps import AppConfig
 from django.utils.module_loading import autodiscover_modules
 
+# The modules, in whichever of our apps has them, whose functions are jobs, chores, erasers or retention terms.
+MODULES = (
+    "alerts.alerting",
+    "quoting.awaiting_prices",
+    "booking",
+    "booking.bookings",
+    "cancelling.cancels",
+    "casework",
+    "alerts.certificates",
+    "checking",
+    "reports.checking",
+    "counting",
+    "dead_letters",
+    "erasing",
+    "reports.fields",
+    "finishing",
+    "reports.folder",
+    "scanning.folding",
+    "alerts.health",
+    "labels.fetching",
+    "mail.mailing",
+    "charges.matching",
+    "packing",
+    "carrier.pausing",
+    "polling",
+    "scanning.reading",
+    "booking.recounting",
+    "notices.reminders",
+    "cancelling.replacing",
+    "booking.resolving",
+    "restoring.comparing",
+    "retention",
+    "login.sessions",
+    "login.signing_up",
+    "charges.week_sums",
+)
+
 
 class JobsConfig(AppConfig):
-    """Imports each app's `jobs.py`, which registers its jobs, chores and retention terms."""
+    """Imports the modules that register jobs, chores, erasers and retention terms."""
 
     name = "shipping_portal.jobs"
 
     def ready(self) -> None:
-        autodiscover_modules("jobs")
+        autodiscover_modules(*MODULES)

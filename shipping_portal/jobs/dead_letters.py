@@ -1,4 +1,4 @@
-"""Dead letters: rows that failed five times in a row, kept where a person finds them, until they may be tried again."""
+"""Store dead letters: rows that failed five times in a row, until a person retries them."""
 
 import datetime as dt
 
@@ -9,18 +9,18 @@ from shipping_portal.jobs.registry import chore, kind_of
 
 
 class NoLongerParked(Exception):
-    """Somebody else retried it already, or the row has moved on; the text is for the operator."""
+    """Raised when the row was retried or has moved on. The text is for the operator."""
 
 
 def model_of(letter: DeadLetter) -> type[Job] | None:
-    """Return the model of the row, or None for a letter of an older release."""
+    """Return the row's model, or None for a letter of an older release."""
     kind = kind_of(letter.job)
     return kind.queue.model if kind else None
 
 
 @transaction.atomic
 def try_again(letter: DeadLetter, *, now: dt.datetime) -> None:
-    """Owe the row's work again, as if it had never failed. Raises NoLongerParked."""
+    """Make the row's job due again, with no failures counted. Raises NoLongerParked."""
     model = model_of(letter)
     mine, _ = DeadLetter.objects.filter(pk=letter.pk).delete()
     if not mine or model is None:
@@ -32,7 +32,7 @@ def try_again(letter: DeadLetter, *, now: dt.datetime) -> None:
 
 @chore("dead letters", every=60)
 def drop_settled(now: dt.datetime) -> None:
-    """Drop the letters of rows that owe something else by now, such as an order that a person settled."""
+    """Delete the letters of rows that have moved on, such as an order that a person resolved."""
     for letter in DeadLetter.objects.all():
         model = model_of(letter)
         if not (model and model._default_manager.filter(pk=letter.row, parked_at__isnull=False).exists()):

@@ -1,6 +1,7 @@
-"""The keys of all that was erased on purpose, in ERASED_FILE: outside the database, as no backup of it may end them.
+"""Store the keys of everything erased on purpose in ERASED_FILE, outside the database's backup.
 
-One line each, such as `2026-11-24T21:40:00Z order 17`. It names nobody, and only grows. `after_restore` reads it.
+One line each, such as `2026-11-24T21:40:00Z order 17`. It contains no names, and only grows.
+`after_restore` reads it.
 """
 
 import datetime as dt
@@ -14,13 +15,13 @@ from shipping_portal.jobs.erasing import Chosen
 
 
 class NoErasedFile(Exception):
-    """ERASED_FILE cannot be used; the text is for the operator."""
+    """Raised when ERASED_FILE can't be used. The text is for the operator."""
 
 
 def write_down(chosen: Chosen, *, at: dt.datetime) -> None:
-    """Write these down. The last act of the transaction that erases them: on the disk before that is done.
+    """Append these keys and sync to disk, as the last step of the transaction that erases them.
 
-    Should the transaction not follow, they are erased after a restore, as was wanted. Raises NoErasedFile.
+    If the transaction fails, they are erased after a restore, as requested. Raises NoErasedFile.
     """
     if not settings.ERASED_FILE:
         return
@@ -30,7 +31,8 @@ def write_down(chosen: Chosen, *, at: dt.datetime) -> None:
         with path.open("ab+") as file:
             file.seek(max(file.tell() - 1, 0))
             if file.read() not in {b"", b"\n"}:
-                lines = f" (cut off)\n{lines}"  # or two lines would be one, and half a key somebody else's
+                # otherwise two lines would be one, and half a key somebody else's
+                lines = f" (cut off)\n{lines}"
             file.write(lines.encode())
             file.flush()
             os.fsync(file.fileno())
@@ -42,7 +44,7 @@ def write_down(chosen: Chosen, *, at: dt.datetime) -> None:
 
 
 def kept() -> dict[str, set[int]]:
-    """Return every key, by kind. A line that a full disk cut off, and so has no end, is none. Raises NoErasedFile."""
+    """Return every key, by kind, without a line cut off by a full disk. Raises NoErasedFile."""
     found: defaultdict[str, set[int]] = defaultdict(set)
     path = Path(settings.ERASED_FILE)
     try:

@@ -1,13 +1,12 @@
-"""Erasing personal data: each app registers what it holds of whom, and `erase` is the one door to all of it.
+"""Erasing personal data: `erase` is the one entry point to all that the portal holds of somebody.
 
-    deletes("order", "proof packs", Export.objects.all(), "order")
-    overwrites("order", "names of watched parcels", Watch.objects.exclude(name=""), "parcel__order", name=ERASED)
+What it does is a row of the table in personal_data.py, or, where that takes more than one statement, a function:
 
     @eraser("order", "label files")
     def erase_labels(orders: Keys) -> int: ...
 
 A kind is what a person is found by: an order, a receiver of an address book, a draft, a quote, a row of an import, a
-member, a sender. Acts of operators, retention terms and `after_restore` come through here, so nothing is left to one.
+member, a sender. Actions of operators, retention terms and `after_restore` all call `erase`, so none can forget a part.
 """
 
 import hashlib
@@ -15,10 +14,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from django.apps import apps
 from django.db import transaction
 from django.db.models import QuerySet
 
 from shipping_portal.jobs import retention
+from shipping_portal.jobs.personal_data import ERASED, HELD, ErasingRule
 
 Keys = Collection[int]
 Chosen = Mapping[str, Keys]  # by kind
@@ -27,13 +28,12 @@ Objection = Callable[[Keys], Iterable[tuple[int, str]]]
 _ERASERS: list[tuple[str, str, Eraser]] = []
 _OBJECTIONS: defaultdict[str, list[Objection]] = defaultdict(list)
 
-ERASED = "Erased"  # instead of words that a page or a rule needs
 MARK = b"Erased: "
 BATCH = 100
 
 
 def eraser(kind: str, what: str) -> Callable[[Eraser], Eraser]:
-    """Register a function that erases `what` is held of these, as often as wanted, and returns how much that was."""
+    """Register a repeatable function that erases `what` of these keys and returns how much."""
 
     def register(erase: Eraser) -> Eraser:
         _ERASERS.append((kind, what, erase))
@@ -42,18 +42,23 @@ def eraser(kind: str, what: str) -> Callable[[Eraser], Eraser]:
     return register
 
 
-def deletes(kind: str, what: str, rows: QuerySet[Any], by: str) -> None:
-    """Register that `what` is held in these rows, whose column `by` holds the key, and that they are deleted."""
-    eraser(kind, what)(lambda keys: retention.delete(rows.filter(**{f"{by}__in": keys})))
-
-
-def overwrites(kind: str, what: str, rows: QuerySet[Any], by: str, **values: Any) -> None:
-    """Register that `what` is held in some columns of these rows, which then hold `values`."""
-    eraser(kind, what)(lambda keys: rows.filter(**{f"{by}__in": keys}).exclude(**values).update(**values))
+def _erase_by(rule: ErasingRule, model: str, keys: Keys) -> int:
+    """Erase the rows of one rule of the table; returns how many."""
+    rows = apps.get_model(model)._default_manager.filter(**{f"{rule.by}__in": keys})
+    if rule.unless_empty:
+        rows = rows.exclude(**{rule.unless_empty: ""})
+    if rule.without_order:
+        rows = rows.filter(order=None)
+    if not rule.overwrites:
+        return retention.delete(rows.distinct(), at_once=rule.at_once)
+    values = dict.fromkeys(rule.overwrites, ERASED)
+    return rows.exclude(**values).update(**values)
 
 
 def objection(kind: str) -> Callable[[Objection], Objection]:
-    """Register a function that yields which of these can't be erased now: the key, and why and until when."""
+    """Register a function that yields keys that can't be erased now, with the reason and its
+    end.
+    """
 
     def register(object_to: Objection) -> Objection:
         _OBJECTIONS[kind].append(object_to)
@@ -64,11 +69,16 @@ def objection(kind: str) -> Callable[[Objection], Objection]:
 
 @transaction.atomic
 def erase(chosen: Chosen) -> Counter[str]:
-    """Erase all that is held of these; counts by what it was. Whoever calls has asked for objections.
+    """Erase all data of these keys; return counts by type. The caller has checked objections.
 
-    The last registered goes first: what stands above still finds its own by what is below.
+    The table's rules go first, then the functions, the last registered first: those of the apps above still find
+    their rows by what those of the apps below erase.
     """
     done: Counter[str] = Counter()
+    for held in HELD:
+        for rule in held.rules:
+            if keys := chosen.get(rule.kind):
+                done[rule.what] += _erase_by(rule, held.model, keys)
     for kind, what, do in reversed(_ERASERS):
         if keys := chosen.get(kind):
             done[what] += do(keys)
@@ -76,7 +86,7 @@ def erase(chosen: Chosen) -> Counter[str]:
 
 
 def preview(chosen: Chosen) -> Counter[str]:
-    """Return what `erase` would do, found by doing it in a transaction that is rolled back."""
+    """Return what `erase` would do, by doing it in a transaction that is rolled back."""
     with transaction.atomic():
         done = erase(chosen)
         transaction.set_rollback(True)
@@ -94,7 +104,7 @@ def _objections(kind: str, keys: Keys) -> Iterator[tuple[int, str]]:
 
 
 def erase_bytes(rows: QuerySet[Any], *columns: str) -> int:
-    """Keep of each body its length and SHA-256 only, in its place; returns how many were overwritten."""
+    """Replace each body with its length and SHA-256; return how many were overwritten."""
     count, last = 0, 0
     while batch := list(rows.filter(pk__gt=last).only("pk", *columns).order_by("pk")[:BATCH]):
         changed = [row for row in batch if sum(_erase(row, column) for column in columns)]

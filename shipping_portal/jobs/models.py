@@ -1,6 +1,7 @@
-"""The columns of a row that work is owed for, and the only ways in which a worker changes them."""
+"""A job's columns, and the only ways in which a worker changes them."""
 
 import datetime as dt
+import random
 import traceback
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,25 +12,34 @@ from django.utils import timezone
 
 UNDER_WAY = "the process stopped before the try ended"
 PARK_AFTER = 5
-REST = dt.timedelta(seconds=60 * settings.TIME_SCALE)  # after a try that raised
+REST = dt.timedelta(seconds=60 * settings.TIME_SCALE)  # after an attempt that raised
 MOST_TRIES = 30_000  # the column is a small integer
 
 
 def lease() -> dt.timedelta:
-    """Return how long a worker may keep a row without saying so again, and how long a message about one is good."""
+    """Return how long a worker may hold a row without renewing, and how long a message lives."""
     return dt.timedelta(seconds=settings.LEASE_SECONDS)
 
 
+def backoff(tries: int, *, first: float = 1.0, cap: float = 300.0) -> dt.timedelta:
+    """Return a random wait below a doubling delay: first, 2 × first, … up to `cap` seconds.
+
+    It is scaled like the leases.
+    """
+    ceiling = min(cap, first * 2 ** min(tries, 20)) * settings.TIME_SCALE
+    return dt.timedelta(seconds=random.uniform(ceiling * 0.1, ceiling))  # noqa: S311  (jitter, not a secret)
+
+
 class Job(models.Model):
-    """A row that may be owed work: inherited by the row the work is about, and committed with its cause.
+    """A row that may have a job, inherited by the row it is about and committed with its cause.
 
-    `due_at` is not-before, lease and retry time in one; empty, nothing is owed. `tries` counts tries that ended in
-    order and were to be made again. `failures` counts tries in a row that raised, or took their process with them: each
-    is written down before it begins, where it needs a lease. After PARK_AFTER of them the row is a dead letter, until
-    a person lets it go on.
+    `due_at` is not-before, lease and retry time in one; empty, there is no job. `tries` counts
+    attempts that ended normally and were to be repeated. `failures` counts consecutive attempts
+    that raised or crashed their process: each is stored before it begins, if it needs a lease.
+    After PARK_AFTER of them the row is a dead letter, until a person retries it.
 
-    Every change below is a compare-and-swap on what this worker last saw: it returns False, and writes nothing, once
-    the lease ran out and another worker or a person has changed the row.
+    Every change below is a compare-and-swap on what this worker last saw: it returns False, and
+    writes nothing, once the lease ended and another worker or a person has changed the row.
     """
 
     due_at = models.DateTimeField(null=True, blank=True)
@@ -40,7 +50,7 @@ class Job(models.Model):
 
     JOB: ClassVar[tuple[str, ...]] = ("due_at", "tries", "failures", "last_error", "parked_at")
     FENCE: ClassVar[tuple[str, ...]] = ()  # what must be unchanged besides `due_at`
-    # Written wherever a row begins to owe other work than before.
+    # Written whenever a row gets a different job.
     NOTHING_WENT_WRONG: ClassVar[dict[str, Any]] = {"failures": 0, "last_error": "", "parked_at": None}
     AFRESH: ClassVar[dict[str, Any]] = {"tries": 0, **NOTHING_WENT_WRONG}
 
@@ -50,7 +60,7 @@ class Job(models.Model):
         abstract = True
 
     def claim(self) -> bool:
-        """Take the row for one lease. True for exactly one of any number of workers that saw it due."""
+        """Claim the row for one lease. True for exactly one of any number of workers."""
         return self.change(due_at=timezone.now() + lease(), failures=self.failures + 1, last_error=UNDER_WAY)
 
     def hold(self) -> bool:
@@ -59,37 +69,42 @@ class Job(models.Model):
         return True
 
     def renew(self, until: dt.datetime | None = None, **changes: Any) -> bool:
-        """Keep the row for one more lease, and write `changes` with it."""
+        """Renew the lease, and write `changes` with it."""
         return self.change(due_at=until or timezone.now() + lease(), **changes)
 
     def finish(self, **changes: Any) -> bool:
-        """Owe nothing any more, and write `changes` with it."""
+        """End the job, and write `changes` with it."""
         return self.change(**{"due_at": None, **self.NOTHING_WENT_WRONG} | changes)
 
     def retry(self, at: dt.datetime, **changes: Any) -> bool:
-        """Owe the same again from `at` on: this try ended in order, without what was wanted."""
+        """Repeat the job from `at` on: this attempt ended normally, without the desired result."""
         tries = min(self.tries + 1, MOST_TRIES)
         return self.change(**{"due_at": at, **self.NOTHING_WENT_WRONG, "tries": tries} | changes)
 
     def postpone(self, at: dt.datetime, **changes: Any) -> bool:
-        """Owe the same from `at` on: nothing was tried, as it was not the time for it."""
+        """Do the job from `at` on: nothing was attempted, because it was too early."""
         return self.change(**{"due_at": at, **self.NOTHING_WENT_WRONG} | changes)
 
-    def fail(self, error: Exception, *, failures: int) -> bool:
-        """Let the row rest after a try that raised; which kind of error and where is kept, not its text.
+    def try_later(self, now: dt.datetime, seconds: float | None = None) -> bool:
+        """Owe the same after so many seconds, where the carrier says how long, else after a back-off."""
+        return self.retry(now + (backoff(self.tries) if seconds is None else dt.timedelta(seconds=seconds)))
 
-        `failures` in a row there were with this one.
+    def fail(self, error: Exception, *, failures: int) -> bool:
+        """Rest the row after an attempt that raised; store the error's type and place, not its
+        text.
+
+        `failures` is the number of consecutive failures, this one included.
         """
-        # Held until any time this worker wrote: what it wrote last may have been rolled back by the error.
+        # Compared with any time this worker wrote: the error may have rolled back the last one.
         mine = type(self)._default_manager.filter(pk=self.pk, due_at__in=self._held)
-        # `KeyError at labels.py 88 in _fetch`; the error's text is left out, as it may name a person.
+        # `KeyError at labels.py 88 in _fetch`, without the error's text, which may name a person.
         frames = traceback.extract_tb(error.__traceback__)
         place = f" at {Path(frames[-1].filename).name} {frames[-1].lineno} in {frames[-1].name}" if frames else ""
         written = f"{type(error).__name__}{place}"[:300]
         return bool(mine.update(due_at=timezone.now() + REST, failures=failures, last_error=written))
 
     def give_up(self) -> bool:
-        """Park the row: nobody works on it until a person lets it go on (see dead_letters)."""
+        """Park the row: nobody works on it until a person retries it (see dead_letters)."""
         return self.change(parked_at=timezone.now())
 
     def change(self, **changes: Any) -> bool:
@@ -104,7 +119,7 @@ class Job(models.Model):
 
 
 class DeadLetter(models.Model):
-    """A row that no worker takes any more until a person has looked at it; deleted once it may be tried again."""
+    """A row that no worker takes until a person has looked at it; deleted when it is retried."""
 
     job = models.CharField(max_length=20)
     row = models.PositiveBigIntegerField()

@@ -1,10 +1,10 @@
-"""Every kind of job in one table: which rows owe it, the work, and the Celery task that does it for one row.
+"""Register every job type: which rows have it, the function, and the Celery task for one row.
 
     @job("label", queue=Label.objects.exclude(state=STORED), lane="order__sender", order=60)
     def work(label: Label) -> None: ...
 
-registers a kind. The decorated name is the kind: called with a row's number it does the work, if the row is due and
-nobody else has it. Beside the jobs stand the chores: what the clock alone causes, small checks of the sweep's.
+registers a type. The decorated name is the type: called with a row's number it does the job, if the
+row is due and unclaimed. Periodic tasks (`chore`) are small checks that only the clock causes.
 """
 
 import datetime as dt
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 class NotYet(Exception):
-    """Raised by the work of a row that has not begun: it is due again `at` that time, and this was no attempt."""
+    """Raised by a job that has not begun: it is due again `at` that time; this was no attempt."""
 
     def __init__(self, at: dt.datetime) -> None:
         super().__init__(f"not before {at}")
@@ -41,16 +41,17 @@ _KINDS: dict[str, "JobKind"] = {}
 
 @dataclass(frozen=True, eq=False)
 class JobKind:
-    """One kind of owed work.
+    """One type of job.
 
-    `queue` holds the rows that may owe it, whenever they are due. `lane` leads from a row to its sender ("" where
-    rows have none): lanes take turns. `order` is its place in the sweep: what hurts most while it waits comes first.
-    The sweep does itself what it has handed to the workers `patience` times in vain. Work that is one short
-    transaction, and ends with `finish`, needs no lease (`is_leased`): whoever comes second changes nothing.
+    `queue` has the rows that may have it, whenever they are due. `lane` leads from a row to its
+    sender ("" if there is none): lanes alternate. `order` is the priority in the sweep: the most
+    urgent comes first. The sweep does a job itself after sending it to the workers `patience` times
+    in vain. A job of one short transaction that ends with `Job.finish` needs no lease
+    (`is_leased`): the second of two changes nothing.
     """
 
     name: str
-    queue: QuerySet[Any] = field(repr=False)  # its repr would ask the database
+    queue: QuerySet[Any] = field(repr=False)  # its repr would query the database
     work: Callable[[Any], None]
     lane: str
     order: int
@@ -62,11 +63,11 @@ class JobKind:
         return f"jobs.{self.name}"
 
     def due(self, now: dt.datetime) -> QuerySet[Any]:
-        """Select the rows to be worked on now, without dead letters."""
+        """Return the rows to process now, without dead letters."""
         return self.queue.filter(due_at__lte=now, parked_at=None)
 
     def __call__(self, pk: int) -> None:
-        """Do the work of one row, if it is due. Safe to run twice, late, or never."""
+        """Do one row's job, if it is due. Safe to run twice, late, or never."""
         row = self.due(timezone.now()).filter(pk=pk).first()
         if row is None:
             return
@@ -79,7 +80,8 @@ class JobKind:
                 with structlog.contextvars.bound_contextvars(job=self.name, row=row.pk):
                     self.work(row)
             except NotYet as later:
-                row.postpone(later.at, failures=failures)  # this was no try, and those before it count on
+                # This doesn't count as an attempt, and earlier ones still count.
+                row.postpone(later.at, failures=failures)
             except Exception as error:
                 if database_answers():
                     row.fail(error, failures=failures + 1)
@@ -97,7 +99,7 @@ class JobKind:
 def job(
     name: str, *, queue: QuerySet[Any], order: int, lane: str = "", patience: int = 1, is_leased: bool = True
 ) -> Callable[[Callable[[Any], None]], JobKind]:
-    """Register the decorated function as the work of one kind: its task, and its place in the sweep."""
+    """Register the decorated function as one type's job: its task, and its place in the sweep."""
 
     if name in _KINDS:
         raise ValueError(f"there is a job {name!r} already")
@@ -115,7 +117,7 @@ def job(
 
 
 def kinds() -> list[JobKind]:
-    """Return all kinds, those first that hurt most while they wait."""
+    """Return all types, the most urgent first."""
     return sorted(_KINDS.values(), key=lambda kind: kind.order)
 
 
@@ -124,7 +126,7 @@ def kind_of(name: str) -> JobKind | None:
 
 
 def enqueue(name: str, *rows: int) -> None:
-    """Tell the workers of rows that are due, once the transaction is committed. What they miss, the sweep finds."""
+    """Notify the workers of due rows after the commit. The sweep finds what they miss."""
     if rows:
         transaction.on_commit(partial(_publish_all, _KINDS[name].task, rows))
 
@@ -147,7 +149,9 @@ Do = TypeVar("Do", bound=Callable[[dt.datetime], object])
 
 
 def chore(name: str, *, every: float = 0) -> Callable[[Do], Do]:
-    """Register a check to be made every so many seconds, or at each round of the sweep, maybe by several processes."""
+    """Register a check to run every so many seconds, or each round, perhaps in several
+    processes.
+    """
 
     def register(do: Do) -> Do:
         _CHORES[name] = Chore(name, dt.timedelta(seconds=every * settings.TIME_SCALE), do)
@@ -157,5 +161,5 @@ def chore(name: str, *, every: float = 0) -> Callable[[Do], Do]:
 
 
 def chores() -> list[Chore]:
-    """Return all chores, the most frequent first."""
+    """Return all periodic tasks, the most frequent first."""
     return sorted(_CHORES.values(), key=lambda chore: chore.every)

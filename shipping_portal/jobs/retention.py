@@ -1,4 +1,4 @@
-"""Retention: each app registers how long it keeps a kind of row, and the sweep deletes what is older."""
+"""Delete rows past the retention periods that each app registers, as part of the sweep."""
 
 import datetime as dt
 from collections import Counter
@@ -14,7 +14,7 @@ _TERMS: dict[str, Purge] = {}
 
 
 def term(name: str) -> Callable[[Purge], Purge]:
-    """Register a function that deletes what is past its term by a given time and returns how many rows that was."""
+    """Register a function that deletes what is past its period and returns the number of rows."""
 
     def register(purge: Purge) -> Purge:
         _TERMS[name] = purge
@@ -25,12 +25,12 @@ def term(name: str) -> Callable[[Purge], Purge]:
 
 @chore("retention", every=3600)
 def purge(now: dt.datetime) -> Counter[str]:
-    """Delete everything past its term, in small transactions. Safe to stop and repeat at any point."""
+    """Delete everything past its period, in small transactions. Safe to stop and repeat."""
     return Counter({name: over(now) for name, over in _TERMS.items()})
 
 
 def delete(rows: QuerySet, at_once: int = BATCH) -> int:
-    """Delete these rows a few at a time, so that nobody waits long for a lock; returns how many."""
+    """Delete these rows in batches, so that nobody waits long for a lock; return how many."""
     deleted = 0
     while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:at_once]):
         rows.model._default_manager.filter(pk__in=ids).delete()

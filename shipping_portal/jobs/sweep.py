@@ -1,6 +1,7 @@
-"""Looks for what is due, hands it to the workers, and does it itself when nobody takes it.
+"""Find due rows, send them to the workers, and process those that nobody takes.
 
-A plain process, not a Celery task, so that a lost, doubled or late message, or no broker at all, changes nothing.
+A plain process, not a Celery task, so that a lost, duplicate or late message, or no broker at all,
+changes nothing.
 """
 
 import datetime as dt
@@ -26,16 +27,18 @@ from shipping_portal.jobs.registry import JobKind, chores, kinds
 
 logger = logging.getLogger(__name__)
 BATCH = 50
-OWN_WORK_SECONDS = 10.0  # after this long no further row of a kind is begun here, so none starves the rest
+# after this long no further row of a type is begun here, so none starves the rest
+OWN_WORK_SECONDS = 10.0
 FORGET_AFTER = 20  # leases
-HANGS_AFTER = 600.0  # seconds in one kind or chore; the longest is a purge
+HANGS_AFTER = 600.0  # seconds in one type or task; the longest is a purge
 
 
 @dataclass(frozen=True)
 class Handed:
-    """A row that was handed to the workers `times` in a row without one of them taking it.
+    """A row that was sent to the workers `times` in a row without being taken.
 
-    While it is due since the same `due_at`, its message lives until `until`, and no other is sent from here.
+    While it is due since the same `due_at`, its message lives until `until`, and the sweep sends no
+    other.
     """
 
     due_at: dt.datetime
@@ -45,9 +48,9 @@ class Handed:
 
 @dataclass
 class Sweep:
-    """One sweeping process. Its memory only saves work: losing it costs a few messages and an early chore.
+    """One sweeping process. Its memory only saves work: losing it costs a few messages.
 
-    `before` each round it is called, and may end the process.
+    `before` is called at each round, and may end the process.
     """
 
     stop: Event = field(default_factory=Event)
@@ -57,7 +60,7 @@ class Sweep:
     looked_at: float = field(default_factory=time.monotonic)
 
     def run(self) -> None:
-        """Sweep until `stop` is set; a database that is away is waited for."""
+        """Sweep until `stop` is set; wait while the database is down."""
         while not self.stop.is_set():
             done = self.once_or_log()
             if done:
@@ -65,11 +68,14 @@ class Sweep:
             self.stop.wait(settings.SWEEP_SECONDS)
 
     def is_alive(self) -> bool:
-        """Return whether it looked lately; without a database it looks in vain, and lives."""
+        """Return whether it has looked recently.
+
+        Without a database it looks in vain, but is alive.
+        """
         return time.monotonic() - self.looked_at < max(HANGS_AFTER, 10 * settings.SWEEP_SECONDS)
 
     def once_or_log(self) -> Counter[str]:
-        """Do a round and the chores after it. Only a database that is away ends it early."""
+        """Run a round and its periodic tasks. Only a database that is down ends it early."""
         done: Counter[str] = Counter()
         self.looked_at = time.monotonic()
         try:
@@ -82,7 +88,7 @@ class Sweep:
         return done
 
     def once(self, swept: Collection[JobKind] = ()) -> Counter[str]:
-        """Look at every kind once; returns counts of rows, such as `book handed over`, `book done`, `book failed`."""
+        """Look at every type once; return counts of rows by outcome, such as `book done`."""
         counts: Counter[str] = Counter()
         for kind in swept or kinds():
             with guarded(kind.name):
@@ -91,7 +97,10 @@ class Sweep:
         return counts
 
     def _sweep(self, kind: JobKind, counts: Counter[str]) -> None:
-        """Hand each row to the workers; do here what they passed over, or what no broker takes, while there is time."""
+        """Send each row to the workers.
+
+        Process what they missed or no broker takes, while there is time.
+        """
         self.looked_at = time.monotonic()
         own_work_ends = self.looked_at + OWN_WORK_SECONDS
         for pk, due_at in due(kind, timezone.now(), without=self._waiting(kind)).items():
@@ -107,12 +116,14 @@ class Sweep:
                 counts[f"{kind.name} {self._work(kind, pk)}"] += 1
 
     def _passed(self, kind: JobKind, pk: int, due_at: dt.datetime) -> int:
-        """Return how often the workers passed this row over: it has been due since before it was handed to them."""
+        """Return how often the workers missed this row, which was due before it was sent to
+        them.
+        """
         before = self.handed.get((kind.name, pk))
         return before.times if before and before.due_at == due_at else 0
 
     def _waiting(self, kind: JobKind) -> dict[int, dt.datetime]:
-        """Return the rows of this kind whose message is still good, with the `due_at` they had when it was sent."""
+        """Return this type's rows with a live message, and their `due_at` when it was sent."""
         now = timezone.now()
         return {pk: one.due_at for (name, pk), one in self.handed.items() if name == kind.name and one.until > now}
 
@@ -125,7 +136,7 @@ class Sweep:
         return "done" if went_well else "failed"
 
     def _forget(self) -> None:
-        """Drop what is remembered of rows that have not been due for a while."""
+        """Forget rows that haven't been due for a while."""
         old = timezone.now() - FORGET_AFTER * lease()
         self.handed = {key: one for key, one in self.handed.items() if one.until > old}
 
@@ -141,9 +152,10 @@ class Sweep:
 
 @contextmanager
 def guarded(what: str, row: int | None = None) -> Iterator[None]:
-    """Log what goes wrong inside, then go on after it: one broken row or step must not stop the rest.
+    """Log an error inside, then continue: one broken row or step must not stop the rest.
 
-    Raises only while the database itself does not answer: a lock, a deadlock or a time limit is one row's trouble.
+    Raises only if the database itself doesn't answer: a lock, a deadlock or a time limit concerns
+    one row.
     """
     try:
         yield
@@ -156,9 +168,9 @@ def guarded(what: str, row: int | None = None) -> Iterator[None]:
 def due(
     kind: JobKind, now: dt.datetime, *, without: Mapping[int, dt.datetime] = MappingProxyType({})
 ) -> dict[int, dt.datetime]:
-    """Return at most BATCH due rows with their `due_at`: oldest first, one of every lane before the second of any.
+    """Return up to BATCH due rows with `due_at`, oldest first, alternating between lanes.
 
-    `without` are rows that are left alone as long as they are due since the same time.
+    `without` are rows to skip while they are due since the same time.
     """
     rows, order = kind.due(now).exclude(pk__in=without.keys(), due_at__in=set(without.values())), ["due_at"]
     if kind.lane:

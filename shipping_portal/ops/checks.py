@@ -1,4 +1,4 @@
-"""System checks: settings, demo accounts, the restore mark, and each carrier account with its contract."""
+"""Check settings, demo accounts, the restore mark, and each carrier account with its contract."""
 
 import re
 import ssl
@@ -46,7 +46,7 @@ def _address(configured: CarrierSettings) -> Iterator[CheckMessage]:
 
 @register("carrier")
 def check_accounts_apart(**options: Any) -> Iterable[CheckMessage]:
-    """Refuse one secret for two accounts: the address with a secret in its path names no user to tell them apart."""
+    """Refuse one secret for two accounts: an address with a secret in its path has no user name."""
     for one, other in combinations(carrier_settings.every(), 2):
         if one.fingerprint == other.fingerprint:
             yield Error(
@@ -69,7 +69,7 @@ def _secrets(configured: CarrierSettings) -> set[str]:
 
 @register("carrier")
 def check_names_of_older_accounts(**options: Any) -> Iterable[CheckMessage]:
-    """Refuse an older account called LINK: CARRIER_LINK_KEY, which signs links, would be its API key as well."""
+    """Refuse an older account named LINK: CARRIER_LINK_KEY would also be its API key."""
     every = carrier_settings.every()
     for name, configured in zip(settings.OLDER_CARRIERS, every[1:], strict=True):
         others = {setting for other in every if other is not configured for setting in other.setting_names}
@@ -106,7 +106,7 @@ def check_way_to_the_carrier(**options: Any) -> Iterable[CheckMessage]:
 
 
 def is_bundle(path: str) -> bool:
-    """Return whether a file holds certificates that can be trusted: an authority's, or a server's own."""
+    """Return whether a file has trustworthy certificates: an authority's, or a server's own."""
     try:
         return ssl.create_default_context(cafile=path).cert_store_stats()["x509"] > 0
     except OSError:  # ssl.SSLError is one
@@ -115,7 +115,7 @@ def is_bundle(path: str) -> bool:
 
 @register("carrier")
 def check_partner(**options: Any) -> Iterable[CheckMessage]:
-    """Warn where no partner_id is set, which goes with quotes, orders and tracking, or no User-Agent (§4)."""
+    """Warn about a missing partner_id, which goes with every call, or a missing User-Agent (§4)."""
     if settings.DEMO or settings.TESTING:
         return
     for configured in carrier_settings.every():
@@ -158,11 +158,14 @@ def _contract(configured: CarrierSettings) -> Iterator[CheckMessage]:
 
 @register("carrier")
 def check_reference_is_named(**options: Any) -> Iterable[CheckMessage]:
-    """Refuse the placeholder by which interface §2.2 names the reference: every paid booking would be unclear."""
+    """Refuse interface §2.2's placeholder for the reference.
+
+    Every paid booking would be unclear.
+    """
     if settings.DEMO or settings.TESTING:
         return
     for configured in carrier_settings.every():
-        with suppress(ContractError):  # told by check_contract
+        with suppress(ContractError):  # reported by check_contract
             yield from _names_of_the_reference(configured)
 
 
@@ -228,7 +231,7 @@ def check_erased_file(**options: Any) -> Iterable[CheckMessage]:
 
 @register(Tags.files)
 def check_reports_folder(**options: Any) -> Iterable[CheckMessage]:
-    """Warn only: an error would keep the sweeper from starting, and bookings with it."""
+    """Only warn: an error would keep the sweeper from starting, and bookings with it."""
     from shipping_portal.billing.reports import folder  # noqa: PLC0415  (models load after checks)
 
     if why := folder.why_unusable():

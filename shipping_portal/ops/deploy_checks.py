@@ -1,6 +1,6 @@
-"""System checks of an installation that people use: each unsafe setting is an error, named with what to do.
+"""Check an installation for people: each unsafe setting is an error that says what to do.
 
-`check --deploy` tells them all. A few may be accepted, by their ids in `ACCEPTED_RISKS`: no other ones.
+`check --deploy` lists them all. A few can be accepted, by their ids in `ACCEPTED_RISKS`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -41,7 +41,7 @@ def is_weak(secret: str) -> bool:
 
 
 def _is_elsewhere(host: str | None) -> bool:
-    """Return whether a host is reached over a network others may be on: one label is a name inside our own."""
+    """Return whether a host is on a network shared with others: a single label is on our own."""
     return bool(host) and "." in str(host) and not is_loopback(str(host))
 
 
@@ -162,7 +162,7 @@ def check_installation(**options: Any) -> Iterable[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def check_receivers_of_alerts(**options: Any) -> Iterable[CheckMessage]:
-    """Refuse an address that no alert would ever be sent to, as its name is looked up now."""
+    """Refuse an address that no alert would ever be sent to, resolving its name now."""
     if settings.DEMO or settings.TESTING:
         return
     for name in ("ALERT_WEBHOOK_URL", "HEARTBEAT_URL"):
@@ -213,7 +213,7 @@ def check_alerts_reach_somebody(**options: Any) -> Iterable[CheckMessage]:
 
 @register(Tags.security)
 def check_no_demo_in_public(**options: Any) -> Iterable[CheckMessage]:
-    """Refuse every command, not only `check --deploy`: passwords of the demo are public, tracebacks tell all."""
+    """Refuse every command in a public demo: its passwords are public and tracebacks reveal all."""
     on = [name for name in ("DEMO", "TESTING", "DEBUG") if getattr(settings, name)]
     if on and settings.SITE_URL.startswith("https://"):
         yield Error(
@@ -237,7 +237,7 @@ def check_encryption_keys(**options: Any) -> Iterable[CheckMessage]:
 
 @register(Tags.database)
 def check_encryption_keys_fit(**options: Any) -> Iterator[CheckMessage]:
-    """Refuse to migrate, and so to start, with keys that read nobody's second factor."""
+    """Refuse to migrate, and so to start, with keys that can't read the second factors."""
     from django.db import connection  # noqa: PLC0415
 
     from shipping_portal.accounts.login import encryption  # noqa: PLC0415  (models load after checks)
@@ -265,7 +265,7 @@ QUOTES_NOBODY = {  # the values that do, the one to set first
 
 @register(Tags.database, deploy=True)
 def check_database_log(**options: Any) -> Iterator[CheckMessage]:
-    """Ask the server whether its log quotes statements and rows: they hold receivers, and are never erased."""
+    """Check whether the server's log quotes statements and rows: they name receivers, unerased."""
     from django.db import connection  # noqa: PLC0415
 
     if not options.get("databases") or connection.vendor != "postgresql":
@@ -284,7 +284,7 @@ def check_database_log(**options: Any) -> Iterator[CheckMessage]:
 
 @register(Tags.database, deploy=True)
 def check_database_role(**options: Any) -> Iterator[CheckMessage]:
-    """Tell which rights of the portal's role are too many: what breaks in gets no further than these."""
+    """List the portal role's excess rights: an attacker gets no further than its rights."""
     from shipping_portal.db import roles  # noqa: PLC0415  (it speaks to the database)
 
     if options.get("databases") and (rights := roles.too_many()):

@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line on standard error, without secrets, links or personal addresses.
+"""Log one JSON object a line on standard error, without secrets, links or personal addresses.
 
 JSON escapes line breaks and terminal codes, so nothing a stranger typed can forge or colour a line.
 """
@@ -15,7 +15,7 @@ from orders.calling import carrier_settings
 from shipping_portal import request_ids
 
 CUT = "[cut]"
-# A line as each task comes and one as it ends; ours say what it did.
+# Celery's lines for each task's start and end; ours say what it did.
 EACH_TASK = ("celery.worker.strategy", "celery.app.trace")
 SHORTEST_SECRET = 8  # shorter values would cut ordinary words out of every line
 RULES = [
@@ -25,12 +25,13 @@ RULES = [
     (re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*"), CUT),
     (re.compile(r"(/webhooks/tracking/)[^/\s\"?]+"), rf"\1{CUT}"),
     (re.compile(r"(/accounts/(?:confirm-email|password/reset/key)/)[^/\s\"?]+"), rf"\1{CUT}"),
-    # As an address, and as log-in's ?next= spells it.
+    # In an address, and as ?next= of the login spells it.
     (re.compile(r"((?:/|%2F)(?:invitation|unsubscribe)(?:/|%2F))(?:(?!%2F)[^/\s\"?&])+", re.I), rf"\1{CUT}"),
-    # What was looked for: of an address, and of an error of the database that quotes a row or a statement.
+    # Search terms: in an address, and in a database error that quotes a row or a statement.
     (re.compile(r"\?[\w.~%+-]+=[^\s\"'<>\\]*"), f"?{CUT}"),
     (re.compile(r"((?:DETAIL|CONTEXT|LINE\s\d+):\s)(?:(?!\\n\\n)(?:[^\"\\]|\\.))*"), rf"\1{CUT}"),
-    # What an error quotes of a value, as JSON spells the marks: the database's up to its end, and Python's own.
+    # Values that errors quote, with quotation marks as in JSON: the database's to its end, and
+    # Python's own.
     (
         re.compile(
             r"((?:for type [\w ]{1,40}|out of range|malformed [\w ]{1,40}|for enum \w{1,60}|at or near):? )"
@@ -51,7 +52,7 @@ RULES = [
 ]
 
 
-# What no rule can do without: most lines have nothing of it.
+# What every rule needs: most lines have nothing of it.
 MARKS = re.compile(
     r"authoriz|token|sig|key|secret|password|://|eyJ|/webhooks/|/accounts/|invitat|unsubscr|@|%40|\?|DETAIL:|CONTEXT:"
     r"|LINE \d|for type|out of range|malformed|for enum|at or near|base \d|isoformat|to float|but got|time data"
@@ -61,7 +62,10 @@ MARKS = re.compile(
 
 
 def without_tracebacks_of_refusals(logger: Any, name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Make one line of what a stranger was refused: Django writes a whole traceback, and an error for a wrong Host."""
+    """Log a refused request as one line.
+
+    Django writes a traceback, and an error for a wrong Host.
+    """
     record = event.get("_record")
     if 400 <= getattr(record, "status_code", 500) < 500:
         event.pop("exc_info", None)
@@ -70,7 +74,7 @@ def without_tracebacks_of_refusals(logger: Any, name: str, event: MutableMapping
 
 
 def with_the_request_id(logger: Any, name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Put the id where Django puts the request itself, which is shown with its query."""
+    """Replace Django's request object, which would be logged with its query, by its id."""
     if not isinstance(event.get("request", ""), str):
         event["request"] = request_ids.current_request()
     return event
@@ -87,7 +91,9 @@ STAMPS: list[Any] = [
 
 
 def described(level: str) -> dict[str, Any]:
-    """Return the configuration by which every logger, the web server's too, writes through the same formatter."""
+    """Return the configuration that sends every logger, the web server's too, through one
+    formatter.
+    """
     line = {"handlers": ["line"], "propagate": False}
     through = {"handlers": [], "propagate": True}
     return {
@@ -99,7 +105,8 @@ def described(level: str) -> dict[str, Any]:
         "loggers": {
             "django": through,
             "django.server": through,
-            "gunicorn.error": line | {"level": "INFO"},  # gunicorn hangs its own handlers before Django loads
+            # gunicorn attaches its own handlers before Django loads
+            "gunicorn.error": line | {"level": "INFO"},
             "gunicorn.access": line,
             **({} if level == "DEBUG" else {name: {"level": "WARNING"} for name in EACH_TASK}),
         },
@@ -107,7 +114,7 @@ def described(level: str) -> dict[str, Any]:
 
 
 def configure(wanted: dict[str, Any]) -> None:
-    """Set it up (Django's LOGGING_CONFIG)."""
+    """Configure logging (Django's LOGGING_CONFIG)."""
     logging.config.dictConfig(described(wanted["level"]))
     structlog.configure(
         processors=[structlog.stdlib.filter_by_level, *STAMPS, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
@@ -118,7 +125,7 @@ def configure(wanted: dict[str, Any]) -> None:
 
 
 def scrub(line: str) -> str:
-    """Return the line without credentials, signed links, one-time keys and e-mail addresses."""
+    """Return the line without credentials, signed links, one-time keys and email addresses."""
     for secret in _secrets():
         line = line.replace(secret, CUT)
     if MARKS.search(line):

@@ -1,7 +1,7 @@
-"""What one process tells of itself at METRICS_PORT: `/metrics`, such as its calls to the carrier, and `/livez`.
+"""Serve a process's own `/metrics`, such as its carrier calls, and `/livez` at METRICS_PORT.
 
-Each worker, sweeper and web is a target of its own. Nobody proves here who they are, so it listens on 127.0.0.1
-unless METRICS_HOST says otherwise.
+Each worker, sweeper and web is a target of its own. There is no authentication, so it listens on
+127.0.0.1 unless METRICS_HOST says otherwise.
 """
 
 import os
@@ -17,19 +17,19 @@ from prometheus_client import REGISTRY, CollectorRegistry, make_wsgi_app
 from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.multiprocess import MultiProcessCollector
 
-SHARED = "PROMETHEUS_MULTIPROC_DIR"  # the folder in which the processes of one gunicorn count together
+SHARED = "PROMETHEUS_MULTIPROC_DIR"  # the folder in which one gunicorn's processes count together
 CONSUMER_SILENT = 120.0  # seconds; a worker's consumer beats every two
 PLAIN = [("Content-Type", "text/plain; charset=utf-8")]
 
 
 class Server(ThreadingWSGIServer):
-    """A server that the processes of one gunicorn run side by side: whichever is asked tells what all counted."""
+    """A server that one gunicorn's processes run side by side: any of them reports the sum."""
 
     allow_reuse_port = SHARED in os.environ
 
 
 class Handler(WSGIRequestHandler):
-    """No log line for each scrape, and an end to whoever connects and says nothing."""
+    """A handler without a log line for each scrape, with a timeout for silent clients."""
 
     timeout = 10
 
@@ -38,7 +38,7 @@ class Handler(WSGIRequestHandler):
 
 
 def serve(is_alive: Callable[[], bool]) -> Server | None:
-    """Listen in a thread of this process, if METRICS_PORT is set; `/livez` answers 503 once it is not alive."""
+    """Listen in a thread, if METRICS_PORT is set; `/livez` answers 503 once it isn't alive."""
     if not settings.METRICS_PORT:
         return None
     registry = CollectorRegistry() if SHARED in os.environ else REGISTRY
@@ -62,7 +62,7 @@ def serve(is_alive: Callable[[], bool]) -> Server | None:
 
 
 class Consumer:
-    """When the consumer of this worker last beat; without a broker it doesn't."""
+    """When this worker's consumer last beat; without a broker it doesn't."""
 
     beat_at = time.monotonic()
 

@@ -1,8 +1,7 @@
-"""What web, worker and sweeper do first: refuse to work on a restored database, and set aside what is loaded.
+"""Start web, worker and sweeper: refuse a restored database, and freeze what is loaded.
 
-A restore may also come while they run: then they end before anything is paid for (docs/decisions/0014).
-
-`manage.py` itself is not refused: after_restore is one of its commands.
+A restore may also come while they run: then they end before anything is paid for
+(docs/decisions/0014). `manage.py` itself is not refused: after_restore is one of its commands.
 """
 
 import gc
@@ -22,7 +21,7 @@ from shipping_portal.http.database_outage import database_answers
 logger = logging.getLogger(__name__)
 _begun = False
 _exit = os._exit  # SystemExit would end one thread
-REFUSED = 3  # with this exit code, gunicorn starts no other worker in the place of the one that refused
+REFUSED = 3  # with this exit code, gunicorn doesn't replace the worker that refused
 AFTER_RESTORE = "python manage.py after_restore --backup-at TIME"
 REFUSAL = (
     "This database was restored from a backup: {why}. Run `{command}` with the time of the backup before anything is "
@@ -31,7 +30,7 @@ REFUSAL = (
 
 
 def refuse_a_restored_database() -> None:
-    """Return on the database that was in use last; on any other say what to run, and end this process."""
+    """Return if the database is the one last in use; else say what to run and end this process."""
     from orders.restoring import marks  # noqa: PLC0415  (models load after this module)
 
     while True:
@@ -51,10 +50,10 @@ def refuse_a_restored_database() -> None:
 
 
 def end_if_restored() -> None:
-    """End this process if its database was restored since it began. Called where money is about to be spent.
+    """End this process if its database was restored since it began, before money is spent.
 
-    At once, in whatever thread: what others have in hand belongs to the database that is gone. A transaction under
-    way is rolled back. Only for what has begun: `manage.py` works always.
+    At once, in any thread: other threads' work belongs to the database that is gone. A transaction
+    in progress is rolled back. Only for processes that have begun: `manage.py` always works.
     """
     from orders.restoring import marks  # noqa: PLC0415  (models load after this module)
 
@@ -83,9 +82,9 @@ def _say(sentence: str) -> None:
 
 
 def begin() -> None:
-    """Begin to work: not on a restored database, and without looking through all code for garbage again and again.
+    """Begin to work on a database in use, with everything loaded excluded from garbage collection.
 
-    What is loaded by now stays. A tenth of a worker's time went into collections that found nothing in it.
+    A tenth of a worker's time went into collections that found nothing in it.
     """
     global _begun
     refuse_a_restored_database()

@@ -1,1 +1,1 @@
-"""Reports: what a sender's own charges, scans and dates show, and which parcels may qualify for a refund."""
+"""Report on a sender's charges, scans and dates, and on parcels that may qualify for a refund."""

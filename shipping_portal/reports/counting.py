@@ -1,7 +1,8 @@
-"""Counts the days of a sender, by a job: the reports add days up, and never read a history.
+"""Count a sender's days in a job: the reports add days up, and never read a history.
 
-Nothing is ever added to a day. The last fourteen days are counted anew whenever something may have changed in them,
-and all days once a day or after a report is posted. So what a late scan changes of an older day is seen the next day.
+Nothing is ever added to a day. The last fourteen days are recounted whenever something may have
+changed in them, and all days once a day or after a report is posted. So the effect of a late scan
+on an older day shows the next day.
 """
 
 import datetime as dt
@@ -26,13 +27,13 @@ A_DAY = dt.timedelta(days=1)
 AT_ONCE = dt.timedelta(days=28)  # counted in one go
 LOOKS_EVERY = 300  # seconds
 OVERLAP = dt.timedelta(seconds=2 * LOOKS_EVERY)
-IN_A_TURN, A_TURN = 100, dt.timedelta(seconds=10)  # so that many at once hold up no other work
-DAILY = 100  # senders whose days are all counted anew, of one look: 28,800 a day
+IN_A_TURN, A_TURN = 100, dt.timedelta(seconds=10)  # so that many at once delay no other job
+DAILY = 100  # senders fully recounted at each look: 28,800 a day
 
 
 @job("count", queue=Counting.objects.select_related("sender"), lane="sender", order=200)
 def work(counting: Counting) -> None:
-    """Count the last days of a sender, or all of them where that is due, some weeks at once."""
+    """Count the last days of a sender, or all of them if due, some weeks at once."""
     sender, now, last = counting.sender, timezone.now(), counting.all_counted_at
     today = now.astimezone(sender.tzinfo).date()
     is_in_full = last is None or last <= now - A_DAY or counting.zone != sender.zone
@@ -47,13 +48,13 @@ def work(counting: Counting) -> None:
 
 
 def owe_days(sender: Sender, at: dt.datetime) -> None:
-    """Let all days of a sender be counted at that time, whatever was counted of them before."""
+    """Schedule a full recount of a sender's days, whatever was counted before."""
     afresh = {"due_at": at, "all_counted_at": None, **Counting.AFRESH}
     Counting.objects.update_or_create(sender=sender, defaults=afresh)
 
 
 def _first_day(sender: Sender, today: dt.date) -> dt.date:
-    """Return the first day that a report shows and on which there may be something to count."""
+    """Return the first day in a report on which there may be something to count."""
     farthest = today - dt.timedelta(weeks=2 * max(CHOICES))
     booked = Order.objects.filter(sender=sender).aggregate(Min("booked_at"))["booked_at__min"]
     first = (booked - PAST_ALLOWED).astimezone(sender.tzinfo).date() if booked else today
@@ -68,7 +69,7 @@ def _in_parts(first: dt.date, last: dt.date, sender: Sender) -> Iterator[Days]:
 
 @chore("days to count", every=LOOKS_EVERY)
 def look(now: dt.datetime) -> None:
-    """Let the days be counted of those to whom something happened since the last look, and whose turn it is."""
+    """Schedule the senders with changes since the last look, and those due for a full recount."""
     Counting.objects.bulk_create(
         [Counting(sender=sender) for sender in Sender.objects.filter(counting=None)], ignore_conflicts=True
     )
@@ -88,7 +89,9 @@ def look(now: dt.datetime) -> None:
 
 
 def _note_reports(since: dt.datetime) -> None:
-    """Owe all days to those whose charges were posted since: sizes are charged weeks after the booking."""
+    """Schedule full recounts for senders with newly posted charges, which follow weeks after
+    booking.
+    """
     posted = BillingReport.objects.filter(state=BillingReport.State.POSTED, ended_at__gte=since)
     if ended_at := posted.aggregate(Max("ended_at"))["ended_at__max"]:
         billed = _distinct(Charge.objects.posted().filter(report__in=posted, sender__isnull=False), "sender")

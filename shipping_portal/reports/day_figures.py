@@ -1,4 +1,4 @@
-"""What each day of a sender came to: counted from its parcels, kept, and added up by the reports."""
+"""Store a sender's daily figures, counted from parcels and added up by the reports."""
 
 import datetime as dt
 from collections import Counter, defaultdict
@@ -8,7 +8,6 @@ from typing import Any
 from django.db import transaction
 
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.jobs.erasing import deletes
 from shipping_portal.reports import delivery, pickups, promises, sizes
 from shipping_portal.reports.delivery import Times
 from shipping_portal.reports.models import DayFigures
@@ -16,20 +15,18 @@ from shipping_portal.reports.shipments import Shipments
 from shipping_portal.reports.sizes import Counts
 from shipping_portal.reports.spans import Days, Span
 
-deletes("sender", "figures of days", DayFigures.objects.all(), "sender")  # they name saved sizes
-
 
 @dataclass
 class Figures:
-    """What one day came to, or several: parcels by what is counted of them."""
+    """One day's figures, or several days': numbers of parcels."""
 
     delivered: dict[str, Times] = field(default_factory=dict)  # by place
-    promises: Counter[str] = field(default_factory=Counter)  # of what was delivered, by outcome
+    promises: Counter[str] = field(default_factory=Counter)  # of delivered parcels, by outcome
     pickups: Counter[str] = field(default_factory=Counter)  # by outcome
-    sizes: Counts = field(default_factory=dict)  # of what was booked
+    sizes: Counts = field(default_factory=dict)  # of booked parcels
 
     def add(self, day: "Figures", *, is_over: bool = True) -> None:
-        """Add another day; pickups only of one that is over."""
+        """Add another day; its pickups only if it is over."""
         for place, times in day.delivered.items():
             self.delivered[place] = delivery.added_up(self.delivered.get(place, []), times)
         self.promises.update(day.promises)
@@ -58,7 +55,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Found:
-    """What a page shows of these weeks and of those before; `kept` is on time of how many with a day, by week."""
+    """The figures of these weeks and of those before; `kept` is (on time, promised) by week."""
 
     now: Figures
     before: Figures
@@ -86,7 +83,7 @@ def late(sender: Sender, since: dt.date) -> set[int]:
 
 
 def count_days(sender: Sender, days: Days) -> None:
-    """Count these days anew, and write down what each came to."""
+    """Recount these days, and store each one's figures."""
     found: dict[dt.date, Figures] = defaultdict(Figures)
     late_ones: dict[dt.date, list[int]] = defaultdict(list)
     shipments = Shipments.of(sender, days)

@@ -1,4 +1,4 @@
-"""Delivery time by destination, from the first scan of a parcel that moves to the scan that it is delivered."""
+"""Measure delivery time by destination, from the first moving scan to the delivery scan."""
 
 import datetime as dt
 from bisect import bisect_right
@@ -8,8 +8,8 @@ from itertools import accumulate
 from operator import add
 
 from shipping_portal.accounts.address.countries import STATES, state_code
+from shipping_portal.accounts.formatting import plain
 from shipping_portal.accounts.models import Sender
-from shipping_portal.accounts.templatetags.words import plain
 from shipping_portal.reports.figures import (
     FEWEST,
     NOTHING_BEFORE,
@@ -34,15 +34,16 @@ NOTE = (
 )
 
 
-Times = list[int]  # parcels by how long they were on the way: at each place those that took so many tenths of a day
+Times = list[int]  # parcels by transit time: at position n, those that took n tenths of a day
 
 
 @dataclass(frozen=True)
 class Spread:
     """The 10th, 50th and 90th percentile, in days with one digit.
 
-    Percentiles are linear: of n values in order, p percent lie at place (n − 1) · p / 100 counted from 0, and between
-    two neighbours in proportion. That is `statistics.quantiles(…, method="inclusive")`.
+    Percentiles are linear: of n values in order, p percent is at position (n − 1) · p / 100 counted
+    from 0, and between two neighbours in proportion. That is `statistics.quantiles(…,
+    method="inclusive")`.
     """
 
     low: Decimal
@@ -56,7 +57,7 @@ class Spread:
 
 
 def _percentile(until: list[int], percent: int) -> Decimal:
-    """Return one in days. `until` says how many parcels took so many tenths of a day or less."""
+    """Return a percentile in days. `until` counts parcels by tenths of a day, cumulatively."""
     place, rest = divmod((until[-1] - 1) * percent, 100)
     low, high = (bisect_right(until, min(at, until[-1] - 1)) for at in (place, place + 1))
     return (Decimal(100 * low + (high - low) * rest) / 1000).quantize(Decimal("0.1"))
@@ -78,7 +79,7 @@ def section(now: dict[str, Times], before: dict[str, Times], sender: Sender, spa
 
 
 def added_up(*counted: Times) -> Times:
-    """Add up parcels by how long they took."""
+    """Add up parcels by transit time."""
     found: Times = []
     for times in counted:
         short, long = sorted((found, times), key=len)
@@ -87,7 +88,7 @@ def added_up(*counted: Times) -> Times:
 
 
 def tenths_of_days(one: Delivered) -> int | None:
-    """Return how long a parcel was on the way; None where no scan before the delivery is known."""
+    """Return a parcel's transit time, or None without a scan before its delivery."""
     if one.moved_at is None or one.moved_at >= one.at:
         return None
     return round((one.at - one.moved_at) / TENTH)

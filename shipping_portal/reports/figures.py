@@ -1,13 +1,14 @@
-"""What a section is made of. A figure is computed once; the chart, the table and the file all take it from there."""
+"""Build a report section. A figure is computed once, for the chart, the table and the file."""
 
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
+from shipping_portal.accounts.formatting import money, say
 from shipping_portal.accounts.models import Sender
-from shipping_portal.accounts.templatetags.words import money, say
 
-FEWEST = 5  # of fewer parcels no share and no median is shown: one odd parcel would be a fifth of it and more
+# with fewer parcels no share or median is shown: one odd parcel would be a fifth or more
+FEWEST = 5
 TOO_FEW = "Not enough parcels"
 NOTHING_BEFORE = "No earlier data to compare."
 NOW, BEFORE = "These weeks", "Weeks before"
@@ -35,7 +36,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Mark:
-    """A shape of a chart from `start` on, both in percent: of its width, in a plot of its height.
+    """A chart's shape from `start` on, both in percent of its width, or of a plot's height.
 
     It shows the table's cell under `column`. Without a length it is a dot.
     """
@@ -57,7 +58,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class ChartLine:
-    """One row of a chart: its name as in the table, its figure in words, and its shapes, if it has any."""
+    """One row of a chart: its name as in the table, its figure in words, and any shapes."""
 
     name: str
     shown: str
@@ -66,7 +67,7 @@ class ChartLine:
 
 @dataclass(frozen=True)
 class Key:
-    """What a colour stands for, with its sum over all rows."""
+    """A colour's meaning, with its sum over all rows."""
 
     tone: str
     name: str
@@ -75,7 +76,9 @@ class Key:
 
 @dataclass(frozen=True)
 class PlotBar:
-    """One upright bar: places in percent, the words under and above it, and which of them a phone has room for."""
+    """One upright bar: positions in percent, the words under and above it, and those a phone
+    shows.
+    """
 
     line: ChartLine
     label: str
@@ -90,7 +93,10 @@ class PlotBar:
 
 @dataclass(frozen=True)
 class Chart:
-    """Rows of bars; or, with `bars`, a plot of upright ones. `group` tells two of one section apart."""
+    """Rows of bars; or, with `bars`, a plot of upright ones.
+
+    `group` separates two of one section.
+    """
 
     lines: list[ChartLine]
     group: str = ""
@@ -101,15 +107,15 @@ class Chart:
 
     @property
     def described(self) -> str:
-        """The whole of it, for who doesn't see it."""
+        """Return the whole chart in words, for people who can't see it."""
         return ". ".join(f"{line.name}: {line.shown}" for line in self.lines)
 
 
 @dataclass(frozen=True)
 class Section:
-    """`title` is the finding, `name` what was looked at, `note` how it is counted.
+    """A section: `title` is the finding, `name` the subject, `note` the counting rule.
 
-    Without rows there is only `nothing` to say.
+    Without rows it only says `nothing`.
     """
 
     slug: str
@@ -123,7 +129,7 @@ class Section:
     charts: list[Chart]
 
     def in_words_of(self, sender: Sender) -> "Section":
-        """Say it with the sender's own word for a parcel."""
+        """Use the sender's own word for a parcel."""
         word = say("parcel", sender.country)
 
         def worded(text: str) -> str:
@@ -134,24 +140,24 @@ class Section:
 
     @property
     def columns(self) -> list[tuple[str, bool]]:
-        """The heads, and whether there are numbers under them."""
+        """Return the headings, and whether their columns are numbers."""
         return [(head, any(row[place].is_number for row in self.rows)) for place, head in enumerate(self.heads)]
 
     @property
     def labelled(self) -> list[list[tuple[bool, Cell]]]:
-        """The rows, each cell with whether its column is of numbers."""
+        """Return the rows, each cell with whether its column is numbers."""
         return [
             [(is_number, cell) for (_, is_number), cell in zip(self.columns, row, strict=True)] for row in self.rows
         ]
 
 
 def parcels_in_words(count: int, sender: Sender) -> str:
-    """Return `1 parcel` or `1,044 packages`, as the sender's country says it."""
+    """Return `1 parcel` or `1,044 packages`, in the words of the sender's country."""
     return f"{count:,} {say('parcel' if count == 1 else 'parcels', sender.country)}"
 
 
 def share(part: int, whole: int) -> str:
-    """Return `85%`; of too few the counts, `3 of 4`."""
+    """Return `85%`, or with too few the counts, `3 of 4`."""
     return whole_percent(part, whole) if whole >= FEWEST else f"{part:,} of {whole:,}"
 
 
@@ -162,13 +168,13 @@ def whole_percent(part: int, whole: int) -> str:
 
 
 def percent(part: int, whole: int) -> Decimal:
-    """Round to one digit, and to none where that is nothing."""
+    """Round to one digit, or none if it is zero."""
     exact = (Decimal(100 * part) / whole).quantize(Decimal("0.1"))
     return exact.to_integral_value() if exact == exact.to_integral_value() else exact
 
 
 def counted(counts: dict[str, tuple[int, int]], tones: dict[str, str]) -> tuple[list[ChartLine], list[list[Cell]]]:
-    """Return rows of how many there are now and were before, those of now with a bar, on one scale."""
+    """Return rows of current and earlier counts, the current ones with bars on one scale."""
     most = max((now for now, _ in counts.values()), default=0) or 1
     lines = [
         ChartLine(name, f"{now:,}", [Mark(0, 100 * now / most, NOW, now, tones.get(name, "f1"))] if now else [])

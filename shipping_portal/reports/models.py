@@ -1,4 +1,4 @@
-"""What each day of each sender came to, counted from its parcels, so that no page reads them one by one."""
+"""Each sender's daily figures, counted from parcels, so that no page reads them one by one."""
 
 from django.db import models
 from django.db.models import Q
@@ -8,7 +8,7 @@ from shipping_portal.jobs.models import Job
 
 
 class Counting(Job):
-    """When a sender's days are next counted, and how they last were: in which time zone, and when all of them."""
+    """When a sender's days are counted next, and when and in which time zone they last were."""
 
     sender = models.OneToOneField("accounts.Sender", on_delete=models.CASCADE, primary_key=True)
     zone = models.CharField(max_length=64, blank=True)
@@ -26,7 +26,7 @@ class Counting(Job):
 
 
 class DayFigures(models.Model):
-    """One day of a sender's own zone on which something was delivered, to be picked up, or booked and charged since.
+    """A day in a sender's zone with deliveries, planned pickups, or bookings charged since.
 
     `figures` is `day_figures.Figures` as JSON.
     """
@@ -34,7 +34,7 @@ class DayFigures(models.Model):
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, db_index=False, related_name="day_figures")
     day = models.DateField()
     figures = models.JSONField()
-    late = models.JSONField()  # the keys of the orders delivered late, for who asks for a refund
+    late = models.JSONField()  # the keys of orders delivered late, for the refunds list
 
     objects = OwnedQuerySet.as_manager()
 

@@ -1,4 +1,4 @@
-"""Pickup reliability: did the driver come on the planned day, later, in vain, or not at all?"""
+"""Report pickup reliability: on the planned day, later, in vain, or not at all."""
 
 from collections import Counter
 
@@ -15,7 +15,10 @@ TONES = {MISSED: "fbad", FUTILE: "f2"}
 
 
 def outcome(one: Planned, days: Days) -> str:
-    """Return the outcome. A futile pickup comes before one that was missed; any scan shows that somebody has it."""
+    """Return the outcome.
+
+    Futile comes before missed; any scan shows that somebody has the parcel.
+    """
     if one.scans.is_futile:
         return FUTILE
     seen = one.scans.moved_at or one.heard_at
@@ -23,7 +26,7 @@ def outcome(one: Planned, days: Days) -> str:
         return MISSED
     day = days.day_of(seen)
     if one.scans.moved_at is None and day <= one.day:
-        return MISSED  # the scans of the booking itself come before and show nothing
+        return MISSED  # scans from the booking itself are earlier and show nothing
     return ON_THE_DAY if day <= one.day else LATER
 
 

@@ -1,4 +1,4 @@
-"""On time or not: the day of delivery against the days the carrier expected when the parcel was booked."""
+"""Report punctuality: the delivery day against the days expected at the booking."""
 
 from collections import Counter
 
@@ -12,7 +12,10 @@ TONES = {LATE: "fbad", NO_DATE: "f3"}
 
 
 def outcome(one: Delivered) -> str:
-    """Return whether a delivered parcel was early, on time or late; early is before the first day, if one was named."""
+    """Return whether a delivered parcel was early, on time or late.
+
+    Early is before the first day.
+    """
     if one.eta_to is None:
         return NO_DATE
     if one.day > one.eta_to:
@@ -21,7 +24,7 @@ def outcome(one: Delivered) -> str:
 
 
 def section(now: Counter[str], before: Counter[str], late_now: int, span: Span) -> Section:
-    """`late_now` are on the way still, past their last day."""
+    """Build the section; `late_now` are still on the way, past their last day."""
     names = (EARLY, ON_TIME, LATE, NO_DATE) if now or before else ()
     lines, rows = counted({name: (now[name], before[name]) for name in names}, TONES)
     (good, dated), (good_before, dated_before) = kept_of(now), kept_of(before)
@@ -40,6 +43,6 @@ def section(now: Counter[str], before: Counter[str], late_now: int, span: Span) 
 
 
 def kept_of(counts: Counter[str]) -> tuple[int, int]:
-    """Return how many came on time or early, of how many with a day."""
+    """Return (on time, promised) counts."""
     good = counts[EARLY] + counts[ON_TIME]
     return good, good + counts[LATE]

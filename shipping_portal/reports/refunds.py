@@ -1,4 +1,4 @@
-"""Parcels that may qualify for a refund: missed twice, lost, damaged or late, and not refunded yet (interface §2.5).
+"""List parcels that may qualify for a refund: missed twice, lost, damaged or late (interface §2.5).
 
 The carrier decides; each rule here is ours, and printed on the page.
 """
@@ -17,7 +17,7 @@ from orders.models import Order
 from orders.models.order import OPEN
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.address import places
-from shipping_portal.accounts.templatetags.words import local_date
+from shipping_portal.accounts.formatting import local_date
 from shipping_portal.billing.models import GIVEN_BACK, Charge
 from shipping_portal.db.keyset import PAGE, Page
 from shipping_portal.reports import day_figures
@@ -25,11 +25,11 @@ from tracking import polling
 from tracking.models import TrackingEvent, happened_at
 from tracking.scanning import vocabulary
 
-WEEKS = 26  # as far back as the list looks
+WEEKS = 26  # how far back the list looks
 SILENT_DAYS = 10  # business days without a scan, after which a parcel may be lost
-LATE_DAYS = 3  # business days after the last day the carrier named, for one that has not arrived
+LATE_DAYS = 3  # business days after the carrier's last day, for a parcel that hasn't arrived
 NEAR = 2 * PAGE  # parcels looked up for a page
-MOST = 1000  # parcels under way that are looked at one by one
+MOST = 1000  # parcels on the way that are checked one by one
 UNDER_WAY = (
     Progress.COLLECTED,
     Progress.DROPPED_OFF,
@@ -49,7 +49,10 @@ RULES = {
 
 @dataclass(frozen=True)
 class Claim:
-    """Why a parcel may qualify: a name of RULES and one sentence. `is_passed_on`: the operator has it already."""
+    """Why a parcel may qualify: a name of RULES and a sentence.
+
+    `is_passed_on`: the operator has it.
+    """
 
     order: Order
     name: str
@@ -65,7 +68,10 @@ class Claim:
 
 
 class Claims:
-    """One person's list. What depends on the clock and the scans is looked up once; the rest is a condition."""
+    """One user's list.
+
+    What depends on clock and scans is looked up once; the rest is a condition.
+    """
 
     def __init__(self, scope: SenderScope) -> None:
         self.scope = scope
@@ -85,7 +91,7 @@ class Claims:
         return self._orders(self.keys)
 
     def page(self, *, before: str, after: str) -> Page:
-        """Return fifty of them, the newest first, by the keys of a page before or after: no more are looked up."""
+        """Return fifty of them, newest first, by a neighbouring page's keys, looking up no more."""
         newest = listing.SORTS["newest"]
         older, newer = newest.keys.key(before), newest.keys.key(after)
         if newer:
@@ -100,13 +106,13 @@ class Claims:
         return self.scope.orders.filter(pk__in=keys, status=Status.BOOKED).select_related("parcel")
 
     def _paid_back(self) -> set[int]:
-        """Return the orders of which something was given back, and that not taken back."""
+        """Return the orders with a refund that wasn't reversed."""
         refunds = Charge.objects.posted().filter(kind__in=GIVEN_BACK, amount__lt=0, reversed_by=None)
         mine = refunds.filter(sender=self.scope.sender, order__isnull=False)
         return set(mine.order_by().values_list("order", flat=True))
 
     def of(self, order: Order) -> Claim:
-        """Return the first rule that fits, in the order of RULES."""
+        """Return the first matching rule, in the order of RULES."""
         order.sender = self.scope.sender
         name, why = self._why(order)
         parcel = getattr(order, "parcel", None)
@@ -141,12 +147,12 @@ class Claims:
         return dict(found.annotate(days=Count(day, distinct=True)).filter(days__gte=2))
 
     def _reported_and_under_way(self) -> tuple[list[int], QuerySet[Order]]:
-        """Return what the carrier calls lost or damaged, and what has moved and may be stuck: past its last day, or
-        not scanned for two weeks.
+        """Return lost or damaged parcels, and moving ones past their last day or long without a
+        scan.
         """
         long_ago = self.scope.now - dt.timedelta(days=SILENT_DAYS)
         reported = Q(progress__in=REPORTED, progress_at__gte=self.since)
-        # Nothing was scanned after it last moved; the index knows when that was, and leaves few parcels to look at.
+        # Nothing was scanned after it last moved; the index has that time, and leaves few parcels.
         silent = Q(progress_at__lt=long_ago, parcel__last_scan_at__lt=long_ago)
         moved = Q(progress__in=UNDER_WAY, progress_at__isnull=False, booked_at__gte=self.since, parcel__isnull=False)
         mine = self.scope.orders.filter(OPEN, reported | moved & (silent | Q(eta_to__lt=self.scope.today)))
@@ -164,7 +170,7 @@ class Claims:
         return None
 
     def _is_past(self, order: Order, day: dt.date, count: int) -> bool:
-        """Return whether so many business days of the place it was sent from have gone by since that day."""
+        """Return whether so many business days at its origin have passed since that day."""
         where = (order.pickup["country"], order.pickup["state"])
         return self.scope.today > places.business_days(*where, after=day, count=count)[-1]
 

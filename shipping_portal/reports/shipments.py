@@ -1,4 +1,6 @@
-"""The parcels of some days with what their scans say, read in a handful of queries however many there are."""
+"""Read the parcels of some days with their scans, in a handful of queries however many there
+are.
+"""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -17,12 +19,13 @@ from tracking.models import Parcel, TrackingEvent, happened_at
 from tracking.scanning import vocabulary
 
 MOVED = {*Progress} - {*STILL_AT_SENDER}
-LONGEST_TO_A_PICKUP = dt.timedelta(days=10)  # from a booking without a day to the next business day, and more
+# from a booking without a day to the next business day, and more
+LONGEST_TO_A_PICKUP = dt.timedelta(days=10)
 
 
 @dataclass(frozen=True)
 class Scans:
-    """What the carrier's scans of one parcel say: when it first moved, and whether a driver came in vain or not."""
+    """One parcel's scans: when it first moved, and whether a driver came in vain or not at all."""
 
     moved_at: dt.datetime | None = None
     is_missed: bool = False
@@ -36,7 +39,7 @@ COLUMNS = ("pk", "progress_at", "progress", "first_mile", "day", "booked_at", "e
 
 @dataclass(frozen=True)
 class Delivered:
-    """`day` is the sender's own date of `at`, `order` its key."""
+    """A delivery. `day` is the sender's own date of `at`, `order` its key."""
 
     order: int
     at: dt.datetime
@@ -50,7 +53,10 @@ class Delivered:
 
 @dataclass(frozen=True)
 class Planned:
-    """A pickup with its day. `heard_at` is the last scan of whatever kind, for a parcel that never moved."""
+    """A pickup with its day.
+
+    `heard_at` is the last scan of any kind, for a parcel that never moved.
+    """
 
     day: dt.date
     heard_at: dt.datetime | None
@@ -64,12 +70,12 @@ class Shipments:
 
     @classmethod
     def of(cls, sender: Sender, days: Days) -> "Shipments":
-        """Read those delivered on these days, and those to be picked up on them.
+        """Read parcels delivered on these days, and those to be picked up on them.
 
         A parcel may be both.
         """
         mine = Order.objects.filter(sender=sender, status=Status.BOOKED).annotate(day=DAY)
-        # Pickups of which nobody knows the day are found by their booking.
+        # Pickups without a known day are found by their booking.
         known = Q(day__gte=days.first, day__lte=days.last)
         booked = Q(booked_at__gte=days.start - LONGEST_TO_A_PICKUP, booked_at__lt=days.end)
         orders = mine.filter(_arrived(days) | Q(known | Q(day=NO_DAY) & booked, first_mile="pickup"))
@@ -83,14 +89,15 @@ class Shipments:
         if progress == Progress.DELIVERED and at and days.holds(day := days.day_of(at)):
             self.delivered.append(Delivered(order, at, day, first, last, country, state, scans.moved_at))
         if first_mile == "pickup":
-            if planned == NO_DAY:  # left blank, it is the next business day (interface §2.1)
+            # Left blank, it is the next business day (interface §2.1).
+            if planned == NO_DAY:
                 planned = places.next_business_day(*where, after=days.day_of(booked_at))
             if days.holds(planned):
                 self.planned.append(Planned(planned, at, scans))
 
 
 def _where_from() -> tuple[Case, Case]:
-    """Take country and state of the pickup out of its JSON, for the few whose day is not known."""
+    """Read the pickup's country and state from its JSON, for the few without a known day."""
     known = Value("", output_field=TextField())
     country, state = (
         Case(When(day=NO_DAY, then=KT(f"pickup__{part}")), default=known) for part in ("country", "state")

@@ -1,4 +1,4 @@
-"""Size-charge rate: how often a saved size turned out bigger or heavier than declared."""
+"""Report how often a saved size turned out bigger or heavier than declared."""
 
 import datetime as dt
 from collections import defaultdict
@@ -33,7 +33,8 @@ NOTE = (
 )
 
 
-Counts = dict[str, tuple[int, int]]  # by size: parcels charged, and those of them with a size charge
+# by size: parcels charged, and those of them with a size charge
+Counts = dict[str, tuple[int, int]]
 
 
 def section(now: Counts, before: Counts, span: Span) -> Section:
@@ -50,7 +51,10 @@ def section(now: Counts, before: Counts, span: Span) -> Section:
 
 
 def counts_by_day(sender: Sender, days: Days) -> dict[dt.date, Counts]:
-    """Count what was booked on these days and charged since: an order counts once however many lines it has."""
+    """Count bookings of these days charged since.
+
+    An order counts once, however many lines it has.
+    """
     booked = Q(order__booked_at__gte=days.start, order__booked_at__lt=days.end)
     mine = Charge.objects.posted().filter(booked, sender=sender, order__sender=sender).order_by()
     stands = Q(kind__in=SIZE_CHARGES, amount__gt=0, reversed_by=None)
@@ -65,7 +69,7 @@ def counts_by_day(sender: Sender, days: Days) -> dict[dt.date, Counts]:
 
 
 def _rate(parcels: int, charged: int) -> Decimal | None:
-    """Return the rate in percent; None for too few to say."""
+    """Return the rate in percent, or None for too few parcels."""
     return percent(charged, parcels) if parcels >= FEWEST else None
 
 
@@ -87,7 +91,7 @@ def _line(name: str, parcels: int, charged: int, most: Decimal) -> ChartLine:
 
 
 def _title(now: Counts) -> str:
-    """Name the saved size that got most of them."""
+    """Name the saved size with the most size charges."""
     parcels, charged = parcels_and_charged(now)
     most = max((name for name in now if name != NO_SIZE), key=lambda name: now[name][1], default="")
     if most and now[most][1] * 2 > charged:

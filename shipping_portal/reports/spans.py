@@ -1,4 +1,4 @@
-"""The days that are counted, the weeks a report is about, and the weeks before them that it is compared with."""
+"""Define the days and weeks of a report, and the weeks before for comparison."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ USUAL = 13
 
 @dataclass(frozen=True)
 class Days:
-    """From the first day through the last. All days are the sender's own, in their zone."""
+    """From the first day to the last, in the sender's zone."""
 
     first: dt.date
     last: dt.date
@@ -24,14 +24,14 @@ class Days:
 
     @property
     def end(self) -> dt.datetime:
-        """The first instant after it."""
+        """Return the first instant after it."""
         return self._midnight(self.last + dt.timedelta(days=1))
 
     def holds(self, day: dt.date) -> bool:
         return self.first <= day <= self.last
 
     def day_of(self, at: dt.datetime) -> dt.date:
-        """Return the date on the sender's wall."""
+        """Return the date in the sender's zone."""
         return at.astimezone(self.zone).date()
 
     def _midnight(self, day: dt.date) -> dt.datetime:
@@ -40,22 +40,22 @@ class Days:
 
 @dataclass(frozen=True)
 class Span(Days):
-    """So many weeks up to and with the last day. The first is a Monday."""
+    """A number of weeks up to and including the last day. The first day is a Monday."""
 
     weeks: int
 
     @classmethod
     def until(cls, today: dt.date, weeks: int, zone: ZoneInfo) -> "Span":
-        """Return the week that runs, as far as it has come, and the full ones in front of it."""
+        """Return the current week so far, and the full weeks before it."""
         return cls(week_of(today) - dt.timedelta(weeks=weeks - 1), today, zone, weeks)
 
     @property
     def before(self) -> "Span":
-        """As many weeks directly in front, ending on the same weekday, so that both are equally long."""
+        """Return the same number of weeks directly before, ending on the same weekday."""
         back = dt.timedelta(weeks=self.weeks)
         return Span(self.first - back, self.last - back, self.zone, self.weeks)
 
 
 def weeks_asked(text: str) -> int:
-    """Return the weeks in an address; what nobody could have chosen is the usual."""
+    """Return the weeks in an address, or the default if they can't be chosen."""
     return next((weeks for weeks in CHOICES if str(weeks) == text), USUAL)

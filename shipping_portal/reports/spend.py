@@ -1,12 +1,12 @@
-"""Spend by week: what the carrier's reports charged and gave back, of posted lines only."""
+"""Report spend by week: charges and refunds of posted lines only."""
 
 import datetime as dt
 from collections import defaultdict
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from shipping_portal.accounts.formatting import local_date, money, money_in
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.accounts.templatetags.words import local_date, money, money_in
 from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, ChargeKind, cents
 from shipping_portal.billing.pages import statements
 from shipping_portal.reports.figures import NOTHING_BEFORE, Cell, Chart, ChartLine, Key, Mark, PlotBar, Section
@@ -24,7 +24,8 @@ PARTS = {
 TONES = dict(zip(PARTS, ("f1", "f1 soft", "f2", "f3"), strict=True))
 PART_OF = {kind: part for part, kinds in PARTS.items() for kind in kinds}
 MOST_BARS = 13
-TOP, FLOOR = 10.0, 88.0  # of a plot, in percent of its height: the figures stand above, the days below
+# of a plot, in percent of its height: the figures are above, the days below
+TOP, FLOOR = 10.0, 88.0
 NAME = "Spend by week"
 NOTE = (
     "Lines of the carrier’s weekly reports. Order cost includes labels used after cancelling. "
@@ -34,7 +35,7 @@ NOTE = (
 
 @dataclass
 class Sums:
-    """What some weeks came to, by part, and how many bookings are in it."""
+    """The totals of some weeks, by part, with their number of bookings."""
 
     parts: dict[str, Decimal] = field(default_factory=lambda: defaultdict(Decimal))
     bookings: int = 0
@@ -52,7 +53,10 @@ class Sums:
 
 @dataclass(frozen=True)
 class Spend:
-    """One currency: bar after bar from the first with a line on, and the weeks before. A year's bars are four weeks."""
+    """One currency: bars from its first line on, and the weeks before.
+
+    A year's bars are four weeks.
+    """
 
     currency: str
     bars: dict[dt.date, Sums]
@@ -98,7 +102,7 @@ def _without_the_empty_ones_before(bars: dict[dt.date, Sums], span: Span) -> dic
 
 
 def section(found: list[Spend], sender: Sender, span: Span) -> Section:
-    """Return one picture for each currency."""
+    """Return one chart for each currency."""
     charts, rows, remarks = [], [], []
     for spend in found:
         weeks = {_name(bar, sender, span): sums for bar, sums in spend.bars.items()}
@@ -132,7 +136,7 @@ def _row(name: str, currency: str, sums: Sums) -> list[Cell]:
 
 
 def _remark(spend: Spend, span: Span) -> str:
-    """Return what is in the sum, and what it is beside the weeks before."""
+    """Return what the total includes, and its comparison with the weeks before."""
     currency, net, last = spend.currency, spend.total.net, spend.before.net
     back = -spend.total.parts[BACK]
     parts = f"{money_in(net + back, currency)} charged, {money_in(back, currency)} given back. " if back else ""
@@ -144,7 +148,7 @@ def _remark(spend: Spend, span: Span) -> str:
 
 
 def _chart(weeks: dict[str, Sums], days: list[str], spend: Spend) -> Chart:
-    """Return upright bars: what is charged goes up from zero, what is given back goes down, all on one scale."""
+    """Return upright bars on one scale: charges go up from zero, refunds down."""
     ups, downs = ([sum(_signed(sums, sign), Decimal(0)) for sums in weeks.values()] for sign in (1, -1))
     whole = float(max(ups) + max(downs)) or 1.0
     zero = FLOOR - (FLOOR - TOP) * float(max(downs)) / whole
@@ -168,12 +172,12 @@ def _chart(weeks: dict[str, Sums], days: list[str], spend: Spend) -> Chart:
 
 
 def round_money(amount: Decimal, currency: str) -> str:
-    """Return `$1,018`, where cents would be too much."""
+    """Return `$1,018`, without cents."""
     return money(amount.quantize(Decimal(1)), currency).removesuffix(".00")
 
 
 def _signed(sums: Sums, sign: int) -> list[Decimal]:
-    """Return the parts above zero, or those below it as what they are worth."""
+    """Return the parts above zero, or those below it as positive amounts."""
     return [sign * amount for amount in sums.parts.values() if sign * amount > 0]
 
 

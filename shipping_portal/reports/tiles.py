@@ -1,20 +1,20 @@
-"""The four figures on top of the reports: what was spent, what a parcel cost, how many came on time, size charges."""
+"""Show the four figures above the reports: spend, cost per parcel, punctuality, size charges."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from shipping_portal.accounts.templatetags.words import money as written
+from shipping_portal.accounts.formatting import money as written
 from shipping_portal.reports.figures import FEWEST, whole_percent
 from shipping_portal.reports.sizes import Counts, parcels_and_charged
 from shipping_portal.reports.spend import SIZE, Spend, Sums, round_money
 
-WIDTH, LOW, HIGH = 72, 28.0, 4.0  # of the spark, in its own units
+WIDTH, LOW, HIGH = 72, 28.0, 4.0  # of the spark line, in its own units
 
 
 @dataclass(frozen=True)
 class Tile:
-    """One figure, what it was week by week, and one comparison, of which `change` stands in a `tone`."""
+    """One figure, its weekly values, and a comparison; `tone` is that of `change`."""
 
     label: str
     value: str
@@ -25,7 +25,7 @@ class Tile:
 
     @property
     def points(self) -> str:
-        """The line of the spark; nothing of one week, which goes nowhere."""
+        """Return the spark line's points; none for a single week."""
         if len(self.values) < 2:
             return ""
         least, most = min(self.values), max(self.values)
@@ -41,9 +41,9 @@ class Tile:
 
 
 def tiles(found: list[Spend], kept: list[tuple[int, int]], sizes: tuple[Counts, Counts]) -> list[Tile]:
-    """Return those that have a figure. `kept` says by week how many came on time, of how many with a day.
+    """Return those with a figure. `kept` is (on time, promised) by week.
 
-    Two currencies are never added up, so the money is that of the larger one.
+    Two currencies are never added up, so the larger one is shown.
     """
     spend = max(found, key=lambda spend: spend.total.net, default=None)
     money = list(_money(spend, sizes)) if spend and spend.bars else []
@@ -85,7 +85,7 @@ def _one_in(parcels: int, hit: int) -> str:
 
 
 def _compared(now: Decimal, before: Decimal, spend: Spend) -> tuple[str, str, str]:
-    """Return how much more or less than in the weeks before; nothing where nothing was."""
+    """Return the change from the weeks before, or nothing if there was none."""
     difference = now.quantize(Decimal("0.01")) - before.quantize(Decimal("0.01"))
     if before <= 0 or not difference:
         return "", "", ""

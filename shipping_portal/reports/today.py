@@ -1,4 +1,7 @@
-"""Today: what needs the sender, what is being handled, pickups, and what is on the way; each a view of the list."""
+"""Show Today: what needs the sender, what is in progress, pickups, and what is on the way.
+
+Each is a view of the parcels list.
+"""
 
 import datetime as dt
 import functools
@@ -13,7 +16,8 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from orders.drafting import saved_drafts
+from orders.calling.contract import another_day
+from orders.drafting import drafts
 from orders.drafting.receivers import shown
 from orders.labels import printing
 from orders.list.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, SenderScope
@@ -21,29 +25,43 @@ from orders.models import Draft, Order
 from orders.models.order import OPEN
 from orders.models.statuses import Progress
 from orders.status.status_labels import reason, status_label
+from orders.status.status_sentences import next_driver_day
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
+from shipping_portal.accounts.formatting import local_date, say
 from shipping_portal.billing.models import week_of
 from shipping_portal.billing.pages import statements
 from shipping_portal.importing import progress
 
 MOST = 5  # lines of one kind of trouble, and parcels due; the rest is one press away
 NAMED = 3  # parcels named in a line
+MISSED_TWICE = ". Missed twice, so this may qualify for a refund; we’ve passed it to support"
 MOST_ROWS = 90  # read for the lines
 # Worst first.
 NEEDS_YOU = ("not-booked", "not-cancelled", "couldnt-collect", "delivery-problem", "used-after-cancelling")
 HANDLED = ("driver-didnt-come", "checking")
-BY_STATUS = ("not-booked", "delivery-problem", "checking")  # called by where each parcel stands, not by the view
+# named by each parcel's status, not by the view
+BY_STATUS = ("not-booked", "delivery-problem", "checking")
 ON_THE_WAY = ("on-the-way", "due-today", "late")
 LANES = {"waiting-for-pickup": "check", "picked-up": "box", "in-transit": "truck", "out-for-delivery": "pin"}
 DELIVERED = "delivered-lately"
 STEPS = {Progress.COLLECTED: 2, Progress.DROPPED_OFF: 2, Progress.IN_TRANSIT: 3, Progress.OUT_FOR_DELIVERY: 4}
-# One query brings the first rows of each; the few parcels that are in two stand in the first.
+FUTILE = "couldnt-collect"
+ADVICE = {
+    FUTILE: "Have {it} ready, then {another_day}. Don’t cancel.",
+    "not-cancelled": "{they_are} still booked, and {labels_are} good.",
+    "checking": "We don’t know yet what the carrier did. Don’t book again; the answer will be on its page.",
+    "driver-didnt-come": "Leave the label on. Don’t cancel.",
+}
+# One query returns each view's first rows; a parcel in two views is shown in the first.
 APART = ("used-after-cancelling", "not-booked", "not-cancelled", "couldnt-collect", "delivery-problem", "checking")
 
 
 @dataclass
 class NeedsLine:
-    """Parcels of a view that wait for the same reason: how many, and the newest few. None are named in "12 more"."""
+    """Parcels of a view that wait for the same reason: how many, and the newest few.
+
+    "12 more" names none.
+    """
 
     slug: str
     words: str
@@ -58,36 +76,50 @@ class NeedsLine:
     def more(self) -> int:
         return self.count - len(self.rows)
 
+    @property
+    def advice(self) -> str:
+        """What to do, or not to do, about these parcels; only of a line that names some."""
+        it = self.count == 1
+        return ADVICE.get(self.slug, "").format(
+            it="it" if it else "them",
+            they_are="It’s" if it else "They’re",
+            labels_are="its label is" if it else "their labels are",
+            another_day=another_day(account=self.rows[0]["order"].account) if self.slug == FUTILE else "",
+        )
+
 
 @audience(*EVERY_MEMBER)
 @require_GET
 def today(request: MemberRequest) -> HttpResponse:
-    """Show the first page of a member's day. It costs the same queries however much there is to do.
+    """Show the first page of a member's day, with the same queries however much there is to do.
 
-    Asked with `seen`, only whether anything is different since then: 204 while nothing is.
+    With `seen`, answer 204 while nothing is different since then.
     """
     scope = SenderScope.of(request.user, request.sender, timezone.now())
     counts, size_charges = _counts(scope), _size_charges(request, scope)
     state = "-".join(str(count) for count in (*counts.values(), size_charges.get("count", 0)))
     if "seen" in request.GET:
         return HttpResponse(status=204 if request.GET["seen"] == state else 200)
-    lines, drafts = _lines(request, scope, counts), _drafts(request)
+    lines, half_typed = _lines(request, scope, counts), _drafts(request)
     needs = [line for slug in NEEDS_YOU for line in lines[slug]]
     to_fix = counts["to_fix"] if request.membership.role in BOOKERS else 0
+    pickups = _pickups(scope)
+    things = len(needs) + bool(to_fix) + bool(size_charges) + bool(half_typed)
     context = {
         "needs": needs,
         "handled": [line for slug in HANDLED for line in lines[slug]],
-        "things": len(needs) + bool(to_fix) + bool(size_charges) + bool(drafts),
+        "things": things,
+        "headline": _headline(request, things, pickups, scope.today),
         "counts": {slug.replace("-", "_"): count for slug, count in counts.items()},
         "unprinted": counts[printing.TO_PRINT],
         "lanes": [(slug, VIEWS[slug].words, icon, counts[slug]) for slug, icon in LANES.items()],
-        "pickups": _pickups(scope),
+        "pickups": pickups,
         "due": _due(request, scope),
         "to_fix": to_fix,
         "size_charges": size_charges,
         "spent": _spent(request, scope),
-        "drafts": drafts,
-        "is_first_day": not (counts["open"] or drafts or to_fix or scope.orders.exists()),
+        "drafts": half_typed,
+        "is_first_day": not (counts["open"] or half_typed or to_fix or scope.orders.exists()),
         "day": scope.today,
         "now": scope.now,
         "state": state,
@@ -96,7 +128,7 @@ def today(request: MemberRequest) -> HttpResponse:
 
 
 def _counts(scope: SenderScope) -> dict[str, int]:
-    """Return how many parcels each view holds; all but the delivered in one look at what isn't over."""
+    """Return how many parcels each view has; all except delivered in one query of open orders."""
     slugs = (printing.TO_PRINT, *NEEDS_YOU, HANDLED[1], *ON_THE_WAY, *LANES)
     by_view: dict[str, Any] = {slug.replace("-", "_"): Count("pk", filter=VIEWS[slug].where(scope)) for slug in slugs}
     found = scope.orders.filter(OPEN).aggregate(open=Count("pk"), **by_view)
@@ -107,9 +139,9 @@ def _counts(scope: SenderScope) -> dict[str, int]:
 
 
 def _size_charges(request: MemberRequest, scope: SenderScope) -> dict[str, Any]:
-    """Return those that came this week: how many the statement lists that has them, and its name.
+    """Return this week's size charges: how many its statement lists, and its name.
 
-    Only who sees money.
+    Only for users who see money.
     """
     if request.membership.role not in SEE_MONEY:
         return {}
@@ -119,7 +151,7 @@ def _size_charges(request: MemberRequest, scope: SenderScope) -> dict[str, Any]:
 
 
 def _spent(request: MemberRequest, scope: SenderScope) -> dict[str, Any] | None:
-    """Return what this week's charges, or last week's, come to, and the week. Only who sees money."""
+    """Return this or last week's charges with the week. Only for users who see money."""
     if request.membership.role not in SEE_MONEY:
         return None
     since = week_of(scope.today) - dt.timedelta(days=7)
@@ -131,12 +163,12 @@ def _spent(request: MemberRequest, scope: SenderScope) -> dict[str, Any] | None:
 
 
 def _drafts(request: MemberRequest) -> list[Draft]:
-    """Return the half-typed parcels; there are at most drafting.MOST. Only for who books."""
-    return list(saved_drafts.of(request.user)) if request.membership.role in BOOKERS else []
+    """Return the drafts, at most drafts.MOST. Only for users who book."""
+    return list(drafts.listed(request.user)) if request.membership.role in BOOKERS else []
 
 
 def _lines(request: MemberRequest, scope: SenderScope, counts: dict[str, int]) -> dict[str, list[NeedsLine]]:
-    """Return each view's parcels grouped by reason, the most frequent first, then how many more there are."""
+    """Return each view's parcels grouped by reason, most frequent first, then how many more."""
     found: dict[tuple[str, str, str], NeedsLine] = {}
     for order, slug, place, alike in _first_rows(scope):
         row = _row(request, order, scope.now)
@@ -144,7 +176,10 @@ def _lines(request: MemberRequest, scope: SenderScope, counts: dict[str, int]) -
         line = found.setdefault((slug, words, row["reason"]), NeedsLine(slug, words, 0))
         line.count += alike if place == 1 else 0
         line.rows.append(row)
-    missed = [_row(request, order, scope.now) for order in scope.missed[:NAMED]]
+    missed = [
+        _row(request, order, scope.now) | {"next_driver": _next_driver(order, scope.now)}
+        for order in scope.missed[:NAMED]
+    ]
     lines: dict[str, list[NeedsLine]] = {slug: [] for slug in (*NEEDS_YOU, *HANDLED)} | {
         HANDLED[0]: [NeedsLine(HANDLED[0], VIEWS[HANDLED[0]].words, len(scope.missed), missed)] if missed else []
     }
@@ -159,13 +194,14 @@ def _lines(request: MemberRequest, scope: SenderScope, counts: dict[str, int]) -
 
 
 def _first_rows(scope: SenderScope) -> list[tuple[Order, str, int, int]]:
-    """Return the newest few of each view and reason, each with its view, its place among those that are alike, and how
-    many these are; the newest of all come first.
+    """Return the newest few of each view and reason, with view, position and number of equals.
+
+    The newest of all come first.
     """
     conditions = {slug: VIEWS[slug].where(scope) for slug in APART}
     wheres = [When(condition, then=Value(slug)) for slug, condition in conditions.items()]
     same = [F("group"), F("status"), F("progress"), F("said")]
-    # The index itself says which these are, and a few columns how many are alike: a row is wide.
+    # The index finds these, and a few columns count the equals: a row is wide.
     theirs = scope.orders.filter(OPEN, functools.reduce(Q.__or__, conditions.values())).order_by().values("pk")
     grouped = Order.objects.filter(pk__in=theirs).annotate(group=Case(*wheres), said=KT("problem__text"))
     numbered = grouped.annotate(
@@ -178,8 +214,8 @@ def _first_rows(scope: SenderScope) -> list[tuple[Order, str, int, int]]:
 
 
 def _due(request: MemberRequest, scope: SenderScope) -> list[dict[str, Any]]:
-    """Return the parcels due today or late, longest late first, with the days late and their step of the journey."""
-    # The range says nothing new: without it PostgreSQL reads every parcel on its way, due or not.
+    """Return the parcels due today or late, longest late first, with days late and their step."""
+    # The range is redundant: without it PostgreSQL reads every parcel on its way, due or not.
     due = scope.orders.filter(VIEWS["late"].where(scope) | VIEWS["due-today"].where(scope), eta_to__lte=scope.today)
     rows = [_row(request, order, scope.now) for order in due.order_by("eta_to", "pk")[:MOST]]
     for row in rows:
@@ -190,7 +226,10 @@ def _due(request: MemberRequest, scope: SenderScope) -> list[dict[str, Any]]:
 
 
 def _pickups(scope: SenderScope) -> list[dict[str, Any]]:
-    """Return today's pickups and the next day's with a driver: how many parcels, and how many labels are printed."""
+    """Return the pickups of today and the next day with one.
+
+    Numbers of parcels and printed labels.
+    """
     theirs = scope.orders.filter(VIEWS["waiting-for-pickup"].where(scope), BY_DRIVER)
     waiting = theirs.annotate(day=PICKUP_DAY)
     days = waiting.filter(day__gte=scope.today).values("day")
@@ -199,11 +238,32 @@ def _pickups(scope: SenderScope) -> list[dict[str, Any]]:
 
 
 def _row(request: MemberRequest, order: Order, now: dt.datetime) -> dict[str, Any]:
-    order.sender = request.sender  # one row of the database for all of them
+    # One row of the database for all of them.
+    order.sender = request.sender
     return {
         "order": order,
         "receiver": shown(order, request.membership.role),
         "status_label": status_label(order, now),
         "reason": reason(order),
-        "missed_twice": order.missed_twice(now),
     }
+
+
+def _next_driver(order: Order, now: dt.datetime) -> str:
+    """Return what goes behind the name of a parcel whose driver didn't come."""
+    refund = MISSED_TWICE if order.missed_twice(now) else ""
+    return f": another driver is booked for {next_driver_day(order, now)}{refund}"
+
+
+def _headline(request: MemberRequest, things: int, pickups: list[dict[str, Any]], today: dt.date) -> str:
+    """Return how much waits for the sender, and when a driver comes next."""
+    needs = "Nothing needs you right now."
+    if things:
+        needs = f"{things} thing{'' if things == 1 else 's'} need{'s' if things == 1 else ''} you."
+    if not pickups:
+        return needs
+    pickup, sender = pickups[0], request.sender
+    day = "The driver comes today"
+    if pickup["day"] != today:
+        day = f"The next driver comes on {local_date(pickup['day'], sender)}"
+    parcels = say("parcel" if pickup["count"] == 1 else "parcels", sender.country)
+    return f"{needs} {day} for {pickup['count']:,} {parcels}."

@@ -1,4 +1,4 @@
-"""Today and the reports."""
+"""Route Today and the reports."""
 
 from django.urls import path
 

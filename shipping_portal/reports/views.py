@@ -1,4 +1,4 @@
-"""The reports page, each of its tables as a file, and the list of parcels that may qualify for a refund."""
+"""Show the reports, each table as a file, and the parcels that may qualify for a refund."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ from shipping_portal.reports.tiles import Tile, tiles
 @audience(*SEE_MONEY)
 @require_GET
 def reports(request: MemberRequest) -> HttpResponse:
-    """Show four figures and five pictures over 4, 13 or 52 weeks (`weeks`), in a fixed number of queries."""
+    """Show four figures and five charts over 4, 13 or 52 `weeks`, in a fixed number of queries."""
     span = _span(request)
     found, sections = tiles_and_sections(request, span)
     counted_at = Counting.objects.filter(sender=request.sender).values_list("counted_at", flat=True).first()
@@ -33,7 +33,7 @@ def reports(request: MemberRequest) -> HttpResponse:
 @audience(*SEE_MONEY)
 @require_GET
 def report_file(request: MemberRequest, report: str) -> StreamingHttpResponse:
-    """Show one section's table, as the page shows it for the same weeks."""
+    """Download one section's table, as the page shows it for the same weeks."""
     span = _span(request)
     for section in tiles_and_sections(request, span)[1]:
         if section.slug == report:
@@ -44,7 +44,7 @@ def report_file(request: MemberRequest, report: str) -> StreamingHttpResponse:
 
 
 def tiles_and_sections(request: MemberRequest, span: Span) -> tuple[list[Tile], list[Section]]:
-    """Return what the page is made of; its files are the sections' tables."""
+    """Return the page's content; its files are the sections' tables."""
     user, sender = request.user, request.sender
     scope = SenderScope.of(user, sender, timezone.now())
     late_now = scope.orders.filter(VIEWS["late"].where(scope)).count()

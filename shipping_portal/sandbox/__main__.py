@@ -51,7 +51,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--state", type=Path, required=True, help="directory of the ledger, labels and reports")
     parser.add_argument("--contract", type=Path, help="a contract file (TOML)")
     parser.add_argument("--account", default="demo-account")
-    # These three are or hold secrets; by the environment they are in no list of processes.
+    # These three are or hold secrets; in the environment they appear in no list of processes.
     parser.add_argument("--key", default=os.environ.get("SANDBOX_KEY", "demo-key"))
     parser.add_argument(
         "--listener", default=os.environ.get("SANDBOX_LISTENER", ""), help="where tracking webhooks are sent"
@@ -94,7 +94,7 @@ def _config(options: argparse.Namespace) -> Config:
 
 
 def _is_alive(pid: int, *, is_ours: bool) -> bool:
-    """Whether the parent lives; a dead one that nobody has waited for still answers to its number."""
+    """Return whether the parent lives; an unreaped dead process still answers to its number."""
     if is_ours and os.getppid() != pid:
         return False
     try:

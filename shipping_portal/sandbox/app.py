@@ -1,4 +1,4 @@
-"""The carrier's front door: who may come in, which operation is meant, and which trouble it meets."""
+"""Route requests: check credentials, find the operation, and apply any fault."""
 
 import time
 from collections import defaultdict
@@ -53,7 +53,7 @@ class Sandbox:
         return [] if request.method == "HEAD" else [reply.body]
 
     def answer(self, request: Request, entry: dict[str, Any]) -> Reply:
-        """The reply to one request. Raises Refused and HangUp."""
+        """Return the reply to one request. Raises Refused and HangUp."""
         if request.path.startswith("/_sandbox/"):
             return self.control.answer(request)
         name, places = self._route(request)
@@ -62,7 +62,8 @@ class Sandbox:
             raise mischief.hang_up(request)
         entry.update(body=request.body.decode("utf-8", "replace")[:65536], bytes_read=len(request.body))
         if request.is_cut:
-            raise HangUp  # nobody waits for an answer, and what came may read like a whole order
+            # Nobody waits for a reply, and a cut body may read like a whole order.
+            raise HangUp
         page = public.answer(request, self.depot)
         if page:
             return page
@@ -83,7 +84,8 @@ class Sandbox:
         fault = request.fault = self._trouble_of(name, request, facts)
 
         def proceed() -> Reply:
-            if name != "book":  # a booking pauses by itself, once its key is reserved
+            # A booking pauses by itself, once its key is reserved.
+            if name != "book":
                 request.before_commit()
             try:
                 return work(request, **places)
@@ -97,11 +99,12 @@ class Sandbox:
     def _trouble_of(self, name: str, request: Request, facts: dict[str, str]) -> Fault | None:
         fault = self.troubles.pick(name, **facts)
         if fault is None and name == "label" and request.method == "GET":
-            return self.troubles.pick("file", only=CONTENT_VERBS, **facts)  # here the link gives the file at once
+            # here the link gives the file at once
+            return self.troubles.pick("file", only=CONTENT_VERBS, **facts)
         return fault
 
     def _works(self) -> dict[str, Callable[..., Reply]]:
-        """Who does what, by the name of the operation."""
+        """Map operation names to the methods that do them."""
         quotes = QuoteDesk(self.depot, self.journeys)
         orders = OrderDesk(self.depot, self.journeys)
         tracking = TrackingDesk(self.depot, self.journeys)
@@ -152,12 +155,12 @@ class Sandbox:
 
 
 def make_app(config: Config) -> Sandbox:
-    """A carrier that is not listening yet; ``server.start`` does that."""
+    """Return a carrier that isn't listening yet; ``server.start`` does that."""
     return Sandbox(config)
 
 
 def _operations(named: dict[str, Operation]) -> list[tuple[str, Operation]]:
-    """The contract's operations and the carrier's own: those told apart by a query first, open paths last."""
+    """Return the contract's and our own operations: those with a query first, open paths last."""
     found = dict(named)
     if "subscribe" in found:
         on = found["subscribe"]

@@ -1,4 +1,4 @@
-"""Reading what a client asked for: the query of a quote or the body of an order, by the contract's names."""
+"""Read a client's request: a quote's query or an order's body, by the contract's names."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -36,7 +36,7 @@ class Problems:
 
 @dataclass
 class Party:
-    """A sender or a receiver as the request has it; ``country`` is a two-letter code or "" when unknown."""
+    """A sender or receiver as requested; ``country`` is a two-letter code, or "" if unknown."""
 
     name: str = ""
     company: str = ""
@@ -53,7 +53,7 @@ class Party:
 
 @dataclass
 class Item:
-    """One kind of thing in an international parcel."""
+    """One item of an international parcel."""
 
     description: str
     value: Decimal | None
@@ -64,7 +64,7 @@ class Item:
 
 @dataclass
 class Asked:
-    """A parcel to be quoted or booked. Kilograms, centimetres, the sender's currency."""
+    """A parcel to quote or book. Kilograms, centimetres, the sender's currency."""
 
     sender: Party
     receiver: Party
@@ -86,7 +86,7 @@ class Asked:
 
 
 def from_query(query: Mapping[str, str], contract: Contract, problems: Problems) -> Asked:
-    """A quote asked for by query names (section 4 of the interface; the names are assumed)."""
+    """Read a quote's query (section 4 of the interface; the names are assumed)."""
 
     def word(key: str) -> str:
         return query.get(contract[f"query_{key}"], "").strip()
@@ -107,7 +107,7 @@ def from_query(query: Mapping[str, str], contract: Contract, problems: Problems)
 
 
 def from_body(body: dict[str, Any], contract: Contract, problems: Problems) -> Asked:
-    """A parcel in a request body (sections 2.1 and 4; most paths are assumed)."""
+    """Read a parcel from a request body (sections 2.1 and 4; most paths are assumed)."""
 
     def value(key: str) -> Any:
         return dig(body, contract[key])
@@ -134,7 +134,7 @@ def from_body(body: dict[str, Any], contract: Contract, problems: Problems) -> A
 
 
 def _units(contract: Contract, prefix: str, word: Callable[[str], str]) -> dict[str, str]:
-    """The units that were sent; metric ones where the contract sends none."""
+    """Return the units that were sent, or metric ones if the contract sends none."""
     return {key: word(key) if contract[prefix + key] else metric for key, metric in METRIC.items()}
 
 
@@ -150,7 +150,7 @@ def _settle_countries(asked: Asked, problems: Problems, name: Any) -> None:
 
 
 class _Reader:
-    """Typed reading of single members; whatever is wrong is added to the problems under its name."""
+    """Reads typed members; errors are added to the problems under their name."""
 
     def __init__(self, problems: Problems, *, numbers: str, name: Any) -> None:
         self.problems, self.numbers, self.name = problems, numbers, name
@@ -164,7 +164,7 @@ class _Reader:
         return value.strip()
 
     def number(self, key: str, value: Any) -> Decimal | None:
-        """A positive decimal in the form the contract names; None after saying what is wrong."""
+        """Return a positive decimal in the contract's form, or None after noting the problem."""
         if value is None or value == "":
             self.problems.add(self.name(key), "can't be blank")
             return None

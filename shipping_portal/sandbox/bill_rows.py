@@ -1,4 +1,4 @@
-"""The rows of the weekly billing report (section 2.5 of the interface): columns of the family, as far as known."""
+"""Build the rows of the weekly billing report (section 2.5 of the interface)."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ COLUMNS = ("Type", "Reference", "Customer Reference", "Order Date", "Paid", "Pri
 ORDER = "Order Invoiced"
 TOTAL = "Total"
 
-# The words of the report for each kind of charge; a novelty brings its own.
+# The report's words for each kind of charge; a novelty brings its own.
 KINDS = {
     "under-declared": "Adjustment: Incorrect size declared",
     "under-declared-refund": "Size adjustment charge refunded",
@@ -39,7 +39,7 @@ REFUNDS = {*REASONS, "under-declared-refund", "packaging-refund"}
 
 @dataclass(frozen=True)
 class Entry:
-    """One row, and what the ledger says of it. Refund rows show the original positive price."""
+    """One row, and its ledger entry. Refund rows show the original positive price."""
 
     kind: str
     row: dict[str, str]
@@ -47,12 +47,12 @@ class Entry:
 
     @property
     def net(self) -> Decimal:
-        """Above zero is charged, below is given back."""
+        """Return the amount: above zero is charged, below is refunded."""
         price = Decimal(self.row["Price"])
         return -price if self.row["Paid"] == "Refunded" else price
 
     def as_line(self) -> dict[str, str]:
-        """For the ledger: whose money, how much, and which way."""
+        """Return the ledger's part: owner, amount and sign."""
         return {
             "kind": self.kind, "reference": self.row["Reference"], "order_key": self.order_key,
             "amount": str(self.net), "currency": self.row["Currency"],
@@ -60,17 +60,17 @@ class Entry:
 
 
 def order_entry(parcel: Parcel, contract: Contract) -> Entry:
-    """The cost of an order with its cover inside, as calculated when it was made."""
+    """Return an order's cost with its cover, as calculated when it was made."""
     return Entry("order", _row(ORDER, parcel, contract), parcel.order_key)
 
 
 def cancel_entry(line: dict[str, Any], parcel: Parcel, contract: Contract) -> Entry:
-    """The same price given back because the order was cancelled."""
+    """Return the same price refunded because the order was cancelled."""
     return Entry("cancellation", _refunded(_row(ORDER, parcel, contract), line), parcel.order_key)
 
 
 def charge_entry(line: dict[str, Any], parcel: Parcel, contract: Contract) -> Entry:
-    """An adjustment or another refund, with what was measured."""
+    """Return an adjustment or another refund, with the measures."""
     kind = line["kind"]
     row = _row(KINDS[kind] or line["words"], parcel, contract) | {
         "Price": line["amount"],
@@ -85,7 +85,7 @@ def charge_entry(line: dict[str, Any], parcel: Parcel, contract: Contract) -> En
 
 
 def stray_entry(line: dict[str, Any]) -> Entry:
-    """A row that is on this account's bill by mistake: nobody here has ever heard of its reference."""
+    """Return a row billed to this account by mistake, with an unknown reference."""
     row = dict.fromkeys(COLUMNS, "") | {
         "Type": ORDER, "Reference": line["reference"], "Order Date": _day(line["at"]), "Paid": "Paid",
         "Price": line["amount"], "Currency": line["currency"],
@@ -94,7 +94,7 @@ def stray_entry(line: dict[str, Any]) -> Entry:
 
 
 def totals(entries: Iterable[Entry]) -> dict[str, Decimal]:
-    """Charges minus refunds, by currency."""
+    """Return charges minus refunds, by currency."""
     sums: dict[str, Decimal] = defaultdict(Decimal)
     for entry in entries:
         sums[entry.row["Currency"]] += entry.net
@@ -102,7 +102,7 @@ def totals(entries: Iterable[Entry]) -> dict[str, Decimal]:
 
 
 def as_csv(entries: Iterable[Entry], sums: dict[str, Decimal]) -> str:
-    """The file: a row for each entry, and at its end one for the total of each currency."""
+    """Return the file: a row for each entry, and a total for each currency at its end."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, restval="", lineterminator="\r\n")
     writer.writeheader()
@@ -112,12 +112,12 @@ def as_csv(entries: Iterable[Entry], sums: dict[str, Decimal]) -> str:
 
 
 def declared_weight(parcel: Parcel, contract: Contract) -> Decimal:
-    """In kilograms."""
+    """Return the declared weight in kilograms."""
     return _declared(parcel, contract, "weight", "weight_units", KILOGRAMS)
 
 
 def declared_volume(parcel: Parcel, contract: Contract) -> Decimal:
-    """In cubic metres."""
+    """Return the declared volume in cubic metres."""
     volume = Decimal(1)
     for key in SIZES:
         volume *= _declared(parcel, contract, key, "dimension_units", CENTIMETRES) / 100

@@ -1,4 +1,4 @@
-"""Writing the weekly billing report: everything in the ledger since the last one, and that into the ledger."""
+"""Write the weekly billing report from the ledger's effects since the last one, and record it."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,9 +19,10 @@ from shipping_portal.sandbox.parcels import Parcel
 
 
 def write_report(depot: Depot) -> Path:
-    """Bill everything since the last report and write it as CSV; gives the file's path.
+    """Bill everything since the last report as CSV; return the file's path.
 
-    The ledger's `invoiced` line carries every row's money with its sign, so that each sum can be told without the file.
+    The ledger's `invoiced` line has every row's signed amount, so that totals can be checked
+    without the file.
     """
     with depot.lock:
         charge_sizes(depot)
@@ -41,10 +42,11 @@ def write_report(depot: Depot) -> Path:
 
 
 class Cycle:
-    """One billing cycle. `fresh` are the orders it bills for the first time, `invoiced` those billed before.
+    """One billing cycle. `fresh` are orders billed for the first time, `invoiced` those before.
 
-    An order cancelled before it was ever billed leaves no row, or both rows where the settings say `bills_cancelled`.
-    One whose label was used all the same is billed as if it had never been cancelled.
+    An order cancelled before it was billed leaves no row, or both rows if the setting
+    `bills_cancelled` is on. If its label was used anyway, it is billed as if it had never been
+    cancelled.
     """
 
     def __init__(self, depot: Depot, *, invoiced: set[str]) -> None:
@@ -53,7 +55,7 @@ class Cycle:
         self.fresh: list[str] = []
 
     def entries(self, lines: Iterable[dict[str, Any]]) -> Iterator[Entry]:
-        """The rows these effects leave, in their order."""
+        """Yield the rows of these effects, in their order."""
         for line in lines:
             if line["effect"] == "stray":
                 yield stray_entry(line)

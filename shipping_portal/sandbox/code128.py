@@ -2,7 +2,8 @@
 
 START_B, STOP = 104, 106
 
-# Widths of bar, space, bar, space, bar, space for the values 0 to 105; the stop has a seventh, closing bar.
+# Widths of bar, space, bar, space, bar, space for the values 0 to 105; the stop has a seventh,
+# closing bar.
 WIDTHS = (
     "212222", "222122", "222221", "121223", "121322", "131222", "122213", "122312", "132212", "221213",
     "221312", "231212", "112232", "122132", "122231", "113222", "123122", "123221", "223211", "221132",
@@ -19,7 +20,10 @@ WIDTHS = (
 
 
 def values(text: str) -> list[int]:
-    """The symbol values of ``text``: start, characters, check, stop. Raises ValueError outside set B."""
+    """Return the symbol values of ``text``: start, characters, check, stop.
+
+    Raises ValueError outside set B.
+    """
     if not text or any(not " " <= letter <= "\x7f" for letter in text):
         raise ValueError("Code 128 set B holds the characters from space to DEL only.")
     body = [ord(letter) - 32 for letter in text]
@@ -28,7 +32,7 @@ def values(text: str) -> list[int]:
 
 
 def modules(text: str) -> str:
-    """Bars and spaces one module wide each, 1 for a bar, without the quiet zones."""
+    """Return bars and spaces one module wide each, 1 for a bar, without the quiet zones."""
     pattern = ""
     for value in values(text):
         for place, width in enumerate(WIDTHS[value]):

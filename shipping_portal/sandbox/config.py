@@ -1,4 +1,4 @@
-"""How one sandbox carrier is set up, and the settings that tests may turn while it runs."""
+"""Configure a sandbox carrier, and the settings that tests may change while it runs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,12 +16,13 @@ def _utc_now() -> datetime:
 
 @dataclass
 class Config:
-    """Start-up choices. ``speed`` 0 leaves parcels where they are; 1 walks one home in about two minutes.
+    """Start-up options. ``speed`` 0 keeps parcels in place; at 1 one is delivered in two minutes.
 
-    ``fd`` is a socket that listens already, instead of host and port.
-    ``driver_after``: a parcel waits so many seconds at least for its driver, or to be dropped off.
-    ``number_ids`` tells order ids, and references of digits only, as JSON numbers.
-    With ``certificate`` and ``key_file`` (PEM) it speaks TLS. A certificate nobody vouches for is a trouble of its own.
+    ``fd`` is a socket that already listens, instead of host and port.
+    ``driver_after``: the seconds a parcel waits for its driver, or to be dropped off.
+    ``number_ids`` sends order ids, and references of digits only, as JSON numbers.
+    With ``certificate`` and ``key_file`` (PEM) it speaks TLS. An untrusted certificate is a fault
+    of its own.
     """
 
     state: Path
@@ -72,7 +73,10 @@ class Settings:
     speed: float = 0.0
 
     def change(self, wanted: dict[str, object]) -> None:
-        """Set the named settings. Raises ValueError on an unknown name or a value of another kind."""
+        """Set the named settings.
+
+        Raises ValueError on an unknown name or a value of another kind.
+        """
         for name, value in wanted.items():
             current = getattr(self, name, None)
             if current is None:

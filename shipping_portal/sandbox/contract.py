@@ -1,4 +1,4 @@
-"""The sandbox's own small reader of a contract file: the points the interface document leaves open."""
+"""Read a contract file on its own: the points the interface document leaves open."""
 
 import tomllib
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ PROGRESS = (
     "delivery_attempted", "held", "delivered", "cannot_deliver", "damaged", "lost", "returning", "expired",
 )  # fmt: skip
 
-# What this carrier prints on a scan of each kind, unless the contract file brings words of its own.
+# The words on a scan of each kind, unless the contract file has its own.
 SPOKEN = {
     "": "Info", "collected": "Pickup", "dropped_off": "Dropped off", "pickup_futile": "Pickup Attempted",
     "pickup_missed": "Missed Pickup", "in_transit": "In Transit", "out_for_delivery": "Out for Delivery",
@@ -31,7 +31,7 @@ SPOKEN = {
     "returning": "Return to Sender", "expired": "Expired",
 }  # fmt: skip
 
-# Words heard in this family besides the ones above: an injected scan may use any of them.
+# Other words used in this family: an injected scan may use any of them.
 HEARD = {
     "picked up": "collected", "drop off": "dropped_off", "transit": "in_transit",
     "local delivery": "out_for_delivery", "delivery failed": "delivery_attempted",
@@ -111,13 +111,13 @@ DEFAULTS: dict[str, Any] = {
 
 
 class ContractError(ValueError):
-    """A contract file this carrier refuses to start with; the message is a sentence naming the key."""
+    """Raised for a contract file this carrier won't start with; the sentence names the key."""
 
 
 class Contract(Mapping[str, Any]):
-    """Every open point of the interface by its key, e.g. ``contract["sender_suburb"]``."""
+    """Every open point of the interface by key, e.g. ``contract["sender_suburb"]``."""
 
-    number_ids = False  # order ids, and references of digits only, are told as JSON numbers
+    number_ids = False  # order ids, and references of digits only, are JSON numbers
 
     def __init__(self, overrides: Mapping[str, Any] | None = None) -> None:
         self._points = dict(DEFAULTS)
@@ -130,7 +130,10 @@ class Contract(Mapping[str, Any]):
 
     @classmethod
     def load(cls, path: Path | str | None) -> "Contract":
-        """Read a contract file; None gives the defaults. Raises ContractError, so nothing starts in doubt."""
+        """Read a contract file; None gives the defaults.
+
+        Raises ContractError instead of starting.
+        """
         if path is None:
             return cls()
         try:
@@ -149,31 +152,31 @@ class Contract(Mapping[str, Any]):
         return len(self._points)
 
     def told(self, name: str) -> str | int:
-        """An order id or a reference as this carrier writes it in JSON."""
+        """Return an order id or reference as this carrier writes it in JSON."""
         is_number = self.number_ids and name.isdigit() and not name.startswith("0")
         return int(name) if is_number else name
 
     def code(self, own: str) -> str:
-        """A product's code with the endings and the word for duties paid that the contract names."""
+        """Return a product's code with the contract's endings and word for prepaid duties."""
         for suffix, key in (("-PICKUP", "pickup_suffix"), ("-DROPOFF", "dropoff_suffix")):
             if own.endswith(suffix) and self[key]:
                 own = own.removesuffix(suffix) + self[key]
         return own.replace("DDP", self["duties_paid_word"] or "DDP")
 
     def size_word(self, size: str) -> str:
-        """What this carrier calls a label of `size` (a4, letter or cropped)."""
+        """Return this carrier's word for a label `size` (a4, letter or cropped)."""
         words: list[str] = self["cropped_sizes" if size == "cropped" else "full_page_sizes"]
         return size if size in words else words[0]
 
     def spoken(self, progress: str) -> str:
-        """The event type printed on a scan that means ``progress``."""
+        """Return the event type of a scan with this progress."""
         for word, meaning in self["words"].items():
             if meaning == progress:
                 return str(word).title() if word.islower() else str(word)
         return SPOKEN[progress]
 
     def meaning(self, event_type: str) -> str | None:
-        """What ``event_type`` says about the parcel; None for a word nobody has explained."""
+        """Return the progress of ``event_type``, or None for an unexplained word."""
         known = HEARD | {word.casefold(): progress for progress, word in SPOKEN.items()}
         known |= {word.casefold(): progress for word, progress in self["words"].items()}
         return known.get(event_type.casefold())

@@ -1,4 +1,4 @@
-"""The switchboard under /_sandbox/, for the demo and for tests; answered to this machine only."""
+"""Control the sandbox under /_sandbox/, for the demo and tests, from this machine only."""
 
 import inspect
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from shipping_portal.sandbox.wire import Refused, Reply, json_reply, not_found
 
 
 class Control:
-    """Each endpoint is a method: its name is the path, its arguments the members of the JSON body."""
+    """Each endpoint is a method: its name is the path, its arguments the JSON body's members."""
 
     def __init__(self, config: Config, troubles: Troubles, depot: Depot, journeys: Journeys) -> None:
         self.config, self.troubles, self.depot, self.journeys = config, troubles, depot, journeys
@@ -38,7 +38,7 @@ class Control:
         }  # fmt: skip
 
     def answer(self, request: Request) -> Reply:
-        """Read, write or clear; a mistake in the body is a 400 that says what is wrong."""
+        """Read, write or clear; an invalid body is a 400 that says why."""
         if not request.is_local:
             raise not_found()
         name = request.path.removeprefix("/_sandbox/")
@@ -60,14 +60,14 @@ class Control:
 
     def trouble(self, operation: str, verb: str, count: int = 1, probability: float = 0.0, match: str = "",
                 arg: Any = None, commit: bool | None = None) -> None:  # fmt: skip
-        """Make the next ``count`` matching requests go wrong, or with ``probability`` a share of all."""
+        """Make the next ``count`` matching requests fail, or with ``probability`` a share of all."""
         if verb == "slow-tls" and not self.config.certificate:
             raise ValueError("slow-tls needs a carrier that speaks TLS.")
         rule = Rule(operation, str(verb), count, probability, match, arg, commit)
         self.troubles.add(rule)
 
     def clear(self) -> None:
-        """No more trouble, prices and products as usual."""
+        """Remove all faults; restore prices and products."""
         self.troubles.clear()
         self.depot.raised_percent = 0.0
         self.depot.withdrawn.clear()
@@ -85,7 +85,7 @@ class Control:
         return {"event_id": made.event_id, "scan_time": made.scan_time}
 
     def journey(self, name: str, reference: str = "default") -> None:
-        """Send one parcel, or all that are booked from now on, on another journey."""
+        """Use another script for one parcel, or for all booked from now on."""
         if name not in JOURNEYS:
             raise ValueError(f"{name} is not a journey; known are {', '.join(JOURNEYS)}.")
         if reference == "default":
@@ -96,11 +96,11 @@ class Control:
         self.journeys.start(parcel)
 
     def driver(self, *, missed: bool = False) -> dict[str, int]:
-        """Send a driver to all that waits for one, or let nobody come; gives how many parcels that are."""
+        """Send a driver to all waiting parcels, or let nobody come; return how many."""
         return self._take(missed=missed, is_pickup=True)
 
     def drop_off(self) -> dict[str, int]:
-        """Hand in all that waits to be dropped off; gives how many parcels that are."""
+        """Hand in all parcels to be dropped off; return how many."""
         return self._take(missed=False, is_pickup=False)
 
     def _take(self, *, missed: bool, is_pickup: bool) -> dict[str, int]:
@@ -119,16 +119,16 @@ class Control:
         self.depot.withdrawn.add(code)
 
     def foreign(self, reference: str) -> None:
-        """Let a reference exist that somebody else booked."""
+        """Create a reference that somebody else booked."""
         self.depot.add_foreign(reference.upper())
 
     def listener(self, url: str) -> None:
-        """Set the listener URL; the one before is kept for the trouble old-secret."""
+        """Set the listener URL; the previous one is kept for the fault old-secret."""
         self.depot.previous_listener, self.depot.listener = self.depot.listener, url
 
     def charge(self, reference: str, kind: str, amount: str, measured_weight: str = "",
                measured_volume: str = "", words: str = "") -> None:  # fmt: skip
-        """Put an adjustment or refund on the next billing report; ``words`` are the type of a novelty."""
+        """Put an adjustment or refund on the next report; ``words`` are the type of a novelty."""
         if kind not in KINDS:
             raise ValueError(f"{kind} is not a charge; known are {', '.join(KINDS)}.")
         if (kind == "novelty") != bool(words):
@@ -154,7 +154,7 @@ class Control:
         return {"path": str(path), "csv": path.read_text(encoding="utf-8")}
 
     def settings(self, **wanted: Any) -> dict[str, Any]:
-        """Change settings; gives all of them."""
+        """Change settings; return all of them."""
         was_standing = self.depot.settings.speed <= 0
         self.depot.settings.change(wanted)
         if was_standing and self.depot.settings.speed > 0:
@@ -169,7 +169,7 @@ class Control:
 
 
 def _money(amount: str) -> str:
-    """Above zero: which way it goes is its kind's to say."""
+    """Return a positive amount: its kind decides the sign."""
     try:
         money = Decimal(amount)
     except InvalidOperation as error:

@@ -1,4 +1,4 @@
-"""The carrier's books: parcels, idempotency keys and subscriptions, rebuilt from the ledger at start."""
+"""Hold the carrier's books: parcels, idempotency keys, subscriptions, rebuilt from the ledger."""
 
 import hashlib
 import re
@@ -23,7 +23,7 @@ SEEDED_FOREIGN = ("SFOREIGN1", "SFOREIGN2")
 
 @dataclass
 class Answer:
-    """What was answered to an idempotency key; ``reply`` is None while it is being worked on."""
+    """The reply to an idempotency key; ``reply`` is None while the request is processed."""
 
     sha256: str
     at: float
@@ -62,11 +62,14 @@ class Depot:
                 self.add_foreign(reference)
 
     def now(self) -> datetime:
-        """The carrier's clock, aware, in UTC."""
+        """Return the carrier's clock, aware, in UTC."""
         return self.config.clock().astimezone(UTC) + timedelta(seconds=self.settings.clock_offset_seconds)
 
     def record(self, effect: str, **facts: Any) -> None:
-        """Write one effect to the ledger and into memory. ``t`` is the real time, ``at`` the carrier's."""
+        """Write one effect to the ledger and into memory.
+
+        ``t`` is the real time, ``at`` the carrier's.
+        """
         with self.lock:
             line = {"t": time.time(), "at": self.now().timestamp(), "effect": effect, **facts}
             line.setdefault("account", self.config.account)
@@ -74,20 +77,20 @@ class Depot:
             self._apply(line)
 
     def new_reference(self) -> str:
-        """A reference of the contract's shape, never used before in this depot."""
+        """Return a reference of the contract's shape, never used before in this depot."""
         while True:
             reference = reference_of(self.contract["reference_shape"])
             if reference not in self.parcels:
                 return reference
 
     def new_id(self) -> str:
-        """An order id: a UUID, or digits where ids are told as numbers."""
+        """Return an order id: a UUID, or digits if ids are numbers."""
         return str(secrets.randbelow(10**12)) if self.config.number_ids else new_id()
 
     def book(self, parcel: Parcel, *, key: str, sha256: str, reply: Reply | None) -> Parcel:
-        """Commit a booking and give the parcel in the books.
+        """Commit a booking and return its parcel.
 
-        ``reply`` shares the line, so that the key's answer survives a crash just after.
+        ``reply`` is in the same line, so that the key's reply survives a crash right after.
         """
         answer = {"status": reply.status, "body": reply.body.decode()} if reply else None
         names = self.names(parcel)
@@ -95,21 +98,24 @@ class Depot:
         return self.by_id[parcel.order_id]
 
     def cancel(self, parcel: Parcel, *, by: str) -> None:
-        """Commit a cancellation; ``after`` names the pickup trouble that should have forbidden it, if any."""
+        """Commit a cancellation.
+
+        ``after`` names the pickup problem that should have forbidden it.
+        """
         trouble = [scan.progress for scan in parcel.scans if scan.progress in ("pickup_missed", "pickup_futile")]
         self.record("cancelled", **self.names(parcel), by=by, after=trouble[-1] if trouble else "")
 
     def scan(self, parcel: Parcel, scan: Scan, *, step: int | None = None) -> None:
-        """Commit a scan; ``step`` is its place in the parcel's journey."""
+        """Commit a scan; ``step`` is its position in the parcel's script."""
         label_used = parcel.cancelled_at is not None
         self.record("scan", **self.names(parcel), scan=asdict(scan), step=step, after_cancel=label_used)
 
     def names(self, parcel: Parcel) -> dict[str, str]:
-        """The names of a parcel that every ledger line about it carries."""
+        """Return a parcel's identifiers for its ledger lines."""
         return {"order_key": parcel.order_key, "reference": parcel.reference, "order_id": parcel.order_id}
 
     def add_foreign(self, reference: str) -> Parcel:
-        """A parcel somebody else booked with this carrier."""
+        """Add a parcel that somebody else booked with this carrier."""
         with self.lock:
             if reference not in self.parcels:
                 at = self.now().timestamp()
@@ -117,9 +123,9 @@ class Depot:
             return self.parcels[reference]
 
     def reserve(self, key: str, sha256: str) -> Reply | None:
-        """Claim an idempotency key: None when it is new, the stored reply when this request was answered.
+        """Claim an idempotency key: return None if new, else the stored reply.
 
-        Raises Refused 425 while the first request is at work and 422 when the parameters differ.
+        Raises Refused 425 while the first request is processed and 422 if the parameters differ.
         """
         with self.lock:
             now = self.now().timestamp()
@@ -135,11 +141,11 @@ class Depot:
             return answer.reply
 
     def settle(self, key: str, sha256: str, reply: Reply) -> None:
-        """Keep the reply for a reserved key. A refused attempt consumes the key as well."""
+        """Store the reply for a reserved key. A rejected attempt uses up the key as well."""
         self.record("answered", key=key, body_sha256=sha256, status=reply.status, body=reply.body.decode())
 
     def release(self, key: str) -> None:
-        """Forget a reservation whose request broke down before an answer."""
+        """Release the key of a request that broke down before a reply."""
         with self.lock:
             if key in self._answers and self._answers[key].reply is None:
                 del self._answers[key]
@@ -148,7 +154,10 @@ class Depot:
         return self.parcels.get(reference) or self.parcels.get(reference.upper())
 
     def hears(self, parcel: Parcel) -> bool:
-        """Whether the listener is told about this parcel: own ones always, foreign ones once subscribed."""
+        """Return whether the listener gets this parcel's scans.
+
+        Own ones, and subscribed foreign ones.
+        """
         return not parcel.is_foreign or parcel.reference in self.subscribed
 
     def _apply(self, line: dict[str, Any]) -> None:
@@ -204,7 +213,10 @@ class Depot:
 
 
 def reference_of(shape: str) -> str:
-    """A reference of that shape: up to seven letters or digits where their number may vary."""
+    """Return a reference of that shape.
+
+    Up to seven letters or digits where their number may vary.
+    """
     reference = ""
     for letters, least, most in re.findall(r"(\[.+?\]|.)(?:\{(\d+)(?:,(\d+))?\})?", shape.split("|")[0]):
         fitting = re.findall(letters, REFERENCE_LETTERS) or re.findall(letters, string.printable)
@@ -214,7 +226,7 @@ def reference_of(shape: str) -> str:
 
 
 def sha256_of(body: bytes) -> str:
-    """The digest a ledger line carries for a request body."""
+    """Return the digest a ledger line carries for a request body."""
     return hashlib.sha256(body).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What every desk of the carrier needs: finding the parcel, reading the body, naming it for troubles."""
+"""Share what every part of the interface needs: finding the parcel, reading the body, its facts."""
 
 from typing import Any
 
@@ -12,7 +12,10 @@ from shipping_portal.sandbox.wire import NotJson, not_found, unprocessable
 
 
 class Desk:
-    """Serves some operations of the interface; each public method takes a request and gives a reply."""
+    """Serves some operations of the interface.
+
+    Each public method takes a request and gives a reply.
+    """
 
     def __init__(self, depot: Depot, journeys: Journeys) -> None:
         self.depot, self.contract, self.journeys = depot, depot.contract, journeys
@@ -34,7 +37,7 @@ class Desk:
             problems.add(self.contract["partner_query"], "partner_id can't be blank")
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The body as a JSON object. Raises Refused."""
+        """Return the body as a JSON object. Raises Refused."""
         try:
             body = request.json()
         except ValueError as error:
@@ -45,7 +48,7 @@ class Desk:
 
 
 def facts_of(depot: Depot, name: str, request: Request, places: dict[str, str]) -> dict[str, str]:
-    """What a trouble may be matched by: the order's key, its reference, the names on it."""
+    """Return what a fault may be matched by: the order's key, its reference, its names."""
     contract = depot.contract
     if name == "book":
         try:

@@ -1,4 +1,4 @@
-"""What happens to a booked parcel by itself: scripted scans, a place and a time in the run of a demo."""
+"""Script a booked parcel's scans, with a place and time each, for the demo."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -71,33 +71,36 @@ PREFIXES = {f"SIM-{name.upper()}": name for name in JOURNEYS}
 
 
 def chosen_journey(customer_reference: str, default: str) -> str:
-    """A customer reference that begins with SIM-MISSED, SIM-LOST and so on chooses that journey."""
+    """Return the script chosen by a customer reference such as SIM-MISSED or SIM-LOST."""
     matches = [prefix for prefix in PREFIXES if customer_reference.upper().startswith(prefix)]
     return PREFIXES[max(matches, key=len)] if matches else default
 
 
 def step_after(parcel: Parcel, journey: str) -> int:
-    """Where a parcel that has already been scanned joins another journey."""
+    """Return where a parcel with scans joins another script."""
     seen = {(scan.progress, scan.description) for scan in parcel.scans}
     done = [place for place, step in enumerate(JOURNEYS[journey]) if (step.progress, step.description) in seen]
     return done[-1] + 1 if done else 0
 
 
 def _goes_on(parcel: Parcel, step: int) -> bool:
-    """A cancelled parcel stays where it is; one whose label is to be used after cancelling waits for that."""
+    """Return whether it continues: a cancelled parcel stops, or waits for its label's use."""
     if parcel.journey == "used-after-cancel":
         return step == 0 or parcel.cancelled_at is not None
     return parcel.cancelled_at is None
 
 
 class Journeys:
-    """Moves parcels along. Speed 0 stands still; after a restart a parcel goes on where it stopped."""
+    """Moves parcels along.
+
+    At speed 0 nothing moves; after a restart a parcel continues where it was.
+    """
 
     def __init__(self, depot: Depot, timeline: Timeline, courier: Courier) -> None:
         self.depot, self.timeline, self.courier = depot, timeline, courier
 
     def resume(self) -> None:
-        """Start every parcel that has a way to go."""
+        """Start every parcel with steps left."""
         for parcel in list(self.depot.parcels.values()):
             if not parcel.is_foreign:
                 self.start(parcel)
@@ -112,7 +115,7 @@ class Journeys:
         self.timeline.after(max(gap / speed, least), self._take(parcel, parcel.journey, number))
 
     def take(self, parcel: Parcel, *, missed: bool = False) -> None:
-        """Let a parcel leave its sender's hands now: picked up or dropped off; or let the driver fail to come."""
+        """Collect a parcel now, by driver or drop-off; or let the driver miss it."""
         journey = "missed" if missed else "normal"
         number = next(place for place, step in enumerate(JOURNEYS[journey]) if step.progress in LEAVES)
         self.depot.record("routed", **self.depot.names(parcel), journey=journey, step=number)
@@ -145,7 +148,10 @@ class Journeys:
         step: int | None = None,
         **overrides: Any,
     ) -> Scan:
-        """Commit a scan, tell the listener. ``overrides``: event_type, event_id, scan_time, push, at_once."""
+        """Commit a scan and send it.
+
+        ``overrides``: event_type, event_id, scan_time, push, at_once.
+        """
         now = self.depot.now().isoformat(timespec="seconds").replace("+00:00", "Z")
         scan = Scan(
             event_id=overrides.get("event_id") or new_id(),
@@ -155,7 +161,7 @@ class Journeys:
             description=description,
             location=location,
         )
-        # Once: the journey may bring the scan that a trouble had brought before.
+        # Once: a script may bring a scan that a fault had brought before.
         is_first_use = not parcel.is_moving and progress in ("collected", "dropped_off")
         self.depot.scan(parcel, scan, step=step)
         if parcel.cancelled_at is not None and is_first_use:
@@ -167,7 +173,7 @@ class Journeys:
         return scan
 
     def place(self, parcel: Parcel, side: str) -> dict[str, str | None] | None:
-        """The scan's location: an end of the trip, or nothing but nulls on the road."""
+        """Return the scan's location: an end of the trip, or only nulls on the road."""
         if side == "nowhere":
             return dict.fromkeys(("suburb", "state", "postcode", "country"))
         contract = self.depot.contract
@@ -181,7 +187,7 @@ class Journeys:
         self.depot.record("charge", **names, kind="uncancellation", amount=amount, currency=parcel.quote["currency"])
 
     def _move_pickup(self, parcel: Parcel) -> None:
-        """After a pickup that did not happen another driver comes on the next business day (section 3)."""
+        """After a missed pickup another driver comes on the next business day (section 3)."""
         if not parcel.pickup_date:
             return
         moved = add_business_days(date.fromisoformat(parcel.pickup_date), 1, parcel.origin)

@@ -1,4 +1,4 @@
-"""Handing out labels: a link that needs credentials, leading to a file that needs none for a minute."""
+"""Serve labels: a link with credentials leads to a file without, for a minute."""
 
 from shipping_portal.sandbox import replies, signing
 from shipping_portal.sandbox.desk import Desk
@@ -13,7 +13,7 @@ class LabelDesk(Desk):
     """The only place a label leaves the carrier."""
 
     def label(self, request: Request, order_id: str, reference: str) -> Reply:
-        """A label link: HEAD leads to a file link that lives a minute, GET gives the file itself."""
+        """Return a label link: HEAD leads to a file link valid for a minute, GET gives the file."""
         parcel, size = self._label(order_id, reference)
         astray = request.suffers("redirect-elsewhere")
         if astray:
@@ -30,7 +30,7 @@ class LabelDesk(Desk):
         return Reply(302, headers=[("Location", location)], content_type="")
 
     def file(self, request: Request, order_id: str, reference: str) -> Reply:
-        """The file behind a signed link: no credentials, one minute."""
+        """Return the file behind a signed link: no credentials, one minute."""
         parcel, size = self._label(order_id, reference)
         token, now = request.query.get("token", ""), self.depot.now().timestamp()
         claims = signing.read(token, self.depot.file_secret, now=now)

@@ -1,4 +1,4 @@
-"""This carrier's labels: A4, Letter and cropped 4 by 6 inches, made once per order and kept."""
+"""Draw this carrier's labels: A4, Letter and 4 by 6 inches, made once per order and stored."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ MODULE, BAR_HEIGHT = 1.35, 62.0
 
 
 def label_file(parcel: Parcel, size: str, contract: Contract, folder: Path) -> bytes:
-    """The PDF of one size: the very bytes made the first time it was asked for."""
+    """Return a size's PDF: the same bytes as the first time."""
     path = folder / f"{parcel.order_id}-{size}.pdf"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -28,7 +28,7 @@ def label_file(parcel: Parcel, size: str, contract: Contract, folder: Path) -> b
 
 
 def draw(parcel: Parcel, size: str, contract: Contract) -> bytes:
-    """The label of ``parcel`` on a page of ``size``. Equal parcels give equal bytes."""
+    """Return the label of ``parcel`` on a page of ``size``. Equal parcels give equal bytes."""
     page = Page(*PAGES[size])
     left, bottom = 0.0, page.height - LABEL_HEIGHT
     if size != "cropped":

@@ -1,4 +1,4 @@
-"""The append-only record of what really happened: one JSON line per effect, on disk before anyone is told."""
+"""Record every effect in an append-only file: one JSON line each, on disk before any reply."""
 
 import json
 import os
@@ -27,7 +27,7 @@ class Ledger:
             os.fsync(self._file.fileno())
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """Every effect so far, oldest first."""
+        """Return every effect so far, oldest first."""
         with self.path.open("rb") as file:
             for raw in file:
                 if raw.endswith(b"\n"):
@@ -37,7 +37,7 @@ class Ledger:
         self._file.close()
 
     def _drop_torn_line(self) -> None:
-        """A process killed while writing leaves half a line; its effect was never told to anyone."""
+        """Remove the half line of a process killed while writing: nobody has seen its effect."""
         if not self.path.exists():
             return
         raw = self.path.read_bytes()

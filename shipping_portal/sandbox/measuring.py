@@ -1,4 +1,4 @@
-"""The depot's scale: a seeded share of the parcels on their way turns out larger and heavier than declared."""
+"""Measure parcels: a seeded share of those on their way is larger and heavier than declared."""
 
 import random
 from decimal import Decimal
@@ -8,12 +8,12 @@ from shipping_portal.sandbox.depot import Depot
 from shipping_portal.sandbox.parcels import Parcel
 
 CENT = Decimal("0.01")
-# By how many per cent a parcel is found heavier and larger than declared. Never smaller, and never the same in both.
+# By how many per cent a parcel is heavier and larger than declared. Never smaller, never equal.
 FOUND = ((12, 0), (18, 0), (25, 10), (40, 0), (0, 15), (0, 22), (0, 30), (15, 35), (8, 20))
 
 
 def charge_sizes(depot: Depot) -> None:
-    """Put an under-declared adjustment on that share of the parcels, each once, as soon as it has been scanned."""
+    """Charge that share of the parcels an under-declared adjustment, once, after the first scan."""
     share = depot.settings.size_charge_share
     if not share:
         return
@@ -22,7 +22,7 @@ def charge_sizes(depot: Depot) -> None:
         for line in depot.ledger.lines()
         if line["effect"] == "charge" and line["kind"] == "under-declared"
     }
-    # What is on no journey is moved by hand, and measured by hand.
+    # Parcels without a script are moved and measured by hand.
     travellers = [parcel for parcel in depot.by_id.values() if parcel.journey != "none"]
     for number, parcel in enumerate(travellers, start=1):
         dice = random.Random(f"measured {depot.config.seed} {number}")
@@ -31,7 +31,7 @@ def charge_sizes(depot: Depot) -> None:
 
 
 def charge_size(depot: Depot, parcel: Parcel, heavier: int, larger: int) -> None:
-    """Charge a parcel for as many per cent of its price as it is heavier or larger, whichever is more."""
+    """Charge a parcel by the larger of its two excesses, in per cent of its price."""
     weight = declared_weight(parcel, depot.contract) * (100 + heavier) / 100
     volume = declared_volume(parcel, depot.contract) * (100 + larger) / 100
     amount = max(Decimal(parcel.quote["gross"]) * max(heavier, larger) / 100, CENT)

@@ -1,4 +1,4 @@
-"""Doing the trouble: half replies, hang-ups, wrong bodies.
+"""Carry out faults: half replies, hang-ups, wrong bodies.
 
 ``proceed`` is the honest operation with its effect.
 """
@@ -24,14 +24,17 @@ Proceed = Callable[[], Reply]
 
 
 def play(fault: Fault, request: Request, proceed: Proceed, contract: Contract) -> Reply:
-    """Answer ``request`` with the trouble. Raises HangUp when the socket was handled by hand."""
+    """Answer ``request`` with the fault. Raises HangUp if the socket was handled directly."""
     if fault.verb in STATUS_VERBS:
         return _status(int(fault.verb), fault, request, proceed, contract)
     return _PLAYS[fault.verb](fault, request, proceed, contract)
 
 
 def hang_up(request: Request, *, reset: bool = False) -> HangUp:
-    """Close the connection without a byte; with ``reset`` the client sees a reset instead of an end."""
+    """Close the connection without a byte.
+
+    With ``reset`` the client sees a reset instead of an end.
+    """
     if reset:
         request.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     return HangUp()
@@ -59,7 +62,7 @@ def _status(code: int, fault: Fault, request: Request, proceed: Proceed, contrac
 
 
 def _retry_after(fault: Fault, always: tuple[int, ...], code: int = 0) -> list[tuple[str, str]]:
-    """The argument when there is one, else 1 second where the header is usual; "" leaves it out."""
+    """Return the argument if any, else 1 second if the header is usual; "" leaves it out."""
     if fault.arg is None:
         return [("Retry-After", "1")] if code in always else []
     return [("Retry-After", str(fault.arg))] if fault.arg != "" else []
@@ -213,7 +216,7 @@ def _drip(request: Request, raw: bytes, pause: float) -> None:
 
 
 def _wait_for_client(request: Request, seconds: float) -> None:
-    """Hold the line open until the client gives up, the time is over or the server stops."""
+    """Keep the connection open until the client gives up, the time ends or the server stops."""
     until = time.monotonic() + seconds
     request.socket.settimeout(0.1)
     while time.monotonic() < until and not request.stopping.is_set():

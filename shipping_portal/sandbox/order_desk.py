@@ -1,4 +1,4 @@
-"""Booking, showing and cancelling orders."""
+"""Book, show and cancel orders."""
 
 from decimal import Decimal
 from typing import Any
@@ -20,7 +20,7 @@ ORDER_LIFE = 30 * 24 * 3600.0
 
 
 class OrderDesk(Desk):
-    """Where a booking is made once, whatever happens to the reply."""
+    """Books an order once, whatever happens to the reply."""
 
     def book(self, request: Request) -> Reply:
         """POST /orders. With replays on, a key and its body are answered once and for all."""
@@ -83,7 +83,7 @@ class OrderDesk(Desk):
         return reply
 
     def _check(self, asked: Asked, problems: Problems) -> Product:
-        """The product of an order in which nothing is wrong. Raises Refused with the messages otherwise."""
+        """Return the product of a valid order. Raises Refused with the messages otherwise."""
         settings, depot = self.depot.settings, self.depot
         check_places(asked, problems, settings.checked_countries.split(","), self.contract)
         product = check_order(asked, problems, now=depot.now(), withdrawn=depot.withdrawn, contract=self.contract)
@@ -111,7 +111,7 @@ class OrderDesk(Desk):
         return fault.number(3) if fault else self.depot.settings.labels_pending_seconds
 
     def _called_off(self, parcel: Parcel, request: Request, kept_key: str) -> Reply:
-        """The carrier cancels what it has just booked; asked again, it says the same."""
+        """Cancel what was just booked; when asked again, say the same."""
         self.depot.cancel(parcel, by="carrier")
         reply = json_reply(201, self._order_document(parcel, request))
         if kept_key:
@@ -119,7 +119,7 @@ class OrderDesk(Desk):
         return reply
 
     def _someone_elses(self, request: Request) -> Reply:
-        """The newest other order as if it were this one: the worst a confused carrier can answer."""
+        """Return the newest other order as if it were this one: the worst possible confusion."""
         orders = list(self.depot.by_id.values())
         if not orders:
             return Reply(500, b"500 Internal Server Error\n", "text/plain")

@@ -1,4 +1,4 @@
-"""The checks an order must pass: interface 2.1, 3 and 7, and the family's rules where it is silent."""
+"""Check an order: interface 2.1, 3 and 7, and the family's rules where it is silent."""
 
 import re
 import unicodedata
@@ -21,7 +21,8 @@ POSTCODES = {
     "US": re.compile(r"^\d{5}(-\d{4})?$"),
     "CA": re.compile(r"^[A-Z]\d[A-Z] ?\d[A-Z]\d$", re.IGNORECASE),
 }
-NOBODYS = ("support", "help", "info", "noreply", "no-reply", "orders")  # generic addresses (section 2.1)
+# generic addresses (section 2.1)
+NOBODYS = ("support", "help", "info", "noreply", "no-reply", "orders")
 NOT_ASKED = {("postcode", country) for country in ("HK", "AE", "FJ")}  # they have none
 LONGEST = {"name": 255, "company": 255, "line1": 255, "line2": 255, "instructions": 200}
 
@@ -29,7 +30,10 @@ LONGEST = {"name": 255, "company": 255, "line1": 255, "line2": 255, "instruction
 def check_places(
     asked: Asked, problems: Problems, checked_countries: Collection[str], contract: Contract, prefix: str = ""
 ) -> None:
-    """Both ends: in letters a label can show; suburb and postcode given, well formed and a published pair."""
+    """Both ends: in letters a label can show.
+
+    Suburb and postcode given, well formed and a published pair.
+    """
     for side in ("sender", "receiver"):
         party: Party = getattr(asked, side)
         for part, text in asdict(party).items():
@@ -51,7 +55,10 @@ def check_places(
 
 
 def is_printable(letter: str) -> bool:
-    """A Latin letter with any accent, an ASCII character, a punctuation mark or space, or one of a few signs."""
+    """Return whether a label can show it.
+
+    That is a Latin letter, ASCII, a punctuation mark or space, or one of a few signs.
+    """
     kind = unicodedata.category(letter)
     if kind[0] == "L":
         return letter in "ªºʻʼ" or unicodedata.name(letter, "").startswith("LATIN ")
@@ -61,7 +68,7 @@ def is_printable(letter: str) -> bool:
 def check_order(
     asked: Asked, problems: Problems, *, now: datetime, withdrawn: Collection[str], contract: Contract
 ) -> Product | None:
-    """Everything but the places; the product when it can be sold, after the problems have been noted."""
+    """Check the rest; return the product if it can be sold, after noting the problems."""
     for side in ("sender", "receiver"):
         _check_party(side, getattr(asked, side), problems, contract)
     if not asked.receiver.email:
@@ -85,7 +92,10 @@ def check_order(
 
 
 def pickup_day(asked: Asked, product: Product, now: datetime) -> date | None:
-    """The pickup date of a checked order: as asked, else the next business day; None for a drop-off."""
+    """Return a checked order's pickup date, by default the next business day.
+
+    None for a drop-off.
+    """
     if not product.is_pickup:
         return None
     if asked.pickup_date:
@@ -94,7 +104,7 @@ def pickup_day(asked: Asked, product: Product, now: datetime) -> date | None:
 
 
 def messages_in(shape: str, problems: Problems, contract: Contract) -> Any:
-    """The problems as ``messages``: flat map, nested lists, one bare string, or mixed as this family does."""
+    """Return the problems as ``messages``: flat map, nested lists, one string, or mixed."""
     if shape == "string":
         return "; ".join(f"{name} {text}" for name, texts in problems.messages.items() for text in texts)
     messages: dict[str, Any] = {}
@@ -140,7 +150,7 @@ def _check_party(side: str, party: Party, problems: Problems, contract: Contract
 
 
 def _repeats(line: str, party: Party) -> bool:
-    """Does a part of an address line say again where the place is (section 2.1)?"""
+    """Return whether part of an address line repeats the place (section 2.1)."""
     place = {party.suburb, party.postcode, party.state, party.country, COUNTRIES.get(party.country, "")}
     folded = {word.casefold() for word in place if word}
     return any(part.strip().casefold() in folded for part in re.split(r"[,;]", line)[1:])
@@ -210,7 +220,7 @@ def _check_pickup(asked: Asked, product: Product, problems: Problems, now: datet
     if not asked.pickup_date:
         return
     if not product.is_pickup:
-        if contract["dropoff_suffix"]:  # else nobody can tell by the code that it is dropped off
+        if contract["dropoff_suffix"]:  # otherwise a drop-off can't be recognised by its code
             problems.add("pickup_date", "must be blank for drop off products")
         return
     try:

@@ -1,4 +1,4 @@
-"""A parcel in the depot's books: an order of this account, or a foreign reference somebody else booked."""
+"""A parcel in the carrier's books: this account's order, or a foreign reference."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -15,7 +15,10 @@ STATES = {
 
 @dataclass
 class Scan:
-    """One tracking event. ``scan_time`` is RFC 3339 in UTC; ``location`` has our member names or is None."""
+    """One tracking event.
+
+    ``scan_time`` is RFC 3339 in UTC; ``location`` has our member names or is None.
+    """
 
     event_id: str
     event_type: str
@@ -27,7 +30,9 @@ class Scan:
 
 @dataclass
 class Parcel:
-    """``quote`` is the booked price as JSON with decimals as text; instants are seconds since the epoch."""
+    """``quote`` is the booked price as JSON with decimals as text; instants are seconds since the
+    epoch.
+    """
 
     reference: str
     order_id: str = ""
@@ -64,11 +69,11 @@ class Parcel:
         return self.cancelled_at is None and not self.is_moving
 
     def first_scan_of(self, *progress: str) -> Scan | None:
-        """The earliest scan that means one of ``progress``."""
+        """Return the earliest scan that means one of ``progress``."""
         return next((scan for scan in self.scans if scan.progress in progress), None)
 
     def state(self, *, now: float, cancelled_word: str) -> str:
-        """The carrier's word: cancelled, unless the label was used; else by the last telling scan."""
+        """Return the state: cancelled, unless the label was used; else by the last telling scan."""
         if self.cancelled_at is not None and not self.is_moving:
             return cancelled_word
         told = [scan.progress for scan in self.scans if scan.progress]
@@ -78,7 +83,7 @@ class Parcel:
         return STATES.get(told[-1], "In Transit")
 
     def as_line(self) -> dict[str, Any]:
-        """The parcel for the ledger's booked line."""
+        """Return the parcel for the ledger's booked line."""
         return asdict(self)
 
     @classmethod

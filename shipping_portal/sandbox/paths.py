@@ -1,4 +1,6 @@
-"""Dotted paths into JSON documents, and operations written as ``METHOD /path/{id}?name={reference}``."""
+"""Dotted paths into JSON documents, and operations written as ``METHOD
+/path/{id}?name={reference}``.
+"""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +13,10 @@ _PLACE = re.compile(r"\{(\w+)\}")
 
 
 def dig(document: Any, path: str, default: Any = None) -> Any:
-    """The value at ``path``, or ``default`` when any step is missing. The empty path is never present."""
+    """Return the value at ``path``, or ``default`` when any step is missing.
+
+    The empty path is never present.
+    """
     if not path:
         return default
     for step in path.split("."):
@@ -52,7 +57,7 @@ class Operation:
 
     @classmethod
     def parse(cls, text: str) -> "Operation":
-        """Raises ValueError with a sentence when ``text`` is not an operation."""
+        """Read an operation. Raises ValueError with a sentence if ``text`` is not one."""
         shape = _SHAPE.match(text)
         if not shape or set(_PLACE.findall(text)) - {"id", "reference"}:
             raise ValueError(f'"{text}" is not written as METHOD /path/{{id}}?name={{reference}}.')

@@ -18,7 +18,7 @@ class Page:
         self._marks.append(f"{x:.3f} {y:.3f} {width:.3f} {height:.3f} re f")
 
     def file(self, title: str) -> bytes:
-        """The whole file. No date and no random id, so equal pages give equal bytes."""
+        """Return the whole file. No date and no random id, so equal pages give equal bytes."""
         content = "\n".join(self._marks).encode("cp1252")
         fonts = "/F1 5 0 R /F2 6 0 R"
         objects = [
@@ -53,7 +53,10 @@ def _assembled(objects: list[bytes]) -> bytes:
 
 
 def _escaped(words: str) -> str:
-    """Text safe inside a PDF string; letters outside the font's alphabet may vanish, as the carrier warns."""
+    """Return text safe inside a PDF string.
+
+    Letters outside the font's alphabet may vanish, as the carrier warns.
+    """
     kept = words.encode("cp1252", "replace").decode("cp1252")
     kept = "".join(letter if letter.isprintable() else " " for letter in kept)
     return kept.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")

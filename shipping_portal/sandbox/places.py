@@ -1,4 +1,7 @@
-"""Where this carrier goes: country names, the published suburb lists, and the time zones of senders."""
+"""Where this carrier goes.
+
+Country names, the published suburb lists, and the time zones of senders.
+"""
 
 import csv
 import io
@@ -49,14 +52,17 @@ class Locality(NamedTuple):
 
 
 def country_code(text: str) -> str:
-    """The two-letter code for a code or a name; "" for a country this carrier has not heard of."""
+    """Return the two-letter code for a code or a name.
+
+    "" for a country this carrier has not heard of.
+    """
     code = text.strip().upper()
     return code if code in COUNTRIES else _CODES.get(text.strip().casefold(), "")
 
 
 @cache
 def published() -> tuple[Locality, ...]:
-    """The published lists: the CSV file's, and every ZIP code that letters are delivered to."""
+    """Return the published lists: the CSV file's, and every ZIP code with letter delivery."""
     return tuple(dict.fromkeys([*_listed(), *_of_the_united_states()]))
 
 
@@ -67,7 +73,7 @@ def _listed() -> tuple[Locality, ...]:
 
 
 def as_csv() -> str:
-    """The published lists as the portal imports them."""
+    """Return the published lists as the portal imports them."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerows([Locality._fields, *published()])
@@ -75,7 +81,7 @@ def as_csv() -> str:
 
 
 def _of_the_united_states() -> Iterator[Locality]:
-    """Each ZIP code with its city, from a package that only ./dev brings along; none where it is not there."""
+    """Yield each ZIP code with its city, from a package that only ./dev installs."""
     try:
         import zipcodes  # noqa: PLC0415  (no server of a real installation has it)
     except ImportError:
@@ -86,22 +92,29 @@ def _of_the_united_states() -> Iterator[Locality]:
 
 
 def at_postcode(country: str, postcode: str) -> tuple[Locality, ...]:
-    """Published localities that share ``postcode``; ZIP+4 counts as its first five digits."""
+    """Return published localities that share ``postcode``.
+
+    ZIP+4 counts as its first five digits.
+    """
     return _by_postcode(country).get(_folded_postcode(country, postcode), ())
 
 
 def is_pair(country: str, suburb: str, postcode: str) -> bool:
-    """Whether the suburb and postcode are published as a pair, letter case and spacing aside."""
+    """Return whether the suburb and postcode are published as a pair, letter case and spacing
+    aside.
+    """
     return _folded(suburb) in {_folded(place.suburb) for place in at_postcode(country, postcode)}
 
 
 def alternatives(country: str, postcode: str) -> str:
-    """The suburbs published for ``postcode`` in capitals, as the carrier's reply lists them."""
+    """Return the suburbs published for ``postcode`` in capitals, as the carrier's reply lists
+    them.
+    """
     return ", ".join(place.suburb.upper() for place in at_postcode(country, postcode))
 
 
 def zone_of(country: str, state: str, postcode: str) -> ZoneInfo:
-    """The time zone pickups at this address are planned in."""
+    """Return the time zone pickups at this address are planned in."""
     places = at_postcode(country, postcode)
     region = places[0].state if places else state.strip().upper()
     try:
@@ -110,7 +123,7 @@ def zone_of(country: str, state: str, postcode: str) -> ZoneInfo:
         return ZoneInfo("UTC")
 
 
-# The ZIP codes take half a second to read, and several threads read them at once: nobody else waits for them.
+# Reading the ZIP codes takes half a second, and several threads do it at once, without locks.
 @cache
 def _by_postcode(country: str) -> dict[str, tuple[Locality, ...]]:
     groups: dict[str, tuple[Locality, ...]] = {}

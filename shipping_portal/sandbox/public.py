@@ -1,6 +1,6 @@
-"""Pages for people: public tracking, the Authorised Tracking Page behind a signed link, and a dashboard.
+"""Show pages for people: public tracking, the Authorised Tracking Page, and a dashboard.
 
-The dashboard is for whoever works with the carrier itself; it is shown to this machine only.
+The dashboard is for people who work with the carrier; only this machine can see it.
 """
 
 from html import escape
@@ -18,7 +18,7 @@ SHOWN = 50
 
 
 def answer(request: Request, depot: Depot) -> Reply | None:
-    """A page, or None when the request is for the interface."""
+    """Return a page, or None when the request is for the interface."""
     if request.method != "GET":
         return None
     contract = depot.contract
@@ -34,7 +34,9 @@ def answer(request: Request, depot: Depot) -> Reply | None:
 
 
 def authorised_link(parcel: Parcel, depot: Depot, *, base_url: str) -> str:
-    """The sender's link to the Authorised Tracking Page, good for the contract's link_seconds."""
+    """Return the sender's link to the Authorised Tracking Page, good for the contract's
+    link_seconds.
+    """
     contract, now = depot.contract, int(depot.now().timestamp())
     claims = {"sub": parcel.reference, "role": "sender", "iss": parcel.partner_id, "iat": now,
               "exp": now + int(contract["link_seconds"])}  # fmt: skip
@@ -80,7 +82,7 @@ def _public_page(request: Request, depot: Depot) -> Reply:
 
 
 def _dashboard(depot: Depot) -> Reply:
-    """The newest orders, with the ids by which the interface knows them."""
+    """Return the newest orders, with the ids by which the interface knows them."""
     now, word = depot.now().timestamp(), depot.contract.cancelled_state
     newest = sorted(depot.by_id.values(), key=lambda parcel: parcel.created_at, reverse=True)[:SHOWN]
     head = ("Reference", "Order ID", "Their key", "Their number", "State")
@@ -106,7 +108,8 @@ def _address(parcel: Parcel, side: str, depot: Depot) -> str:
 
 
 def _page(status: int, title: str, inner: str) -> Reply:
-    head = f'<title>{escape(title)}</title><link rel="icon" href="data:,">'  # else browsers ask for a favicon
+    # otherwise browsers request a favicon
+    head = f'<title>{escape(title)}</title><link rel="icon" href="data:,">'
     text = f'<!doctype html><html lang="en">{head}<h1>{escape(title)}</h1>{inner}</html>'
     headers = [("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer")]
     return Reply(status, text.encode(), "text/html; charset=utf-8", headers)

@@ -1,4 +1,4 @@
-"""Quoting over the counter: GET /products, and POST /products with contents."""
+"""Quote prices: GET /products, and POST /products with contents."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""What this carrier sells, on which lane, for how much and by when (interface 1, 2.3, 2.4)."""
+"""Price products: what this carrier sells, on which lane, for how much and by when (2.3, 2.4)."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -99,7 +99,10 @@ EXPORT_DUTIES_PAID = _product("STANDARD-DDP-PICKUP", "33.00", "11.40", (6, 12))
 
 
 def products_for(asked: Asked, contract: Contract) -> tuple[Product, ...]:
-    """What can be sold for this parcel; nothing when the lane is not served or the parcel is too heavy."""
+    """Return what can be sold for this parcel.
+
+    Nothing when the lane is not served or the parcel is too heavy.
+    """
     origin = asked.sender.country
     if asked.weight is not None and asked.weight > max_weight(asked):
         return ()
@@ -111,19 +114,22 @@ def products_for(asked: Asked, contract: Contract) -> tuple[Product, ...]:
 
 
 def has_full_codes(asked: Asked, contract: Contract) -> bool:
-    """Has every item the digits that duties paid upfront are reckoned by?"""
+    """Return whether every item has the digits needed to prepay duties."""
     needed = contract["hs_code_duties_paid"] if contract["item_hs_code"] else 0
     return all(sum(letter.isdigit() for letter in item.hs_code) == needed for item in asked.items)
 
 
 def max_weight(asked: Asked) -> Decimal:
-    """Kilograms this carrier takes on the lane; 0 where it does not go."""
+    """Return how many kilograms this carrier takes on the lane; 0 where it does not go."""
     table = MAX_EXPORT_WEIGHT if asked.is_international else MAX_WEIGHT
     return table.get(asked.sender.country, Decimal())
 
 
 def quotes_for(asked: Asked, contract: Contract, *, now: datetime, raised: Decimal, withdrawn: set[str]) -> list[Quote]:
-    """Every product on offer with its price; ``raised`` is a percentage put on all base prices."""
+    """Return every product on offer with its price.
+
+    ``raised`` is a percentage put on all base prices.
+    """
     offered = [product for product in products_for(asked, contract) if product.code not in withdrawn]
     offered = [product for product in offered if not product.is_duties_paid or has_full_codes(asked, contract)]
     return [quote_for(asked, product, now=now, raised=raised) for product in offered]
@@ -132,7 +138,9 @@ def quotes_for(asked: Asked, contract: Contract, *, now: datetime, raised: Decim
 def quote_for(
     asked: Asked, product: Product, *, now: datetime, raised: Decimal, send_date: date | None = None
 ) -> Quote:
-    """The price and delivery dates of ``product`` for this parcel at ``now`` (an aware instant)."""
+    """Return the price and delivery dates of ``product`` for this parcel at ``now`` (an aware
+    instant).
+    """
     origin = asked.sender.country
     send = send_date or first_send_date(asked, product, now)
     route = route_type(asked)
@@ -140,7 +148,8 @@ def quote_for(
     rates = _tax_rates(asked)
     for name in ("base", "discount", "cover", "fuel_surcharge"):
         breakdown[f"{name}_tax"] = _cents(breakdown[name] * sum(rates.values(), Decimal()))
-    breakdown["cover_tax"] = cover_charge(asked.cover) - breakdown["cover"]  # the price is fixed with its tax
+    # the price is fixed with its tax
+    breakdown["cover_tax"] = cover_charge(asked.cover) - breakdown["cover"]
     breakdown["service"] = EXPORT_SERVICE_CHARGE if asked.is_international else SERVICE_CHARGE[origin]
     if product.is_duties_paid:
         breakdown["duties"] = _cents(DUTY * sum((item.quantity * (item.value or 0) for item in asked.items), Decimal()))
@@ -152,7 +161,10 @@ def quote_for(
 
 
 def first_send_date(asked: Asked, product: Product, now: datetime) -> date:
-    """What a blank pickup date means: the next business day in the sender's zone; today for a drop-off."""
+    """Return what a blank pickup date means.
+
+    The next business day in the sender's zone; today for a drop-off.
+    """
     today = now.astimezone(zone_of(asked.sender.country, asked.sender.state, asked.sender.postcode)).date()
     return add_business_days(today, 1, asked.sender.country) if product.is_pickup else today
 
@@ -169,13 +181,16 @@ def route_type(asked: Asked) -> str:
 
 
 def route_description(asked: Asked) -> str:
-    """The lane in words, as the reply shows it."""
+    """Return the lane in words, as the reply shows it."""
     places = [f"{party.suburb.title()}, {COUNTRIES[party.country]}" for party in (asked.sender, asked.receiver)]
     return " to ".join(places)
 
 
 def cover_charge(cover: Decimal | None) -> Decimal:
-    """The price of Extra Cover with tax: 100 is included, each further 100 or part of it costs 1.95."""
+    """Return the price of Extra Cover with tax.
+
+    100 is included, each further 100 or part of it costs 1.95.
+    """
     beyond = max((cover or Decimal()) - INCLUDED_COVER, Decimal())
     return (beyond / COVER_STEP).to_integral_value(ROUND_CEILING) * COVER_STEP_PRICE
 
@@ -215,7 +230,7 @@ def _tax_rates(asked: Asked) -> dict[str, Decimal]:
 
 
 def _split_tax(tax: Decimal, rates: dict[str, Decimal]) -> dict[str, tuple[Decimal, Decimal]]:
-    """Each tax's share and rate; the last one takes the odd cent so that the shares add up."""
+    """Return each tax's share and rate; the last takes the odd cent so that the shares add up."""
     shares: dict[str, tuple[Decimal, Decimal]] = {}
     left = tax
     for place, (name, rate) in enumerate(rates.items(), start=1):

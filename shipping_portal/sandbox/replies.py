@@ -13,7 +13,7 @@ from shipping_portal.sandbox.places import COUNTRIES, country_code
 
 
 def quote_facts(quote: quoting.Quote, asked: Asked) -> dict[str, Any]:
-    """A quote as plain JSON with decimals as text, the form the ledger keeps."""
+    """Return a quote as plain JSON with decimals as text, the form the ledger keeps."""
     product = quote.product
     return {
         "code": product.code, "name": product.name, "service": product.service,
@@ -29,7 +29,7 @@ def quote_facts(quote: quoting.Quote, asked: Asked) -> dict[str, Any]:
 
 
 def product_document(facts: dict[str, Any], contract: Contract) -> dict[str, Any]:
-    """One product of a quote reply."""
+    """Return one product of a quote reply."""
     document: dict[str, Any] = {
         "route": {"type": facts["route"], "description": facts["route_description"]},
         "allowed_packaging": "any",
@@ -49,7 +49,7 @@ def product_document(facts: dict[str, Any], contract: Contract) -> dict[str, Any
 
 
 def order_document(parcel: Parcel, contract: Contract, *, base_url: str, now: datetime) -> dict[str, Any]:
-    """The order as created or viewed (section 2.1; the reply's shape is assumed)."""
+    """Return the order as created or viewed (section 2.1; the reply's shape is assumed)."""
     facts, body = parcel.quote, parcel.body
     document: dict[str, Any] = {
         "order_url": f"{base_url}/orders/{parcel.order_id}",
@@ -74,7 +74,7 @@ def order_document(parcel: Parcel, contract: Contract, *, base_url: str, now: da
 
 
 def cancel_document(parcel: Parcel, contract: Contract, *, base_url: str) -> dict[str, Any]:
-    """The reply to a cancellation."""
+    """Return the reply to a cancellation."""
     document: dict[str, Any] = {"order_url": f"{base_url}/orders/{parcel.order_id}"}
     if isinstance(parcel.body.get("metadata"), dict):
         document["metadata"] = dict(parcel.body["metadata"])
@@ -91,7 +91,10 @@ def cancel_document(parcel: Parcel, contract: Contract, *, base_url: str) -> dic
 
 
 def tracking_document(parcel: Parcel, contract: Contract, *, now: datetime, with_ids: bool) -> dict[str, Any]:
-    """The tracking reply; scans oldest first, with id and reference (§2.2) where ``with_ids``."""
+    """Return the tracking reply.
+
+    Scans oldest first, with id and reference (§2.2) where ``with_ids``.
+    """
     state = parcel.state(now=now.timestamp(), cancelled_word=contract.cancelled_state)
     document: dict[str, Any] = {
         "status": status_document(parcel),
@@ -111,7 +114,7 @@ def tracking_document(parcel: Parcel, contract: Contract, *, now: datetime, with
 
 
 def status_document(parcel: Parcel) -> dict[str, str]:
-    """Where the parcel stands, for people; times in the mixed forms this family writes."""
+    """Return the parcel's status for people; times in the mixed forms this family writes."""
     if parcel.cancelled_at is not None and not parcel.is_moving:
         return {"description": "Cancelled", "last_changed_at": _spaced(parcel.cancelled_at)}
     if not parcel.scans:
@@ -122,7 +125,7 @@ def status_document(parcel: Parcel) -> dict[str, str]:
 
 
 def event_document(parcel: Parcel, scan: Scan, contract: Contract) -> dict[str, Any]:
-    """One tracking event as section 2.2 has it: the webhook's payload."""
+    """Return one tracking event as section 2.2 has it: the webhook's payload."""
     event: dict[str, Any] = {}
     plant(event, contract["event_reference"], contract.told(parcel.reference))
     plant(event, contract["event_id"], scan.event_id)
@@ -138,7 +141,7 @@ def event_document(parcel: Parcel, scan: Scan, contract: Contract) -> dict[str, 
 
 
 def label_entries(parcel: Parcel, contract: Contract, *, base_url: str, now: datetime) -> list[dict[str, Any]] | None:
-    """The label links; None while the labels are still being made."""
+    """Return the label links; None while the labels are still being made."""
     if now.timestamp() < parcel.labels_due_at:
         return None
     entries = []
@@ -152,7 +155,9 @@ def label_entries(parcel: Parcel, contract: Contract, *, base_url: str, now: dat
 
 
 def label_sizes(parcel: Parcel) -> tuple[str, str]:
-    """Full page, A4 from Australia and Letter from North America, and cropped (section 1)."""
+    """Return full page, A4 from Australia and Letter from North America, and cropped (section
+    1).
+    """
     return ("a4" if parcel.origin == "AU" else "letter", "cropped")
 
 

@@ -28,7 +28,7 @@ class Request:
     fault: Fault | None = None
 
     def suffers(self, *verbs: str) -> Fault | None:
-        """The trouble of this request when it is one of ``verbs``."""
+        """Return this request's fault if it is one of ``verbs``."""
         return self.fault if self.fault and self.fault.verb in verbs else None
 
     @property
@@ -45,7 +45,7 @@ class Request:
 
     @cached_property
     def headers(self) -> dict[str, str]:
-        """Header values by lower-case name."""
+        """Return header values by lower-case name."""
         sent = {k[5:].replace("_", "-").lower(): v for k, v in self.environ.items() if k.startswith("HTTP_")}
         for name in ("CONTENT_TYPE", "CONTENT_LENGTH"):
             if self.environ.get(name):
@@ -54,7 +54,7 @@ class Request:
 
     @cached_property
     def body(self) -> bytes:
-        """The body, or what came of it before the client went away. Raises Refused."""
+        """Return the body, or what arrived before the client left. Raises Refused."""
         length = self.environ.get("CONTENT_LENGTH") or "0"
         if not length.isdigit() or int(length) > LARGEST_BODY:
             raise Refused(413, "payload_too_large", "The request is too large.")
@@ -62,7 +62,7 @@ class Request:
 
     @property
     def is_cut(self) -> bool:
-        """Whether less of the body came than was announced."""
+        """Return whether less of the body came than was announced."""
         return len(self.body) < int(self.environ.get("CONTENT_LENGTH") or 0)
 
     @property
@@ -76,7 +76,7 @@ class Request:
 
     @property
     def socket(self) -> socket.socket:
-        """The client's socket, for troubles that no HTTP library would allow."""
+        """Return the client's socket, for faults that no HTTP library allows."""
         if "sandbox.socket" not in self.environ:
             raise HangUp
         client: socket.socket = self.environ["sandbox.socket"]
@@ -84,18 +84,23 @@ class Request:
 
     @property
     def stopping(self) -> threading.Event:
-        """Set when the server is about to stop: nobody sleeps past it."""
+        """Return the event set when the server stops: no sleep outlasts it."""
         return self.environ.get("sandbox.stopping") or threading.Event()
 
     def json(self) -> Any:
-        """The body as JSON; None for an empty one. Raises ValueError when it is not JSON, NaN included."""
+        """Return the body as JSON; None for an empty one.
+
+        Raises ValueError when it is not JSON, NaN included.
+        """
         if not self.body:
             return None
         return json.loads(self.body.decode("utf-8"), parse_constant=_no_constant)
 
 
 def is_authenticated(request: Request, config: Config) -> bool:
-    """Whether the request carries this account's credentials in the form the contract names."""
+    """Return whether the request carries this account's credentials in the form the contract
+    names.
+    """
     scheme = config.contract["auth"]
     sent = request.headers.get("authorization", "")
     if scheme == "none":
@@ -113,7 +118,7 @@ def is_authenticated(request: Request, config: Config) -> bool:
 
 
 def without_credentials(headers: dict[str, str], auth: str) -> dict[str, str]:
-    """The headers as the request log may keep them."""
+    """Return the headers without credentials, for the request log."""
     secret = {"authorization", "cookie", auth.removeprefix("header:").lower()}
     return {name: value for name, value in headers.items() if name not in secret}
 

@@ -1,4 +1,4 @@
-"""The carrier's own HTTP server: a thread and a connection per request, the socket within reach."""
+"""Serve HTTP: a thread and a connection per request, with access to the socket."""
 
 import socket
 import socketserver
@@ -24,7 +24,7 @@ class _Handler(ServerHandler):
     headers: Headers
 
     def run(self, application: Any) -> None:
-        """As the standard library's, but a HangUp ends the connection without another byte."""
+        """Run like the standard library's, but end the connection without a byte on HangUp."""
         try:
             self.setup_environ()
             self.result = application(self.environ, self.start_response)
@@ -33,11 +33,11 @@ class _Handler(ServerHandler):
             self.close()
         except (ConnectionError, TimeoutError):
             return
-        except Exception:  # noqa: BLE001 - whatever broke, the client is owed a 500
+        except Exception:  # noqa: BLE001 - whatever broke, the client gets a 500
             self.handle_error()
 
     def close(self) -> None:
-        """Without the base class's line on the console."""
+        """Close without the base class's line on the console."""
         SimpleHandler.close(self)
 
     def cleanup_headers(self) -> None:
@@ -57,7 +57,7 @@ class _RequestHandler(WSGIRequestHandler):
         }
 
     def handle(self) -> None:
-        """One request, then the end of the connection."""
+        """Handle one request, then end the connection."""
         self.raw_requestline = self.rfile.readline(65537)
         if len(self.raw_requestline) > 65536 or not self.parse_request():
             return
@@ -71,11 +71,11 @@ class _RequestHandler(WSGIRequestHandler):
         handler.run(self.server.get_app())
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - named by the base class
-        """Nothing: the request log is kept by the app, without credentials."""
+        """Log nothing: the app keeps the request log, without credentials."""
 
 
 class Server(socketserver.ThreadingMixIn, WSGIServer):
-    """Threads are daemons: a hanging trouble must not keep a stopped server alive."""
+    """Threads are daemons: a hanging fault must not keep a stopped server alive."""
 
     daemon_threads = True
     block_on_close = False
@@ -88,7 +88,7 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
         self.set_app(app)
 
     def server_bind(self) -> None:
-        """Bind without looking the host's name up; a socket that was handed over is bound already."""
+        """Bind without resolving the host's name; a socket that was passed in is bound already."""
         if self.fd is None:
             socketserver.TCPServer.server_bind(self)
         else:
@@ -99,13 +99,18 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
         self.setup_environ()
 
     def speak_tls(self, certificate: Path, key_file: Path | None) -> None:
-        """Every connection from now on. The handshake is left to its thread: a slow client must stop no other."""
+        """Use TLS from now on, with the handshake in its thread.
+
+        A slow client must stop no other.
+        """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key_file)
         self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """The trouble "connection: slow-tls" takes a connection and never answers its handshake."""
+        """Accept a connection and never answer its handshake, for the fault "connection: slow-
+        tls".
+        """
         fault = self.sandbox.troubles.pick("connection", only=("slow-tls",))
         if fault:
             self.stopping.wait(fault.number(60))
@@ -113,11 +118,11 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
             super().finish_request(request, client_address)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """The trouble "connection: refuse" drops a connection before a byte of it is read."""
+        """Drop a connection before reading a byte, for the fault "connection: refuse"."""
         return self.sandbox.troubles.pick("connection", only=("refuse",)) is None
 
     def shutdown_request(self, request: Any) -> None:
-        """Close; where a reset was asked for, without the polite end that would come first."""
+        """Close; for a reset, without the usual polite end before it."""
         linger = request.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8)
         if struct.unpack("ii", linger)[0]:
             self.close_request(request)
@@ -125,14 +130,14 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
             super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no news; anything else is printed."""
+        """Print errors, except a client that went away."""
         if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError | ssl.SSLError):
             super().handle_error(request, client_address)
 
 
 @dataclass
 class Running:
-    """A carrier at work in a thread of this process."""
+    """A carrier running in a thread of this process."""
 
     url: str
     app: Sandbox
@@ -140,7 +145,7 @@ class Running:
     thread: threading.Thread
 
     def stop(self) -> None:
-        """Stop listening, drop what waits, close the ledger."""
+        """Stop listening, drop pending work, close the ledger."""
         self.server.stopping.set()
         self.server.shutdown()
         self.thread.join()

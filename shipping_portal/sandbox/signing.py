@@ -9,14 +9,17 @@ from typing import Any
 
 
 def mint(claims: dict[str, Any], secret: str) -> str:
-    """A compact HS256 token over ``claims``."""
+    """Return a compact HS256 token over ``claims``."""
     head = _pack(json.dumps({"alg": "HS256", "typ": "JWT"}, separators=(",", ":")).encode())
     body = _pack(json.dumps(claims, separators=(",", ":")).encode())
     return f"{head}.{body}.{_pack(_mac(f'{head}.{body}', secret))}"
 
 
 def read(token: str, secret: str, *, now: float) -> dict[str, Any] | None:
-    """The claims of a token that is well formed, HS256, ours and not expired; otherwise None."""
+    """Return the claims of a token that is well formed, HS256, ours and not expired.
+
+    Otherwise None.
+    """
     try:
         head, body, mac = token.split(".")
         header, claims = json.loads(_unpack(head)), json.loads(_unpack(body))

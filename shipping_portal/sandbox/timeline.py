@@ -1,4 +1,4 @@
-"""Work to be done later, on a few threads: scans of a journey, webhook deliveries and their retries."""
+"""Run work later on a few threads: scripted scans, webhook deliveries and retries."""
 
 import heapq
 import itertools
@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 
 class Timeline:
-    """Runs what it is given when it is due. ``stop`` drops what is still waiting."""
+    """Runs work when it is due. ``stop`` drops what is still waiting."""
 
     def __init__(self, workers: int = 6) -> None:
         self._due: list[tuple[float, int, Callable[[], None]]] = []
@@ -29,7 +29,7 @@ class Timeline:
             self._wake.notify()
 
     def stop(self) -> None:
-        """Forget what is waiting, let what is running finish."""
+        """Drop what is waiting and let running work finish."""
         with self._wake:
             self._stopped = True
             self._due.clear()

@@ -1,4 +1,4 @@
-"""Tracking by reference, subscriptions to foreign references, and the ping."""
+"""Track by reference, subscribe to foreign references, and answer pings."""
 
 from urllib.parse import urlencode
 
@@ -12,7 +12,7 @@ from shipping_portal.sandbox.wire import Refused, Reply, json_reply, not_found, 
 
 
 class TrackingDesk(Desk):
-    """Tells what happened to a parcel."""
+    """Reports what happened to a parcel."""
 
     def track(self, request: Request, reference: str) -> Reply:
         """GET /tracking."""
@@ -56,7 +56,7 @@ class TrackingDesk(Desk):
         return json_reply(200, document)
 
     def _next_page(self, request: Request, page: int) -> str | int:
-        """Where the next page is: its address, or its number alone."""
+        """Return the next page's address, or its number alone."""
         if self.depot.settings.page_tokens:
             return page
         query = {**request.query, self.contract["tracking_page_query"]: str(page)}

@@ -1,4 +1,4 @@
-"""Which request meets which trouble: the next ones asked for, or a seeded share of all."""
+"""Decide which request gets which fault: the next ones, or a seeded share of all."""
 
 import random
 import threading
@@ -17,13 +17,13 @@ CONTENT_VERBS = ("html", "truncated", "changed")
 LABEL_VERBS = (*CONTENT_VERBS, "redirect-elsewhere")
 WEBHOOK_VERBS = ("dup", "reorder", "delay", "drop", "mutate", "before-response", "after-cancel", "storm", "old-secret")
 CONNECTION_VERBS = ("refuse", "slow-tls")
-# Troubles that happen inside an operation, not to its reply: the desk itself looks for them.
+# Faults inside an operation, not in its reply: the operation itself checks for them.
 DESK_VERBS = (*LABEL_VERBS, "before-response", "after-cancel", "pending", "replay-other", "return-cancelled")
 HTTP_VERBS = (*SOCKET_VERBS, *REPLY_VERBS, *STATUS_VERBS)
 OPERATIONS = ("quote", "quote_contents", "book", "view", "cancel", "track", "subscribe", "ping", "label",
               "file", "webhook", "connection", "any")  # fmt: skip
 
-# The same trouble under the operation during which it really happens.
+# The same fault under the operation during which it really happens.
 _HAPPENS_IN = {
     ("webhook", "before-response"): "book",
     ("webhook", "after-cancel"): "cancel",
@@ -35,20 +35,23 @@ _HAPPENS_IN = {
 
 @dataclass(frozen=True)
 class Fault:
-    """One trouble that is to happen now. ``commit`` overrides whether the effect takes place."""
+    """One fault to happen now. ``commit`` overrides whether the effect takes place."""
 
     verb: str
     arg: Any = None
     commit: bool | None = None
 
     def number(self, default: float) -> float:
-        """The argument as a number of seconds or copies."""
+        """Return the argument as a number of seconds or copies."""
         return float(self.arg) if isinstance(self.arg, int | float | str) and self.arg != "" else default
 
 
 @dataclass
 class Rule:
-    """Strikes ``count`` more times, or for ever with ``probability``; ``match`` is part of a key or name."""
+    """Applies ``count`` more times, or always with ``probability``.
+
+    ``match`` is part of a key or name.
+    """
 
     operation: str
     verb: str
@@ -60,7 +63,7 @@ class Rule:
 
 
 class Troubles:
-    """The rules in force. A seeded rule falls on the same requests in every run with the same seed."""
+    """The active rules. A seeded rule hits the same requests in every run with the same seed."""
 
     def __init__(self, seed: int = 1, plan: str = "") -> None:
         self.seed = seed
@@ -71,7 +74,7 @@ class Troubles:
             self.add(_planned_rule(entry.strip()))
 
     def add(self, rule: Rule) -> None:
-        """Put a rule in force. Raises ValueError for a verb or operation nobody knows."""
+        """Activate a rule. Raises ValueError for an unknown verb or operation."""
         with_labels = (*HTTP_VERBS, *LABEL_VERBS)
         verbs = {"webhook": WEBHOOK_VERBS, "connection": CONNECTION_VERBS, "label": with_labels, "file": with_labels}
         if rule.operation not in OPERATIONS:
@@ -87,7 +90,7 @@ class Troubles:
             self._rules.clear()
 
     def pick(self, operation: str, *, only: Collection[str] = (), **facts: str) -> Fault | None:
-        """The trouble for this request, if any. ``facts``: order_key, reference, receiver."""
+        """Return this request's fault, if any. ``facts``: order_key, reference, receiver."""
         with self._lock:
             for rule in self._rules:
                 wanted = not only or rule.verb in only

@@ -1,4 +1,4 @@
-"""Telling the listener about scans: one POST per event, up to three retries (section 6 of the interface)."""
+"""Send scans to the listener: one POST per event, up to three retries (section 6)."""
 
 import base64
 import copy
@@ -21,14 +21,14 @@ RETRIES = 3
 
 
 class Courier:
-    """Sends events and keeps a log of every try: event, attempt, status or what went wrong."""
+    """Sends events and logs every attempt: event, attempt, status or error."""
 
     def __init__(self, depot: Depot, timeline: Timeline, troubles: Troubles) -> None:
         self.depot, self.timeline, self.troubles = depot, timeline, troubles
         self._held: list[Callable[[], None]] = []
 
     def announce(self, parcel: Parcel, scan: Scan, *, at_once: bool = False) -> None:
-        """Send ``scan`` to the listener, unless nobody listens or nobody subscribed to a foreign parcel."""
+        """Send ``scan`` to the listener, if there is one and a foreign parcel is subscribed to."""
         if not self.depot.listener or not self.depot.hears(parcel):
             return
         event = event_document(parcel, scan, self.depot.contract)
@@ -45,7 +45,7 @@ class Courier:
             self._let_go()
 
     def _planned(self, event: dict[str, Any], fault: Fault | None) -> list[tuple[float, dict[str, Any], str]]:
-        """The sends an event leads to: (seconds from now, payload, listener)."""
+        """Return an event's deliveries: (seconds from now, payload, listener)."""
         url, verb = self.depot.listener, fault.verb if fault else ""
         if verb == "drop":
             return []
@@ -93,7 +93,7 @@ class Courier:
 
 
 def post(url: str, body: bytes, *, timeout: float) -> tuple[int | None, str]:
-    """POST JSON once; credentials inside the URL go into a Basic header, redirects are not followed."""
+    """POST JSON once; URL credentials go into a Basic header, redirects are not followed."""
     parts = urlsplit(url)
     headers = {"Content-Type": "application/json", "User-Agent": "SandboxCarrier/1.0 (webhooks)"}
     if parts.username is not None:

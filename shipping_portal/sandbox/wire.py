@@ -1,4 +1,4 @@
-"""Replies and refusals: what goes back over the wire."""
+"""Define replies and rejections, as they go over the wire."""
 
 import json
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from shipping_portal.sandbox.paths import plant
 
 
 class HangUp(Exception):
-    """The socket has been dealt with by hand: the server must send nothing more."""
+    """Raised when the socket has been handled directly: the server must send nothing more."""
 
 
 @dataclass
 class Reply:
-    """A whole HTTP reply, before any trouble happens to it."""
+    """A whole HTTP reply, before any fault changes it."""
 
     status: int
     body: bytes = b""
@@ -37,19 +37,19 @@ class Reply:
 
 
 def json_reply(status: int, document: Any) -> Reply:
-    """A reply whose body is ``document`` as JSON."""
+    """Return a reply whose body is ``document`` as JSON."""
     return Reply(status, json.dumps(document, ensure_ascii=False).encode())
 
 
 class Refused(Exception):
-    """The carrier says no: status, code, text and, for bad fields, messages."""
+    """A rejection: status, code, text and, for bad fields, messages."""
 
     def __init__(self, status: int, code: str, text: str, messages: Any = None) -> None:
         super().__init__(text)
         self.status, self.code, self.text, self.messages = status, code, text, messages
 
     def reply(self, contract: Contract) -> Reply:
-        """The refusal in the error envelope of the contract."""
+        """Return the rejection in the contract's error envelope."""
         document: dict[str, Any] = {}
         plant(document, contract["error_code"], self.code)
         plant(document, contract["error_text"], self.text)
@@ -59,7 +59,7 @@ class Refused(Exception):
 
 
 class NotJson(Refused):
-    """400: the body cannot be read at all, which this family answers with an empty page."""
+    """400: the body can't be read at all, which this family answers with an empty page."""
 
     def __init__(self) -> None:
         super().__init__(400, "", "")
@@ -74,7 +74,7 @@ def not_found() -> Refused:
 
 
 def unprocessable(messages: Any) -> Refused:
-    """422: some field is wrong; ``messages`` in whichever shape this carrier is in the mood for."""
+    """422: some field is wrong; ``messages`` are in any of this carrier's shapes."""
     text = "Some of the supplied data is invalid; see messages."
     return Refused(422, "unprocessable_entity", text, messages)
 
@@ -96,6 +96,6 @@ STOCK_REFUSALS = {
 
 
 def stock_refusal(status: int) -> Refused:
-    """The usual refusal for a 4xx status."""
+    """Return the usual rejection for a 4xx status."""
     code, text = STOCK_REFUSALS.get(status, ("error", "The request was refused."))
     return Refused(status, code, text, {"base": ["was refused"]} if status == 422 else None)

@@ -1,15 +1,15 @@
-"""Business days as this carrier counts them: weekends and the national holidays nobody drives on."""
+"""Count business days: no weekends, and no national holidays on which nobody drives."""
 
 from datetime import date, timedelta
 
 
 def is_business_day(day: date, country: str) -> bool:
-    """Whether drivers of ``country`` pick up on ``day``."""
+    """Return whether drivers of ``country`` pick up on ``day``."""
     return day.weekday() < 5 and day not in _holidays(day.year, country)
 
 
 def add_business_days(day: date, count: int, country: str) -> date:
-    """The ``count``-th business day after ``day``."""
+    """Return the ``count``-th business day after ``day``."""
     while count:
         day += timedelta(days=1)
         count -= is_business_day(day, country)
@@ -39,7 +39,7 @@ def _fourth_thursday_of_november(year: int) -> date:
 
 
 def _easter(year: int) -> date:
-    """Easter Sunday by the Gregorian computus (Meeus, Jones, Butcher)."""
+    """Return Easter Sunday by the Gregorian computus (Meeus, Jones, Butcher)."""
     century = year // 100
     golden = year % 19
     skipped = century - century // 4 - (8 * century + 13) // 25

@@ -1,11 +1,11 @@
-"""Staff is two apps in one package: its commands and pages, and Django's admin on the staff's own site."""
+"""Define staff's two apps: its commands and pages, and Django's admin on the staff's own site."""
 
 from django.apps import AppConfig
 from django.contrib.admin.apps import AdminConfig
 
 
 class StaffConfig(AppConfig):
-    """The operators' commands and pages, what they keep of a case, and the alerts that call them."""
+    """The operators' commands, pages, cases and alerts."""
 
     name = "shipping_portal.staff"
     label = "staff"

@@ -1,4 +1,4 @@
-"""Many lines of the reports given to one sender at once: where each goes, and which are settled one by one instead."""
+"""Assign many report lines to one sender: where each goes, and which are left out."""
 
 import datetime as dt
 from collections import defaultdict
@@ -25,7 +25,7 @@ MOST = 100
 
 @dataclass
 class Line:
-    """One line of a report with the Extra Cover in its price: it goes to `order`, else to the sender alone.
+    """One report line with the Extra Cover in its price: it goes to `order`, else to the sender.
 
     `left` says why it goes nowhere; `unclear` is the booking that it may answer.
     """
@@ -39,14 +39,16 @@ class Line:
 
     @property
     def goes_to(self) -> str:
-        """Name where it goes, so that nobody assigns what they have not looked at; "" for nowhere."""
+        """Return where it goes, which the operator has to see before assigning, or "" for
+        nowhere.
+        """
         if self.sender is None or self.left:
             return ""
         return f"{self.sender.pk}-{self.order.pk if self.order else ''}"
 
 
 def plan(ticked: Collection[int], sender: Sender | None) -> list[Line]:
-    """Return the ticked lines, and where each of them goes once there is a sender."""
+    """Return the ticked lines, and where each of them goes once a sender is chosen."""
     lines = _lines(ticked)
     free = [line for line in lines if not line.left]
     if sender is None or not free:
@@ -64,7 +66,7 @@ def plan(ticked: Collection[int], sender: Sender | None) -> list[Line]:
 
 
 def sums(lines: Collection[Line]) -> dict[str, Decimal]:
-    """Return what the lines that go to the sender come to, by currency."""
+    """Return the total of the lines that go to the sender, by currency."""
     found: dict[str, Decimal] = defaultdict(Decimal)
     for line in lines:
         if line.goes_to:
@@ -75,7 +77,10 @@ def sums(lines: Collection[Line]) -> dict[str, Decimal]:
 def assign_all(
     lines: Collection[Line], shown: Mapping[int, str], *, reason: str, by: User | Any, now: dt.datetime
 ) -> list[Line]:
-    """Give away the lines that go where `shown` said; return those. Each is a transaction and a row of the audit."""
+    """Assign the lines that go where `shown` said, and return them.
+
+    Each has a transaction and an audit row.
+    """
     done = []
     for line in lines:
         if not line.goes_to or shown.get(line.charge.pk) != line.goes_to:
@@ -91,7 +96,7 @@ def assign_all(
 
 
 def _lines(ticked: Collection[int]) -> list[Line]:
-    """Read them with all parts of their prices: a line of a report goes as a whole."""
+    """Read them with all parts of their prices: a line of a report is assigned as a whole."""
     chosen = list(Charge.objects.filter(pk__in=ticked).select_related("report").order_by("pk"))
     same_line = Q(pk__in=[charge.pk for charge in chosen])
     for charge in chosen:
@@ -118,7 +123,10 @@ def _unclear(lines: Collection[Line]) -> list[Any]:
 
 
 def _may_answer(line: Line, order: Any) -> bool:
-    """Return whether the line may be of this booking. Wider than its page, which shows the nearest few prices."""
+    """Return whether the line may be of this booking.
+
+    Its page only shows the nearest few prices.
+    """
     charge, names = line.charge, Names(customer_reference=line.charge.customer_reference)
     if charge.account_id != order.account_id:
         return False

@@ -1,6 +1,6 @@
-"""What operators do about a case beside settling it: notes, who looks after it, and an email to its sender.
+"""Handle cases besides resolving them: notes, owners, and emails to the sender.
 
-The audit names each by its key. What was written stands in its own row alone, so that it can be erased.
+The audit log names each by its key. The text is only in its own row, so that it can be erased.
 """
 
 import datetime as dt
@@ -16,7 +16,6 @@ from orders.drafting.receivers import masked
 from orders.models import Order
 from shipping_portal.accounts.mail.mailing import wait_after
 from shipping_portal.accounts.models import Audit, Role, Sender, User
-from shipping_portal.jobs.erasing import ERASED, overwrites
 from shipping_portal.jobs.registry import enqueue, job
 from shipping_portal.staff.models import Assignment, Note, SenderMail
 
@@ -43,27 +42,27 @@ See the parcel:
 
 @transaction.atomic
 def add_note(sender: Sender, text: str, *, by: User, now: dt.datetime, order: Order | None = None) -> Note:
-    """Keep a note about a sender or one of its orders."""
+    """Add a note about a sender or one of its orders."""
     note = Note.objects.create(sender=sender, order=order, text=text, by=by, at=now)
     Audit.write("note added", order or sender, by=by, sender=sender, reason=str(note), at=now)
     return note
 
 
 def notes(about: Order | Sender) -> QuerySet[Note]:
-    """Return the last notes of an order, or of a sender with all its orders."""
+    """Return the latest notes of an order, or of a sender with all its orders."""
     found = Note.objects.select_related("by", "order").order_by("-pk")
     return (found.filter(sender=about) if isinstance(about, Sender) else found.filter(order=about))[:50]
 
 
 def operators() -> QuerySet[User]:
-    """Return those who may have a case: whoever works at the desk."""
+    """Return those who may own a case: all admin users."""
     at_the_desk = Q(is_superuser=True) | Q(groups__isnull=False)
     return User.objects.filter(at_the_desk, is_staff=True, is_active=True).order_by("email").distinct()
 
 
 @transaction.atomic
 def give_case(order: Order, operator: User | None, *, by: User, now: dt.datetime) -> None:
-    """Say who looks after an order's case from now on, or that nobody does."""
+    """Set or remove the owner of an order's case."""
     if operator is None:
         Assignment.objects.filter(order=order).delete()
     else:
@@ -73,14 +72,14 @@ def give_case(order: Order, operator: User | None, *, by: User, now: dt.datetime
 
 
 def recipients(order: Order) -> QuerySet[User]:
-    """Return who may be written to about it: the owners and shippers of its account, never the receiver."""
+    """Return who may be emailed about it: its account's owners and shippers, never the receiver."""
     roles = [Role.OWNER, Role.SHIPPER]
     found = User.objects.filter(membership__sender=order.sender_id, membership__role__in=roles, is_active=True)
     return found.filter(emailaddress__verified=True).order_by("pk").distinct()
 
 
 def prepared(order: Order, about: str) -> str:
-    """Return the text to begin with; the receiver stands in it as initials."""
+    """Return the initial text; the receiver is reduced to initials."""
     return TEXTS[About(about)].format(parcel=_named(order))
 
 
@@ -90,7 +89,7 @@ def _named(order: Order) -> str:
 
 @transaction.atomic
 def write(order: Order, *, to: User, about: str, text: str, by: User, now: dt.datetime) -> SenderMail:
-    """Owe the email."""
+    """Queue the email."""
     mail = SenderMail.objects.create(order=order, to=to, about=about, text=text, by=by, at=now, due_at=now)
     Audit.write("mail to the sender", order, by=by, sender=order.sender, reason=f"{mail}: {about}", at=now)
     enqueue("sender-mail", mail.pk)
@@ -99,13 +98,13 @@ def write(order: Order, *, to: User, about: str, text: str, by: User, now: dt.da
 
 @job("sender-mail", queue=SenderMail.objects.select_related("order__sender", "to"), lane="order__sender", order=122)
 def work(mail: SenderMail) -> None:
-    """Send it, unless who it is for has left meanwhile; a crash in between at worst repeats it."""
+    """Send it, unless its reader has left the team; a crash in between repeats it at worst."""
     if not recipients(mail.order).filter(pk=mail.to_id).exists():
         mail.finish(last_error=LEFT)
         return
     try:
         _message(mail).send()
-    except OSError:  # as every SMTP error is
+    except OSError:  # like every SMTP error
         mail.retry(timezone.now() + wait_after(mail.tries))
     else:
         mail.finish(sent_at=timezone.now())
@@ -120,12 +119,3 @@ def _message(mail: SenderMail) -> EmailMessage:
         to=[mail.to.email],
         reply_to=[settings.CONTACT_EMAIL] if settings.CONTACT_EMAIL else [],
     )
-
-
-# What operators wrote, to each other and to the sender.
-overwrites("order", "notes about parcels", Note.objects.all(), "order", text=ERASED)
-overwrites("order", "emails about parcels", SenderMail.objects.all(), "order", text=ERASED)
-overwrites("member", "emails to people", SenderMail.objects.all(), "to", text=ERASED)
-overwrites("note", "notes", Note.objects.all(), "pk", text=ERASED)
-overwrites("email", "emails of operators", SenderMail.objects.all(), "pk", text=ERASED)
-overwrites("sender", "notes about accounts", Note.objects.all(), "sender", text=ERASED)

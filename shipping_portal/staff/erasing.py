@@ -1,4 +1,4 @@
-"""Erasing somebody who asks for it: found by one search, erased with a reason, and erased again after a restore."""
+"""Erase a person on request: found by one search, erased with a reason, again after a restore."""
 
 import datetime as dt
 import re
@@ -20,14 +20,15 @@ from shipping_portal.accounts.erasing import NOBODYS
 from shipping_portal.accounts.models import Audit, Receiver, Sender, User
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.jobs import erased_keys, erasing
-from shipping_portal.jobs.erasing import ERASED, Chosen, Keys
+from shipping_portal.jobs.erasing import Chosen, Keys
+from shipping_portal.jobs.personal_data import ERASED
 from shipping_portal.jobs.retention import term
 from shipping_portal.staff.models import Note, SenderMail
 from tracking.erasing import UNREAD, naming
 from tracking.models import TrackingEvent, WebhookDelivery
 
 MOST = 100  # of a kind in one list
-SHORTEST_NAME = 3  # letters of a word that is looked for in free text
+SHORTEST_NAME = 3  # letters of a word that is searched for in free text
 
 
 def _as_text(column: str) -> Cast:
@@ -42,7 +43,7 @@ NOT_ERASED: dict[str, QuerySet[Any]] = {
     "row": ImportRow.objects.filter(order=None)
     .select_related("file__sender")
     .alias(text=Concat(_as_text("cells"), _as_text("corrected"))),
-    # Free words: names of files, what operators wrote, what the carrier said of parcels that nobody here booked.
+    # Free text: file names, operators' texts, the carrier's words about parcels booked elsewhere.
     "import": Import.objects.exclude(file_name=ERASED).select_related("sender").alias(words=F("file_name")),
     "note": Note.objects.exclude(text=ERASED).select_related("sender").alias(words=F("text")),
     "email": SenderMail.objects.exclude(text=ERASED).select_related("order__sender").alias(words=F("text")),
@@ -55,7 +56,10 @@ NOT_ERASED: dict[str, QuerySet[Any]] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that may be about the person, as a line of a list; `why_not` says why, and until when, it stays."""
+    """Something that may be about the person, in a list.
+
+    `why_not` says why it stays, until when.
+    """
 
     value: str  # order:17
     sender: Sender | None
@@ -64,7 +68,9 @@ class Finding:
 
 
 def find(*, email: str = "", phone: str = "", name: str = "", postcode: str = "") -> list[Finding]:
-    """Return what names this email, this phone in any spelling, or this name at this postcode, of any sender."""
+    """Return rows with this email, phone in any spelling, or name at this postcode, of any
+    sender.
+    """
     found = {
         kind: list(NOT_ERASED[kind].filter(rule).order_by("-pk").distinct()[:MOST])
         for kind, rule in _rules(email, phone, name, postcode).items()
@@ -79,10 +85,14 @@ def find(*, email: str = "", phone: str = "", name: str = "", postcode: str = ""
 
 
 def _rules(email: str, phone: str, name: str, postcode: str) -> dict[str, Q]:
-    """Return by kind what its rows must be. Drafts, quotes and rows are read whole: there are few, for short terms."""
+    """Return each kind's condition.
+
+    Drafts, quotes and rows are few and temporary, so read whole.
+    """
     typed = Q(text__iregex=rf"[^\w.+-]{re.escape(email)}[^\w.-]") if email else Q()
     if digits := min((re.sub(r"\D", "", one).lstrip("0") for one in _spellings(phone)), key=len, default=""):
-        typed |= Q(text__regex=r"\D{0,2}".join(digits))  # however it was typed, with its country's code or without
+        # However it was typed, with its country's code or without.
+        typed |= Q(text__regex=r"\D{0,2}".join(digits))
     if name and postcode:
         typed |= Q(text__icontains=name) & Q(text__icontains=postcode)
     return {
@@ -96,7 +106,7 @@ def _rules(email: str, phone: str, name: str, postcode: str) -> dict[str, Q]:
 
 
 def _is_named(email: str, phone: str, name: str) -> Q:
-    """Return the rule of free words: the email, the phone as it may be written, or any longer word of the name."""
+    """Match free text with the email, a spelling of the phone, or any longer word of the name."""
     rule = Q()
     for word in _free_words(email, phone, name):
         rule |= Q(words__icontains=word)
@@ -132,7 +142,7 @@ def _sender_of(row: Any) -> Sender | None:
 
 
 def _words(row: Any) -> str:
-    """Return which it is, with as much of the person as tells two of them apart."""
+    """Return a label for the row, with enough of the person to tell two apart."""
     if isinstance(row, Order):
         to = f"{masked(row.receiver_name)} in {row.receiver_postcode}"
         number = f"{row.carrier_reference}, order {row.pk}" if row.carrier_reference else f"Order {row.pk}"
@@ -144,14 +154,15 @@ def _words(row: Any) -> str:
     return str(row._meta.verbose_name).capitalize() + f" {row.pk}"
 
 
-# -- The act -------------------------------------------------------------------------------------
+# -- Erasing -------------------------------------------------------------------------------------
 
 
 def read(values: list[str]) -> dict[str, set[int]]:
-    """Return what was chosen in a list, by kind, as far as it is still there."""
+    """Return the chosen items of a list by kind, as far as they still exist."""
     chosen: defaultdict[str, set[int]] = defaultdict(set)
     for kind, _, key in (value.partition(":") for value in values):
-        if kind in NOT_ERASED and kind != "sender" and key.isdecimal():  # an account is closed instead
+        # an account is closed instead
+        if kind in NOT_ERASED and kind != "sender" and key.isdecimal():
             chosen[kind].add(int(key[:18]))
     return {kind: _still(kind, keys) for kind, keys in chosen.items()}
 
@@ -161,14 +172,14 @@ def _still(kind: str, keys: Keys) -> set[int]:
 
 
 def with_files(chosen: Chosen) -> Chosen:
-    """Return what is chosen with the files made of the accounts it is found in, which hold it as well."""
+    """Add the files of the chosen rows' accounts, which contain their data as well."""
     rows = [row for kind, keys in chosen.items() for row in NOT_ERASED[kind].filter(pk__in=keys)]
     return {**chosen, "sender's files": {sender.pk for row in rows if (sender := _sender_of(row))}}
 
 
 @transaction.atomic
 def erase_chosen(chosen: Chosen, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Erase what an operator chose, all of it or nothing. Raises Refused, or erased_keys.NoErasedFile."""
+    """Erase what an operator chose, completely. Raises Refused or erased_keys.NoErasedFile."""
     if not any(chosen.values()):
         raise Refused("None of this exists any more, so nothing was erased. Search again.")
     lock_orders(chosen.get("order", ()))
@@ -181,12 +192,12 @@ def erase_chosen(chosen: Chosen, *, by: User, reason: str, now: dt.datetime) -> 
     erased_keys.write_down(chosen, at=now)
 
 
-# -- Again, and by the term ----------------------------------------------------------------------
+# -- Again, and after the retention period -------------------------------------------------------
 
 
 @term("what was erased before a restore")
 def erase_again(now: dt.datetime) -> int:
-    """Erase what ERASED_FILE names and a restore brought back: at once, or an order once it is settled."""
+    """Erase again what a restore brought back: at once, or an order once nothing is unclear."""
     kept, count = erased_keys.kept(), 0
     for kind, keys in kept.items():
         if kind in NOT_ERASED and kind != "order":
@@ -198,7 +209,7 @@ def erase_again(now: dt.datetime) -> int:
 
 @term("closed accounts")
 def erase_closed(now: dt.datetime) -> int:
-    """Erase accounts CLOSED_ACCOUNT_DAYS after they were closed: their parcels first, then all there is of them."""
+    """Erase accounts CLOSED_ACCOUNT_DAYS after closing: their parcels first, then everything."""
     count = 0
     before = now - dt.timedelta(days=settings.CLOSED_ACCOUNT_DAYS)
     for sender in NOT_ERASED["sender"].filter(closed_at__lt=before):
@@ -209,7 +220,8 @@ def erase_closed(now: dt.datetime) -> int:
 
 @transaction.atomic
 def _erase_account(sender: Sender, now: dt.datetime) -> bool:
-    Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)  # before its orders, as everywhere
+    # before its orders, as everywhere
+    Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
     chosen = {"sender": {sender.pk}}
     if erasing.objections(chosen):
         return False

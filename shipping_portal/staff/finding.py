@@ -1,7 +1,7 @@
-"""One search for whatever a caller says: parcels, senders and people by it. What was looked for is written nowhere.
+"""Search for whatever a caller says: parcels, senders and people. Searches aren't stored.
 
-Emails and phones of receivers, which lists mask, are found whole or not at all: found by a part, they could be read
-out letter by letter. Who looks for one leaves a row in the audit, with a keyed hash of it.
+Receivers' emails and phones, which lists mask, are found whole or not at all: by parts, they could
+be read letter by letter. A search for one leaves an audit row with a keyed hash of it.
 """
 
 import re
@@ -31,13 +31,14 @@ MOST_WORDS = 6
 MOST_SENDERS = 200  # whose parcels a word may mean
 MOST_PIECES = 6  # of a phone number: +1 (416) 555 01 42
 DIGITS = re.compile(r"[\d+().-]+")
-# What a phone number that is spaced begins with: a prefix or an area code. A postcode before another number is none.
+# How a phone number with spaces begins: a prefix or area code, not a postcode before another
+# number.
 AREA = re.compile(r"[+(0]|\d{1,3}(?!\d)")
 TRIGRAM = re.compile(r"[^\W_]{3}")
-OF_A_WORD = r"[^\s@]*"  # what may stand around a part of it; never of an email
+OF_A_WORD = r"[^\s@]*"  # what may be around a part of it; never of an email
 ORDER = re.compile(r"^order (number )?", re.IGNORECASE)
 
-GROUPS = {  # its title, what is added to a search that finds too many, the heads of its columns
+GROUPS = {  # its title, an addition to a search with too many results, its column heads
     "orders": ("Parcels", "word", ("Parcel", "To", "Status", "Sender", "Created")),
     "senders": ("Senders", "letter", ("Sender", "Number", "Bookings", "Parcels")),
     "people": ("People", "letter", ("Person", "Email", "Sender")),
@@ -45,9 +46,9 @@ GROUPS = {  # its title, what is added to a search that finds too many, the head
 
 
 def words(term: str) -> list[str]:
-    """Return the words of a search that hold a letter or a digit; a phone number is one of them however it is spaced.
+    """Return a search's words with a letter or digit; a phone number is one word however spaced.
 
-    Of a search without such a word, its first one, which nothing has.
+    Of a search without such a word, its first one, which matches nothing.
     """
     pieces, found = term.split(), list[str]()
     pieces = [piece for piece in pieces if any(map(str.isalnum, piece))] or pieces[:1]
@@ -60,15 +61,15 @@ def words(term: str) -> list[str]:
 
 
 def orders_by(term: str) -> Q:
-    """Return what may name an order: each word of it or of its sender, or all words its sender's name."""
+    """Match orders by words of the order or its sender, or all words in its sender's name."""
     asked = words(term)
-    # Many senders share a word of their names ("Pty"), and of those `_order_by` knows some only.
+    # Many senders share a word of their names ("Pty"), and `_order_by` knows only some of those.
     named = Sender.objects.filter(*(_part("name__i", word) for word in asked)).values_list("pk", flat=True)
     return Q(sender__in=list(named[:MOST_SENDERS])) | Q(*map(_order_by, asked))
 
 
 def _order_by(word: str) -> Q:
-    """Return what one word may be of an order: its text, a whole email or phone, a reference, a number, a sender."""
+    """Match an order by one word: its text, whole email or phone, reference, number or sender."""
     found = Q(carrier_reference__upper=word.upper()) | Q(receiver_email__upper=word.upper())
     found |= Q(receiver_phone__in=[word, *spellings(word)])
     found |= _part("search__", fold(word)) & _is_shown(fold(word))
@@ -82,9 +83,10 @@ def _order_by(word: str) -> Q:
 
 
 def _is_shown(word: str) -> Q:
-    """Return where an order's text has the word outside of the receiver's email and phone."""
+    """Match the word in an order's text outside the receiver's email and phone."""
     is_part = "@" not in word
-    # One without three letters in a row was looked for where a word begins (`_part`): it has to be the same word.
+    # One without three letters in a row was matched at a word's start (`_part`): it must be the
+    # same word.
     before = OF_A_WORD if is_part and TRIGRAM.search(word) else ""
     after = OF_A_WORD if is_part else ""
     phone: Any = F("receiver_phone")
@@ -93,24 +95,24 @@ def _is_shown(word: str) -> Q:
 
 
 def record_search(by: Any, term: str) -> None:
-    """Keep in the audit that this operator looked for somebody's email or phone."""
+    """Record in the audit log that this operator searched for somebody's email or phone."""
     for word in words(term):
         if "@" in word or spellings(word):
             record_sought(by, min(spellings(word), default=word))
 
 
 def record_sought(by: Any, sought: str) -> None:
-    """Write the row of one search, which names nobody: of the same text it is the same hash."""
+    """Write one search's row without names: the same text gives the same hash."""
     Audit.write("searched by contact details", by, by=by, reason=hash_of(sought), at=timezone.now())
 
 
 def _person_by(word: str) -> Q:
-    """Return what one word may be of a person: the whole email, or a part of the name."""
+    """Match a person by one word: the whole email, or a part of the name."""
     return Q(email=word.lower()) | _part("name__i", word)
 
 
 def senders_by(term: str) -> Q:
-    """Return what may name a sender, word by word: its name or number, its people, its pickup places."""
+    """Match senders word by word: name or number, people, pickup addresses."""
     found = Q()
     for word in words(term):
         members = Membership.objects.filter(user__in=User.objects.filter(_person_by(word)))
@@ -122,19 +124,19 @@ def senders_by(term: str) -> Q:
 
 
 def _senders(word: str, *theirs: QuerySet[Any]) -> QuerySet[Any]:
-    """Return the keys of senders with this name or number, or with one of these rows of theirs.
+    """Return the keys of senders with this name or number, or with a matching row of theirs.
 
-    A union reads each table by its own index; joined by OR in one condition, none could.
+    A union reads each table by its own index; with OR in one condition, none could.
     """
     named = Sender.objects.filter(_part("name__i", word) | Q(pk=Sender.pk_of(word)))
     return named.values_list("pk").union(*(rows.values_list("sender") for rows in theirs), all=True)
 
 
 def _part(lookup: str, word: str) -> Q:
-    """Return where a text has the word in it; one without three letters in a row, where a word begins with it.
+    """Match a word within a text, or at a word's start if it has no three letters in a row.
 
-    Both are found by their trigrams (TrigramIndex); a part of two letters, or of none, would read every row.
-    `lookup` is the column and `__`, or `__i` where the case is whoever's.
+    Both use trigrams (TrigramIndex); a part of two letters, or of none, would read every row.
+    `lookup` is the column and `__`, or `__i` to ignore case.
     """
     if TRIGRAM.search(word):
         return Q(**{f"{lookup}contains": word})
@@ -144,7 +146,7 @@ def _part(lookup: str, word: str) -> Q:
 
 
 def find(request: HttpRequest) -> HttpResponse:
-    """Answer what a caller's words lead to; a whole number or reference leads to its page at once."""
+    """Show what a caller's words lead to; a whole number or reference opens its page at once."""
     from django.contrib import admin  # noqa: PLC0415  (the site imports this page)
 
     user: Any = request.user
@@ -162,7 +164,9 @@ def find(request: HttpRequest) -> HttpResponse:
 
 
 def _exact(user: Any, asked: str) -> str:
-    """Return the address of the sender with this number, or of the one order with this reference or key; else ""."""
+    """Return the address of the sender with this number or the one order with this reference; else
+    "".
+    """
     number, key = Sender.pk_of(asked), _uuid(asked)
     if number and user.has_perm("accounts.view_sender") and Sender.objects.filter(pk=number).exists():
         return reverse("admin:accounts_sender_change", args=[number])
@@ -173,7 +177,7 @@ def _exact(user: Any, asked: str) -> str:
 
 
 def _called(found: dict[str, Any], asked: str) -> Order | None:
-    """Return the order that has this number, ours or its sender's, where it means nothing else: a postcode, another."""
+    """Return the order with this number, ours or its sender's, if the text means nothing else."""
     match found:
         case {"orders": [order], **others} if not any(others.values()):
             return order if asked.lower() in (str(order.pk), order.customer_reference.lower()) else None

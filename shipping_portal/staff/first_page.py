@@ -1,4 +1,4 @@
-"""The desk's first page: the queues with work, the most pressing first, and how the last 24 hours went by the hour."""
+"""Show the admin's first page: queues with work, most urgent first, and the last 24 hours."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -12,14 +12,15 @@ from orders.models.statuses import Status
 from shipping_portal.accounts.adminkit.queues import Queue, age_words
 
 HOURS = 24
-TONES = ("bad", "warn", "on")  # the most pressing first
+TONES = ("bad", "warn", "on")  # the most urgent first
 ICONS = {"order": "box", "label": "printer", "carrieraccount": "truck", "sender": "people", "deadletter": "alert"}
-HEIGHT, FLOOR, HANGING = 52.0, 72.0, 12.0  # per cent of the picture: the highest bar, its foot, the longest refusal
+# per cent of the picture: the highest bar, its foot, the longest refusal
+HEIGHT, FLOOR, HANGING = 52.0, 72.0, 12.0
 
 
 @dataclass(frozen=True)
 class Line:
-    """One queue with work: its tone, how old the oldest is in words, and the icon of what waits in it."""
+    """One queue with work: its tone, the age of its oldest row in words, and its icon."""
 
     queue: Queue
     tone: str
@@ -28,7 +29,7 @@ class Line:
 
 
 def queue_lines(found: list[Queue], now: dt.datetime) -> list[Line]:
-    """Return the queues with work, the most pressing first; where two press alike, in the order they cost money."""
+    """Return the queues with work, most urgent first; equals in the order of their cost."""
     made = [_line(queue, now) for queue in found if queue.count]
     return sorted(made, key=lambda line: TONES.index(line.tone))
 
@@ -41,7 +42,7 @@ def _line(queue: Queue, now: dt.datetime) -> Line:
 
 @dataclass(frozen=True)
 class Hour:
-    """One hour of the strip: what was sent in and booked, what was refused, and where its bars stand, in per cent."""
+    """One hour of the chart: submitted and booked, refused, and the bars' positions in per cent."""
 
     at: dt.datetime
     booked: int
@@ -54,7 +55,7 @@ class Hour:
 
 @dataclass(frozen=True)
 class Strip:
-    """The last 24 hours, and the sentence that says what they show."""
+    """The last 24 hours, and the sentence that sums them up."""
 
     hours: list[Hour]
     booked: int
@@ -62,9 +63,19 @@ class Strip:
     most: Hour | None
     worst: Hour | None
 
+    @property
+    def described(self) -> str:
+        """The picture in words, for those who don't see it."""
+        booked, refused = f"{self.booked:,} in all", f"{self.refused:,} refused"
+        if self.most:
+            booked = f"{booked}, most at {self.most.at:%H:%M} UTC with {self.most.booked:,}"
+        if self.worst:
+            refused = f"{refused}, {self.worst.refused:,} of them at {self.worst.at:%H:%M} UTC"
+        return f"Bookings by hour: {booked}. {refused}."
+
 
 def strip(now: dt.datetime) -> Strip:
-    """Count the last 24 hours in one query: bookings by an index on when they were sent in, refusals by their own."""
+    """Count the last 24 hours in one query: bookings and refusals, each by their own index."""
     first = now.replace(minute=0, second=0, microsecond=0) - dt.timedelta(hours=HOURS - 1)
     sent = _by_hour("booked", Order.objects.filter(submitted_at__gte=first, booked_at__isnull=False), "submitted_at")
     noes = _by_hour("refused", OrderChange.objects.filter(new=Status.REJECTED, at__gte=first), "at")

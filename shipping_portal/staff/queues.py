@@ -1,4 +1,4 @@
-"""The operators' queues that join several apps, and all queues together.
+"""Define the operators' queues that join several apps, and collect all queues.
 
 See adminkit/queues.py; those of one app are in its own queues.py.
 """
@@ -30,13 +30,13 @@ CASES = (Status.UNCONFIRMED, Status.CONFLICT)  # statuses, and the names of thei
 
 
 def unconfirmed_long(now: dt.datetime) -> Q:
-    """Return unclear bookings older than ten minutes: what the first replays settle is settled by then."""
+    """Match unclear bookings older than ten minutes, which the first repeats didn't resolve."""
     fresh = Order.objects.filter(attempts__state="unknown", attempts__sent_at__gt=now - STUCK_AFTER)
     return Q(status=Status.UNCONFIRMED) & ~Q(pk__in=fresh.values("pk"))
 
 
 def cancel_stuck(now: dt.datetime) -> Q:
-    """Return cancellations the portal gave up on, or asked for ten minutes ago and not settled."""
+    """Match cancellations given up on, or requested ten minutes ago without an outcome."""
     late_cancels = Order.objects.filter(
         cancels__state__in=["wanted", "in_flight", "unknown"], cancels__asked_at__lte=now - STUCK_AFTER
     )
@@ -45,10 +45,10 @@ def cancel_stuck(now: dt.datetime) -> Q:
 
 
 def missed_twice(now: dt.datetime) -> Q:
-    """Return pickup orders that two drivers missed, by the calendar of each sender: what its page says too.
+    """Match pickups missed twice by each sender's calendar, as on their pages.
 
-    Looks at the orders nobody scanned in the last weeks, the longest waiting first. After 45 days polling has given
-    them up as well (a label nobody used), and they leave this list.
+    It reads recent orders without scans, longest waiting first. After 45 days polling gives up on
+    them as well (an unused label), and they leave this list.
     """
     two_days_ago = (now + EASTERNMOST).date() - dt.timedelta(days=2)
     is_over = Q(carrier_pickup_date__lte=two_days_ago) | Q(carrier_pickup_date=None)
@@ -58,13 +58,13 @@ def missed_twice(now: dt.datetime) -> Q:
 
 
 def duplicate_booking(now: dt.datetime) -> Q:
-    """Return orders for which the carrier may have made a second one (orders/booking/duplicate_bookings.py)."""
+    """Match orders with a possible second carrier order; see orders/booking/duplicate_bookings.py."""
     waiting = BookingAttempt.objects.filter(duplicate_booking_at__isnull=False).order_by("duplicate_booking_at")
     return Q(pk__in=list(waiting.values_list("order_id", flat=True)[:MOST_LISTED]))
 
 
 def futile(now: dt.datetime) -> Q:
-    """Return futile pickups that wait for another day where no link lets their senders move it (§3 rules 3, 4)."""
+    """Match futile pickups whose sender has no link to move them (interface §3 rules 3, 4)."""
     linked = [configured.fingerprint for configured in carrier_settings.every() if configured.has_parcel_tools]
     later_day = Q(carrier_pickup_date__gt=F("progress_at__date"))
     by_us = ~later_day & ~Q(account__fingerprint__in=linked)
@@ -72,19 +72,21 @@ def futile(now: dt.datetime) -> Q:
 
 
 def left_behind(now: dt.datetime) -> Q:
-    """Return orders still open on accounts that no settings hold a key of any more, MOST_LISTED at most."""
+    """Match orders still open on accounts without a key, at most MOST_LISTED."""
     found = carrier_accounts.still_open(carrier_accounts.asked_by_nobody(), now)
     return Q(pk__in=list(found.values_list("pk", flat=True)[:MOST_LISTED]))
 
 
 def refused_lately(now: dt.datetime) -> Q:
-    """Return orders that were refused in the last day; they may have been made, and tried, for a day before."""
+    """Match orders rejected in the last day. They may be a day older, from attempts before."""
     since = OrderChange.objects.filter(new=Status.REJECTED, at__gte=now - dt.timedelta(days=1))
     return Q(status=Status.REJECTED, pk__in=since.values("order"))
 
 
 def at_fault(now: dt.datetime) -> Q:
-    """Return accounts whose requests the carrier refused lately for a fault of ours, such as a missing partner id."""
+    """Match accounts with recent rejections for faults in our setup, such as a missing partner
+    id.
+    """
     return Q(fault_at__gte=now - FAULT_COUNTS)
 
 
@@ -153,7 +155,7 @@ ORDERS = {
 SENDERS = {
     "waiting": Wait(
         "Accounts waiting for approval",
-        Q(approved_at=None, suspended_at=None),  # in the words of the index
+        Q(approved_at=None, suspended_at=None),  # exactly as in the index
         "Check the business and what it sends, then press Approve or Decline. Its people are waiting.",
     )
 }
@@ -191,7 +193,7 @@ AT_FAULT = Wait(
 
 
 def waiting(now: dt.datetime) -> list[Queue]:
-    """Return every queue, empty ones too, in the order in which they cost money; then those of the reports."""
+    """Return every queue, empty ones too, in the order of their cost; then those of the reports."""
     return [
         *counted(Order.objects.annotate(since=since()), ORDERS, now),
         *_accounts(now),
@@ -208,19 +210,19 @@ def waiting(now: dt.datetime) -> list[Queue]:
 
 
 def _weeks_ago(now: dt.datetime) -> dt.date:
-    """Return the day from which days of the limit are looked at; those over somewhere on earth count, too."""
+    """Return the earliest limit day to look at, including days over somewhere on earth."""
     return (now - dt.timedelta(days=15)).date()
 
 
 def since() -> Coalesce:
-    """Return since when an order is undecided, for those that are; else since when it is there."""
+    """Return since when an order is undecided, else since when it exists."""
     became = OrderChange.objects.filter(order=OuterRef("pk"), new__in=CASES).exclude(old__in=CASES)
     last = Subquery(became.order_by("-pk").values("at")[:1])
     return Coalesce(Case(When(status__in=CASES, then=last)), F("created_at"))
 
 
 def held_accounts(now: dt.datetime) -> list[CarrierAccount]:
-    """Return accounts that an operator paused, or whose replays are off. There is one, or a few over the years."""
+    """Return accounts that an operator paused, or with repeats turned off. There are few."""
     return [account for account in CarrierAccount.objects.order_by("pk") if _held_since(account, now)]
 
 

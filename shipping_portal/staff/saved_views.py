@@ -1,6 +1,6 @@
-"""Saved views of the desk's lists: an operator's own filters under a name, as links above the list.
+"""Save views of the admin's lists: an operator's filters under a name, as links above the list.
 
-What was searched for is left out: it names people, and no view is erased with them.
+Search terms are left out: they name people, and no view is erased with them.
 """
 
 from typing import Any
@@ -18,13 +18,13 @@ MOST = 20  # of one operator, of one list
 
 
 class ViewForm(forms.Form):
-    """What the present filters are to be called."""
+    """A name for the present filters."""
 
     name = forms.CharField(label="View name", max_length=60)
     query = forms.CharField(max_length=2000, widget=forms.HiddenInput)
 
     def clean_name(self) -> str:
-        """Refuse an email or a link: views are not erased with a person."""
+        """Reject an email or a link: views are not erased with a person."""
         name: str = self.cleaned_data["name"]
         if "@" in name or "://" in name:
             raise forms.ValidationError("Don't use email addresses or links.")
@@ -32,7 +32,7 @@ class ViewForm(forms.Form):
 
 
 def shown(site: admin.AdminSite, request: HttpRequest) -> dict[str, Any]:
-    """Return the operator's views of this list, and the form for its present filters, if it has any."""
+    """Return the operator's views of this list, and the form for its present filters, if any."""
     name = str(getattr(request.resolver_match, "url_name", "")).removesuffix("_changelist")
     query = _filters(_list(site, request, name), request.GET.urlencode())
     saved = [*DeskView.objects.filter(owner=request.user.pk, list=name).order_by("name")[:MOST]]
@@ -41,7 +41,7 @@ def shown(site: admin.AdminSite, request: HttpRequest) -> dict[str, Any]:
 
 
 def save(site: admin.AdminSite, request: HttpRequest, name: str) -> HttpResponse:
-    """Keep the filters under a name; a view of the operator's that had it is replaced."""
+    """Save the filters under a name, replacing the operator's view with that name."""
     kept, form = _list(site, request, name), ViewForm(request.POST)
     own = DeskView.objects.filter(owner=request.user.pk, list=name)
     if form.is_valid() and not (query := _filters(kept, form.cleaned_data["query"])):
@@ -58,7 +58,7 @@ def save(site: admin.AdminSite, request: HttpRequest, name: str) -> HttpResponse
 
 
 def delete(site: admin.AdminSite, request: HttpRequest, pk: int) -> HttpResponse:
-    """Forget one of the operator's own views."""
+    """Delete one of the operator's own views."""
     view = get_object_or_404(DeskView, owner=request.user.pk, pk=pk)
     view.delete()
     messages.success(request, f"“{view}” deleted.")
@@ -66,7 +66,10 @@ def delete(site: admin.AdminSite, request: HttpRequest, pk: int) -> HttpResponse
 
 
 def _list(site: admin.AdminSite, request: HttpRequest, name: str) -> "admin.ModelAdmin[Any]":
-    """Return the page of the model whose list is called that. Raises Http404 where this operator reads none."""
+    """Return the admin page of the list with that name.
+
+    Raises Http404 if this operator may not see it.
+    """
     for model, page in site._registry.items():
         if f"{model._meta.app_label}_{model._meta.model_name}" == name and page.has_view_permission(request):
             return page
@@ -74,7 +77,7 @@ def _list(site: admin.AdminSite, request: HttpRequest, name: str) -> "admin.Mode
 
 
 def _filters(page: Any, query: str) -> str:
-    """Return what of a query are filters of the list, in its own order; "" where there is none, or too long."""
+    """Return the list's filters in a query, in its own order, or "" if none or too long."""
     kept = QueryDict(mutable=True)
     for parameter, value in QueryDict(query).items():
         if value and page.lookup_allowed(parameter, str(value), None):

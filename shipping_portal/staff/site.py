@@ -1,4 +1,4 @@
-"""The operator's site: Django admin that opens on what needs a person, for staff with a second factor only."""
+"""Define the operators' site: Django admin that opens on work, for staff with a second factor."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -22,7 +22,7 @@ from django.views.decorators.http import require_POST
 
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
 
-RAIL = (  # title, icon, name of the page, and on which screens it stands in the rail
+RAIL = (  # title, icon, page name, and the screens on which it is in the rail
     ("Find", "search", "find", ""),
     ("Work", "home", "index", ""),
     ("Parcels", "box", "orders_order_changelist", ""),
@@ -35,7 +35,7 @@ RAIL = (  # title, icon, name of the page, and on which screens it stands in the
 
 
 def _rail(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the rail's entries, the one of this page marked."""
+    """Return the rail's entries, with this page's marked."""
     home = reverse("admin:index")
     found = [(title, icon, reverse(f"admin:{name}"), width) for title, icon, name, width in RAIL]
     return [
@@ -51,7 +51,7 @@ def _rail(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 class StaffSite(admin.AdminSite):
-    """The operators' site: it opens on what needs a person, for staff with a second factor."""
+    """Django admin that opens on what needs a person, for staff with a second factor."""
 
     site_header = f"{settings.BRAND_NAME} desk"
     site_title = f"{settings.BRAND_NAME} desk"
@@ -66,7 +66,10 @@ class StaffSite(admin.AdminSite):
         admin_class: "type[admin.ModelAdmin[Any]] | None" = None,
         **options: Any,
     ) -> None:
-        """Register pages that only read: a library's would show second-factor secrets or edit what is read-only."""
+        """Register read-only pages only.
+
+        A library's would show second-factor secrets or allow edits.
+        """
         if admin_class is not None and issubclass(admin_class, ReadOnlyAdmin):
             super().register(model_or_iterable, admin_class, **options)
 
@@ -76,7 +79,7 @@ class StaffSite(admin.AdminSite):
 
         gaps = restoring.gaps() if self.has_permission(request) else []
         found = {"restore_gaps": gaps, "rail": _rail(request)}
-        found["views"] = partial(saved_views.shown, self, request)  # asked by lists only
+        found["views"] = partial(saved_views.shown, self, request)  # lists only
         return {**super().each_context(request), **found}
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
@@ -94,12 +97,15 @@ class StaffSite(admin.AdminSite):
         ]
 
     def more(self, request: HttpRequest) -> HttpResponse:
-        """Answer the page with every list there is, for those that the rail has no entry for."""
+        """Show the page with every list, for those without an entry in the rail."""
         context = {**self.each_context(request), "title": "More", "app_list": self.get_app_list(request)}
         return TemplateResponse(request, "admin/more.html", context)
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Return whether an operator of a group is logged in with a second factor; asked once a request."""
+        """Return whether an operator in a group is logged in with a second factor.
+
+        Checked once a request.
+        """
         known = getattr(request, "is_at_the_desk", None)
         if known is None:
             from shipping_portal.accounts.access import require_second_factor  # noqa: PLC0415
@@ -113,7 +119,7 @@ class StaffSite(admin.AdminSite):
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the portal's own login, second factor included.
 
-        For anybody else who is logged in there is no desk.
+        Other users who are logged in can't use the admin.
         """
         wanted = request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index")
         if self.has_permission(request):
@@ -132,7 +138,7 @@ class StaffSite(admin.AdminSite):
     def password_change(  # type: ignore[override]
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Send to the portal's own page, which ends other sessions too."""
+        """Redirect to the portal's own page, which ends other sessions too."""
         return redirect("account_change_password")
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
@@ -144,7 +150,7 @@ class StaffSite(admin.AdminSite):
         now = timezone.now()
         every = queues.waiting(now)
         found: dict[str, Any] = {
-            "title": "",  # the page says its own
+            "title": "",  # the page has its own
             "lines": first_page.queue_lines(every, now),
             "mine": Assignment.objects.filter(operator=request.user.pk).count(),
             "empty": [queue for queue in every if not queue.count],
@@ -158,7 +164,7 @@ class StaffSite(admin.AdminSite):
         return super().index(request, found | (extra_context or {}))
 
     def health(self, request: HttpRequest) -> HttpResponse:
-        """Answer how the carrier, webhooks and our own jobs are doing."""
+        """Show how the carrier, webhooks and our own jobs are doing."""
         from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415  (models load after the site)
         from shipping_portal.staff.alerts import health  # noqa: PLC0415
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from shipping_portal.accounts import limits
+from orders.booking import limits
 from shipping_portal.accounts.models import Sender, User
 
 PRICE = Decimal("12.08")
@@ -31,14 +31,14 @@ def test_requests_for_prices_of_one_sender_are_not_anothers(quill: Sender, other
 def test_counting_for_one_sender_counts_for_nobody_else(quill: Sender, other: Sender) -> None:
     now = timezone.now()
     one = [1, PRICE, PRICE, 1, PRICE]
-    day = limits.reserve(quill, PRICE, now)
+    day = limits.reserve(quill, PRICE, now)["reserved_on"]
     assert (counters(quill), counters(other)) == (one, [0] * 5)
     limits.reserve(other, PRICE, now)
-    limits.change(quill.pk, day, parcels=-1, money=-PRICE, unbilled=-PRICE)
+    limits.add(quill.pk, day, parcels=-1, money=-PRICE, unbilled=-PRICE)
     assert (counters(quill), counters(other)) == ([0] * 5, one)
 
 
 def test_what_is_given_back_for_another_day_leaves_todays_counters(quill: Sender) -> None:
-    day = limits.reserve(quill, PRICE, timezone.now())
-    limits.change(quill.pk, day - dt.timedelta(days=1), parcels=-1, money=-PRICE, unbilled=-PRICE)
+    day = limits.reserve(quill, PRICE, timezone.now())["reserved_on"]
+    limits.add(quill.pk, day - dt.timedelta(days=1), parcels=-1, money=-PRICE, unbilled=-PRICE)
     assert counters(quill) == [1, PRICE, 0, 0, 0]

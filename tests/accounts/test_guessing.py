@@ -12,7 +12,6 @@ from django.test import Client, RequestFactory
 from shipping_portal.accounts.login import guesses, known_browsers
 from shipping_portal.accounts.models import User
 from tests import factories
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 LOG_IN = "/accounts/login/"
@@ -55,7 +54,7 @@ def test_a_household_of_ipv6_addresses_is_one_address() -> None:
     assert guesses.take_slots("alice@quill.example", "2001:db8:1:3::1", is_known=False)
 
 
-@table("address", ["", "unknown", "203.0.113.1:50112"])
+@pytest.mark.parametrize("address", ["", "unknown", "203.0.113.1:50112"])
 def test_an_address_that_is_none_is_counted_as_it_is(alice: User, address: str) -> None:
     """A server behind a Unix socket names no address, and some proxies add a port."""
     for _ in range(5):
@@ -79,7 +78,7 @@ def test_a_browser_that_was_logged_in_before_gets_through(alice: User, bob: User
     assert SLOW in try_it(alice, right=True, browser=browser).content.decode()
 
 
-@table(("seconds", "is_known"), [(-1, True), (0, True), (1, False)])
+@pytest.mark.parametrize(("seconds", "is_known"), [(-1, True), (0, True), (1, False)])
 def test_a_browser_is_known_for_180_days_however_long_it_keeps_the_cookie(
     alice: User, rf: RequestFactory, seconds: int, is_known: bool
 ) -> None:

@@ -1,4 +1,4 @@
-"""What lies between the two steps of a log-in, sign-ups nobody confirmed, and links of our mail."""
+"""What lies between the two steps of a login, sign-ups nobody confirmed, and links of our mail."""
 
 import datetime as dt
 import re

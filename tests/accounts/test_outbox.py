@@ -1,4 +1,4 @@
-"""News by e-mail: what is owed to whom, what leaves as one mail, and what never stands in it."""
+"""News by email: what is owed to whom, what leaves as one mail, and what never stands in it."""
 
 import datetime as dt
 import re
@@ -16,7 +16,6 @@ from shipping_portal.accounts.mail.outbox import Event
 from shipping_portal.accounts.models import Membership, Notification, NotificationChoice, Sender, User
 from shipping_portal.accounts.teams import team
 from tests.pages.typed import text
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -356,7 +355,7 @@ def test_every_line_of_a_mail_that_cannot_leave_waits_for_the_next_try(
     assert waits == [(1, None, True)] * 2
 
 
-@table(("tries", "minutes"), [(0, 1), (1, 2), (3, 8), (8, 256), (9, 360), (40, 360)])
+@pytest.mark.parametrize(("tries", "minutes"), [(0, 1), (1, 2), (3, 8), (8, 256), (9, 360), (40, 360)])
 def test_a_mail_server_is_left_alone_twice_as_long_each_time_and_six_hours_at_most(tries: int, minutes: int) -> None:
     assert mailing.wait_after(tries) == dt.timedelta(minutes=minutes)
 

@@ -9,7 +9,6 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 
 from shipping_portal.accounts.models import User
-from tests.table import table
 
 
 def codes(password: str, **person: Any) -> set[str]:
@@ -20,7 +19,7 @@ def codes(password: str, **person: Any) -> set[str]:
     return set()
 
 
-@table(
+@pytest.mark.parametrize(
     "password",
     ["123456789012", "000000000000", "aaaaaaaaaaaa", "abababababab", "password1234567", "ShippingPortal2026"],
 )
@@ -28,12 +27,12 @@ def test_digits_alone_one_letter_again_and_dressed_up_words_are_refused(password
     assert "dressed_up_word" in codes(password)
 
 
-@table("password", ["violet-anchor-moss", "Zwölf kleine Enten", "4 8 15 16 23 x rabbit"])
+@pytest.mark.parametrize("password", ["violet-anchor-moss", "Zwölf kleine Enten", "4 8 15 16 23 x rabbit"])
 def test_a_few_unrelated_words_are_taken(password: str) -> None:
     assert codes(password) == set()
 
 
-@table(("length", "is_staff", "refused"), [(12, False, False), (14, True, True), (15, True, False)])
+@pytest.mark.parametrize(("length", "is_staff", "refused"), [(12, False, False), (14, True, True), (15, True, False)])
 def test_an_operator_needs_fifteen_characters(length: int, is_staff: bool, refused: bool) -> None:
     assert ("staff_short" in codes("violet-anchor-moss"[:length], is_staff=is_staff)) is refused
 
@@ -53,7 +52,7 @@ def test_every_password_of_the_stolen_ones_is_refused_and_no_other(stolen: list[
     assert not any("stolen" in codes(f"unknown passphrase {number}") for number in range(200))
 
 
-@table(
+@pytest.mark.parametrize(
     "password",
     [
         "portalportal", "shipping portal", "Shipping Portal 2026", "p0rtal p@rcel", "Ann Pty Ann Pty", "annpty-annpty1",
@@ -70,7 +69,7 @@ def test_words_of_the_portal_the_person_and_the_business_are_refused_however_the
         validate_password(password, person)
 
 
-@table("password", ["violet ann moss lamp", "anchor portal violet", "4 8 15 16 23 x rabbit"])
+@pytest.mark.parametrize("password", ["violet ann moss lamp", "anchor portal violet", "4 8 15 16 23 x rabbit"])
 def test_such_a_word_beside_others_is_taken(password: str) -> None:
     person = User(email="mia@quill.example", name="Mia Sato")
     person.business = "Ann Pty"  # type: ignore[attr-defined]

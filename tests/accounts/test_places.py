@@ -12,7 +12,6 @@ from django.utils import timezone
 from shipping_portal.accounts.address import places
 from shipping_portal.accounts.address.locality_lists import UnreadableList, import_list
 from shipping_portal.accounts.models import Audit, Locality, LocalityList, User
-from tests.table import table
 
 PAIRS = b"""country,suburb,state,postcode
 AU,Brunswick,VIC,3056
@@ -161,7 +160,7 @@ def test_the_command_says_what_changed(db: None, tmp_path: Path, capsys: Any) ->
         call_command("localities", "import", str(file))
 
 
-@table(
+@pytest.mark.parametrize(
     ("country", "state", "postcode", "zone"),
     [
         ("AU", "VIC", "", "Australia/Melbourne"),

@@ -12,7 +12,6 @@ from shipping_portal.accounts.login import sessions
 from shipping_portal.accounts.models import User
 from tests import factories
 from tests.accounts.forms import code
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -183,7 +182,7 @@ def test_a_session_dies_with_the_password_and_with_the_log_in(alice: User, visit
     assert not is_in(browser)
 
 
-@table(
+@pytest.mark.parametrize(
     ("fields", "has_factor", "may"),
     [
         ({"is_staff": True}, True, False),  # in no group

@@ -1,4 +1,4 @@
-"""What happens to somebody's log-in is one line of the log and one row of the audit."""
+"""What happens to somebody's login is one line of the log and one row of the audit."""
 
 import json
 import re

@@ -2,15 +2,15 @@
 
 from typing import Any
 
+import pytest
 from allauth.account.models import EmailAddress
 
 from shipping_portal.accounts.address import sender_email
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
-from tests.table import table
 
 
-@table(
+@pytest.mark.parametrize(
     ("email", "kind"),
     [
         ("no-reply@quill.example", "no_reply"),

@@ -11,7 +11,6 @@ from shipping_portal.accounts.models import Invitation, Sender, Session, User
 from shipping_portal.exporting.models import Export
 from tests import factories
 from tests.access import things_of
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
@@ -58,7 +57,7 @@ def do(act: str, things: dict[str, Any], browser: Client) -> Any:
     )
 
 
-@table("act", ACTS)
+@pytest.mark.parametrize("act", ACTS)
 def test_after_fifty_minutes_it_asks_for_the_password_first(act: str, things: dict[str, Any], alice: User) -> None:
     rows = [list(model.objects.values()) for model in (Invitation, Export)]
     answer = do(act, things, browser_of(alice, minutes=50))
@@ -66,7 +65,7 @@ def test_after_fifty_minutes_it_asks_for_the_password_first(act: str, things: di
     assert [list(model.objects.values()) for model in (Invitation, Export)] == rows
 
 
-@table("act", [act for act in ACTS if "add" not in act and "recovery" not in act])
+@pytest.mark.parametrize("act", [act for act in ACTS if "add" not in act and "recovery" not in act])
 def test_right_after_the_password_it_does_not(act: str, things: dict[str, Any], alice: User) -> None:
     answer = do(act, things, browser_of(alice, minutes=1))
     assert not answer.get("Location", "").startswith("/accounts/reauthenticate/"), act

@@ -11,7 +11,6 @@ from shipping_portal.accounts.login import sessions
 from shipping_portal.accounts.models import Session, User
 from tests import factories
 from tests.pages.typed import text
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 Visit = Callable[[User], Client]
@@ -104,12 +103,12 @@ def test_a_copy_of_the_database_opens_no_log_in(alice: User, visit: Visit) -> No
         assert not is_in(Client(headers={"cookie": f"session={stolen}"}))
 
 
-@table("cookie", ["visitor:", "visitor:e30:1abc:forged", "visitor:" + "a" * 3000, "x" * 40])
+@pytest.mark.parametrize("cookie", ["visitor:", "visitor:e30:1abc:forged", "visitor:" + "a" * 3000, "x" * 40])
 def test_a_forged_or_old_cookie_is_nobody(alice: User, cookie: str) -> None:
     assert Client(headers={"cookie": f"session={cookie}"}).get("/accounts/login/").status_code == 200
 
 
-@table(
+@pytest.mark.parametrize(
     ("says", "kind"),
     [
         (PHONE, "Phone"),

@@ -1,4 +1,4 @@
-"""First steps and settings: pickup address, sender e-mail, label size."""
+"""First steps and settings: pickup address, sender email, label size."""
 
 from typing import Any
 

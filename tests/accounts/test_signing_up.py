@@ -16,7 +16,6 @@ from shipping_portal.accounts.login import forms
 from shipping_portal.accounts.models import Audit, Invitation, Membership, Sender, User
 from tests import factories
 from tests.accounts.forms import MIA, sign_up
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +42,7 @@ def test_an_american_account_starts_in_an_american_zone() -> None:
     assert Sender.objects.get().zone == "America/New_York"
 
 
-@table(
+@pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"no_dangerous_goods": ""}, "Tick this to open an account"),
@@ -103,7 +102,7 @@ def test_nobody_gets_in_before_the_address_is_verified() -> None:
     assert browser.get("/start/").status_code == 302
 
 
-@table("is_verified", [True, False])
+@pytest.mark.parametrize("is_verified", [True, False])
 def test_signing_up_twice_tells_a_stranger_nothing(is_verified: bool) -> None:
     first = sign_up()
     EmailAddress.objects.update(verified=is_verified)
@@ -213,7 +212,7 @@ def test_an_address_of_the_demo_cannot_be_added_to_a_log_in_or_invited_outside_t
     assert browser.post("/settings/team/", invite).status_code == 302
 
 
-@table(
+@pytest.mark.parametrize(
     "address",
     [
         "login",

@@ -3,8 +3,9 @@
 import sys
 import unicodedata
 
+import pytest
+
 from shipping_portal.accounts.address.text import APOSTROPHE, as_seen, normalise, one_line
-from tests.table import table
 
 # Signs with a shape of their own, though their category is that of invisible ones.
 SEEN = {*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD, *range(0x13430, 0x13460)}
@@ -26,7 +27,7 @@ def test_nothing_else_changes_but_fillers_selectors_and_the_minus() -> None:
     assert all(unicodedata.category(c) in ("Mn", "Lo") for c in dropped)
 
 
-@table(
+@pytest.mark.parametrize(
     ("typed", "seen"),
     [
         ("Pat\u200b Doe", "Pat Doe"),

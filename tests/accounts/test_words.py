@@ -13,7 +13,6 @@ from django.utils import timezone
 from orders.models import Order
 from shipping_portal.accounts.templatetags import words
 from shipping_portal.carrier.messages import Money
-from tests.table import table
 
 MELBOURNE = SimpleNamespace(country="AU", tzinfo=ZoneInfo("Australia/Melbourne"))
 PORTLAND = SimpleNamespace(country="US", tzinfo=ZoneInfo("America/Los_Angeles"))
@@ -29,7 +28,7 @@ def render(template: str, **context: Any) -> str:
     return Template(template).render(Context(context))
 
 
-@table(
+@pytest.mark.parametrize(
     ("country", "said"),
     [
         ("AU", "suburb Postcode state parcel"),
@@ -48,7 +47,7 @@ def test_a_page_without_a_sender_speaks_australian_and_a_country_can_be_given() 
     assert render('{% word "postcode" %} {% word "postcode" "US" %}') == "postcode ZIP code"
 
 
-@table(
+@pytest.mark.parametrize(
     ("amount", "currency", "shown"),
     [
         (Decimal("8.95"), "AUD", "$8.95"),

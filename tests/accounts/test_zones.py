@@ -5,11 +5,11 @@ import functools
 import itertools
 from zoneinfo import ZoneInfo, available_timezones
 
+import pytest
 import zipcodes
 
 from shipping_portal.accounts.address import places, zones
 from shipping_portal.accounts.address.countries import STATES
-from tests.table import table
 
 MONTHS = [dt.datetime(2026, month, 15, 12, tzinfo=dt.UTC) for month in range(1, 13)]
 
@@ -23,7 +23,7 @@ def clock(zone: str) -> list[dt.timedelta | None]:
     return [at.astimezone(ZoneInfo(zone)).utcoffset() for at in MONTHS]
 
 
-@table(
+@pytest.mark.parametrize(
     ("country", "state", "postcode", "zone"),
     [
         ("US", "IN", "47708", "America/Chicago"),

@@ -1,6 +1,6 @@
 """To the cent: what the carrier's ledger says was billed, and what the portal has posted, by order, account and week.
 
-The two share nothing. The ledger names an order by our key, and an account by the e-mail address on its parcels.
+The two share nothing. The ledger names an order by our key, and an account by the email address on its parcels.
 """
 
 import datetime as dt
@@ -17,7 +17,7 @@ Sums = dict[tuple[str, ...], Decimal]
 
 
 def of_ledger(ledger: Iterable[dict[str, Any]]) -> Sums:
-    """By ("order", key), ("account", e-mail) and ("week", Monday, e-mail), each with its currency."""
+    """By ("order", key), ("account", email) and ("week", Monday, email), each with its currency."""
     sums: Sums = defaultdict(Decimal)
     owners: dict[str, str] = {"": NOBODY}
     for line in ledger:

@@ -9,7 +9,6 @@ from shipping_portal.billing.reports.amounts import UnreadableCell, read_amount
 from shipping_portal.billing.reports.fields import DEFAULT_COLUMNS, Profile
 from shipping_portal.billing.reports.reading import Problem, ReportRow, ReportTotal, read
 from tests.billing.conftest import line, total, written
-from tests.table import table
 
 PROFILE = Profile(",", DEFAULT_COLUMNS, "%Y-%m-%d", refunds_positive=True, cover_inside=True, total_word="Total")
 SEPARATED = ["1021.36", "1,021.36", "1 021.36", "1'021.36", "1’021.36", "1021.360"]
@@ -19,7 +18,7 @@ PLUS = ["21.36", "+21.36", "$21.36", "A$21.36", "AU$ 21.36", "AUD 21.36", "21.36
         "21.36 DR", "AUD $21.36", "21.360", "2.136E+01"]  # fmt: skip
 
 
-@table(
+@pytest.mark.parametrize(
     ("texts", "sign", "amount"),
     [
         (SEPARATED, "", "1021.36"),
@@ -43,7 +42,7 @@ def test_an_amount_is_read_as_finance_writes_it(texts: list[str], sign: str, amo
         assert amount or read_as < 0, text
 
 
-@table(
+@pytest.mark.parametrize(
     ("texts", "sign", "message"),
     [
         (["1,021", "(1,021)", "$1,021"], "", "may be 1021 or 1.021"),
@@ -61,7 +60,9 @@ def test_what_can_be_read_in_two_ways_or_in_none_is_said(texts: list[str], sign:
             read_amount(text, sign, "AUD")
 
 
-@table(("currency", "is_taken"), [("AUD", True), ("USD", True), ("CAD", True), ("EUR", False), ("JPY", False)])
+@pytest.mark.parametrize(
+    ("currency", "is_taken"), [("AUD", True), ("USD", True), ("CAD", True), ("EUR", False), ("JPY", False)]
+)
 def test_a_dollar_is_any_countrys_dollar_and_no_other_money(currency: str, *, is_taken: bool) -> None:
     if is_taken:
         assert read_amount("$1.00", "", currency) == 1

@@ -63,7 +63,7 @@ def test_an_order_is_unbilled_until_its_line_is_posted(take: Take, booked: Calla
 def test_room_comes_back_with_the_bill(take: Take, booked: Callable[..., Order], quill: Sender) -> None:
     Sender.objects.update(unbilled_limit=PRICE)
     booked("SQ7K2M")
-    with pytest.raises(bookings.LimitReached, match="not billed yet"):
+    with pytest.raises(bookings.LimitReached, match="unbilled_limit"):
         booked("SQ7K2N")
     post(take(summed(line("SQ7K2M"))))
     booked("SQ7K2N")

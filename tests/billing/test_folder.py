@@ -19,7 +19,6 @@ from shipping_portal.ops import checks
 from shipping_portal.staff.alerts import conditions
 from tests import older
 from tests.billing.conftest import line, summed
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 MINUTE = dt.timedelta(minutes=1)
@@ -77,7 +76,7 @@ def test_a_finished_file_is_a_report_to_be_read_as_if_it_were_uploaded(
     assert report.state == "checked"
 
 
-@table(
+@pytest.mark.parametrize(
     ("name", "minutes"),
     [(NAME, 0.9), (f".{NAME}", 60), (f"{NAME}.part", 60), (f"{NAME}.filepart", 60), (f"{NAME}.TMP", 60)],
 )
@@ -160,7 +159,7 @@ def test_four_sweepers_at_once_take_each_of_ten_files_once(root: Path, left: Lef
     assert sorted(BillingReport.objects.values_list("name", flat=True)) == sorted(names)
 
 
-@table("is_committed", [False, True])
+@pytest.mark.parametrize("is_committed", [False, True])
 def test_what_a_crash_left_behind_is_taken_again_and_counts_once(
     root: Path, left: Left, monkeypatch: pytest.MonkeyPatch, is_committed: bool
 ) -> None:
@@ -240,7 +239,7 @@ def test_a_folder_of_an_older_accounts_name_is_that_accounts(root: Path, left: L
 # -- What is refused --------------------------------------------------------------------------------
 
 
-@table(
+@pytest.mark.parametrize(
     ("content", "why"),
     [
         (b"", "The file is empty."),
@@ -303,7 +302,7 @@ def test_a_folder_that_is_not_there_is_named_by_the_check_and_by_an_alert(
     look()
 
 
-@table("name", ["", "OLD"])
+@pytest.mark.parametrize("name", ["", "OLD"])
 def test_a_folder_the_portal_may_not_change_is_named(
     root: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, told: Callable[[float], list[Any]], name: str
 ) -> None:
@@ -317,7 +316,7 @@ def test_a_folder_the_portal_may_not_change_is_named(
     monkeypatch.undo()
 
 
-@table("name", [NAME, f"UNKNOWN/{NAME}", f"taking/20261124T000000-{NAME}"])
+@pytest.mark.parametrize("name", [NAME, f"UNKNOWN/{NAME}", f"taking/20261124T000000-{NAME}"])
 def test_a_file_that_stays_is_told_after_half_an_hour(
     root: Path, left: Left, told: Callable[[float], list[Any]], name: str
 ) -> None:

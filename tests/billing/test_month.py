@@ -1,4 +1,4 @@
-"""A month of traffic, billed by the pretend carrier and posted by the portal: equal to its ledger to the cent."""
+"""A month of traffic, billed by the sandbox carrier and posted by the portal: equal to its ledger to the cent."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -194,7 +194,7 @@ def test_a_charge_that_is_reversed_is_no_news_unless_it_left_already(
     assert [text.split()[3] for text in lines()] == [*([f"{order}."] * has_left), "SOTHER."]
 
 
-def test_c43_a_round_of_the_sweep_builds_no_news_of_charges(
+def test_a_round_of_the_sweep_builds_no_news_of_charges(
     order: Order, report: BillingReport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size_charge(order, report)

@@ -9,7 +9,6 @@ import pytest
 from shipping_portal.billing.reports.fields import DEFAULT_COLUMNS, Profile
 from shipping_portal.billing.reports.reading import NotAReport, Problem, ReportRow, ReportTotal, read
 from tests.billing.conftest import HEADER, line, refund, total, written
-from tests.table import table
 
 PROFILE = Profile(",", DEFAULT_COLUMNS, "%Y-%m-%d", refunds_positive=True, cover_inside=True, total_word="Total")
 
@@ -67,7 +66,7 @@ def test_the_carriers_own_number_of_a_line_names_it_whatever_else_it_says() -> N
     assert len(keys) == 1
 
 
-@table(
+@pytest.mark.parametrize(
     ("cells", "message"),
     [
         ({"Price": "12.0x"}, "not a number"),
@@ -162,7 +161,7 @@ def test_columns_without_a_name_are_nobodys() -> None:
     assert row.customer_reference == ""
 
 
-@table("amount", ["1e2", "1_0", "١٢", "NaN", "Infinity", "."])
+@pytest.mark.parametrize("amount", ["1e2", "1_0", "١٢", "NaN", "Infinity", "."])
 def test_an_amount_is_written_in_plain_digits(amount: str) -> None:
     [problem] = read(written(line("SQ7K2M", Price=amount)), PROFILE)
     assert problem == Problem(2, f"“{amount}” is not a number.")

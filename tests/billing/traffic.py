@@ -1,6 +1,6 @@
 """A month between one portal and one carrier: seeded orders, cancellations, adjustments and refunds, and its reports.
 
-All is done through the portal's own doors and the sandbox carrier over HTTP; the clock jumps from week to week.
+All is done through the portal's own entry points and the sandbox carrier over HTTP; the clock jumps from week to week.
 """
 
 import datetime as dt

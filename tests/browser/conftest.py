@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @dataclass
 class Stack:
-    """Where the portal is, its pretend carrier, and who may log in."""
+    """Where the portal is, its sandbox carrier, and who may log in."""
 
     url: str
     carrier: SandboxCarrier
@@ -65,6 +65,10 @@ class Stack:
             timeout=60,
         )
         return done.stdout
+
+    def shell(self, code: str) -> str:
+        """Run a few lines of Python on the portal's database; what they print."""
+        return self.portal.run_code(code)
 
 
 @pytest.fixture(scope="session")
@@ -167,7 +171,10 @@ def enter(page: Page, person: dict[str, str]) -> None:
 
 @pytest.fixture
 def log_in(open_browser: Open, stack: Stack, request: pytest.FixtureRequest) -> Open:
-    """`log_in("sender")` is a window in which the demo's sender, or the operator, has logged in."""
+    """`log_in("sender")` is a window in which the demo's sender, or the operator, has logged in.
+
+    The sender has a new session each time. What the log-in page does is seen in test_three_minutes.py.
+    """
 
     def logged_in(who: str = "sender", **choices: Any) -> Page:
         page = open_browser(**choices)
@@ -175,8 +182,9 @@ def log_in(open_browser: Open, stack: Stack, request: pytest.FixtureRequest) -> 
             page.context.add_cookies(request.getfixturevalue("operators_cookies"))
             page.goto("/admin/")
         else:
-            page.goto("/accounts/login/")
-            enter(page, stack.people[who])
+            cookie = {"name": "session", "value": stack.portal.session(stack.people[who]["email"]), "url": stack.url}
+            page.context.add_cookies([cookie])
+            page.goto("/today/")
         return page
 
     return logged_in
@@ -190,7 +198,7 @@ def clicks() -> list[str]:
 
 @pytest.fixture
 def desk(log_in: Open, clicks: list[str]) -> Page:
-    """The desk's first page; every press of a pointer on it is written to `clicks`."""
+    """The admin's first page; every press of a pointer on it is written to `clicks`."""
     page = log_in("operator")
     page.expose_function("pressed", lambda what: clicks.append(what))
     script = "addEventListener('pointerdown', event => window.pressed(event.target.textContent.trim()), true)"
@@ -200,9 +208,9 @@ def desk(log_in: Open, clicks: list[str]) -> Page:
 
 
 @pytest.fixture(scope="session")
-def rooms(stack: Stack) -> Any:
-    """Who sees which addresses, day by day and before logging in: {room: {cookie, pages: {name: address}}}."""
-    command = [sys.executable, "-m", "tests.browser.gallery", "typical", "empty", "public"]
+def gallery(stack: Stack) -> Any:
+    """Who sees which addresses: {room: {cookie, pages: {name: address}}}. Made once, for the group "every page"."""
+    command = [sys.executable, "-m", "tests.browser.gallery"]
     done = subprocess.run(
         command, cwd=ROOT, env=stack.portal.env, capture_output=True, text=True, check=False, timeout=180
     )
@@ -211,13 +219,13 @@ def rooms(stack: Stack) -> Any:
 
 
 @pytest.fixture
-def walk_in(open_browser: Open, rooms: Any, stack: Stack) -> Open:
+def walk_in(open_browser: Open, gallery: Any, stack: Stack) -> Open:
     """`walk_in("typical", width=360)` is a window of the person whose ordinary day it is."""
 
     def walked_in(room: str = "typical", **choices: Any) -> Page:
         page = open_browser(**choices)
-        if rooms[room]["cookie"]:
-            cookie = {"name": "session", "value": rooms[room]["cookie"], "url": stack.url}
+        if gallery[room]["cookie"]:
+            cookie = {"name": "session", "value": gallery[room]["cookie"], "url": stack.url}
             page.context.add_cookies([cookie])
         return page
 

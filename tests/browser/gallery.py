@@ -315,7 +315,7 @@ def public() -> dict[str, Any]:
 
 
 def operator() -> dict[str, Any]:
-    """The desk: its first page, every list, one of each thing, and the pages of its own."""
+    """The admin: its first page, every list, one of each thing, and the pages of its own."""
     person = factories.user(f"gallery-{uuid.uuid4().hex[:6]}@portal.example", is_staff=True, is_superuser=True)
     factories.second_factor(person)
     pages: dict[str, Any] = {"admin": "/admin/", "an app": "/admin/billing/", **reports(), **parcels_and_people()}
@@ -332,13 +332,13 @@ def operator() -> dict[str, Any]:
         for act in getattr(its, "admin_actions", ()):
             for thing in [it for it in some if act.applies(it)][:1]:
                 pages[f"{name} {act.name}"] = reverse(f"{name}_act", args=[thing.pk, act.name])
-        for view in getattr(its, "own_pages", ()):
-            pages[view] = reverse(f"admin:{view}")
+        lists = [page.name for page in its.admin_pages if page.is_of_list and page.label and page.name != "export"]
+        pages |= {f"{name} {page}": reverse(f"{name}_{page}") for page in lists}
     return room(person, pages)
 
 
 def parcels_and_people() -> dict[str, Any]:
-    """A parcel and its sender as the desk reads them, and the pages that search, write, erase and assign.
+    """A parcel and its sender as the admin reads them, and the pages that search, write, erase and assign.
 
     A page that only a form leads to is its address with what the form sends.
     """

@@ -70,8 +70,8 @@ def copies(stack: Stack) -> dict[str, str]:
 def many_labels(stack: Stack, first: str, copies: dict[str, str]) -> str:
     """The bench's address with labels enough for one go, none of them printed."""
     if not copies:
-        copies |= json.loads(stack.manage("shell", "-v", "0", "-c", COPIES % (first, COPIED)).splitlines()[-1])
-    stack.manage("shell", "-c", f"Order.objects.filter(uuid__in={list(copies)}).update(printed_at=None)")
+        copies |= json.loads(stack.shell(COPIES % (first, COPIED)).splitlines()[-1])
+    stack.shell(f"Order.objects.filter(uuid__in={list(copies)}).update(printed_at=None)")
     return "/parcels/print/?" + "&".join(f"order={uuid}" for uuid in copies)
 
 

@@ -1,4 +1,4 @@
-"""The carrier's weekly report at the desk, in a real browser: from the file to its posting, and each of its pages."""
+"""The carrier's weekly report in the admin, in a real browser: from the file to its posting, and each of its pages."""
 
 import json
 import os
@@ -32,7 +32,7 @@ from tests import factories
 member = Membership.objects.first()
 print(factories.order(member.sender, member.user, status="booked", due_at=None).carrier_reference)
 """
-    return stack.manage("shell", "--no-imports", "-c", code).split()[-1]
+    return stack.shell(code).split()[-1]
 
 
 def test_a_report_is_read_and_posted_in_three_clicks_a_file_and_a_reason(
@@ -74,7 +74,7 @@ def test_without_javascript_the_page_of_a_report_comes_again_by_itself(log_in: O
 
 @pytest.fixture(scope="module")
 def room(stack: Stack) -> Any:
-    """An operator's cookie, and the desk's pages about money in each of their states."""
+    """An operator's cookie, and the admin's pages about money in each of their states."""
     command = [sys.executable, "-m", "tests.browser.gallery", "operator"]
     done = subprocess.run(
         command, cwd=ROOT, env=stack.portal.env, capture_output=True, text=True, check=False, timeout=180
@@ -130,7 +130,7 @@ print(member.sender.number)
 
 @pytest.mark.parametrize(("width", "scheme"), [(w, s) for w in (360, 1280) for s in ("light", "dark")])
 def test_lines_of_nobodys_are_ticked_shown_and_assigned(log_in: Open, stack: Stack, width: int, scheme: Any) -> None:
-    number = stack.manage("shell", "--no-imports", "-c", STRAYS).split()[-1]
+    number = stack.shell(STRAYS).split()[-1]
     page = log_in("operator")
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=scheme)

@@ -12,13 +12,14 @@ from tests.browser.parcel_form import PASTED, paste, save_default_size
 from tests.browser.walking import count_clicks, counted, fill_parcel, see_prices, start_counting
 from tests.processes.portal import until
 
+pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
 BOOKED = re.compile(r"^S[A-Z0-9]{5,} to ")
 
 
 @pytest.fixture
-def today(walk_in: Open, rooms: Any) -> Page:
+def today(walk_in: Open, gallery: Any) -> Page:
     page = walk_in()
-    page.goto(rooms["typical"]["pages"]["today"])
+    page.goto(gallery["typical"]["pages"]["today"])
     return page
 
 
@@ -33,9 +34,9 @@ def test_j4_a_label_is_printed_from_today_with_one_click_and_one_key(today: Page
     assert len(clicks) == 1
 
 
-def test_j4_a_label_is_opened_from_its_parcel_with_one_key(walk_in: Open, rooms: Any) -> None:
+def test_j4_a_label_is_opened_from_its_parcel_with_one_key(walk_in: Open, gallery: Any) -> None:
     page = walk_in()
-    page.goto(rooms["typical"]["pages"]["parcel booked"])
+    page.goto(gallery["typical"]["pages"]["parcel booked"])
     with page.expect_request(re.compile(r"/label/full\.pdf$")):
         page.keyboard.press("p")
 
@@ -49,10 +50,12 @@ def test_j6_what_to_do_about_a_driver_in_vain_is_one_click_from_today(today: Pag
 
 
 @pytest.mark.parametrize("mail", ["mail of one charge", "mail of several charges"])
-def test_j9_why_more_was_charged_is_one_click_from_the_mail(stack: Stack, walk_in: Open, rooms: Any, mail: str) -> None:
+def test_j9_why_more_was_charged_is_one_click_from_the_mail(
+    stack: Stack, walk_in: Open, gallery: Any, mail: str
+) -> None:
     page = walk_in()
     clicks = count_clicks(page)
-    link = f"<a href='{stack.url}{rooms['typical']['pages'][mail]}'>Open the portal</a>"
+    link = f"<a href='{stack.url}{gallery['typical']['pages'][mail]}'>Open the portal</a>"
     page.goto(f"data:text/html,{quote(link)}")
     page.get_by_role("link", name="Open the portal").click()
     why = page.get_by_text("You declared 2.4 kg. The carrier measured 3.6 kg.").first

@@ -32,7 +32,7 @@ def test_labels_and_hint_follow_the_country_chosen_by_hand(stack: Stack, log_in:
     has_hint = where != "row"
     if not has_hint:
         code = ROW.format(email=stack.people["sender"]["email"])
-        where = stack.manage("shell", "--no-imports", "-c", code).split()[-1]
+        where = stack.shell(code).split()[-1]
     page.goto(where)
     page.locator("main details").evaluate_all("all => all.forEach(it => { it.open = true; })")
     assert names(page) == LABELS["AU"]

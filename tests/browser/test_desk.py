@@ -1,4 +1,4 @@
-"""The operator's desk in a real browser: under the strict policy. test_every_page.py has all of it, in every look."""
+"""The operator's admin in a real browser: under the strict policy. test_every_page.py has all of it, in every look."""
 
 import pytest
 from playwright.sync_api import Page
@@ -9,7 +9,7 @@ from tests.browser.walking import DJANGOS_OWN
 
 @pytest.fixture
 def desk(log_in: Open) -> Page:
-    """The desk's first page."""
+    """The admin's first page."""
     return log_in("operator")
 
 
@@ -25,7 +25,7 @@ parcel = factories.parcel(last_scan_at=order.created_at)
 factories.event(parcel, postcode=order.receiver_postcode)
 print(order.pk)
 """
-    return int(stack.manage("shell", "--no-imports", "-c", code).split()[-1])
+    return int(stack.shell(code).split()[-1])
 
 
 @pytest.mark.nightly  # each kind is in the operator's room of test_every_page.py, once at every landing

@@ -1,4 +1,4 @@
-"""Somebody is on the phone: where is my parcel? Two clicks from the desk's first page, whatever they say of it."""
+"""Somebody is on the phone: where is my parcel? Two clicks from the admin's first page, whatever they say of it."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -24,7 +24,7 @@ if not Order.objects.filter(carrier_reference={REFERENCE!r}).exists():
         Order.objects.filter(pk=order.pk).update(search=f"{{order.search_text()}} {{reference.lower()}}")
         factories.event(factories.parcel(order), suburb="Coburg", description="Arrived at the depot")
 """
-    stack.manage("shell", "--no-imports", "-c", code)
+    stack.shell(code)
 
 
 def say(desk: Page, what: str) -> None:

@@ -101,10 +101,10 @@ def faults(page: Page) -> Iterator[str]:
     ],
 )
 def test_b6_b7_b8_b9_the_tab_key_visits_every_page_in_order_and_is_always_seen(
-    rooms: Any, walk_in: Open, room: str, which: list[str] | None, width: int
+    gallery: Any, walk_in: Open, room: str, which: list[str] | None, width: int
 ) -> None:
     page = walk_in(room, width=width)
-    pages = rooms[room]["pages"]
+    pages = gallery[room]["pages"]
     found = []
     for name in which or pages:
         page.goto(pages[name].partition("#")[0])  # from the top: the Tab key would begin at the fragment

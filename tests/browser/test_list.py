@@ -25,7 +25,7 @@ factories.parcel(made)
 @pytest.fixture(scope="module")
 def reference(stack: Stack) -> str:
     """Of a parcel whose receiver nobody else here has."""
-    stack.manage("shell", "-c", MAKE.format(email=stack.people["sender"]["email"]))
+    stack.shell(MAKE.format(email=stack.people["sender"]["email"]))
     return "SQUORRA1"
 
 
@@ -97,7 +97,7 @@ def test_today_says_when_something_is_different_and_changes_nothing_by_itself(lo
     page.clock.fast_forward(61_000)
     expect(page.locator("#changed")).to_have_text("")
     rows = page.locator("main a").count()
-    stack.manage("shell", "--no-imports", "-c", REJECTED.format(email=stack.people["sender"]["email"]))
+    stack.shell(REJECTED.format(email=stack.people["sender"]["email"]))
     page.clock.fast_forward(61_000)
     expect(page.locator("#changed")).to_contain_text("Something has changed since")
     assert page.locator("main a").count() == rows + 1

@@ -42,12 +42,12 @@ PAGES = [
 
 @pytest.mark.parametrize(("room", "which"), PAGES)
 def test_b2_pages_fit_with_letters_twice_as_big_and_with_wide_spacing(
-    rooms: Any, walk_in: Open, room: str, which: list[str] | None
+    gallery: Any, walk_in: Open, room: str, which: list[str] | None
 ) -> None:
     page = walk_in(room)
     found = []
-    for name in which or rooms[room]["pages"]:
-        page.goto(rooms[room]["pages"][name])
+    for name in which or gallery[room]["pages"]:
+        page.goto(gallery[room]["pages"][name])
         for width, how, script in ((640, "twice as big", BIGGER), (320, "spaced", SPACED)):
             page.evaluate("() => { document.documentElement.style.fontSize = ''; }")
             page.set_viewport_size({"width": width, "height": 900})
@@ -60,14 +60,14 @@ def test_b2_pages_fit_with_letters_twice_as_big_and_with_wide_spacing(
 
 @pytest.mark.parametrize(("room", "which"), PAGES)
 def test_b2_pages_fit_a_telephone_whose_reader_has_set_letters_twice_as_big(
-    rooms: Any, walk_in: Open, room: str, which: list[str] | None
+    gallery: Any, walk_in: Open, room: str, which: list[str] | None
 ) -> None:
     page = walk_in(room, width=360)
     sizes = {"fontSizes": {"standard": 32, "fixed": 26}}
     page.context.new_cdp_session(page).send("Page.setFontSizes", sizes)
     found = []
-    for name in which or rooms[room]["pages"]:
-        page.goto(rooms[room]["pages"][name])
+    for name in which or gallery[room]["pages"]:
+        page.goto(gallery[room]["pages"][name])
         assert page.evaluate("matchMedia('(max-width: 12rem)').matches")
         found += [f"{name}{widest(page)}"] if has_sideways_scroll(page) else []
     assert not found, "\n".join(found)
@@ -75,12 +75,12 @@ def test_b2_pages_fit_a_telephone_whose_reader_has_set_letters_twice_as_big(
 
 @pytest.mark.parametrize(("room", "which"), PAGES)
 def test_b17_pages_keep_their_edges_in_forced_colours_and_nothing_moves_unasked(
-    rooms: Any, walk_in: Open, room: str, which: list[str] | None
+    gallery: Any, walk_in: Open, room: str, which: list[str] | None
 ) -> None:
     page = walk_in(room)
     page.emulate_media(forced_colors="active", reduced_motion="reduce")
     found = []
-    for name in which or rooms[room]["pages"]:
-        page.goto(rooms[room]["pages"][name])
+    for name in which or gallery[room]["pages"]:
+        page.goto(gallery[room]["pages"][name])
         found += [f"{name}: {fault}" for fault in page.evaluate(PLAIN)]
     assert not found, "\n".join(found)

@@ -8,6 +8,7 @@ from tests.browser.parcel_form import PASTED, book_by_keys, paste, save_default_
 from tests.browser.walking import BOOKED, counted, fill_parcel
 from tests.processes.portal import until
 
+pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
 KNOWN = """
 from tests import factories
 from shipping_portal.accounts.models import User
@@ -75,7 +76,7 @@ def test_j1_a_paste_without_an_email_leads_to_that_one_field(log_in: Open) -> No
 
 
 def test_j2_to_somebody_known_to_the_label_in_six_keys_and_no_click(stack: Stack, log_in: Open) -> None:
-    stack.manage("shell", "-c", KNOWN.format(email=stack.people["sender"]["email"]))
+    stack.shell(KNOWN.format(email=stack.people["sender"]["email"]))
     page = log_in("sender")
     save_default_size(page)
     start(page)

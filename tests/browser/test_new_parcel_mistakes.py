@@ -1,4 +1,4 @@
-"""A mistake on New parcel is told on leaving its field, never while typing; a log-in that ends loses nothing."""
+"""A mistake on New parcel is told on leaving its field, never while typing; a login that ends loses nothing."""
 
 from playwright.sync_api import expect
 

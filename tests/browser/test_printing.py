@@ -42,8 +42,8 @@ def paper(walk_in: Open) -> Page:
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_r14_a_printed_page_has_no_controls_and_no_signed_link(rooms: Any, paper: Page, name: str) -> None:
-    paper.goto(rooms["typical"]["pages"][name])
+def test_r14_a_printed_page_has_no_controls_and_no_signed_link(gallery: Any, paper: Page, name: str) -> None:
+    paper.goto(gallery["typical"]["pages"][name])
     printed = paper.evaluate(ON_PAPER)
     assert printed["controls"] == []
     assert printed["rows"] > 10 or name != "parcels"

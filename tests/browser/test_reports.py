@@ -45,10 +45,10 @@ COLOURS = """() => {
     ],
 )
 def test_reports_are_accessible_and_fit_in_both_themes(
-    walk_in: Open, rooms: Any, room: str, name: str, looks: list[tuple[int, str]]
+    walk_in: Open, gallery: Any, room: str, name: str, looks: list[tuple[int, str]]
 ) -> None:
     page, faults = walk_in(room), []
-    page.goto(rooms[room]["pages"][name])
+    page.goto(gallery[room]["pages"][name])
     for summary in page.locator("main summary").all():
         summary.click()
     for width, theme in looks:
@@ -63,9 +63,9 @@ def test_reports_are_accessible_and_fit_in_both_themes(
     assert faults == []
 
 
-def test_each_colour_of_the_spend_is_named_and_seen_on_its_ground_in_both_themes(walk_in: Open, rooms: Any) -> None:
+def test_each_colour_of_the_spend_is_named_and_seen_on_its_ground_in_both_themes(walk_in: Open, gallery: Any) -> None:
     page = walk_in("typical")
-    page.goto(rooms["typical"]["pages"]["reports"])
+    page.goto(gallery["typical"]["pages"]["reports"])
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
         fills, ground = page.evaluate(COLOURS)
@@ -75,9 +75,9 @@ def test_each_colour_of_the_spend_is_named_and_seen_on_its_ground_in_both_themes
             assert contrast(fill, ground) >= 3, (theme, fill)
 
 
-def test_a_range_is_chosen_by_a_link_and_kept_in_the_address(walk_in: Open, rooms: Any) -> None:
+def test_a_range_is_chosen_by_a_link_and_kept_in_the_address(walk_in: Open, gallery: Any) -> None:
     page = walk_in("typical")
-    page.goto(rooms["typical"]["pages"]["reports"])
+    page.goto(gallery["typical"]["pages"]["reports"])
     page.get_by_role("link", name="Year", exact=True).click()
     assert page.url.endswith("/reports/?weeks=52")
     assert page.get_by_role("link", name="Year", exact=True).get_attribute("aria-current") == "true"

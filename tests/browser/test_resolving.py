@@ -1,4 +1,4 @@
-"""An unclear booking is settled from the desk's first page: three clicks and a typed reason."""
+"""An unclear booking is settled from the admin's first page: three clicks and a typed reason."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ order = cases.unclear(member.sender, member.user, status={status!r}, sent_at=at,
 Order.objects.filter(pk=order.pk).update(receiver_suburb="DARWIN CITY", receiver_state="NT", receiver_postcode="0800")
 print(json.dumps({{"pk": order.pk, "uuid": str(order.uuid)}}))
 """
-    found: dict[str, Any] = json.loads(stack.manage("shell", "--no-imports", "-c", code).splitlines()[-1])
+    found: dict[str, Any] = json.loads(stack.shell(code).splitlines()[-1])
     return found
 
 
@@ -42,7 +42,7 @@ shipment = order.details().shipment(product_code=order.product_code, order_key=o
 made = carrier.book(carrier.booking_body(shipment), key=str(uuid.uuid4()))
 print(json.dumps({{"reference": made.reference, "order_id": made.order_id}}))
 """
-    found: dict[str, Any] = json.loads(stack.manage("shell", "--no-imports", "-c", code).splitlines()[-1])
+    found: dict[str, Any] = json.loads(stack.shell(code).splitlines()[-1])
     return found
 
 
@@ -58,7 +58,7 @@ parcel = scans.parcel_for({reference!r}, account=factories.account(), at=timezon
 Parcel.objects.filter(pk=parcel.pk).update(last_scan_at=timezone.now())
 factories.event(parcel, suburb="Darwin", postcode={postcode!r})
 """
-    stack.manage("shell", "--no-imports", "-c", code)
+    stack.shell(code)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def settled(stack: Stack) -> Iterator[None]:
         "from orders.models import Order; "
         "Order.objects.filter(status__in=['unconfirmed', 'conflict']).update(status='not_booked')"
     )
-    stack.manage("shell", "--no-imports", "-c", code)
+    stack.shell(code)
 
 
 @pytest.mark.smoke

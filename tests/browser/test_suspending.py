@@ -15,10 +15,10 @@ OFF = "Booking is off for this account since"
 
 @pytest.fixture
 def desk(desk: Page, stack: Stack) -> Iterator[Page]:
-    """The desk's first page, whose clicks are counted. Bookings are on afterwards."""
+    """The admin's first page, whose clicks are counted. Bookings are on afterwards."""
     yield desk
     code = "from shipping_portal.accounts.models import Sender; Sender.objects.update(suspended_at=None, suspension='')"
-    stack.manage("shell", "--no-imports", "-c", code)
+    stack.shell(code)
 
 
 def test_a_sender_is_suspended_in_three_clicks_and_a_reason_and_reinstated_in_three(
@@ -78,7 +78,7 @@ def test_both_are_in_the_audit_which_is_found_and_taken_away(desk: Page) -> None
 
 def test_the_pages_an_act_starts_from_are_clean(desk: Page, stack: Stack) -> None:
     code = "from tests import factories; print(factories.user('new@portal.example').pk)"
-    person = stack.manage("shell", "--no-imports", "-c", code).split()[-1]
+    person = stack.shell(code).split()[-1]
     for address in (
         "/admin/accounts/sender/",
         f"/admin/accounts/user/{person}/change/",

@@ -23,7 +23,7 @@ for number in range(100):
     factories.delivery(body=body, sha256=hashlib.sha256(body).hexdigest(), state="quarantined",
                        reason="the description is missing")
 """
-    stack.manage("shell", "--no-imports", "-c", code)
+    stack.shell(code)
 
 
 def scans_stored(stack: Stack) -> int:
@@ -31,7 +31,7 @@ def scans_stored(stack: Stack) -> int:
 from tracking.models import TrackingEvent
 print(TrackingEvent.objects.filter(parcel__reference__startswith="SAGAIN").count())
 """
-    return int(stack.manage("shell", "--no-imports", "-c", code).split()[-1])
+    return int(stack.shell(code).split()[-1])
 
 
 def test_a_hundred_webhooks_are_read_again_in_three_clicks_and_a_reason(log_in: Open, stack: Stack) -> None:
@@ -75,7 +75,7 @@ for _ in range(3):
     factories.event(parcel, event_type="With sorter", source="poll", received_at=now, scan_time=now)
 print(EventWord.objects.create(word="with sorter", spellings=["With sorter"], scans=3, first_seen_at=now).pk)
 """
-    word = stack.manage("shell", "--no-imports", "-c", code).split()[-1]
+    word = stack.shell(code).split()[-1]
     desk = log_in("operator", width=360)
     expect(desk.get_by_text("are going missing: polling found 3 scans first")).to_be_visible()
     desk.get_by_role("link", name="See the scans").click()
@@ -93,7 +93,5 @@ print(EventWord.objects.create(word="with sorter", spellings=["With sorter"], sc
     expect(desk.get_by_text("Parcels to recalculate in the next few minutes: 1.")).to_be_visible()
     progress = "from tracking.models import Parcel; print('is', Parcel.objects.get(reference='SGAPS00001').progress)"
     until(
-        lambda: stack.manage("shell", "--no-imports", "-c", progress).split()[-1] == "in_transit",
-        seconds=20,
-        what="the sweep folds the parcel again",
+        lambda: stack.shell(progress).split()[-1] == "in_transit", seconds=20, what="the sweep folds the parcel again"
     )

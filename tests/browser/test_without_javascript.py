@@ -1,4 +1,4 @@
-"""B3, B4: sign up, guard the log-in by a code, book, print and cancel: 320 px wide, without a script."""
+"""B3, B4: sign up, guard the login by a code, book, print and cancel: 320 px wide, without a script."""
 
 import base64
 import hashlib

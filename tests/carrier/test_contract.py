@@ -5,7 +5,6 @@ import pytest
 from shipping_portal.carrier.contract import Contract, ContractError
 from shipping_portal.carrier.errors import OperationOff
 from shipping_portal.carrier.operations import Operation
-from tests.table import table
 
 
 def load(tmp_path, text):
@@ -151,7 +150,7 @@ def test_the_interface_documents_these_points_and_no_others():
     }
 
 
-@table(
+@pytest.mark.parametrize(
     ("shape", "read", "not_read"),
     [
         ("S[A-Za-z0-9]{5,99}", ["SQ7K2M", "S" * 100], ["S" * 101, "SQ7K2", "XQ7K2M", "SQ7K2-M", "SQ7K2\u0661"]),
@@ -167,7 +166,7 @@ def test_a_reference_is_read_by_the_contracts_shape(shape, read, not_read):
     assert contract.reference_in(contract.nobodys_reference) == contract.nobodys_reference
 
 
-@table(
+@pytest.mark.parametrize(
     ("shape", "typed", "meant"),
     [
         ("S[A-Za-z0-9]{5,99}", "sq7k2m", "SQ7K2M"),
@@ -182,13 +181,13 @@ def test_a_typed_reference_is_put_into_a_case_the_carrier_may_use(shape, typed, 
     assert Contract(reference_shape=shape).reference_typed(typed) == meant
 
 
-@table("line", ["DELETE /orders/{id}", "GET /tracking?ref={reference}"])
+@pytest.mark.parametrize("line", ["DELETE /orders/{id}", "GET /tracking?ref={reference}"])
 def test_an_operation_without_the_name_it_needs_is_never_sent(line: str) -> None:
     with pytest.raises(OperationOff):
         Operation.parse(line).filled()
 
 
-@table("name", ["", " ", ".", ".."])
+@pytest.mark.parametrize("name", ["", " ", ".", ".."])
 def test_a_name_that_is_no_place_of_its_own_is_never_put_into_a_path(name: str) -> None:
     with pytest.raises(OperationOff):
         Operation.parse("DELETE /orders/{id}").filled(order_id=name)

@@ -10,7 +10,6 @@ from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Money, Party
 from shipping_portal.carrier.values import weekdays_after
 from tests.carrier.products import product
-from tests.table import table
 
 from .conftest import SHIRTS, reply, shipment
 
@@ -230,7 +229,7 @@ def test_a_refused_quote_names_our_fields(client, far_side):
     assert told.value.messages == {"sender_suburb": ["can't be blank"], "weight": ["is not a number"]}
 
 
-@table(
+@pytest.mark.parametrize(
     ("start", "days", "day"),
     [
         ("2026-11-19", 1, "2026-11-20"), ("2026-11-20", 1, "2026-11-23"), ("2026-11-21", 1, "2026-11-23"),

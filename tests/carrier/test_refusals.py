@@ -4,7 +4,6 @@ import pytest
 
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.outcomes import read_refusal
-from tests.table import table
 
 
 def messages(said, **points):
@@ -49,7 +48,7 @@ def test_a_map_without_any_envelope():
     }
 
 
-@table(
+@pytest.mark.parametrize(
     ("key", "ours"),
     [
         ("sender.address.address_line1", "sender_line1"),
@@ -74,7 +73,7 @@ def test_every_way_to_name_a_field(key, ours):
     assert messages({key: ["no"]}) == {ours: ["no"]}
 
 
-@table(
+@pytest.mark.parametrize(
     ("said", "ours"),
     [
         ({"parcel_contents": [{"hs_code": ["too short"]}]}, "item_hs_code"),
@@ -95,7 +94,7 @@ def test_a_name_we_do_not_have_stays_the_carriers():
     }
 
 
-@table(
+@pytest.mark.parametrize(
     ("said", "words"),
     [
         ({"receiver": [{"address": ["is not served"]}]}, "Receiver address: is not served"),
@@ -123,7 +122,7 @@ def test_a_signed_link_in_the_words_is_cut_out():
     assert messages("See https://t.example/?ref=S1&token=abc now") == {"": ["See [cut] now"]}
 
 
-@table(
+@pytest.mark.parametrize(
     ("said", "text"),
     [
         ({"messages": {"base": ["Too heavy."]}}, "Too heavy."),
@@ -141,12 +140,12 @@ def test_the_general_words_stand_in_for_a_missing_sentence():
     assert read_refusal({"error": "x", "messages": {"base": ["A.", "B."]}}, Contract()).text == "A.; B."
 
 
-@table("said", [7, True, [], {}, None, [[[]]], {"a": None}, {"a": [1, 2]}])
+@pytest.mark.parametrize("said", [7, True, [], {}, None, [[[]]], {"a": None}, {"a": [1, 2]}])
 def test_what_says_nothing_is_no_message(said):
     assert messages(said) == {}
 
 
-@table(
+@pytest.mark.parametrize(
     ("body", "said"),
     [
         ({"non_field_errors": ["Too heavy for this route"]}, {"": ["Too heavy for this route"]}),
@@ -162,7 +161,7 @@ def test_what_is_about_the_parcel_as_a_whole_is_the_senders(body, said):
     assert read_refusal(body, Contract()).messages == said
 
 
-@table(
+@pytest.mark.parametrize(
     ("said", "read"),
     [
         ([{"field": "weight", "message": "is too heavy"}], {"weight": ["is too heavy"]}),

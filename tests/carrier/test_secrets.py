@@ -9,7 +9,6 @@ import pytest
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError
 from shipping_portal.carrier.scrubbing import CUT, scrubbed
-from tests.table import table
 
 from .conftest import ORDER_ID, order, reply, reset, shipment
 
@@ -136,7 +135,7 @@ def test_a_client_without_a_name_is_refused(client, changes):
         client(**changes)
 
 
-@table(
+@pytest.mark.parametrize(
     ("said", "kept"),
     [
         ("See https://carrier.example/help?page=2", "See https://carrier.example/help?page=2"),

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from orders.calling import carrier_settings, gateway
+from orders.calling import carrier_settings
+from orders.calling.contract import client_of
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.messages import Call
 from tests.carrier.conftest import ORDER_KEY, shipment
 from tests.carrier.tls_server import tls_server
 from tests.certificates import Certificate, own_certificate
-from tests.table import table
 
 
 class Proxy:
@@ -141,7 +141,7 @@ def test_another_authority_vouches_for_nobody(
     assert not any(seen)
 
 
-@table(
+@pytest.mark.parametrize(
     "answer",
     [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x28", b"\x15\x03\x03\x00\x02\x02\x50"],
     ids=["closed at once", "no TLS there", "no cipher in common", "an error of its own"],
@@ -187,7 +187,7 @@ def test_the_settings_reach_the_client_and_the_log_never_the_password(
     with tls_server(authority, seen) as port:
         settings.CARRIER_BASE_URL = f"https://127.0.0.1:{port}/api"
         settings.CARRIER_CA_BUNDLE, settings.CARRIER_PROXY = str(authority.bundle), proxy.url
-        carrier = gateway.client_of(carrier_settings.current())
+        carrier = client_of(carrier_settings.current())
         booked = book(carrier)
     assert booked.reference == "SQ7K2M"
     assert len(proxy.asked) == 1

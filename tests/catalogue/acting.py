@@ -1,4 +1,4 @@
-"""What a test does in the portal's place, and what it finds waiting at the desk."""
+"""What a test does in the portal's place, and what it finds waiting in the admin."""
 
 from collections.abc import Callable
 
@@ -31,6 +31,6 @@ def fetch(order: Order) -> Label:
     return label
 
 
-def waiting(title: str) -> int:
-    """The desk's count in the queue of this name."""
-    return next(queue.count for queue in queues.waiting(timezone.now()) if queue.title == title)
+def waiting(name: str) -> int:
+    """The admin's count in the queue of this name."""
+    return next(queue.count for queue in queues.waiting(timezone.now()) if queue.name == name)

@@ -22,16 +22,18 @@ def order(quill: Sender, alice: User) -> Order:
 
 @rows(
     "method, address",
-    ("B26", "open", "get", "/parcels/new/{}/"),
-    ("B26", "check again", "post", "/parcels/new/{}/"),
-    ("B26", "book", "post", "/parcels/new/{}/book/"),
-    ("B26", "edit", "get", "/parcels/new/?quote={}"),
+    ("B26", "open", "get", "{}"),
+    ("B26", "check again", "post", "{}"),
+    ("B26", "book", "post", "{}book/"),
+    ("B26", "open by an older address", "get", "/parcels/new/{quote}/"),
+    ("B26", "book by an older address", "post", "/parcels/new/{quote}/book/"),
+    ("B26", "edit", "get", "/parcels/new/?quote={quote}"),
 )
 def test_somebody_elses_quote_is_not_found(
     alices: Browser, bob: User, listener: ListeningCarrier, method: str, address: str
 ) -> None:
     theirs = factories.quote(bob.membership.sender, bob)
-    address = address.format(theirs.uuid)
+    address = address.format(factories.prices_of(theirs), quote=theirs.uuid)
     form = {"product": "STANDARD-PICKUP", "form_token": theirs.uuid}
     answer = alices.get(address) if method == "get" else alices.send(address, form, form_on="/help/")
     assert answer.status_code == 404
@@ -59,6 +61,8 @@ def test_somebody_elses_quote_is_not_found(
     ("B37", "another label size", "/parcels/{id}/label/huge.pdf"),
     ("B37", "a label one folder up", "/parcels/{id}/label/..%2ffull.pdf"),
     ("B37", "a quote that is none", "/parcels/new/{id}/"),
+    ("B37", "a draft that is none", "/parcels/drafts/{id}/"),
+    ("B37", "prices of a draft that is none", "/parcels/drafts/{id}/prices/"),
     ("B37", "an order to send again that is none", "/parcels/new/?again={upper}x"),
     ("B37", "10 kB", "/parcels/" + "a" * 10_000 + "/"),
 )
@@ -73,7 +77,7 @@ def test_an_odd_address_of_a_parcel_is_not_found(alices: Browser, order: Order, 
 @rows("page", ("B38", "book", "book/"), ("B38", "confirm", "confirm/"), ("B38", "stop watching", "stop/"))
 def test_a_get_is_no_act(alices: Browser, order: Order, quill: Sender, alice: User, page: str) -> None:
     watch = factories.watch(quill, alice)
-    of = {"book/": f"parcels/new/{order.quote.uuid}", "confirm/": f"parcels/{order.uuid}"}
+    of = {"book/": factories.prices_of(order.quote).strip("/"), "confirm/": f"parcels/{order.uuid}"}
     address = f"/{of.get(page, f'watch/{watch.uuid}')}/{page}"
     for method in ("get", "head"):
         answer = getattr(Client(), method)(address)

@@ -1,4 +1,4 @@
-"""The desk: facts stay facts, lookups stay inside, and nobody gets in who does not belong there."""
+"""The admin: facts stay facts, lookups stay inside, and nobody gets in who does not belong there."""
 
 import logging
 from typing import Any
@@ -76,7 +76,7 @@ def test_a_fact_is_deleted_by_nobody(sams: Browser, facts: dict[type[Model], Mod
 
 @rows("act", ("A3", "delete 101", "delete_selected"), ("A3", "cancel 101", "cancel_selected"))
 def test_the_desk_has_no_bulk_act_on_orders(sams: Browser, order: Order, act: str) -> None:
-    """Cancelling is the sender's, one parcel at a time; a list of orders at the desk has no act at all."""
+    """Cancelling is the sender's, one parcel at a time; a list of orders in the admin has no act at all."""
     Order.objects.bulk_create(factories.copy_of(order, number) for number in range(100))
     chosen = list(Order.objects.values_list("pk", flat=True))
     form = {"action": act, "_selected_action": chosen, "select_across": "1", "index": "0", "post": "yes"}

@@ -45,7 +45,7 @@ def book(quote: Quote, alices: Browser) -> Callable[..., Any]:
 
     def press(browser: Browser = alices, of: Quote = quote, **changes: Any) -> Any:
         form = {"product": "STANDARD-PICKUP", "pickup_date": "", "form_token": str(of.uuid), **changes}
-        page = f"/parcels/new/{of.uuid}/"
+        page = factories.prices_of(of)
         own = page if browser.get(page).status_code == 200 else "/help/"
         return browser.send(f"{page}book/", form, form_on=own)
 
@@ -110,7 +110,7 @@ def test_the_longest_product_code_that_is_quoted_can_be_booked(
 @rows("", ("B27", "six minutes old"))
 def test_an_old_price_offers_no_button_but_a_fresh_look(monday: Any, quote: Quote, alices: Browser) -> None:
     monday.shift(dt.timedelta(minutes=6))
-    page = text(alices.get(f"/parcels/new/{quote.uuid}/"))
+    page = text(alices.get(factories.prices_of(quote)))
     assert "These prices are over 3 minutes old." in page
     assert "Book parcel" not in page
 

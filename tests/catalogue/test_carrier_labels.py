@@ -77,7 +77,7 @@ def refused(label: Label, reads: Read) -> None:
     """No label, an operator's case at once, and the sender knows what to do."""
     assert (label.state, label.sha256) == ("failed", "")
     assert label.problem == "The label's address is not one of the carrier's."
-    assert waiting("Labels not fetched") == 1
+    assert waiting("label-fetching") == 1
     assert KEEP_ASKING in reads(label.order)
 
 
@@ -177,7 +177,7 @@ def test_a_file_that_is_no_whole_label_is_fetched_again_then_a_case_then_healed(
 
     Label.objects.filter(pk=label.pk).update(tries=fetching.ALARM_AFTER_TRIES)
     assert fetch(order).state == "failed"
-    assert waiting("Labels not fetched") == 1
+    assert waiting("label-fetching") == 1
     assert KEEP_ASKING in reads(order)
 
     line.behaves()
@@ -207,7 +207,7 @@ def test_a_size_that_is_still_missing_after_some_tries_is_not_offered(book_unlab
     line.edits("view", without_full_page)
     states = [fetch(order).state for _ in range(len(fetching.FIRST_WAITS) + 1)]
     assert states == ["pending"] * len(fetching.FIRST_WAITS) + ["absent"]
-    assert waiting("Labels not fetched") == 0  # the cropped one may still come
+    assert waiting("label-fetching") == 0  # the cropped one may still come
 
 
 @rows("", ("R6", "sizes in words nobody knows"))
@@ -220,7 +220,7 @@ def test_a_parcel_without_any_label_is_an_operators_case_and_its_sender_knows_wh
     for label in order.labels.all():
         fetching.work(label.pk)
     assert {label.state for label in order.labels.all()} == {"absent"}
-    assert waiting("Labels not fetched") == 2
+    assert waiting("label-fetching") == 2
     assert f"contact us and quote {order.carrier_reference}" in reads(order)
 
 
@@ -234,7 +234,7 @@ def test_after_three_days_nobody_asks_by_itself_and_the_case_stays_at_the_desk(
     assert fetch(order).due_at is not None
     label = fetch(order)
     assert (label.state, label.due_at, label.tries) == ("failed", None, fetching.LAST_TRY)
-    assert waiting("Labels not fetched") == 2
+    assert waiting("label-fetching") == 2
     assert "we keep asking" not in reads(order)
     assert "Don't book it again." in reads(order)
 

@@ -148,6 +148,6 @@ def test_scans_of_another_parcel_move_nothing_and_reach_the_desk(book: Book, rea
     assert (parcel.progress, parcel.events.count()) == ("in_transit", 1)
     odd = WebhookDelivery.objects.get()
     assert (odd.state, odd.reason) == ("quarantined", "the scan is of another parcel")
-    assert waiting("Webhooks without a scan") == 1
+    assert waiting("webhookdelivery-reading") == 1
     assert "Mr Other" not in reads(order)
     assert not Parcel.objects.filter(reference="SOTHER1").exists()

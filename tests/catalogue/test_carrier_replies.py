@@ -40,7 +40,7 @@ def test_a_reference_that_another_order_has_is_a_conflict_and_never_adopted(
     assert (second.status, second.carrier_reference, second.due_at) == ("conflict", None, None)
     assert second.attempts.get().seen_reference == first.carrier_reference
     assert first.status == "booked"
-    assert waiting("Conflicting answers") == 1
+    assert waiting("order-conflict") == 1
     assert ANSWERS_DISAGREE in reads(second)
     assert first.carrier_reference not in reads(second)
 
@@ -69,7 +69,7 @@ def test_a_reference_nobody_can_read_leaves_the_booking_unclear_and_unsent(
     assert 0 < len(attempt.response) <= 64 * 1024
     work(order)
     assert len(carrier.ledger("booked")) == line.asked.count("book") == 1
-    assert waiting("Booking outcome unknown") == 1
+    assert waiting("order-unconfirmed") == 1
     assert DONT_BOOK_AGAIN in reads(order)
 
 
@@ -88,7 +88,7 @@ def test_an_order_that_comes_back_cancelled_is_a_case_for_the_operator(
     assert (order.status, order.carrier_reference) == ("conflict", None)
     assert order.attempts.get().seen_reference == carrier.ledger("booked")[0]["reference"]
     assert not order.labels.exists()
-    assert waiting("Conflicting answers") == 1
+    assert waiting("order-conflict") == 1
     assert ANSWERS_DISAGREE in reads(order)
 
 

@@ -137,6 +137,7 @@ COUNTRY = "Choose a country on the list."
     ("B30", "weight=1&weight=100", "weight_kg", ["1", "100"], TWICE),
     ("B30", "the same name twice", "receiver_name", ["Priya Nair", "Priya Nair"], TWICE),
     ("B30", "two countries", "receiver_country", ["AU", "US"], TWICE),
+    ("B30", "two instructions", "delivery_choice", ["none", "signature"], TWICE),
 )
 def test_a_parcel_at_home(alices: Browser, listener: ListeningCarrier, name: str, typed: Any, message: str) -> None:
     refused(alices, {**AT_HOME, name: typed}, name, message, listener)

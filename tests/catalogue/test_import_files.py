@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shipping_portal.importing import reading
+from shipping_portal.importing import delimited, reading
 from shipping_portal.importing.forms import named_columns, shown_name
 from shipping_portal.importing.reading import UnreadableFile
 from tests.catalogue.rows import rows
@@ -105,7 +105,7 @@ def test_columns_of_one_name_are_told_apart() -> None:
 
 
 def test_many_blank_lines_take_little_memory() -> None:
-    data = b"Name,Suburb\n" + b",\n" * (reading.MOST_LINES - 2) + ROW.encode()
+    data = b"Name,Suburb\n" + b",\n" * (delimited.MOST_LINES - 2) + ROW.encode()
     tracemalloc.start()
     assert len(reading.read(data).rows) == 1
     most = tracemalloc.get_traced_memory()[1]

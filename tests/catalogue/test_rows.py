@@ -4,8 +4,9 @@ import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.catalogue.rows import ELSEWHERE, ROWS, SETTLED
-from tests.table import table
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -36,7 +37,7 @@ def test_no_two_cases_have_the_same_id() -> None:
     assert len(named) == len(set(named))
 
 
-@table("row", ELSEWHERE)
+@pytest.mark.parametrize("row", ELSEWHERE)
 def test_what_is_tested_elsewhere_is_there(row: str) -> None:
     file, name = ELSEWHERE[row]
     assert f"def {name}(" in (ROOT / file).read_text()

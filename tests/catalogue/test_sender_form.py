@@ -1,4 +1,4 @@
-"""Where parcels start: the same rules as for the receiver, and an e-mail address that a person reads."""
+"""Where parcels start: the same rules as for the receiver, and an email address that a person reads."""
 
 from typing import Any
 

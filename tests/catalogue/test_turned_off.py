@@ -30,7 +30,7 @@ def test_an_account_turned_off_is_logged_out_and_books_nothing(
     alices: Browser, alice: User, quill: Sender, listener: ListeningCarrier
 ) -> None:
     quote = factories.quote(quill, alice)
-    page = f"/parcels/new/{quote.uuid}/"
+    page = factories.prices_of(quote)
     form = {"product": "STANDARD-PICKUP", "form_token": quote.uuid, "csrfmiddlewaretoken": alices.token(page)}
     User.objects.filter(pk=alice.pk).update(is_active=False)
     answer = alices.client.post(f"{page}book/", form)

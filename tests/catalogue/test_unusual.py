@@ -6,6 +6,7 @@ import pytest
 
 from orders.models import Order, Quote
 from shipping_portal.accounts.models import Locality, Sender, User
+from tests import factories
 from tests.catalogue.browsing import Browser, ListeningCarrier
 from tests.catalogue.rows import rows
 from tests.pages.typed import ABROAD, AT_HOME, text
@@ -91,9 +92,9 @@ def test_code_in_a_text_is_a_text_on_every_page(
 
     quote = Quote.objects.get()
     alices.send(
-        f"/parcels/new/{quote.uuid}/book/",
+        f"{factories.prices_of(quote)}book/",
         {"product": "STANDARD-PICKUP", "form_token": quote.uuid},
-        form_on=f"/parcels/new/{quote.uuid}/",
+        form_on=factories.prices_of(quote),
     )
     order = Order.objects.get()
     assert order.receiver_name == typed

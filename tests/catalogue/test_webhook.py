@@ -16,7 +16,6 @@ from tests.catalogue import pushing
 from tests.catalogue.acting import waiting
 from tests.catalogue.pushing import ID, URL, basic, last, push, wire
 from tests.catalogue.rows import rows
-from tests.table import table
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery, WebhookTally
 from tracking.receiving import short_cut
 from tracking.scanning import statements
@@ -62,6 +61,8 @@ def test_who_names_no_credentials_is_asked_for_them(given: str) -> None:
     ("W1", "right secret of another user", basic(f"other:{SECRET}")),
     ("W1", "right secret and one blank", basic(f"{USER}:{SECRET} ")),
     ("W1", "empty secret", basic(f"{USER}:")),
+    ("W1", "no colon", basic("x")),
+    ("W1", "nothing but a colon", basic(":")),
     ("W1", "nothing behind Basic", "Basic"),
     ("W1", "no base64", "Basic !!!"),
     ("W1", "no ASCII", "Basic \xe9\xff"),
@@ -109,18 +110,20 @@ def test_a_claimed_address_opens_and_closes_nothing(given: str, status: int) -> 
 def test_over_plain_http_it_is_refused_and_counted(settings: Any) -> None:
     settings.SECURE = True
     assert push(wire()).status_code == 403
-    assert refused("over plain http") == 1
+    assert push(wire(), HTTP_AUTHORIZATION=basic(f"{USER}:wrong")).status_code == 403
+    assert not WebhookDelivery.objects.exists()
+    assert refused("over plain http") == 2
     assert push(wire(), **{"wsgi.url_scheme": "https"}).status_code == 200
 
 
-@table("url", [f"{URL}{SECRET}/more/", "/webhooks/"])
+@pytest.mark.parametrize("url", [f"{URL}{SECRET}/more/", "/webhooks/"])
 def test_an_address_that_only_begins_like_it_is_none(url: str) -> None:
     assert push(wire(), url=url, HTTP_AUTHORIZATION="").status_code == 404
     assert not WebhookDelivery.objects.exists()
     assert not WebhookTally.objects.exists()
 
 
-@table("error", [OperationalError, InterfaceError])
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
 def test_while_the_database_is_away_the_carrier_is_asked_to_come_again(
     error: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,8 +148,8 @@ def test_only_what_is_stored_goes_without_a_line_of_the_web_servers() -> None:
         assert environ["portal.recorded"] is is_stored
 
 
-@table(
-    "given, status, event",
+@pytest.mark.parametrize(
+    ("given", "status", "event"),
     [(basic(settings.WEBHOOK_SECRETS[0]), 200, "webhook_stored"), (basic(f"{USER}:wrong"), 404, "webhook_refused")],
 )
 def test_each_has_an_id_that_its_log_line_has_too(
@@ -214,7 +217,7 @@ def test_a_body_that_is_no_event_is_kept_to_the_byte_and_set_aside(body: bytes, 
     assert reason in last().reason
     assert not any(word in last().reason for word in ("Invalid", "invalid", "sys."))
     assert not TrackingEvent.objects.exists()
-    assert waiting("Webhooks without a scan") == 1
+    assert waiting("webhookdelivery-reading") == 1
 
 
 @rows(

@@ -9,7 +9,6 @@ import pytest
 from django.conf import settings
 
 from tests.catalogue.pushing import URL, basic, by_its_address, by_the_short_cut, wire
-from tests.table import table
 from tracking.models import WebhookDelivery, WebhookTally
 
 pytestmark = pytest.mark.django_db
@@ -54,14 +53,14 @@ def outcome(way: Any, method: str, url: str, given: dict[str, str], **extra: Any
     return status, after[0] - before[0], after[1] - before[1]
 
 
-@table("url", list(ADDRESSES))
+@pytest.mark.parametrize("url", list(ADDRESSES))
 def test_an_address_means_the_same_by_both(url: str) -> None:
     for expected, given in zip(ADDRESSES[url], GIVEN.values(), strict=True):
         found = {way: outcome(way, "POST", url, given) for way in (by_its_address, by_the_short_cut)}
         assert found == dict.fromkeys(found, expected), given
 
 
-@table("method", ["GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE", "TRACE", "post"])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE", "TRACE", "post"])
 def test_a_method_means_the_same_by_both(method: str) -> None:
     for url in (URL, BARE, f"{URL}{SECRET}/"):
         found = {way: outcome(way, method, url, GIVEN["right"]) for way in (by_its_address, by_the_short_cut)}
@@ -69,7 +68,7 @@ def test_a_method_means_the_same_by_both(method: str) -> None:
         assert found[by_its_address] == ((200, 1, 0) if method == "post" else (405, 0, 0))
 
 
-@table(
+@pytest.mark.parametrize(
     "extra",
     [{"wsgi.url_scheme": "http"}, {"HTTP_ORIGIN": "https://evil.example"}, {"HTTP_COOKIE": "sessionid=x"},
      {"CONTENT_LENGTH": "99999"}, {"CONTENT_LENGTH": "1"}, {"HTTP_TRANSFER_ENCODING": "chunked", "CONTENT_LENGTH": ""}],

@@ -39,7 +39,7 @@ Visit = Callable[[User], Client]
 def test_an_unknown_reference_waits_for_its_order(quill: Sender, alice: User) -> None:
     assert push(wire()).status_code == 200
     assert (last().state, Parcel.objects.get().order) == ("stored", None)
-    assert waiting("Scans for unknown references") == 1
+    assert waiting("parcel-nobody") == 1
     assert not Parcel.objects.for_user(alice).exists()
 
 
@@ -68,7 +68,7 @@ def test_of_two_events_with_one_id_the_first_stands_and_the_desk_is_told(changes
     assert "known with other content" in last().reason
     scan = TrackingEvent.objects.get()
     assert (scan.event_type, scan.description, bytes(scan.raw)) == ("Pickup", "Parcel picked up", wire())
-    assert waiting("Webhooks without a scan") == 1
+    assert waiting("webhookdelivery-reading") == 1
 
 
 @rows("", ("W18", "only the place differs"))
@@ -182,7 +182,7 @@ def test_a_label_used_after_cancelling_reaches_the_desk_and_the_sender(order: Or
     push(wire(scan_time=now.isoformat()))
     order.refresh_from_db()
     assert (order.status, order.used_after_cancel_at) == ("cancelled", now)
-    assert waiting("Label used after cancelling") == 1
+    assert waiting("order-used-after-cancel") == 1
     page = visit(alice).get(reverse("parcel", args=[order.uuid])).content.decode()
     assert "after cancelling, so the carrier charges for it" in page
 

@@ -1,4 +1,4 @@
-"""A month of the demo's business, lived through the portal's own doors, the sandbox carrier and its webhooks.
+"""A month of the demo's business, lived through the portal's own entry points, the sandbox carrier and its webhooks.
 
 Four weeks that have ended and are billed, then five business days that are still going on. No parcel belongs to both,
 as the two are moved to the day of loading by different rules (`shipping_portal/staff/demo/demo_history.py`).
@@ -25,10 +25,10 @@ from django.utils import timezone
 from orders.booking import bookings
 from orders.calling import gateway
 from orders.cancelling import cancels
-from orders.drafting import saved_drafts, sizes
+from orders.drafting import drafts, sizes
 from orders.drafting.parcel_details import ParcelDetails
 from orders.labels import fetching, printing
-from orders.models import Order
+from orders.models import Draft, Order
 from orders.quoting import asking
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.address import receivers
@@ -326,7 +326,7 @@ class Month:
     def _leave_drafts(self) -> None:
         half = {"receiver_name": "Nadia Fontaine", "receiver_line1": "16 Acland Street", "receiver_suburb": "St Kilda"}
         for values in (half, {"receiver_name": "Ruby Tran", "description": "Soy candles", "weight": "0.9"}):
-            saved_drafts.save(self.sender, self.user, values, now=timezone.now())
+            drafts.save(Draft(sender=self.sender, made_by=self.user), values, now=timezone.now())
 
     def _moment(self, day: int, clock: str) -> dt.datetime:
         """A time of day in Melbourne on a business day counted from the first; on Saturday after the closed weeks."""

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from orders.booking import recounting
 from orders.calling import carrier_settings, gateway
+from orders.calling.contract import client_of
 from orders.models import CarrierAccount, Label, LabelBytes, Order
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.models import User
@@ -43,7 +44,7 @@ CHANCE = re.compile(
 )
 
 
-@pytest.mark.skipif("TELL" not in os.environ, reason="TELL=1 writes the month anew; it takes a minute")
+@pytest.mark.skipif("UPDATE_EXPECTED" not in os.environ, reason="UPDATE_EXPECTED=1 writes it; a minute")
 def test_the_month_is_written_anew(month: Callable[[int], Month]) -> None:
     fixture.write(month(25), demo_history.FILE)
     assert demo_history.FILE.stat().st_size < 300_000
@@ -57,7 +58,7 @@ def test_the_code_of_today_makes_the_month_that_is_kept(month: Callable[[int], M
     """Its first three days, whole: what they book, print, scan and store, column by column."""
     kept, made = json.loads(lzma.decompress(demo_history.FILE.read_bytes())), fixture.told(month(3))
     for label, table in made["tables"].items():
-        assert kept["tables"][label]["columns"] == table["columns"], f"{label}: write the month anew (TELL=1)"
+        assert kept["tables"][label]["columns"] == table["columns"], f"{label}: write it with UPDATE_EXPECTED=1"
     booked = len(made["tables"]["orders.Order"]["rows"])
     assert booked == 21
     for label in ("orders.Order", "orders.BookingAttempt", "tracking.TrackingEvent", "orders.LabelBytes"):
@@ -123,7 +124,7 @@ def test_its_labels_are_the_carriers_own_files(loaded: Path, carrier: SandboxCar
 def test_the_carrier_knows_its_parcels_and_tells_nothing_else_of_them(loaded: Path, settings: Any) -> None:
     with SandboxCarrier(loaded, key=settings.CARRIER_KEY) as again:
         settings.CARRIER_BASE_URL, before = again.url, TrackingEvent.objects.count()
-        client = gateway.client_of(carrier_settings.current())
+        client = client_of(carrier_settings.current())
         for parcel in Parcel.objects.exclude(progress="delivered"):
             polling.take(parcel, client.track(parcel.reference), now=timezone.now())
         assert (TrackingEvent.objects.count(), WebhookDelivery.objects.count()) == (before, 0)

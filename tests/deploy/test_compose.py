@@ -6,15 +6,16 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from shipping_portal import VERSION
 from tests.deploy.compose import DEPLOY, FILE, ROOT, SERVICES
-from tests.table import table
 
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
 PORTAL = [name for name, service in SERVICES.items() if service.get("image") == "shipping-portal"]
 
 
-@table("name", SERVICES)
+@pytest.mark.parametrize("name", SERVICES)
 def test_no_container_has_more_than_it_needs(name: str) -> None:
     service = SERVICES[name]
     assert service["cap_drop"] == ["ALL"]

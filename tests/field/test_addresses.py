@@ -29,8 +29,8 @@ def test_a_line_may_end_like_its_place_and_one_press_says_that_it_is_the_street(
     press = {"receiver_line1_is_street": "9 Hartford Ct"}
     assert row_form.save(file, found["L6"], press, alike=True, now=timezone.now()) == 2
     for number in ("L6", "L7"):
-        checking.work(found[number].pk)
+        checking.check_row(found[number].pk)
     assert ready(rows(file)) == {"L1", "L2", "L3", "L4", "L6", "L7"}
     assert checking.again(rows(file)["L6"], {"receiver_line1": "9 Elm St Hartford CT"}, timezone.now())
-    checking.work(found["L6"].pk)
+    checking.check_row(found["L6"].pk)
     assert "L6" not in ready(rows(file))

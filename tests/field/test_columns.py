@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from shipping_portal.accounts.address.places import normalise
 from shipping_portal.accounts.models import PickupAddress, Sender
-from shipping_portal.importing import columns, shops, unread
+from shipping_portal.importing import columns, guessing, shop_words, unread
 from shipping_portal.importing.models import Import, ImportRow
 from tests.importing import shop_files
-from tests.table import table
 
 HEADERS = [
     shop_files.SHOPIFY, shop_files.WOOCOMMERCE, shop_files.WOOCOMMERCE_UNDERSCORED, shop_files.ETSY,
@@ -38,19 +37,19 @@ def wanted() -> list[columns.Field]:
 def waits(header: list[str], cells: list[str], *, is_abroad: bool = True) -> set[str]:
     """The columns that such a row waits for, its columns matched by their names."""
     sender = Sender(country="AU")
-    file = Import(sender=sender, header=header, columns=columns.guess(header, wanted()), constants={})
+    file = Import(sender=sender, header=header, columns=guessing.guess_columns(header, wanted()), constants={})
     found = unread._unread(ImportRow(file=file, cells=cells), file, {}, is_abroad=is_abroad)
     return {header[place] for place, _ in found}
 
 
 def read_of(header: list[str]) -> set[str]:
     """Return the names of the columns that are read."""
-    places = columns.guess(header, wanted()).values()
-    known = {*shops.KNOWN_COLUMNS, "reason"}
+    places = guessing.guess_columns(header, wanted()).values()
+    known = {*shop_words.KNOWN_COLUMNS, "reason"}
     return {name for at, name in enumerate(header) if at in places or normalise(name) in known}
 
 
-@table("header", HEADERS)
+@pytest.mark.parametrize("header", HEADERS)
 def test_each_column_of_a_shop_is_read_listed_or_makes_its_rows_wait(header: str) -> None:
     names = header.split(",")
     waiting, read = waits(names, [SAID] * len(names)), read_of(names)
@@ -72,18 +71,18 @@ def test_a_name_that_nobody_knows_makes_its_filled_rows_wait(unknown: list[str])
     assert waits(header, ["Ada Alder", "3 Sampling Street", *[""] * len(unknown)]) == set()
 
 
-@table("name", WEIGHTY)
+@pytest.mark.parametrize("name", WEIGHTY)
 def test_what_a_name_says_of_a_parcel_is_never_of_no_matter(name: str) -> None:
     header = ["Name", "Address 1", name]
     assert name in read_of(header) or name in waits(header, ["Ada Alder", "3 Sampling Street", SAID])
 
 
-@table("cell", ["", " ", "0", "0.00", "No", "false", "n/a", "None", "-", "$0.00", "NULL"])
+@pytest.mark.parametrize("cell", ["", " ", "0", "0.00", "No", "false", "n/a", "None", "-", "$0.00", "NULL"])
 def test_a_cell_that_says_nothing_waits_for_nobody(cell: str) -> None:
     assert waits(["Name", "Zorble"], ["Ada Alder", cell]) == set()
 
 
-@table(("name", "is_abroad"), [("Customs office", True), ("Tariff note", True), ("Commodity", True)])
+@pytest.mark.parametrize(("name", "is_abroad"), [("Customs office", True), ("Tariff note", True), ("Commodity", True)])
 def test_what_customs_ask_for_matters_only_abroad(name: str, is_abroad: bool) -> None:
     assert waits(["Name", name], ["Ada Alder", SAID], is_abroad=is_abroad) == {name}
     assert waits(["Name", name], ["Ada Alder", SAID], is_abroad=False) == set()

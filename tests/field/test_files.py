@@ -5,7 +5,6 @@ from collections.abc import Collection
 import pytest
 
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.importing import columns
 from shipping_portal.importing.models import ImportRow
 from tests import factories
 from tests.field.cases import CASES, EXPORTS
@@ -66,7 +65,7 @@ def accounts(quill: Sender, alice: User, carrier: SandboxCarrier) -> dict[str, t
 
 def number(row: ImportRow, known: Collection[str]) -> str:
     """The row's name in the table: its order number, or the first cell that the table names."""
-    found = columns.cell(row, row.file, "customer_reference").strip()
+    found = row.cell_of("customer_reference").strip()
     return found if found in known else next((cell for cell in map(str.strip, row.cells) if cell in known), found)
 
 

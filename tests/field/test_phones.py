@@ -10,12 +10,11 @@ from shipping_portal.accounts.address.phones import clean_phone, extension_of
 from shipping_portal.importing import progress
 from tests.field.checking import checked, list_places, problems, ready, receiver, rows
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
 
-@table(
+@pytest.mark.parametrize(
     ("typed", "country", "number", "extension"),
     [
         ("+1 213-555-0142 ext. 54321", "US", "(213) 555-0142", "54321"),
@@ -39,7 +38,7 @@ def test_a_number_is_taken_and_its_extension_told_apart(typed: str, country: str
     assert (clean_phone(typed, country), extension_of(typed, country)) == (number, extension)
 
 
-@table("typed", ["ext 7", "555 x7", "9" * 61])
+@pytest.mark.parametrize("typed", ["ext 7", "555 x7", "9" * 61])
 def test_an_extension_makes_no_number_of_what_is_none(typed: str) -> None:
     with pytest.raises(ValidationError):
         clean_phone(typed, "US")
@@ -73,7 +72,7 @@ def test_australian_instructions_take_an_extension_only_behind_their_term(carrie
     assert ready(found) == {"A1", "A2", "A3"}
 
 
-@table(
+@pytest.mark.parametrize(
     ("typed", "phone"),
     [
         ("213-555-0142 ext. 54321", "(213) 555-0142 ext. 54321"),

@@ -12,7 +12,6 @@ from shipping_portal.importing import checking, row_form
 from tests.field.checking import checked, list_places, problems, ready, receiver, rows
 from tests.field.checking import places as places_of
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +22,7 @@ def listed(db: None) -> None:
 
 
 @pytest.mark.usefixtures("listed")
-@table(
+@pytest.mark.parametrize(
     ("country", "typed", "place"),
     [
         ("US", ("Kāneʻohe", "96744"), "Kaneohe HI 96744"),
@@ -61,7 +60,7 @@ def test_two_places_of_one_reading_are_offered_and_none_is_taken(db: None) -> No
 
 
 @pytest.mark.usefixtures("listed")
-@table(
+@pytest.mark.parametrize(
     ("country", "typed", "first"),
     [
         ("US", ("Brooklyn", "11202", "NY"), "Brooklyn NY 11201"),
@@ -79,7 +78,7 @@ def test_the_nearest_place_of_the_state_that_was_typed_is_offered_first(
 
 
 @pytest.mark.usefixtures("listed")
-@table(
+@pytest.mark.parametrize(
     ("country", "typed", "doubt", "near"),
     [
         ("AU", ("Melbourne", "3000", "New South Wales"), "3000 is in VIC; you wrote NSW.", ["Melbourne VIC 3000"]),
@@ -104,7 +103,7 @@ def test_a_state_that_is_not_the_places_is_asked_about(
     assert (pair.doubt, [str(place) for place in pair.near if doubt]) == (doubt, near)
 
 
-@table(
+@pytest.mark.parametrize(
     ("country", "typed", "code"),
     [
         ("CA", "Québec", "QC"),
@@ -125,7 +124,7 @@ def test_a_state_is_known_by_its_name_its_code_and_what_people_make_of_it(countr
     assert state_code(country, typed) == code
 
 
-@table(
+@pytest.mark.parametrize(
     ("typed", "code"),
     [
         ("U.S.A.", "US"),
@@ -144,7 +143,7 @@ def test_a_country_is_known_by_what_it_is_called(typed: str, code: str) -> None:
     assert code_of(typed) == code
 
 
-@table(
+@pytest.mark.parametrize(
     ("origin", "typed", "home"),
     [
         ("US", ("PR", ""), ("US", "PR")),
@@ -240,7 +239,7 @@ PASTED: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 @pytest.mark.usefixtures("listed")
-@table(("home", "text", "parts"), list(PASTED.values()), ids=list(PASTED))
+@pytest.mark.parametrize(("home", "text", "parts"), list(PASTED.values()), ids=list(PASTED))
 def test_an_address_is_pasted_as_letters_have_it(home: str, text: str, parts: dict[str, Any]) -> None:
     pasted = pasting.read(text, home)
     assert (pasted.parts, pasted.left) == (parts, [])
@@ -292,5 +291,5 @@ def test_a_state_that_contradicts_waits_for_one_press(carrier: SandboxCarrier) -
     assert found["D1"].near == [["Melbourne", "VIC", "3000"]]
     press = dict(zip(row_form.PLACE, found["D1"].near[0], strict=True))
     assert row_form.save(file, found["D1"], press, alike=False, now=timezone.now()) == 1
-    checking.work(found["D1"].pk)
+    checking.check_row(found["D1"].pk)
     assert ready(rows(file)) == {"D1", "D3"}

@@ -8,7 +8,6 @@ from shipping_portal.importing.models import Import
 from tests.field.checking import FILES, checked, problems, ready, receiver, rows
 from tests.orders.test_importing import work_off
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -22,7 +21,7 @@ def test_rows_that_a_filter_hides_are_left_out_until_one_press_takes_them(carrie
     assert len(ready(rows(file))) == 6
 
 
-@table(
+@pytest.mark.parametrize(
     ("name", "titles"),
     [
         ("amazon_quote_opens_a_title_us.txt", ["Mug", '"Best Dad Mug', "Mug"]),

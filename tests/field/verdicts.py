@@ -30,7 +30,7 @@ def taken(name: str, sender: Sender, by: User) -> Import:
         file.refresh_from_db()
     for _ in range(5):  # a carrier that is slow to answer is asked again
         for row in file.rows.filter(state=State.NEW):
-            checking.work(row.pk)
+            checking.check_row(row.pk)
     return file
 
 

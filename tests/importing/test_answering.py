@@ -15,7 +15,6 @@ from tests.orders.test_importing import GOOD, HEADER, work_off
 from tests.pages.test_imports import check_page
 from tests.pages.typed import text
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -92,7 +91,7 @@ def test_a_rate_converts_the_values_of_its_currency_in_this_file_alone(take: Tak
     assert columns.RATES not in ColumnMapping.objects.get().constants
 
 
-@table(
+@pytest.mark.parametrize(
     ("typed", "rate", "converted"),
     [
         ("US$1.00", "0.124", "0.12"),

@@ -3,10 +3,9 @@
 import pytest
 
 from shipping_portal.accounts.models import Sender
-from shipping_portal.importing import columns
+from shipping_portal.importing import columns, guessing
 from tests import factories
 from tests.importing.shop_files import MATCHES
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -16,23 +15,23 @@ def fields_of(country: str) -> list[columns.Field]:
     return columns.fields(sender, factories.PickupAddress(country=country))
 
 
-@table("country", ["AU", "US", "CA"])
+@pytest.mark.parametrize("country", ["AU", "US", "CA"])
 def test_every_column_of_our_own_template_is_its_own_field(country: str) -> None:
     fields = fields_of(country)
     template = [field.label for field in fields]
     assert {"AU": "Weight, kg", "US": "Weight, lb", "CA": "Weight, kg"}[country] in template
-    assert columns.guess(template, fields) == {field.name: place for place, field in enumerate(fields)}
+    assert guessing.guess_columns(template, fields) == {field.name: place for place, field in enumerate(fields)}
 
 
-@table("shop", MATCHES)
+@pytest.mark.parametrize("shop", MATCHES)
 def test_the_columns_of_a_shop_are_recognised(shop: str) -> None:
     header, expected = MATCHES[shop]
     names = header.split(",")
-    found = columns.guess(names, fields_of("AU"))
+    found = guessing.guess_columns(names, fields_of("AU"))
     assert {name: names[place] for name, place in found.items()} == expected
 
 
 def test_a_surname_joins_only_a_column_of_first_names() -> None:
     fields = fields_of("AU")
-    assert columns.guess(["Full Name", "Last Name"], fields) == {"receiver_name": 0}
-    assert columns.guess(["First Name", "Last Name"], fields) == {"receiver_name": 0, "receiver_last_name": 1}
+    assert guessing.guess_columns(["Full Name", "Last Name"], fields) == {"receiver_name": 0}
+    assert guessing.guess_columns(["First Name", "Last Name"], fields) == {"receiver_name": 0, "receiver_last_name": 1}

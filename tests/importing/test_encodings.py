@@ -3,13 +3,14 @@
 import pytest
 
 from shipping_portal.importing import encodings, reading
-from tests.table import table
 
 NAMES = "Zoë Müller, Café José, 12 Señor St"
 
 
-@table("code_page", ["cp1252", "mac_roman"])
-@table("text", [NAMES, "Zoë", "É. Côté", "O’Brien – “Mug”", "12 Rue de l’Église", "5°", "Müller™ 5 €"])
+@pytest.mark.parametrize("code_page", ["cp1252", "mac_roman"])
+@pytest.mark.parametrize(
+    "text", [NAMES, "Zoë", "É. Côté", "O’Brien – “Mug”", "12 Rue de l’Église", "5°", "Müller™ 5 €"]
+)
 def test_the_letters_of_a_few_names_tell_the_code_page(code_page: str, text: str) -> None:
     try:
         data = text.encode(code_page)
@@ -20,13 +21,13 @@ def test_the_letters_of_a_few_names_tell_the_code_page(code_page: str, text: str
     assert guessed[0] == text
 
 
-@table(("text", "code_page"), [("Grażyna, Stefańska", "cp1250"), (NAMES, "cp850")])
+@pytest.mark.parametrize(("text", "code_page"), [("Grażyna, Stefańska", "cp1250"), (NAMES, "cp850")])
 def test_other_code_pages_are_known_by_a_few_names(text: str, code_page: str) -> None:
     assert encodings.guess(text.encode(code_page)) == (text, code_page)
 
 
-@table("times", [1, 2, 3])
-@table("text", [NAMES, "O’Brien", "Ánna Šimon", "“Ł” €", "Ärger in Übersee"])
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("text", [NAMES, "O’Brien", "Ánna Šimon", "“Ł” €", "Ärger in Übersee"])
 def test_utf_8_that_was_read_as_windows_is_put_back(times: int, text: str) -> None:
     spoilt = text
     for _ in range(times):
@@ -36,7 +37,7 @@ def test_utf_8_that_was_read_as_windows_is_put_back(times: int, text: str) -> No
     assert encodings.decoded_back(spoilt) == text
 
 
-@table("text", ["", "Mug", NAMES, "Â", "ÃÃ", "Ã©", "Ł Łódź", "日本", "50 Â°C"])
+@pytest.mark.parametrize("text", ["", "Mug", NAMES, "Â", "ÃÃ", "Ã©", "Ł Łódź", "日本", "50 Â°C"])
 def test_a_text_that_could_be_meant_stays(text: str) -> None:
     stays = text in ("", "Mug", NAMES, "Â", "ÃÃ", "Ł Łódź", "日本")
     assert (encodings.decoded_back(text) == text) == stays

@@ -2,14 +2,13 @@
 
 import pytest
 
-from shipping_portal.importing import reading
+from shipping_portal.importing import delimited, reading
 from tests.importing.shop_files import EBAY_AU, export
-from tests.table import table
 
 ROW = {"Order number": "12-00345-67890", "Post to name": "Priya Nair", "Item title": "Mug"}
 
 
-@table(
+@pytest.mark.parametrize(
     "below",
     [
         '"1","record(s) downloaded,"," from 1-Nov-26 to 20-Nov-26"\r\nSeller ID : quillmugs\r\n',
@@ -17,7 +16,7 @@ ROW = {"Order number": "12-00345-67890", "Post to name": "Priya Nair", "Item tit
         "record(s) downloaded\r\nSeller ID : quillmugs\r\n",
     ],
 )
-@table("above", [b"", b"\r\n", b",,,,,,\r\n"])
+@pytest.mark.parametrize("above", [b"", b"\r\n", b",,,,,,\r\n"])
 def test_lines_around_the_orders_are_no_rows(above: bytes, below: str) -> None:
     sheet = reading.read(above + export(EBAY_AU, {}, ROW) + b"\r\n" + below.encode())
     assert sheet.header[1] == "Order number"
@@ -34,17 +33,17 @@ def test_an_order_that_only_mentions_records_stays() -> None:
     assert (len(sheet.rows), sheet.dropped) == (1, ())
 
 
-@table("data", [b",,,\n,,,\n", b"sep=,\n", b'" "\n', b"\n" * 30])
+@pytest.mark.parametrize("data", [b",,,\n,,,\n", b"sep=,\n", b'" "\n', b"\n" * 30])
 def test_a_file_of_signs_alone_is_empty(data: bytes) -> None:
     with pytest.raises(reading.UnreadableFile, match="empty"):
         reading.read(data)
 
 
-@table(("blank", "is_read"), [(reading.MOST_LINES - 2, True), (reading.MOST_LINES - 1, False)])
+@pytest.mark.parametrize(("blank", "is_read"), [(delimited.MOST_LINES - 2, True), (delimited.MOST_LINES - 1, False)])
 def test_blank_lines_count_to_a_limit(blank: int, is_read: bool) -> None:
     data = b"name\n" + b"\n" * blank + b"Mia\n"
     if is_read:
-        assert reading.read(data).rows == {reading.MOST_LINES: ["Mia"]}
+        assert reading.read(data).rows == {delimited.MOST_LINES: ["Mia"]}
         return
     with pytest.raises(reading.UnreadableFile, match="more than 40,000 lines"):
         reading.read(data)
@@ -76,7 +75,7 @@ def test_a_quotation_mark_never_makes_one_row_of_two() -> None:
     assert "bad_rows" not in address.notes
 
 
-@table(("bad", "is_read"), [(reading.MOST_BAD, True), (reading.MOST_BAD + 1, False)])
+@pytest.mark.parametrize(("bad", "is_read"), [(delimited.MOST_BAD, True), (delimited.MOST_BAD + 1, False)])
 def test_a_file_with_many_such_lines_is_something_else(bad: int, is_read: bool) -> None:
     data = b"name,note\n" + b'"Pat" x,y\n' * bad
     if is_read:
@@ -86,7 +85,7 @@ def test_a_file_with_many_such_lines_is_something_else(bad: int, is_read: bool) 
         reading.read(data)
 
 
-@table(
+@pytest.mark.parametrize(
     ("text", "cells"),
     [
         ('name\tnote\n"Pat\nPoe"\tx\n', ["Pat\nPoe", "x"]),  # as a spreadsheet copies a cell of two lines

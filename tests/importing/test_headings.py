@@ -3,10 +3,9 @@
 import pytest
 
 from shipping_portal.importing import headings, reading
-from tests.table import table
 
 
-@table(
+@pytest.mark.parametrize(
     ("name", "plain"),
     [
         ("ShipToZipCode", "ship to zip code"),
@@ -31,7 +30,7 @@ HEADER = "Name,Street,Suburb,Postcode"
 ROW = "Ada Alder,3 Sampling Street,Brunswick,3056"
 
 
-@table(
+@pytest.mark.parametrize(
     ("above", "dropped"),
     [
         ("", ()),

@@ -8,7 +8,21 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.importing import checking, columns, items, joining, progress, reading, shops, unread, uploads
+from shipping_portal.importing import (
+    checking,
+    columns,
+    guessing,
+    items,
+    joining,
+    leaving_out,
+    progress,
+    reading,
+    row_values,
+    shop_words,
+    shops,
+    unread,
+    uploads,
+)
 from shipping_portal.importing.columns import FILE_ONLY
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
@@ -16,7 +30,6 @@ from tests.importing import shop_files
 from tests.importing.shop_files import Row, export
 from tests.orders.test_importing import book, come_back, states, work_off
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -33,7 +46,7 @@ def take(quill: Sender, alice: User, localities: None, carrier: SandboxCarrier) 
         now = timezone.now()
         file = uploads.take(sheet, name="orders.csv", sender=quill, by=alice, now=now)
         fields = [*columns.fields(quill, quill.pickup_address()), *FILE_ONLY]
-        guess = columns.guess(file.header, fields)
+        guess = guessing.guess_columns(file.header, fields)
         checking.begin(file, guess, BOX | constants, now)
         work_off(file)
         return file
@@ -318,7 +331,7 @@ def test_grams_of_an_order_are_pounds_in_the_united_states(carrier: SandboxCarri
     ]
     sheet = reading.read(export(f"{shop_files.SHOPIFY},Item weight (g)", *rows))
     file = uploads.take(sheet, name="orders.csv", sender=maker, by=maya, now=timezone.now())
-    matched = columns.guess(file.header, columns.fields(maker, address))
+    matched = guessing.guess_columns(file.header, columns.fields(maker, address))
     matched["weight"] = file.header.index("Item weight (g)")
     checking.begin(file, matched, {"length": "12", "width": "8", "height": "4"}, timezone.now())
     work_off(file)
@@ -424,7 +437,7 @@ def test_failed_orders_come_back_with_all_their_rows(take: Take, quill: Sender, 
     work_off(file)
     again = come_back(file, quill, alice)
     assert states(again) == ["fix", "joined"]
-    said = columns.values(again.rows.get(number=2), again)
+    said = row_values.values(again.rows.get(number=2), again)
     assert (said["item_1_description"], said["item_2_description"]) == ("Mug", "Tea towel")
 
 
@@ -458,7 +471,7 @@ def test_what_is_downloaded_of_a_failed_order_weighs_the_same_when_it_comes_back
     work_off(file)
     again = come_back(file, quill, alice)
     assert states(again) == ["fix", "joined"][: len(rows)]
-    said = [columns.values(one.rows.get(number=2), one) for one in (file, again)]
+    said = [row_values.values(one.rows.get(number=2), one) for one in (file, again)]
     assert [one["weight_kg"] for one in said] == [weight, weight]
     assert said[0] == said[1]
 
@@ -486,10 +499,10 @@ def test_what_the_shop_sent_cancelled_or_was_not_paid_for_is_never_booked(take: 
     assert file.rows.count() == 20
     assert (counts.rows, counts.ready, counts.skipped, counts.joined, counts.fix) == (15, 8, 7, 5, 0)
     assert dict(progress.left_out_by_shop(file)) == {
-        shops.SHIPPED: 3,
-        shops.UNPAID: 2,
-        shops.CANCELLED: 1,
-        shops.REFUNDED: 1,
+        shop_words.SHIPPED: 3,
+        shop_words.UNPAID: 2,
+        shop_words.CANCELLED: 1,
+        shop_words.REFUNDED: 1,
     }
     book(file)
     booked = sorted(Order.objects.values_list("customer_reference", flat=True))
@@ -499,19 +512,23 @@ def test_what_the_shop_sent_cancelled_or_was_not_paid_for_is_never_booked(take: 
 
 def test_one_press_takes_all_that_were_left_out_for_one_reason(take: Take) -> None:
     file = take(shop_files.SHOPIFY, *mixed())
-    assert checking.take_all(file, shops.UNPAID, timezone.now()) == 2
+    assert checking.take_all(file, shop_words.UNPAID, timezone.now()) == 2
     assert checking.take_all(file, "", timezone.now()) == 0
     work_off(file)
     assert progress.counts(file).ready == 10
-    assert dict(progress.left_out_by_shop(file)).keys() == {shops.SHIPPED, shops.CANCELLED, shops.REFUNDED}
+    assert dict(progress.left_out_by_shop(file)).keys() == {
+        shop_words.SHIPPED,
+        shop_words.CANCELLED,
+        shop_words.REFUNDED,
+    }
 
 
 def test_whoever_takes_a_shipped_order_is_still_told_that_it_is_booked(take: Take, quill: Sender, alice: User) -> None:
     factories.order(quill, alice, status="booked", customer_reference="#1001")
     file = take(shop_files.SHOPIFY, shopify("#1001", **{"Fulfillment Status": "fulfilled"}))
     row = file.rows.get()
-    assert row.problems == {shops.STATUS: [shops.SHIPPED]}
-    assert checking.again(row, checking.let_through(row), timezone.now())
+    assert row.problems == {shops.STATUS: [shop_words.SHIPPED]}
+    assert checking.again(row, leaving_out.let_through(row), timezone.now())
     work_off(file)
     row = file.rows.get()
     assert (row.state, row.problems[""][0].partition(" is booked")[0]) == ("skipped", "Your order number #1001")
@@ -520,7 +537,7 @@ def test_whoever_takes_a_shipped_order_is_still_told_that_it_is_booked(take: Tak
 def test_an_odd_row_taken_in_spite_of_its_state_is_still_odd(take: Take) -> None:
     file = take(shop_files.SHOPIFY, shopify("#1001", **{"Fulfillment Status": "fulfilled"}))
     ImportRow.objects.update(cells=[*file.rows.get().cells, "shifted"])
-    assert checking.take_all(file, shops.SHIPPED, timezone.now()) == 1
+    assert checking.take_all(file, shop_words.SHIPPED, timezone.now()) == 1
     work_off(file)
     assert "cells; the first line has" in file.rows.get().problems[""][0]
     assert [line[-1] for line in progress.failed_sheet(file)[1]] == ["shifted"]
@@ -546,7 +563,7 @@ def test_letters_lost_by_an_export_are_told_once(take: Take) -> None:
 def test_a_zip_code_gets_its_zero_back(take: Take, country: str, typed: str, read: str) -> None:
     changes = {"Postcode (Shipping)": typed, "Country Code (Shipping)": country}
     file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug", **changes))
-    assert columns.values(file.rows.get(), file)["receiver_postcode"] == read
+    assert row_values.values(file.rows.get(), file)["receiver_postcode"] == read
 
 
 @pytest.mark.parametrize(
@@ -593,7 +610,7 @@ def test_a_second_box_without_an_address_is_asked_about_and_not_joined(take: Tak
     assert states(take(shop_files.STARSHIPIT, mug, {**vase, "Length": "30"}))[1] == "joined"
 
 
-@table(
+@pytest.mark.parametrize(
     ("rows", "given", "weight"),
     [
         ([{"weight": "0.4 kg", "item_1_quantity": "2"}, {"weight": "0.15 kg"}], {}, "0.95 kg"),

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.importing import checking, shops
+from shipping_portal.importing import checking, shop_words, shops
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
 from tests.importing import shop_files
@@ -57,7 +57,7 @@ def test_the_check_tells_what_is_left_out_joined_and_not_used(listed: Client, fi
 def test_one_press_takes_all_shipped_orders(listed: Client, file: Import) -> None:
     skipped = text(listed.get(f"{check_page(file)}?show=skipped"))
     assert "Import all 2 anyway: Already shipped in your shop" in skipped
-    answer = listed.post(reverse("take_left_out", args=[file.uuid]), {"why": shops.SHIPPED}, follow=True)
+    answer = listed.post(reverse("take_left_out", args=[file.uuid]), {"why": shop_words.SHIPPED}, follow=True)
     assert "2 rows taken. Nothing is booked by this." in text(answer)
     work_off(file)
     assert "Book 3 parcels" in text(listed.get(check_page(file)))
@@ -88,7 +88,7 @@ def test_a_joined_row_leads_to_its_parcel_and_can_leave_it(listed: Client, file:
 
 def test_somebody_elses_rows_are_not_taken(file: Import, bob: User, visit: object) -> None:
     client = visit(bob)  # type: ignore[operator]
-    assert client.post(reverse("take_left_out", args=[file.uuid]), {"why": shops.SHIPPED}).status_code == 404
+    assert client.post(reverse("take_left_out", args=[file.uuid]), {"why": shop_words.SHIPPED}).status_code == 404
     assert file.rows.filter(state="skipped").count() == 3
 
 
@@ -120,7 +120,7 @@ def test_the_check_costs_the_same_however_many_rows_joined(
         for _ in range(more):
             head = factories.import_row(quill, alice, file=file)
             factories.import_row(quill, alice, file=file, state="joined", joined_into=head, problems={})
-            told = {shops.STATUS: [shops.SHIPPED]}
+            told = {shops.STATUS: [shop_words.SHIPPED]}
             factories.import_row(quill, alice, file=file, state="skipped", problems=told)
         listed.get(check_page(file))
         with CaptureQueriesContext(connection) as seen:

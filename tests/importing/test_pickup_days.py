@@ -12,12 +12,11 @@ from shipping_portal.importing.models import Import
 from tests import factories
 from tests.orders.test_importing import GOOD, HEADER, work_off
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 
 DAY = dt.date(2026, 12, 2)
 
 
-@table(
+@pytest.mark.parametrize(
     ("text", "country", "days"),
     [
         ("2026-12-02", "AU", {DAY}),

@@ -3,10 +3,9 @@
 import pytest
 
 from shipping_portal.importing import shops
-from shipping_portal.importing.shops import CANCELLED, PARTLY, REFUNDED, SHIPPED, UNPAID
+from shipping_portal.importing.shop_words import CANCELLED, PARTLY, REFUNDED, SHIPPED, UNPAID
 from tests.importing import shop_files
 from tests.importing.shop_files import Row
-from tests.table import table
 
 CASES: list[tuple[str, Row, str]] = [
     (shop_files.SHOPIFY, {"Financial Status": "paid", "Fulfillment Status": "unfulfilled"}, ""),
@@ -70,12 +69,12 @@ def cells(header: str, row: Row) -> list[str]:
     return [row.get(name, "") for name in header.split(",")]
 
 
-@table(("header", "row", "why"), CASES)
+@pytest.mark.parametrize(("header", "row", "why"), CASES)
 def test_a_shop_says_which_orders_are_not_to_be_sent(header: str, row: Row, why: str) -> None:
     assert shops.why_left_out(header.split(","), [cells(header, row)]) == why
 
 
-@table(
+@pytest.mark.parametrize(
     ("header", "first", "second", "why"),
     [
         (shop_files.SHOPIFY, {"Fulfillment Status": "unfulfilled", "Financial Status": "paid"}, {}, ""),

@@ -9,10 +9,9 @@ import pytest
 
 from shipping_portal.importing import reading, workbooks
 from tests.importing.workbooks import MAIN, SHEET, sheet_of, with_part, with_parts, workbook
-from tests.table import table
 
 
-@table(
+@pytest.mark.parametrize(
     ("value", "form", "text"),
     [
         ("0800", "@", "0800"),
@@ -90,7 +89,7 @@ REFUSED: list[tuple[str, Callable[[], bytes], str]] = [
 ]  # fmt: skip
 
 
-@table(("what", "data", "why"), REFUSED)
+@pytest.mark.parametrize(("what", "data", "why"), REFUSED)
 def test_a_workbook_that_takes_too_much_is_refused(what: str, data: Callable[[], bytes], why: str) -> None:
     packed = data()
     assert len(packed) < reading.MOST_BYTES, what
@@ -114,7 +113,7 @@ def row(number: int, text: str, given: str = "") -> str:
     return f'<row r="{number}" {given}><c t="inlineStr"><is><t>{text}</t></is></c></row>'
 
 
-@table(
+@pytest.mark.parametrize(
     ("given", "is_hidden"),
     [
         ('hidden="1"', True),
@@ -137,7 +136,7 @@ def test_the_header_is_the_first_row_that_is_seen() -> None:
     assert (sheet.header, sheet.rows) == (["Name"], {3: ["Mia"]})
 
 
-@table("prefix", ["", "x:"])
+@pytest.mark.parametrize("prefix", ["", "x:"])
 def test_columns_that_nobody_sees_are_read_and_noted(prefix: str) -> None:
     text = (
         f'<{prefix}worksheet xmlns{":x" if prefix else ""}="{MAIN}"><{prefix}cols><{prefix}col min="2" max="2" '
@@ -156,7 +155,7 @@ def test_how_a_text_is_spoken_is_no_part_of_it() -> None:
     assert sheet.rows == {2: ["Tokyo"]}
 
 
-@table(("sheets", "is_read"), [(4, True), (5, False)])
+@pytest.mark.parametrize(("sheets", "is_read"), [(4, True), (5, False)])
 def test_the_first_filled_sheet_is_looked_for_among_five(sheets: int, is_read: bool) -> None:
     def blank_first(book: Any) -> None:
         for at in range(sheets):

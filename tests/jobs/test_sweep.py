@@ -2,12 +2,14 @@
 
 import datetime as dt
 import os
+import re
 import signal
 import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.celery import app
 from shipping_portal.exporting.models import Export
 from shipping_portal.jobs import sweep
+from shipping_portal.jobs.apps import MODULES
 from shipping_portal.jobs.models import Job
 from shipping_portal.jobs.registry import Chore, JobKind, chores, kinds
 from shipping_portal.jobs.sweep import Sweep, due
@@ -290,3 +293,15 @@ def test_the_command_stops_when_it_is_told_to(settings: Any, monkeypatch: pytest
     finally:
         signal.signal(signal.SIGTERM, before[0])
         signal.signal(signal.SIGINT, before[1])
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_every_module_that_registers_work_is_found_by_name() -> None:
+    """A job in a module that is not named runs nowhere but where a page happens to import it."""
+    registers = re.compile(r"^@(job|chore|term|eraser|objection)\(", re.MULTILINE)
+    modules = [path for room in ("shipping_portal", "orders", "tracking") for path in (ROOT / room).rglob("*.py")]
+    named = tuple(f"/{name.replace('.', '/')}.py" for name in MODULES)
+    found = [str(path) for path in modules if registers.search(path.read_text())]
+    assert [path for path in found if not path.endswith(named)] == []

@@ -15,12 +15,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from time_machine import TimeMachineFixture
 
-from orders.booking import booking_rules, bookings, requoting, resolving, settling, verdict
+from orders.booking import booking_rules, bookings, resolving, settling, verdict
 from orders.booking.limits import NOT_COUNTED
 from orders.calling import carrier_settings, gateway
 from orders.drafting.parcel_details import ParcelDetails
 from orders.labels import fetching
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
+from orders.quoting import asking
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.messages import Booked, Money
@@ -370,7 +371,7 @@ def test_a_suspension_while_the_price_is_asked_for_again_stops_the_booking_befor
         Sender.objects.get().suspend(by=sam, category="terms", text="Terms review", note="", at=timezone.now())
         return verdict.Go()
 
-    monkeypatch.setattr(requoting, "ask_again", meanwhile)
+    monkeypatch.setattr(asking, "ask_again", meanwhile)
     work(order)
     assert (order.status, order.problem["kind"]) == ("draft", "suspended")
     assert order.attempts.count() == 0

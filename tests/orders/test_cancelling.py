@@ -8,9 +8,10 @@ import pytest
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from orders.booking import bookings
-from orders.cancelling import cancels
+from orders.booking import bookings, settling
+from orders.cancelling import cancel_outcomes, cancel_rules, cancels
 from orders.cancelling.cancel_rules import can_cancel, refuse_cancel_unless_allowed
+from orders.cancelling.cancel_verdict import Confirmed, Outcome
 from orders.models import CancelAttempt, Order
 from orders.status.transitions import advance, move_to
 from shipping_portal.accounts.models import Audit, Sender, User
@@ -243,14 +244,14 @@ def test_a_worker_that_slept_past_its_lease_changes_nothing_any_more(
 ) -> None:
     order = booked()
     carrier.trouble("cancel", "commit-close")
-    asleep = cancels._unclear
+    asleep = cancel_outcomes.record
 
-    def another_settles_it_first(stale: Order, attempt: CancelAttempt, why: str, **more: object) -> None:
-        monkeypatch.setattr(cancels, "_unclear", asleep)
+    def another_settles_it_first(stale: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
+        monkeypatch.setattr(cancel_outcomes, "record", asleep)
         assert [work(order).status, work(order).status] == ["cancel_unconfirmed", "cancelled"]
-        asleep(stale, attempt, why, **more)
+        asleep(stale, attempt, outcome)
 
-    monkeypatch.setattr(cancels, "_unclear", another_settles_it_first)
+    monkeypatch.setattr(cancel_outcomes, "record", another_settles_it_first)
     cancel(order, alice)
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state) == ("cancelled", "done")
@@ -303,7 +304,7 @@ def test_no_cancellation_leaves_later_than_its_lease_allows(
     booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = booked()
-    monkeypatch.setattr(cancels.settling, "send_until", lambda lease: 0.0)  # long ago
+    monkeypatch.setattr(settling, "send_until", lambda lease: 0.0)  # long ago
     cancel(order, alice)
     assert (order.status, order.cancels.get().state) == ("cancelling", "wanted")
     assert carrier.ledger("cancelled") == []
@@ -315,18 +316,16 @@ def test_a_look_at_the_scans_that_took_long_leaves_the_cancelling_its_whole_time
     order = booked()
     leases = []
     monkeypatch.setattr(
-        cancels.settling,
-        "send_until",
-        lambda lease, real=cancels.settling.send_until: leases.append(lease) or real(lease),
+        settling, "send_until", lambda lease, real=settling.send_until: leases.append(lease) or real(lease)
     )
-    look = cancels._refused_by_fresh_scans
+    look = cancels._forbidden_by_scans
 
     def long_look(*arguments: object) -> str:
         Order.objects.filter(pk=order.pk).update(due_at=timezone.now() + dt.timedelta(seconds=5))
         arguments[0].due_at = Order.objects.get(pk=order.pk).due_at
         return look(*arguments)
 
-    monkeypatch.setattr(cancels, "_refused_by_fresh_scans", long_look)
+    monkeypatch.setattr(cancels, "_forbidden_by_scans", long_look)
     cancel(order, alice)
     assert order.status == "cancelled"
     assert leases[0] > timezone.now() + dt.timedelta(seconds=20)
@@ -352,7 +351,7 @@ def test_an_operator_settles_what_stayed_unclear_as_the_carrier_says(
 ) -> None:
     order = unclear(booked(), alice, carrier)
     assert order.status == "cancel_unconfirmed"
-    cancels.settle(order, is_cancelled=is_cancelled, by=sam, reason="the carrier said so", now=timezone.now())
+    cancel_outcomes.resolve(order, is_cancelled=is_cancelled, by=sam, reason="the carrier said so", now=timezone.now())
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state) == (status, state)
     assert (order.cancelled_at is not None) == is_cancelled
@@ -364,7 +363,7 @@ def test_nobody_settles_what_the_carrier_is_being_asked_at_this_moment(
     order = unclear(booked(), alice, carrier)
     order.cancels.update(state="in_flight")
     with pytest.raises(Order.WrongStatus, match="at this moment"):
-        cancels.settle(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
+        cancel_outcomes.resolve(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state) == ("cancel_unconfirmed", "in_flight")
     assert not Audit.objects.exists()
@@ -373,14 +372,14 @@ def test_nobody_settles_what_the_carrier_is_being_asked_at_this_moment(
 def test_what_is_clear_already_is_not_settled_again(booked: Book, alice: User, sam: User) -> None:
     order = booked()
     with pytest.raises(Order.WrongStatus):
-        cancels.settle(order, is_cancelled=True, by=sam, reason="the carrier said so", now=timezone.now())
+        cancel_outcomes.resolve(order, is_cancelled=True, by=sam, reason="the carrier said so", now=timezone.now())
 
 
 def test_a_late_yes_settles_what_another_worker_called_unclear(
     booked: Book, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = unclear(booked(), alice, carrier)
-    cancels._done(order, order.cancels.get(), YES)
+    cancel_outcomes.record(order, order.cancels.get(), Confirmed(YES))
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state) == ("cancelled", "done")
 
@@ -389,8 +388,8 @@ def test_a_late_yes_after_it_was_found_still_booked_waits_for_an_operator(
     booked: Book, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
     order = unclear(booked(), alice, carrier)
-    cancels.settle(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
-    cancels._done(order, order.cancels.get(), YES)
+    cancel_outcomes.resolve(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
+    cancel_outcomes.record(order, order.cancels.get(), Confirmed(YES))
     order.refresh_from_db()
     assert (order.status, order.due_at, order.cancels.get().state) == ("cancel_unconfirmed", None, "unknown")
 
@@ -400,9 +399,9 @@ def test_a_late_yes_settles_what_was_asked_for_once_more_meanwhile(
 ) -> None:
     order = unclear(booked(), alice, carrier)
     first = order.cancels.get()
-    cancels.settle(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
+    cancel_outcomes.resolve(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
     cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
-    cancels._done(order, first, YES)
+    cancel_outcomes.record(order, first, Confirmed(YES))
     order.refresh_from_db()
     assert order.status == "cancelled"
     assert [attempt.state for attempt in order.cancels.order_by("pk")] == ["done", "done"]
@@ -411,16 +410,16 @@ def test_a_late_yes_settles_what_was_asked_for_once_more_meanwhile(
 def test_a_yes_outlives_a_database_that_is_away_for_a_moment(
     booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, failures = cancels._store_yes, [OperationalError("the server is starting up"), InterfaceError()]
+    store, failures = cancel_outcomes.confirm, [OperationalError("the server is starting up"), InterfaceError()]
 
     def away_at_first(*arguments: Any) -> None:
         if failures:
             raise failures.pop()
         store(*arguments)
 
-    monkeypatch.setattr(cancels, "_store_yes", away_at_first)
-    monkeypatch.setattr(cancels.settling, "close_old_connections", lambda: None)
-    monkeypatch.setattr(cancels.settling.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(cancel_outcomes, "confirm", away_at_first)
+    monkeypatch.setattr(settling, "close_old_connections", lambda: None)
+    monkeypatch.setattr(settling.time, "sleep", lambda seconds: None)
     assert cancel(booked(), alice).status == "cancelled"
     assert len(carrier.ledger("cancelled")) == 1
 
@@ -435,7 +434,7 @@ def test_a_look_that_fails_leaves_the_attempt_to_an_operator_in_the_end(
         work(order)
     assert (order.status, order.due_at) == ("cancel_unconfirmed", None)
     assert order.cancels.get().state == "unknown"
-    cancels.settle(order, is_cancelled=True, by=sam, reason="the carrier said so", now=timezone.now())
+    cancel_outcomes.resolve(order, is_cancelled=True, by=sam, reason="the carrier said so", now=timezone.now())
     assert order.status == "cancelled"
 
 
@@ -471,7 +470,7 @@ def test_an_owed_cancellation_that_the_carrier_no_longer_takes_leaves_the_parcel
     cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
     contract('cancel = ""')
     assert work(order).status == "booked"
-    assert order.problem["text"] == cancels.NO_WAY
+    assert order.problem["text"] == cancel_rules.NO_WAY
 
 
 def test_an_unclear_cancellation_stays_unclear_where_the_carrier_no_longer_takes_any(

@@ -1,4 +1,4 @@
-"""Two carrier orders for one of ours: told once, for as long as nobody at the desk has dealt with it."""
+"""Two carrier orders for one of ours: told once, for as long as nobody in the admin has dealt with it."""
 
 import uuid
 from collections.abc import Callable

@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders.booking import booking_rules, bookings, requoting, resolving, settling, verdict
+from orders.booking import booking_rules, bookings, resolving, settling, verdict
 from orders.booking.limits import NOT_COUNTED
 from orders.calling import gateway
 from orders.models import BookingAttempt, Order, Quote
@@ -41,16 +41,16 @@ def with_an_old_quote(order: Order) -> Order:
 @pytest.fixture
 def asleep_with_its_new_price(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
     """`asleep_with_its_new_price(meanwhile)`: the next worker stalls between the new price and the sending."""
-    compare = requoting.compare_offer
+    compare = asking.compare_offer
 
     def sleep(meanwhile: Callable[[], None]) -> None:
         def stalled(order: Order, *rest: Any) -> verdict.PriceVerdict:
-            monkeypatch.setattr(requoting, "compare_offer", compare)
+            monkeypatch.setattr(asking, "compare_offer", compare)
             let_lease_end(order)
             meanwhile()
             return compare(order, *rest)
 
-        monkeypatch.setattr(requoting, "compare_offer", stalled)
+        monkeypatch.setattr(asking, "compare_offer", stalled)
 
     return sleep
 
@@ -90,7 +90,7 @@ def test_an_order_that_another_is_sending_does_not_go_back_to_its_sender(
 ) -> None:
     order = with_an_old_quote(submitted())
     carrier.prices(10)
-    compare, settle = requoting.compare_offer, settling.settle
+    compare, settle = asking.compare_offer, settling.settle
 
     def stalled(stale: Order, *rest: Any) -> verdict.Verdict:
         def and_wakes_before_the_answer_is_stored(attempt: BookingAttempt, outcome: Any) -> None:
@@ -98,14 +98,14 @@ def test_an_order_that_another_is_sending_does_not_go_back_to_its_sender(
             bookings._carry_out(stale, compare(stale, *rest), timezone.now())
             settle(attempt, outcome)
 
-        monkeypatch.setattr(requoting, "compare_offer", compare)
+        monkeypatch.setattr(asking, "compare_offer", compare)
         monkeypatch.setattr(settling, "settle", and_wakes_before_the_answer_is_stored)
         carrier.prices(0)
         let_lease_end(order)
         bookings.work(order.pk)
         return verdict.WaitUntil(timezone.now())
 
-    monkeypatch.setattr(requoting, "compare_offer", stalled)
+    monkeypatch.setattr(asking, "compare_offer", stalled)
     bookings.work(order.pk)
     order.refresh_from_db()
     assert order.status == "booked"
@@ -117,7 +117,7 @@ def test_a_worker_that_stalled_does_not_put_off_the_one_who_sends(submitted: Sub
     bookings.work(order.pk)
     order.refresh_from_db()
     stale.postpone(timezone.now() + dt.timedelta(days=1))
-    bookings.settling.back_to_draft(stale, {"kind": "gone", "text": "-"}, at=timezone.now())
+    bookings._carry_out(stale, verdict.BackToDraft({"kind": "gone", "text": "-"}), timezone.now())
     assert Order.objects.get(pk=order.pk).due_at == order.due_at
     assert Order.objects.get(pk=order.pk).status == "booked"
 
@@ -297,5 +297,5 @@ def test_part_of_a_cent_is_no_higher_price(submitted: Submit, carrier: SandboxCa
     offer = order.quote.offer(order.product_code)
     assert offer
     tiny = {**offer, "amount": f"{order.price}4"}
-    assert isinstance(requoting.compare_offer(order, tiny, timezone.now()), verdict.Go)
-    assert requoting.offer_fields(tiny)["price"] == order.price
+    assert isinstance(asking.compare_offer(order, tiny, timezone.now()), verdict.Go)
+    assert asking.offer_fields(tiny)["price"] == order.price

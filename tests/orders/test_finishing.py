@@ -1,4 +1,4 @@
-"""An import that finished is one e-mail with its counts; its bookings send none of their own meanwhile."""
+"""An import that finished is one email with its counts; its bookings send none of their own."""
 
 import datetime as dt
 from contextlib import suppress
@@ -48,7 +48,7 @@ def mails() -> list[str]:
     return [str(message.body) for message in mail.outbox]
 
 
-def test_u13_an_import_of_which_some_rows_fail_is_one_mail_though_it_is_watched(
+def test_an_import_of_which_some_rows_fail_is_one_mail_though_it_is_watched(
     carrier: SandboxCarrier, localities: None, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, *(GOOD.replace("1001", number) for number in ("1001", "1002", "1003")))

@@ -12,13 +12,12 @@ from orders.list import listing
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
 
-@table(
-    "text, folded",
+@pytest.mark.parametrize(
+    ("text", "folded"),
     [
         ("Zoë", "zoe"),
         ("Đặng WÓJCIK", "dang wojcik"),
@@ -42,8 +41,8 @@ def found(q: str, role: str) -> list[str]:
     return [order.receiver_name for order in listing.search(Order.objects.order_by("pk"), q, role)]
 
 
-@table(
-    "q, role, names",
+@pytest.mark.parametrize(
+    ("q", "role", "names"),
     [
         ("zoe", "owner", ["Zoë Castellan", "Zoe Pryor"]),
         ("ZOË", "shipper", ["Zoë Castellan", "Zoe Pryor"]),

@@ -20,7 +20,6 @@ from tests.orders.ledger import in_the_ledger
 from tests.orders.outliers import ready
 from tests.orders.test_importing import GOOD, checked, states, work_off
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 LIGHT, HEAVY = "Very light for their size", "Very heavy for their size"
@@ -268,7 +267,7 @@ def test_what_looks_wrong_is_found_in_as_many_queries_whatever_the_number_of_row
     assert found == [5, 5]
 
 
-@table(
+@pytest.mark.parametrize(
     ("weight", "sides", "unit", "per_cubic_metre"),
     [("0.35", (300, 200, 150), "cm", "0.0389"), ("5", (100, 100, 100), "cm", "5"), ("2", (10, 10, 10), "in", "122.05")],
 )

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from orders.drafting.forms import UNITS
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.importing import checking, columns, progress, reading, units, uploads
+from shipping_portal.importing import checking, columns, guessing, progress, reading, units, uploads
 from shipping_portal.importing.forms import MatchForm, guesses
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from shipping_portal.importing.units import (
@@ -24,7 +24,6 @@ from tests import factories
 from tests.orders.ledger import in_the_ledger
 from tests.orders.test_importing import book, work_off
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 
 WHO = "Name,Email,Address 1,Suburb,Postcode,Contents,Order number"
 PRIYA = "Priya Nair,priya@example.net,4 Sample Street,Brunswick,3056,Mugs,1001"
@@ -34,7 +33,7 @@ def fields_named(*names: str) -> list[columns.Field]:
     return [columns.Field(name, name, is_needed=False) for name in names]
 
 
-@table(
+@pytest.mark.parametrize(
     ("header", "unit"),
     [
         ("Length (mm)", "mm"), ("length_mm", "mm"), ("L mm", "mm"), ("Length/mm", "mm"), ("lengthMm", "mm"),
@@ -49,7 +48,7 @@ def test_a_header_states_the_unit_of_its_lengths(header: str, unit: str) -> None
     assert stated(header, LENGTHS) == unit
 
 
-@table(
+@pytest.mark.parametrize(
     ("header", "unit"),
     [
         ("Weight (g)", "g"), ("weight_g", "g"), ("Weight in grams", "g"), ("Total Weight g", "g"),
@@ -62,7 +61,7 @@ def test_a_header_states_the_unit_of_its_weights(header: str, unit: str) -> None
     assert stated(header, WEIGHTS) == unit
 
 
-@table(
+@pytest.mark.parametrize(
     ("header", "field"),
     [
         ("Length (mm)", "length"), ("L mm", "length"), ("length_in", "length"), ('Length (")', "length"),
@@ -73,15 +72,15 @@ def test_a_header_states_the_unit_of_its_weights(header: str, unit: str) -> None
 )  # fmt: skip
 def test_a_measure_is_found_whatever_unit_its_header_states(header: str, field: str) -> None:
     names = [WEIGHT, "length", "width", "height", WEIGHT_UNIT, SIZE_UNIT]
-    assert columns.guess(["Suburb", header], fields_named(*names)) == {field: 1}
+    assert guessing.guess_columns(["Suburb", header], fields_named(*names)) == {field: 1}
 
 
 def test_a_weight_is_no_length_because_of_its_letter() -> None:
-    assert columns.guess(["W kg", "Made in"], fields_named("width", "length", "weight")) == {}
+    assert guessing.guess_columns(["W kg", "Made in"], fields_named("width", "length", "weight")) == {}
     assert bare("Length in cm", LENGTHS) == "length"
 
 
-@table(
+@pytest.mark.parametrize(
     ("typed", "unit", "wanted", "read"),
     [
         ("301", "mm", "cm", "30.1"), ("0.3", "m", "cm", "30"), ("12", "in", "cm", "30.48"), ("30", "cm", "cm", "30"),
@@ -97,7 +96,7 @@ def test_a_length_is_converted_exactly_or_left_for_the_form_to_refuse(
     assert convert(typed, unit, wanted, LENGTHS) == read
 
 
-@table(
+@pytest.mark.parametrize(
     ("typed", "unit", "wanted", "read"),
     [
         ("2400", "g", "kg", "2.4"), ("40 oz", "oz", "lb", "2.5"), ("heavy", "g", "kg", "heavy"),
@@ -261,13 +260,13 @@ def test_our_own_template_states_the_units_of_the_account(country: str) -> None:
     fields = columns.fields(maker, factories.pickup_address(maker, email=maya.email))
     heads = {field.label: place for place, field in enumerate(fields) if field.name in MEASURES}
     names = [field.name for field in fields]
-    matched = columns.guess([field.label for field in fields], fields)
+    matched = guessing.guess_columns([field.label for field in fields], fields)
     assert {name: matched.get(name) for name in MEASURES} == {name: names.index(name) for name in MEASURES}
     units = [stated(head, TABLES[MEASURES[names[place]]]) for head, place in heads.items()]
     assert units == [*UNITS[country], *[UNITS[country][1]] * 2]
 
 
-@table(
+@pytest.mark.parametrize(
     ("header", "cells", "unit"),
     [
         ("Weight (lb)", ["5", "lb"], "lb"),

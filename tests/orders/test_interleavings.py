@@ -171,7 +171,8 @@ def test_an_answer_that_comes_while_its_worker_is_given_up_is_the_one_that_count
     def meanwhile(self: Order, *args: Any, **more: Any) -> bool:
         is_mine = renew(self, *args, **more)
         if Order.objects.filter(status="booking").exists():
-            bookings._send(attempt, gateway.carrier_of(late, first="book"))
+            client = gateway.carrier_of(late, first="book")
+            settling.settle(attempt, client.book(bytes(attempt.body), key=str(attempt.key)))
         return is_mine
 
     monkeypatch.setattr(Order, "renew", meanwhile)

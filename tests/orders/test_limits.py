@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime as dt
+import re
 import uuid
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -12,7 +13,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.booking import booking_rules, bookings, recounting, settling
+from orders.booking import booking_rules, bookings, limit_words, recounting, settling
 from orders.booking.limits import DailyLimitReached, LimitReached
 from orders.models import BookingAttempt, DailySpend, Order, Quote
 from orders.quoting import asking
@@ -88,9 +89,10 @@ def test_the_one_too_many_is_refused_with_nothing_owed_and_all_of_it_told(
     press(), press()
     with pytest.raises(LimitReached) as refusal:
         press(seen=read_before)
-    assert words in str(refusal.value)
-    assert "Nothing was booked and you weren't charged." in str(refusal.value)
-    assert ("under Settings" if name.startswith("own") else quill.number) in str(refusal.value)
+    told = limit_words.refusal(refusal.value, quill)
+    assert words in told
+    assert "Nothing was booked and you weren't charged." in told
+    assert ("under Settings" if name.startswith("own") else quill.number) in told
     assert Order.objects.count() == 2
     assert counters(quill) == of(2)
 
@@ -98,19 +100,24 @@ def test_the_one_too_many_is_refused_with_nothing_owed_and_all_of_it_told(
 def test_who_may_raise_a_limit_and_when_it_opens_is_told(press: Press, quill: Sender) -> None:
     limit(quill, bookings_a_day=0)
     at_noon = dt.datetime(2026, 11, 23, 1, tzinfo=dt.UTC)
-    with pytest.raises(LimitReached, match=r"open again at midnight, on Tue 24 Nov( 2026)?\. Contact us and quote A-"):
+    with pytest.raises(LimitReached) as of_a_day:
         press(now=at_noon)
+    assert (of_a_day.value.limit, of_a_day.value.opens_on) == ("bookings_a_day", dt.date(2026, 11, 24))
+    told = limit_words.refusal(of_a_day.value, quill)
+    assert re.search(r"open again at midnight, on Tue 24 Nov( 2026)?\. Contact us and quote A-", told)
     limit(quill, bookings_a_day=1, unbilled_limit=0)
-    with pytest.raises(LimitReached, match="when the carrier's weekly bills are posted or a parcel is cancelled"):
+    with pytest.raises(LimitReached) as of_all:
         press(now=at_noon)
+    assert "when the carrier's weekly bills are posted or a parcel" in limit_words.refusal(of_all.value, quill)
 
 
 @pytest.mark.parametrize(("own", "operators"), [(1, 9), (9, 1)])
 def test_the_owners_limit_and_the_operators_both_hold(press: Press, quill: Sender, own: int, operators: int) -> None:
     limit(quill, own_bookings_a_day=own, bookings_a_day=operators)
     press()
-    with pytest.raises(LimitReached, match="1 parcels a day"):
+    with pytest.raises(LimitReached) as refusal:
         press()
+    assert (refusal.value.most, refusal.value.used) == (1, 1)
 
 
 def test_money_adds_up_to_the_cent(press: Press, quill: Sender) -> None:
@@ -343,8 +350,10 @@ def test_all_senders_together_have_a_limit_for_a_day(
     now = timezone.now()
     press()
     press(seen=factories.quote(other, bob))
-    with pytest.raises(DailyLimitReached, match=r"Bookings rest until tomorrow.*weren't charged.*midnight"):
+    with pytest.raises(DailyLimitReached) as refusal:
         press(now=now)
+    told = limit_words.refusal(refusal.value, quill)
+    assert re.search(r"Bookings rest until tomorrow.*weren't charged.*midnight", told)
     assert Order.objects.count() == 2
     assert counters(quill) == of(1)
     assert DailySpend.objects.get().refused_at == now

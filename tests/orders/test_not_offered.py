@@ -21,7 +21,6 @@ from tests.carrier.products import product
 from tests.orders.test_importing import GOOD, checked
 from tests.pages.typed import ABROAD, beside, text
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -55,7 +54,7 @@ def abroad(code: str) -> dict[str, Any]:
     return {**ABROAD, "item_1_hs_code": code}
 
 
-@table("rule", [choosing.Rule.CHEAPEST, choosing.Rule.CHEAPEST_PICKUP])
+@pytest.mark.parametrize("rule", [choosing.Rule.CHEAPEST, choosing.Rule.CHEAPEST_PICKUP])
 def test_the_cheapest_is_so_as_a_number(rule: str) -> None:
     offers = [{**factories.OFFER, "code": amount, "amount": amount} for amount in ("10.00", "9.40", "105.00")]
     assert (choosing.choose(offers, rule) or {})["code"] == "9.40"
@@ -78,14 +77,14 @@ def test_with_its_codes_it_is_offered_as_any_other(carrier: SandboxCarrier, page
 
 
 def test_at_home_nothing_is_said_of_duties(page: Client, quill: Sender, alice: User) -> None:
-    answer = page.get(f"/parcels/new/{factories.quote(quill, alice).uuid}/")
+    answer = page.get(factories.prices_of(factories.quote(quill, alice)))
     assert "Can't be chosen yet" not in text(answer)
 
 
 def test_a_product_quoted_in_spite_of_its_codes_stands_closed_and_is_not_the_cheapest(
     page: Client, marked: Quote
 ) -> None:
-    answer = page.get(f"/parcels/new/{marked.uuid}/")
+    answer = page.get(factories.prices_of(marked))
     assert f"Standard (duties paid) {NEEDED}" in text(answer)
     assert "Cheapest" not in text(answer)
     assert "Duties and taxes paid upfront" not in text(answer)
@@ -104,7 +103,7 @@ def test_a_price_is_marked_as_it_is_taken(
 
 def test_it_is_refused_at_the_booking_too(page: Client, marked: Quote) -> None:
     form = {"product": "STANDARD-DDP-PICKUP", "pickup_date": "", "form_token": str(marked.uuid)}
-    answer = page.post(f"/parcels/new/{marked.uuid}/book/", form)
+    answer = page.post(f"{factories.prices_of(marked)}book/", form)
     assert "That service is not among the offers for this parcel. Nothing was booked." in text(answer)
     assert not Order.objects.exists()
 

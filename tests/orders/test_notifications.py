@@ -85,9 +85,7 @@ def test_a_move_that_settles_something_is_news_and_an_ordinary_one_is_not(
 
 
 @pytest.mark.parametrize("others", [0, 3000])
-def test_c5_a_refused_booking_is_news_at_once_however_much_else_happens(
-    quill: Sender, alice: User, others: int
-) -> None:
+def test_a_refused_booking_is_news_at_once_however_much_else_happens(quill: Sender, alice: User, others: int) -> None:
     busy = factories.order(quill, alice, status="booked")
     moved(quill, alice, "booking", "rejected")
     OrderChange.objects.bulk_create(

@@ -18,7 +18,7 @@ from django.utils import timezone
 from orders.admin import _fetch_again
 from orders.booking import limits, resolving, settling
 from orders.calling import waiting
-from orders.cancelling import cancels, replacing
+from orders.cancelling import cancel_outcomes, replacing
 from orders.labels import fetching, printing
 from orders.models import (
     BookingAttempt,
@@ -97,7 +97,7 @@ def test_a_letter_of_a_row_that_is_parked_no_more(quill: Sender, alice: User, or
 @pytest.mark.parametrize("differs", [{"state": "refused"}, {"sent_at": NOW}], ids=str)
 def test_a_cancellation_that_moved(order: Order, alice: User, differs: dict[str, Any]) -> None:
     attempt = CancelAttempt.objects.create(order=order, by=alice, why="-", asked_at=NOW)
-    assert stays(attempt, differs, lambda: cancels._swap(attempt, answer="late")) is False
+    assert stays(attempt, differs, lambda: attempt.change(answer="late")) is False
 
 
 @pytest.mark.parametrize("differs", [{"state": "accepted"}, {"replays": 3}], ids=str)
@@ -158,7 +158,7 @@ def test_a_cancellation_that_is_asked_about_at_this_moment(order: Order, sam: Us
     attempt = CancelAttempt.objects.create(order=order, by=sam, why="-", asked_at=NOW, state=state)
     Order.objects.filter(pk=order.pk).update(status="cancel_unconfirmed")
     order.refresh_from_db()
-    resolve = partial(cancels.settle, order, is_cancelled=True, by=sam, reason="-", now=NOW + HOUR)
+    resolve = partial(cancel_outcomes.resolve, order, is_cancelled=True, by=sam, reason="-", now=NOW + HOUR)
     stays(attempt, {}, resolve)
 
 
@@ -168,7 +168,7 @@ def test_a_yes_ends_no_older_attempt_that_has_its_answer(order: Order, sam: User
     newest = CancelAttempt.objects.create(order=order, by=sam, why="-", asked_at=NOW)
     Order.objects.filter(pk=order.pk).update(status="cancelling")
     answer = SimpleNamespace(status=200, body=b"{}", message="")
-    stays(older, {}, lambda: cancels._store_yes(order.pk, newest.pk, answer))  # type: ignore[arg-type]
+    stays(older, {}, lambda: cancel_outcomes.confirm(order.pk, newest.pk, answer))  # type: ignore[arg-type]
     newest.refresh_from_db()
     assert newest.state == "done"
 

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from orders.drafting import pasting
-from tests.table import table
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("localities")]
 
@@ -141,7 +140,7 @@ READ: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
 }
 
 
-@table(("home", "text", "parts", "left"), READ.values(), ids=READ.keys())
+@pytest.mark.parametrize(("home", "text", "parts", "left"), READ.values(), ids=READ.keys())
 def test_each_form_of_an_address_is_taken_apart(home: str, text: str, parts: dict[str, str], left: list[str]) -> None:
     pasted = pasting.read(text, home)
     found = {name: value for name, value in pasted.parts.items() if value}
@@ -160,20 +159,22 @@ def test_what_is_beyond_the_limit_is_shown_and_not_lost() -> None:
     assert "".join(pasted.left) == "x" * pasting.LONGEST
 
 
-@table(("length", "is_left"), [(255, False), (256, True)])
+@pytest.mark.parametrize(("length", "is_left"), [(255, False), (256, True)])
 def test_a_line_longer_than_a_field_is_no_part_and_is_shown(length: int, is_left: bool) -> None:
     line = "4 Sample Street ".ljust(length, "x")
     pasted = pasting.read(f"Priya Nair\n{line}\nHobart TAS 7000", "AU")
     assert (line in pasted.left, pasted.parts.get("line1") == line) == (is_left, not is_left)
 
 
-@table(("numbers", "is_found"), [(4, True), (5, False)])
+@pytest.mark.parametrize(("numbers", "is_found"), [(4, True), (5, False)])
 def test_the_postcode_is_one_of_the_last_five(numbers: int, is_found: bool) -> None:
     text = "Priya Nair\n4 Sample Street\nHobart TAS 7000\n" + "order 1234\n" * numbers
     assert ("suburb" in pasting.read(text, "AU").parts) == is_found
 
 
-@table("text", ["abc 3121 " * 222, "1234 " * 400, "Hobart 7000x 7000 " * 111, "Melbourne 3000 Carlton 3053 " * 71])
+@pytest.mark.parametrize(
+    "text", ["abc 3121 " * 222, "1234 " * 400, "Hobart 7000x 7000 " * 111, "Melbourne 3000 Carlton 3053 " * 71]
+)
 def test_a_text_full_of_postcodes_is_looked_up_at_once(text: str, django_assert_max_num_queries: Any) -> None:
     with django_assert_max_num_queries(2):
         pasting.read(text, "AU")

@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from orders.booking import booking_rules, bookings, verdict
 from orders.booking.limits import NOT_COUNTED
-from orders.models import Order, Quote
+from orders.models import Draft, Order, Quote
 from orders.models.statuses import Progress
 from orders.quoting import asking, offers
-from orders.status import progress
+from shipping_portal.accounts.address import places
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Party
 from tests import factories
@@ -71,7 +71,7 @@ def test_the_page_shows_the_day_the_carrier_books(
     thursday_evening: None, carrier: SandboxCarrier, rain: tuple[Sender, User], visit: Callable[[User], Client]
 ) -> None:
     quote, page = asked(rain), visit(rain[1])
-    shown = text(page.get(f"/parcels/new/{quote.uuid}/"))
+    shown = text(page.get(factories.prices_of(quote)))
     assert "Next business day Fri, Jul 3, expected" in shown
     order = submit(quote)
     assert "Pickup Fri, Jul 3" in text(page.get(f"/parcels/{order.uuid}/"))  # nothing is sent yet
@@ -153,7 +153,7 @@ def test_services_that_start_on_different_days_each_tell_their_own(
     quote = factories.quote(*rain, pickup=FRIDAY.isoformat())
     later = {**quote.products[0], "code": "EXPRESS-PICKUP", "pickup": TUESDAY.isoformat()}
     Quote.objects.filter(pk=quote.pk).update(products=[*quote.products, later])
-    shown = text(visit(rain[1]).get(f"/parcels/new/{quote.uuid}/"))
+    shown = text(visit(rain[1]).get(factories.prices_of(quote)))
     assert "Fri, Jul 3, expected" in shown
     assert "Tue, Jul 7, expected" in shown
     assert live(quote, rain).count("Pickup from") == 2
@@ -163,7 +163,8 @@ def live(quote: Quote, rain: tuple[Sender, User]) -> str:
     """The prices beside the form, where the services share one choice of days."""
     quote.refresh_from_db()
     page = offers.for_page(quote, now=timezone.now())
-    return render_to_string("orders/_live_prices.html", {"quote": quote, "page": page, "sender": rain[0]})
+    context = {"quote": quote, "draft": Draft(), "page": page, "sender": rain[0]}
+    return render_to_string("orders/_live_prices.html", context)
 
 
 def test_beside_the_form_the_day_that_all_services_share_is_told_once(
@@ -214,9 +215,9 @@ def test_a_chosen_day_has_come_by_the_date_where_the_parcel_starts(
     away: Callable[..., Order], zone: str, place: dict[str, str], today: dt.date, first: dt.date
 ) -> None:
     pickup = away(zone, place).details().pickup
-    assert progress.has_come(today, pickup, LATE)
-    assert not progress.has_come(first, pickup, LATE)
-    assert not progress.has_come(None, pickup, LATE)
+    assert places.has_come(today, pickup, LATE)
+    assert not places.has_come(first, pickup, LATE)
+    assert not places.has_come(None, pickup, LATE)
 
 
 @pytest.mark.parametrize(("zone", "place", "today", "first"), PAIRS)

@@ -1,4 +1,4 @@
-"""Every answer of the carrier's family to a booking or a cancellation, as each page and e-mail words it.
+"""Every answer of the carrier's family to a booking or a cancellation, as each page and email words it.
 
 Each cell is a sentence: it begins with a capital, has a subject, and says nothing that the portal doesn't know.
 """
@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from orders.booking import bookings
 from orders.booking.refused_fields import VERB
-from orders.cancelling import cancels, replacing
+from orders.cancelling import cancel_rules, cancels, replacing
 from orders.models import Order
 from orders.status.transitions import advance
 from shipping_portal.accounts.models import Notification, Sender, User
@@ -343,7 +343,7 @@ def test_missed_and_futile_share_no_sentence(quill: Sender, alice: User, request
     order = factories.order(quill, alice, status="booked")
     now = timezone.now()
     missed, futile = (
-        set(re.split(r"(?<=[.:;]) ", cancels.forbidden(order, word, now, now=now)))
+        set(re.split(r"(?<=[.:;]) ", cancel_rules.forbidden(order, word, now, now=now)))
         for word in ("pickup_missed", "pickup_futile")
     )
     assert missed.isdisjoint(futile)
@@ -354,7 +354,7 @@ def test_a_missed_pickup_names_the_next_day_only_where_the_carrier_did(quill: Se
     order = factories.order(quill, alice, status="booked", carrier_pickup_date=now.astimezone(quill.tzinfo).date())
 
     def told() -> str:
-        return re.search(r"booked for (.*?)\. Leave", cancels.forbidden(order, "pickup_missed", now, now=now))[1]  # type: ignore[index]
+        return re.search(r"booked for (.*?)\. Leave", cancel_rules.forbidden(order, "pickup_missed", now, now=now))[1]  # type: ignore[index]
 
     assert told() == "the next business day"
     order.carrier_pickup_date += dt.timedelta(days=3)
@@ -370,7 +370,7 @@ def test_a_parcel_that_was_dropped_off_was_not_picked_up(
     quill: Sender, alice: User, first_mile: str, said: str
 ) -> None:
     order = factories.order(quill, alice, status="booked", first_mile=first_mile)
-    assert cancels.forbidden(order, "in_transit", timezone.now(), now=timezone.now()) == said
+    assert cancel_rules.forbidden(order, "in_transit", timezone.now(), now=timezone.now()) == said
 
 
 def test_the_scan_that_forbade_it_is_on_its_page_a_moment_later(

@@ -64,7 +64,8 @@ def test_the_page_is_given_what_fills_the_form_and_no_other_accounts_receivers(
 @pytest.mark.usefixtures("localities")
 def test_the_page_is_given_a_pasted_address_taken_apart(alice: User, visit: Callable[[User], Client]) -> None:
     text = "Priya Nair\n4 Sample Street\nHobart TAS 7000\ngate code 42"
-    found = visit(alice).post("/suggest/pasted/", {"text": text}).json()
+    pressed = {"pasted": text, "unpaste": "1"}
+    found = visit(alice).post("/parcels/new/", pressed, headers={"Accept": "application/json"}).json()
     assert found["values"]["receiver_name"] == "Priya Nair"
     assert found["left"] == ["gate code 42"]
 

@@ -28,8 +28,8 @@ from shipping_portal.staff.restores import fencing
 from tests import factories
 from tests.catalogue.pushing import push, wire
 from tests.jobs.conftest import replaced
+from tests.pages.typed import text
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 from tracking.models import Poll
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("as_the_owner")]
@@ -98,7 +98,7 @@ def test_while_bookings_are_paused_no_booking_is_refused_for_its_age(
 def test_its_sender_reads_that_it_may_be_booked(submitted: Submit, alice: User, visit: Any) -> None:
     order = submitted()
     after_restore()
-    page = visit(alice).get(reverse("parcel", args=[order.uuid])).content.decode()
+    page = text(visit(alice).get(reverse("parcel", args=[order.uuid])))
     assert "After a problem on our side we don't know whether this parcel is booked" in page
     assert "Don't book it again" in page
     assert "weren't charged" not in page
@@ -123,7 +123,7 @@ def test_an_operator_resolves_it_without_any_attempt(
 def test_what_was_in_flight_stays_so_and_its_key_is_never_used_again(
     submitted: Submit, carrier: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
-    """Since the backup it may have been found unsent, and booked under another key: its own key would book anew."""
+    """Since the backup it may have been found unsent, and booked under another key: its own key would book again."""
     contract("replays = true")
     carrier.settings(replays=True)
     order = submitted()
@@ -249,7 +249,7 @@ def test_a_label_is_shown_once_the_carrier_says_its_parcel_is_booked(
     order, browser = labelled(), visit(alice)
     after_restore()
     assert browser.get(label_of(order)).status_code == 404
-    page = browser.get(reverse("parcel", args=[order.uuid])).content.decode()
+    page = text(browser.get(reverse("parcel", args=[order.uuid])))
     assert "we're asking the carrier whether this parcel is still booked" in page
     assert label_of(order) not in page
     comparing.work(order.labels.first().pk)
@@ -416,7 +416,7 @@ def test_nothing_is_fenced_by_half(submitted: Submit, monkeypatch: pytest.Monkey
     assert not Restore.objects.exists()
 
 
-@table(
+@pytest.mark.parametrize(
     ("typed", "said"),
     [
         ("yesterday", "isn't a time like"),

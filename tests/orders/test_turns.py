@@ -71,7 +71,7 @@ def test_two_accounts_have_two_lines(clock: Clock, settings: Any) -> None:
     assert clock.now == before
 
 
-def test_c7_eight_workers_at_one_a_second_start_no_more_than_that_and_no_less_for_long(
+def test_eight_workers_at_one_a_second_start_no_more_than_that_and_no_less_for_long(
     clock: Clock, contract: Callable[[str], None]
 ) -> None:
     """Each worker comes back when it was told to. A line that let go after five seconds started 46 in these 30."""
@@ -247,7 +247,7 @@ def test_a_label_whose_turn_is_far_off_is_due_then(
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_c6_each_request_at_the_carrier_took_a_turn_and_both_labels_are_looked_up_at_most_once(
+def test_each_request_at_the_carrier_took_a_turn_and_both_labels_are_looked_up_at_most_once(
     submitted: Callable[[], Order], carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch, told: bool
 ) -> None:
     """A booking whose price aged: prices, book, one look where its reply told no labels, and twice HEAD and GET."""

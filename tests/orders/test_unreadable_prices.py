@@ -107,7 +107,7 @@ def test_a_row_of_an_import_waits_for_prices_that_can_be_read(
     row.cells[6] = "2.4"
     row.save()
     far_side.answers(reply(200, [AUD]))
-    checking.work(row.pk)
+    checking.check_row(row.pk)
     row.refresh_from_db()
     assert (row.state, row.tries, row.problems) == ("new", 1, {})
 

@@ -143,7 +143,7 @@ def forbidden(order: Order) -> str:
 
 
 def told_everywhere(order: Order, client: Client) -> list[str]:
-    """Every text about another day of a futile pickup: pages, the bulk cancel, the cancel's own look, the e-mail."""
+    """Every text about another day of a futile pickup: pages, the bulk cancel, the cancel's own look, the email."""
     advance(order, "pickup_futile", at=timezone.now())
     pages = [client.get(page) for page in (f"/parcels/{order.uuid}/", f"/parcels/{order.uuid}/cancel/")]
     pages.append(client.post("/parcels/cancel/", {"order": [order.uuid]}))

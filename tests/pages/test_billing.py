@@ -18,14 +18,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders.models import Order
+from shipping_portal.accounts.formatting import local_date
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.accounts.templatetags.words import local_date
 from shipping_portal.billing.disputes import disputing
 from shipping_portal.billing.models import REFUNDS, Charge, week_of
 from shipping_portal.billing.pages import statements
 from tests import factories
 from tests.pages.typed import text, title
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -113,7 +112,7 @@ def test_a_week_is_open_until_it_is_over_and_its_report_is_here(page: Client, or
     )
 
 
-@table(
+@pytest.mark.parametrize(
     ("until", "today", "is_final"),
     [("2026-11-16", "2026-11-22", False), ("2026-11-16", "2026-11-23", True), ("2026-11-09", "2026-11-30", False)],
     ids=["its Sunday", "its week is over", "its report is to come"],
@@ -508,7 +507,7 @@ def test_old_size_charges_and_other_peoples_jobs_stay_off_today(
     assert "size charges" not in text(visit(ana).get("/today/"))
 
 
-@table(
+@pytest.mark.parametrize(
     ("country", "week", "words"),
     [
         ("AU", "2026-11-16", "16–22 November"),

@@ -7,7 +7,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders.cancelling import cancels
+from orders.cancelling import cancel_outcomes, cancels
+from orders.cancelling.cancel_verdict import Confirmed, StaysBooked
 from orders.models import CancelAttempt, Order
 from orders.status.transitions import advance
 from shipping_portal.accounts.models import Notification, Sender, User
@@ -138,7 +139,7 @@ NO_WAY = "Order can not be cancelled; contact support for help."
 def refused(order: Order, alice: User) -> Order:
     """It was asked for, and the carrier said no."""
     cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
-    cancels._back_to_booked(order, order.cancels.get(), Rejected(422, text=NO_WAY))
+    cancel_outcomes.record(order, order.cancels.get(), StaysBooked(Rejected(422, text=NO_WAY)))
     return order
 
 
@@ -207,7 +208,7 @@ def test_what_an_operator_found_still_booked_is_told_without_the_operators_words
 ) -> None:
     order = factories.order(quill, alice, status="cancel_unconfirmed")
     CancelAttempt.objects.create(order=order, state="unknown", asked_at=timezone.now())
-    cancels.settle(order, is_cancelled=False, by=sam, reason="Rang Jo at the depot.", now=timezone.now())
+    cancel_outcomes.resolve(order, is_cancelled=False, by=sam, reason="Rang Jo at the depot.", now=timezone.now())
     words = text(page.get(f"/parcels/{order.uuid}/"))
     assert "Not cancelled: We asked the carrier: it is still booked there. It’s still booked" in words
     assert "Jo" not in words
@@ -234,7 +235,7 @@ def asked_again(page: Client, order: Order) -> None:
 def cancelled(page: Client, order: Order) -> None:
     asked_again(page, order)
     order.refresh_from_db()
-    cancels._done(order, order.cancels.get(state="wanted"), Cancelled("Cancelled", "", 200, b"{}"))
+    cancel_outcomes.record(order, order.cancels.get(state="wanted"), Confirmed(Cancelled("Cancelled", "", 200, b"{}")))
 
 
 def missed(page: Client, order: Order) -> None:

@@ -11,10 +11,9 @@ from orders.drafting.receiver_form import reach_from
 from orders.models import Order, Quote
 from shipping_portal.accounts.address import countries
 from shipping_portal.accounts.models import User
-from shipping_portal.importing.columns import country_code
+from shipping_portal.importing.row_values import country_code
 from tests.pages.typed import ABROAD, messages_at, text
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -118,7 +117,7 @@ def test_an_address_line_repeats_no_country_of_any_name(page: Client) -> None:
     assert "Leave out “New Zealand” here." in messages_at(page.post("/parcels/new/", typed), "receiver_line2")[0]
 
 
-@table(
+@pytest.mark.parametrize(
     ("written", "code"),
     [("New Zealand", "NZ"), ("united kingdom", "GB"), ("nz", "NZ"), ("USA", "US"), ("Atlantis", "Atlantis")],
 )

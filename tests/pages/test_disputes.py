@@ -20,7 +20,6 @@ from shipping_portal.jobs import erasing
 from tests import factories
 from tests.pages.files import JPEG, segment
 from tests.pages.typed import text, title
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -233,7 +232,7 @@ def test_several_charges_are_asked_about_at_once_with_one_photo(page: Client, or
     assert answer.content.decode().count(f'href="/billing/photos/{photo.pk}/"') == 3
 
 
-@table(
+@pytest.mark.parametrize(
     ("sent", "kept"),
     [
         (JPEG[:2] + segment(0xE1, PLACE) + JPEG[2:], JPEG),
@@ -275,7 +274,7 @@ def test_a_photo_of_a_question_that_came_too_late_is_not_kept(
     assert not DisputePhoto.objects.exists()
 
 
-@table(
+@pytest.mark.parametrize(
     ("content", "said"),
     [
         (b"GIF89a", "This isn't a photo we can take. Send a JPEG or PNG."),
@@ -311,7 +310,9 @@ def test_what_is_no_photo_is_refused_by_its_content(page: Client, charge: Charge
     assert not DisputePhoto.objects.exists()
 
 
-@table(("content", "kind", "name"), [(JPEG, "image/jpeg", "jpg"), (PNG, "image/png", "png")], ids=["JPEG", "PNG"])
+@pytest.mark.parametrize(
+    ("content", "kind", "name"), [(JPEG, "image/jpeg", "jpg"), (PNG, "image/png", "png")], ids=["JPEG", "PNG"]
+)
 def test_a_photo_comes_back_as_it_was_sent_and_only_as_a_download(
     page: Client, charge: Charge, content: bytes, kind: str, name: str
 ) -> None:
@@ -355,7 +356,7 @@ def test_a_photo_is_erased_with_its_account(page: Client, charge: Charge, quill:
     assert not DisputePhoto.objects.exists()
 
 
-@table("query", ["line=", "line=x", "line=-1", "line=" + "9" * 30])
+@pytest.mark.parametrize("query", ["line=", "line=x", "line=-1", "line=" + "9" * 30])
 def test_an_address_that_names_no_charges_is_404(page: Client, charge: Charge, query: str) -> None:
     assert page.get(f"/billing/charges/wrong/?{query}").status_code == 404
     assert page.get(f"/billing/charges/wrong/?line={charge.pk}&line={charge.pk + 1}").status_code == 404

@@ -1,4 +1,4 @@
-"""A half-typed parcel is kept, gone on with, and gone once it is booked."""
+"""A parcel is a row from its first letter: saved as typed, gone on with at its own address, emptied once booked."""
 
 import datetime as dt
 import re
@@ -10,28 +10,27 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from orders.drafting import saved_drafts, sizes
+from orders.drafting import drafts, sizes
 from orders.models import Draft, Order, Quote
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
-from tests.pages.typed import AT_HOME, messages_at, text, value_of
+from tests.pages.typed import AT_HOME, BY_SCRIPT, messages_at, text, value_of
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
 
 Visit = Callable[[User], Client]
 HALF = {"receiver_name": "Priya Nair", "receiver_postcode": "", "weight_kg": "heavy", "delivery_choice": "signature"}
-BY_SCRIPT = {"Accept": "application/json"}
 
 
 def save(page: Client, typed: dict[str, Any], **more: Any) -> Any:
-    return page.post("/parcels/drafts/", typed, **more)
+    return page.post("/parcels/new/", {"save_draft": "1", **typed}, **more)
 
 
 def test_a_half_typed_form_is_kept_as_it_is_and_opens_again(listed: Client) -> None:
     answer = save(listed, HALF)
     draft = Draft.objects.get()
-    assert answer["Location"] == f"/parcels/new/?draft={draft.uuid}"
+    assert answer["Location"] == f"/parcels/drafts/{draft.uuid}/"
     again = listed.get(answer["Location"])
     assert value_of(again, "receiver_name") == "Priya Nair"
     assert value_of(again, "weight_kg") == "heavy"
@@ -42,14 +41,14 @@ def test_a_half_typed_form_is_kept_as_it_is_and_opens_again(listed: Client) -> N
 
 def test_the_page_says_when_it_was_saved_by_the_senders_clock(listed: Client, quill: Sender) -> None:
     Sender.objects.filter(pk=quill.pk).update(zone="Australia/Perth")
-    words = text(save(listed, HALF) and listed.get(f"/parcels/new/?draft={Draft.objects.get().uuid}"))
+    words = text(save(listed, HALF) and listed.get(f"/parcels/drafts/{Draft.objects.get().uuid}/"))
     clock = Draft.objects.get().updated_at.astimezone(dt.timezone(dt.timedelta(hours=8)))
     assert f"Draft saved {clock.hour % 12 or 12}:{clock:%M}" in words
 
 
 def test_a_draft_that_is_worked_on_is_as_old_as_its_last_change(quill: Sender, alice: User) -> None:
     made, later = factories.draft(quill, alice), timezone.now() + dt.timedelta(days=29)
-    saved_drafts.save(quill, alice, HALF, now=later, draft=made)
+    drafts.save(made, HALF, now=later)
     assert Draft.objects.get().updated_at == later
 
 
@@ -66,8 +65,9 @@ def test_the_same_draft_is_kept_again_rather_than_another(listed: Client) -> Non
 
 
 def test_a_script_is_told_the_draft_and_the_time(listed: Client) -> None:
-    answer = save(listed, HALF, headers=BY_SCRIPT).json()
-    assert answer["draft"] == str(Draft.objects.get().uuid)
+    answer = listed.post("/parcels/new/", HALF, headers=BY_SCRIPT).json()
+    draft = Draft.objects.get()
+    assert (answer["draft"], answer["address"]) == (str(draft.uuid), f"/parcels/drafts/{draft.uuid}/")
     assert answer["said"].startswith("Draft saved ")
 
 
@@ -75,51 +75,127 @@ def test_asking_for_prices_keeps_what_was_typed_since(carrier: SandboxCarrier, l
     save(listed, HALF)
     draft = Draft.objects.get()
     answer = listed.post("/parcels/new/", {**AT_HOME, "draft": str(draft.uuid)})
-    assert answer["Location"] == f"/parcels/new/{Quote.objects.get().uuid}/?draft={draft.uuid}"
+    assert answer["Location"] == f"/parcels/drafts/{draft.uuid}/prices/"
     assert Draft.objects.get().values["receiver_line1"] == AT_HOME["receiver_line1"]
 
 
-def test_a_booked_parcel_deletes_its_draft_and_no_other(
+def book(page: Client, draft: Draft, quote: Quote, product: str = "STANDARD-PICKUP") -> Any:
+    chosen = {"form_token": quote.uuid, "product": product, "pickup_date": ""}
+    return page.post(f"/parcels/drafts/{draft.uuid}/prices/book/", chosen)
+
+
+def test_a_booked_draft_holds_nothing_and_leads_to_its_parcel(
     carrier: SandboxCarrier, listed: Client, quill: Sender, alice: User
 ) -> None:
     other, mine = factories.draft(quill, alice), factories.draft(quill, alice)
-    page = listed.post("/parcels/new/", {**AT_HOME, "draft": str(mine.uuid)}, follow=True)
-    quote = Quote.objects.get()
-    assert value_of(page, "draft") == str(mine.uuid)
-    chosen = {"form_token": quote.uuid, "product": "STANDARD-PICKUP", "pickup_date": "", "draft": mine.uuid}
-    listed.post(f"/parcels/new/{quote.uuid}/book/", chosen)
-    assert Order.objects.exists()
-    assert Draft.objects.get() == other
+    page = listed.post(f"/parcels/drafts/{mine.uuid}/", {**AT_HOME, "draft": str(mine.uuid)}, follow=True)
+    assert "Prices for Priya Nair" in text(page)
+    book(listed, mine, Quote.objects.get())
+    mine.refresh_from_db()
+    order = Order.objects.get()
+    assert (mine.order, mine.values) == (order, {})
+    assert list(drafts.listed(alice)) == [other]
+    assert listed.get(f"/parcels/drafts/{mine.uuid}/")["Location"] == f"/parcels/{order.uuid}/"
+    assert "You booked this parcel." in text(listed.get(f"/parcels/drafts/{mine.uuid}/prices/"))
 
 
-def test_a_booked_parcel_deletes_no_draft_of_another_account(
-    listed: Client, quill: Sender, alice: User, bob: User
+def test_what_is_typed_into_the_form_of_a_booked_parcel_is_another_draft(
+    listed: Client, quill: Sender, alice: User
 ) -> None:
-    theirs, quote = factories.draft(bob.membership.sender, bob), factories.quote(quill, alice)
-    chosen = {"form_token": quote.uuid, "product": "STANDARD-PICKUP", "pickup_date": "", "draft": theirs.uuid}
-    listed.post(f"/parcels/new/{quote.uuid}/book/", chosen)
-    assert Order.objects.exists()
-    assert Draft.objects.get() == theirs
+    mine = factories.draft(quill, alice)
+    book(listed, mine, factories.quote(quill, alice))
+    answer = listed.post(f"/parcels/drafts/{mine.uuid}/", HALF, headers=BY_SCRIPT).json()
+    assert answer["draft"] != str(mine.uuid)
+    [other] = drafts.listed(alice)
+    assert (str(other.uuid), other.values["receiver_name"]) == (answer["draft"], "Priya Nair")
+
+
+def test_another_parcel_like_a_booked_one_is_priced_in_a_draft_of_its_own(
+    carrier: SandboxCarrier, localities: None, listed: Client, quill: Sender, alice: User
+) -> None:
+    mine, quote = factories.draft(quill, alice), factories.quote(quill, alice)
+    Draft.objects.filter(pk=mine.pk).update(quote=quote)
+    book(listed, mine, quote)
+    answer = listed.post(f"/parcels/drafts/{mine.uuid}/prices/")
+    other = Draft.objects.latest("pk")
+    assert answer["Location"] == f"/parcels/drafts/{other.uuid}/prices/"
+    assert other.quote not in (None, quote)
+    assert other.values["receiver_name"] == "Noor Tamsin"
 
 
 def test_checking_the_prices_again_and_editing_go_on_with_the_draft(
     carrier: SandboxCarrier, listed: Client, quill: Sender, alice: User
 ) -> None:
     draft = factories.draft(quill, alice)
-    page = listed.post("/parcels/new/", {**AT_HOME, "draft": str(draft.uuid)}, follow=True)
-    quote = Quote.objects.get()
-    assert f"?quote={quote.uuid}&amp;draft={draft.uuid}" in page.content.decode()
-    edited = listed.get(f"/parcels/new/?quote={quote.uuid}&draft={draft.uuid}")
-    assert value_of(edited, "draft") == str(draft.uuid)
-    again = listed.post(f"/parcels/new/{quote.uuid}/", {"draft": str(draft.uuid)})
-    assert again["Location"].endswith(f"?draft={draft.uuid}")
+    page = listed.post(f"/parcels/drafts/{draft.uuid}/", AT_HOME, follow=True)
+    assert f'href="/parcels/drafts/{draft.uuid}/">Edit' in page.content.decode()
+    edited = listed.get(f"/parcels/drafts/{draft.uuid}/")
+    assert value_of(edited, "receiver_line1") == AT_HOME["receiver_line1"]
+    before = Quote.objects.get()
+    again = listed.post(f"/parcels/drafts/{draft.uuid}/prices/")
+    draft.refresh_from_db()
+    assert again["Location"] == f"/parcels/drafts/{draft.uuid}/prices/"
+    assert draft.quote != before
+
+
+def test_book_takes_the_price_that_its_page_showed(listed: Client, quill: Sender, alice: User) -> None:
+    shown, newer = factories.quote(quill, alice), factories.quote(quill, alice)
+    draft = factories.draft(quill, alice)
+    Draft.objects.filter(pk=draft.pk).update(quote=newer)
+    book(listed, draft, shown)
+    assert Order.objects.get().quote == shown
 
 
 def test_a_refused_booking_keeps_the_draft(listed: Client, quill: Sender, alice: User) -> None:
-    draft, quote = factories.draft(quill, alice), factories.quote(quill, alice)
-    chosen = {"form_token": quote.uuid, "product": "NO-SUCH", "pickup_date": "", "draft": draft.uuid}
-    assert listed.post(f"/parcels/new/{quote.uuid}/book/", chosen).status_code == 422
-    assert Draft.objects.get() == draft
+    draft = factories.draft(quill, alice)
+    assert book(listed, draft, factories.quote(quill, alice), product="NO-SUCH").status_code == 422
+    assert list(drafts.listed(alice)) == [draft]
+
+
+def test_two_tabs_are_two_drafts_and_a_form_sent_twice_is_one(listed: Client) -> None:
+    keys = [value_of(listed.get("/parcels/new/"), "draft") for _ in range(2)]
+    for key in (*keys, keys[0]):
+        save(listed, {**HALF, "draft": key})
+    assert sorted(str(one.uuid) for one in Draft.objects.all()) == sorted(keys)
+
+
+def test_what_a_paste_left_over_is_still_there_after_a_reload(listed: Client) -> None:
+    pasted = "Priya Nair\n4 Sample Street\ngate code 42\nBrunswick VIC 3056"
+    answer = listed.post("/parcels/new/", {"pasted": pasted, "unpaste": "1"})
+    for _ in range(2):
+        assert "We didn't use “gate code 42”" in text(listed.get(answer["Location"]))
+
+
+def test_an_untouched_copy_is_no_draft_of_the_list_and_goes_after_a_day(
+    carrier: SandboxCarrier, localities: None, listed: Client, quill: Sender, alice: User
+) -> None:
+    order = factories.order(quill, alice)
+    address = listed.get(f"/parcels/new/?again={order.uuid}")["Location"]
+    listed.post(address, {**AT_HOME, "untouched": "1"}, headers=BY_SCRIPT)
+    assert not drafts.listed(alice).exists()
+    assert Draft.objects.get().quote
+    Draft.objects.update(updated_at=timezone.now() - dt.timedelta(hours=25))
+    call_command("retention")
+    assert not Draft.objects.exists()
+
+
+def test_a_copy_that_is_typed_into_is_a_draft_of_the_list(listed: Client, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice)
+    address = listed.get(f"/parcels/new/?again={order.uuid}")["Location"]
+    listed.post(address, HALF)
+    [draft] = drafts.listed(alice)
+    assert (draft.source, draft.origin) == ("copied", order)
+
+
+def test_nobody_keeps_more_than_so_many_untouched_copies(
+    listed: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drafts, "MOST", 2)
+    order, kept = factories.order(quill, alice), factories.draft(quill, alice)
+    for _ in range(4):
+        listed.get(f"/parcels/new/?again={order.uuid}")
+    assert Draft.objects.filter(is_saved=False).count() == 2
+    assert list(drafts.listed(alice)) == [kept]
 
 
 def test_drafts_are_listed_with_continue_and_delete(listed: Client, quill: Sender, alice: User, ana: User) -> None:
@@ -129,7 +205,7 @@ def test_drafts_are_listed_with_continue_and_delete(listed: Client, quill: Sende
     assert "Priya Nair, Brunswick" in words
     assert f"begun by {ana.get_full_name()}" in words
     assert "Nothing here" not in words
-    assert f'href="/parcels/new/?draft={draft.uuid}"' in page.content.decode()
+    assert f'href="/parcels/drafts/{draft.uuid}/"' in page.content.decode()
     answer = listed.post(f"/parcels/drafts/{draft.uuid}/delete/")
     assert answer["Location"] == "/parcels/?view=drafts"
     assert not Draft.objects.exists()
@@ -137,10 +213,13 @@ def test_drafts_are_listed_with_continue_and_delete(listed: Client, quill: Sende
 
 def test_another_accounts_draft_is_not_there(quill: Sender, alice: User, bob: User, visit: Visit) -> None:
     draft, stranger = factories.draft(quill, alice), visit(bob)
-    assert stranger.get(f"/parcels/new/?draft={draft.uuid}").status_code == 404
+    assert stranger.get(f"/parcels/drafts/{draft.uuid}/").status_code == 404
     assert stranger.post(f"/parcels/drafts/{draft.uuid}/delete/").status_code == 404
     assert "Priya Nair" not in text(stranger.get("/parcels/?view=drafts"))
-    save(stranger, {"receiver_name": "Mallory", "draft": str(draft.uuid)})
+    assert stranger.get(f"/parcels/drafts/{draft.uuid}/prices/").status_code == 404
+    for address in ("/parcels/new/", f"/parcels/drafts/{draft.uuid}/"):
+        typed = {"receiver_name": "Mallory", "draft": str(draft.uuid)}
+        assert stranger.post(address, typed).status_code == 404
     draft.refresh_from_db()
     assert draft.values["receiver_name"] == "Priya Nair"
 
@@ -166,14 +245,15 @@ def test_who_may_not_book_sees_no_drafts(quill: Sender, alice: User, visit: Visi
 def test_an_account_keeps_so_many_drafts_and_the_form_stays(
     listed: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saved_drafts, "MOST", 1)
+    monkeypatch.setattr(drafts, "MOST", 1)
+    monkeypatch.setattr(drafts, "FULL", drafts.FULL.replace("50", "1"))
     kept = factories.draft(quill, alice)
-    answer = save(listed, {**HALF, "receiver_name": "Greta"})
+    answer = save(listed, {**HALF, "receiver_name": "Greta"}, follow=True)
     assert "1 drafts are kept already, so this one wasn't. Delete one first." in text(answer)
     assert value_of(answer, "receiver_name") == "Greta"
-    assert save(listed, HALF, headers=BY_SCRIPT).status_code == 409
+    assert listed.post("/parcels/new/", HALF, headers=BY_SCRIPT).json()["is_saved"] is False
     save(listed, {"receiver_name": "Rosa", "draft": str(kept.uuid)})
-    assert Draft.objects.get().values["receiver_name"] == "Rosa"
+    assert [draft.values["receiver_name"] for draft in drafts.listed(kept.made_by)] == ["Rosa"]
 
 
 def test_drafts_nobody_touches_go_after_a_month(quill: Sender, alice: User) -> None:
@@ -187,7 +267,7 @@ def test_drafts_nobody_touches_go_after_a_month(quill: Sender, alice: User) -> N
 def test_a_receiver_of_the_address_book_begins_a_parcel_with_the_default_size(listed: Client, quill: Sender) -> None:
     receiver = factories.saved_receiver(quill, name="Greta Lindqvist")
     sizes.make_default(factories.size(quill))
-    page = listed.get(f"/parcels/new/?receiver={receiver.uuid}")
+    page = listed.get(f"/parcels/new/?receiver={receiver.uuid}", follow=True)
     assert value_of(page, "receiver_name") == "Greta Lindqvist"
     assert value_of(page, "receiver_email") == receiver.email
     assert value_of(page, "weight_kg") == "1.2"

@@ -36,7 +36,7 @@ def press(alice: User, quill: Sender, visit: Visit) -> Press:
     def pressed(quote: Quote | None = None, **changes: Any) -> Any:
         quote = quote or factories.quote(quill, alice)
         chosen = {"product": "STANDARD-PICKUP", "pickup_date": "", "form_token": str(quote.uuid), **changes}
-        return page.post(f"/parcels/new/{quote.uuid}/book/", chosen)
+        return page.post(f"{factories.prices_of(quote)}book/", chosen)
 
     return pressed
 
@@ -54,7 +54,7 @@ def test_the_second_is_asked_about_inline_and_booked_by_one_more_press(twin: Ord
 
 
 def test_the_question_is_told_before_the_press_too(twin: Order, quill: Sender, alice: User, visit: Visit) -> None:
-    page = visit(alice).get(f"/parcels/new/{factories.quote(quill, alice).uuid}/")
+    page = visit(alice).get(factories.prices_of(factories.quote(quill, alice)))
     assert "You booked S7K2QX to Noor Tamsin 14 min ago. Book another?" in text(page)
     assert 'name="another"' not in page.content.decode()
 
@@ -108,7 +108,7 @@ def test_the_person_is_the_same_in_capitals_and_with_another_order_number(twin: 
 def test_another_accounts_parcels_ask_nothing(twin: Order, bob: User, visit: Visit) -> None:
     own = factories.quote(bob.membership.sender, bob)
     chosen = {"product": "STANDARD-PICKUP", "pickup_date": "", "form_token": str(own.uuid)}
-    assert visit(bob).post(f"/parcels/new/{own.uuid}/book/", chosen).status_code == 302
+    assert visit(bob).post(f"{factories.prices_of(own)}book/", chosen).status_code == 302
 
 
 def test_a_form_pressed_again_is_answered_with_its_own_order(

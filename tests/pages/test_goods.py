@@ -5,12 +5,12 @@ from django.test import Client
 
 from orders.drafting import contents_form
 from orders.models import Order, Quote
+from tests import factories
 from tests.pages.typed import ABROAD, AT_HOME, beside, text
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 
 
-@table(
+@pytest.mark.parametrize(
     ("typed", "word"),
     [
         ("Torch with batteries", "batteries"),
@@ -27,7 +27,7 @@ def test_a_word_raises_its_own_question(typed: str, word: str) -> None:
     assert word in [asked.word for asked in contents_form.questions([typed])]
 
 
-@table("typed", ["Ceramic mugs", "gaskets", "painting by hand", "", "enlightertainment", "glued box"])
+@pytest.mark.parametrize("typed", ["Ceramic mugs", "gaskets", "painting by hand", "", "enlightertainment", "glued box"])
 def test_a_word_that_only_holds_one_raises_nothing(typed: str) -> None:
     assert contents_form.questions([typed]) == []
 
@@ -45,7 +45,7 @@ def test_the_question_stands_with_the_prices_and_the_parcel_is_booked(carrier: S
     assert 'href="/help/dangerous-goods/">What counts as dangerous' in page.content.decode()
     quote = Quote.objects.get()
     chosen = {"form_token": quote.uuid, "product": "STANDARD-PICKUP", "pickup_date": ""}
-    assert listed.post(f"/parcels/new/{quote.uuid}/book/", chosen).status_code == 302
+    assert listed.post(f"{factories.prices_of(quote)}book/", chosen).status_code == 302
     assert Order.objects.exists()
 
 

@@ -13,7 +13,6 @@ from shipping_portal.http import error_pages
 from shipping_portal.urls import handler400, handler403, handler429, handler500  # noqa: F401
 from shipping_portal.urls import urlpatterns as ours
 from tests import factories
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -26,7 +25,7 @@ def broken(request: Any) -> Any:
 urlpatterns = [*ours, path("broken/", broken)]
 
 
-@table("address", ["/accounts/login/", "/help/", "/nowhere/", "/unsubscribe/a-token/"])
+@pytest.mark.parametrize("address", ["/accounts/login/", "/help/", "/nowhere/", "/unsubscribe/a-token/"])
 def test_every_page_says_what_a_browser_must_not_do(address: str) -> None:
     answer = Client().get(address)
     assert "camera=()" in answer["Permissions-Policy"]
@@ -36,7 +35,9 @@ def test_every_page_says_what_a_browser_must_not_do(address: str) -> None:
     assert "report-uri /csp-reports/" in answer["Content-Security-Policy"]
 
 
-@table("address", ["/unsubscribe/a-token/", "/invitation/a-token/", "/accounts/password/reset/key/1-a-b/"])
+@pytest.mark.parametrize(
+    "address", ["/unsubscribe/a-token/", "/invitation/a-token/", "/accounts/password/reset/key/1-a-b/"]
+)
 def test_pages_with_a_key_in_their_address_are_in_no_cache_and_tell_no_site(address: str) -> None:
     answer = Client().get(address)
     assert "no-store" in answer["Cache-Control"]
@@ -58,7 +59,7 @@ def test_the_page_of_our_own_faults_has_the_id_to_quote(caplog: Any) -> None:
     assert answer["X-Request-ID"] in answer.content.decode()
 
 
-@table("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_no_other_site_opens_a_label_or_a_signed_link(alice: User, client: Client, site: str) -> None:
     order = factories.order(alice.membership.sender, alice, status="booked")
     factories.stored_label(order)
@@ -94,7 +95,9 @@ def test_a_report_is_one_line_without_the_queries_of_its_addresses(told: Any) ->
     assert (line["directive"], line["page"], line["blocked"]) == ("script-src", "https://p/x/", "https://e/a")
 
 
-@table("body", [b"", b"[]", b"{}", b'{"csp-report": 1}', b"\xff", b"[" * 9000, b'{"csp-report": {}}' + b" " * 9000])
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{}", b'{"csp-report": 1}', b"\xff", b"[" * 9000, b'{"csp-report": {}}' + b" " * 9000]
+)
 def test_whatever_is_reported_is_answered_alike(told: Any, body: bytes) -> None:
     assert report(body).status_code == 204
     assert told() == []

@@ -5,10 +5,10 @@ import math
 import re
 from pathlib import Path
 
+import pytest
 from django.contrib.staticfiles import finders
 
 from shipping_portal.brand import contrast
-from tests.table import table
 
 SHEETS = ("look.css", "portal.css", "desk.css")
 LOOK = Path(str(finders.find("look.css"))).read_text()
@@ -34,8 +34,8 @@ PAIRS = [
 ]
 
 
-@table("brand", [*BRANDS.values()])
-@table("theme", [0, 1])
+@pytest.mark.parametrize("brand", [*BRANDS.values()])
+@pytest.mark.parametrize("theme", [0, 1])
 def test_words_and_borders_stand_out_whatever_the_brand(brand: str, theme: int) -> None:
     colours = {name: value_in(value, theme, brand) for name, value in TOKEN.findall(LOOK)}
     for ink, ground, least in PAIRS:

@@ -1,4 +1,4 @@
-"""R3, R4: after a missed or futile pickup no control cancels, and no post does: alone, in bulk, at the desk."""
+"""R3, R4: after a missed or futile pickup no control cancels, and no post does: alone, in bulk, in the admin."""
 
 import re
 from collections.abc import Callable

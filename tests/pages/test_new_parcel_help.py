@@ -13,9 +13,8 @@ from orders.models import Order, Quote
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Measures
 from tests import factories
-from tests.pages.typed import ABROAD, AT_HOME, FROM_OHIO, beside, messages_at, text
+from tests.pages.typed import ABROAD, AT_HOME, BY_SCRIPT, FROM_OHIO, beside, messages_at, text
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 MEASURES = ("weight_kg", "length_cm", "width_cm", "height_cm")
@@ -29,7 +28,7 @@ def test_a_chosen_size_fills_in_blank_measures_and_is_kept_on_the_order(
     quote = Quote.objects.get()
     assert ParcelDetails.from_json(quote.details).measures.weight == size.weight
     listed.post(
-        f"/parcels/new/{quote.uuid}/book/",
+        f"{factories.prices_of(quote)}book/",
         {"form_token": str(quote.uuid), "product": "STANDARD-PICKUP", "pickup_date": ""},
     )
     assert Order.objects.get().size == size
@@ -87,7 +86,9 @@ def test_nothing_is_asked_while_the_form_is_not_right(carrier: SandboxCarrier, l
 
 def test_a_pasted_address_fills_the_form_without_a_script(listed: Client) -> None:
     pasted = "Priya Nair\n4 Sample Street\ngate code 42\nBrunswick VIC 3056"
-    page = listed.post("/parcels/new/pasted/", {"pasted": pasted, "unpaste": "1", "weight_kg": "7"}).content.decode()
+    page = listed.post(
+        "/parcels/new/", {"pasted": pasted, "unpaste": "1", "weight_kg": "7"}, follow=True
+    ).content.decode()
     assert 'value="4 Sample Street"' in page
     assert "We didn't use “gate code 42”" in page
     assert 'value="7"' in page
@@ -100,7 +101,7 @@ def test_a_place_off_the_list_brings_its_neighbours_beside_the_form(carrier: San
     assert not Quote.objects.exists()
 
 
-@table(
+@pytest.mark.parametrize(
     ("changes", "told", "at"),
     [
         ({"weight_kg": "1,4"}, "one fix away Check the weight. Use a dot: 1.4. Weight needs a fix first.", "weight_kg"),
@@ -114,13 +115,13 @@ def test_beside_the_form_the_field_to_fix_is_named_in_its_own_words(
 ) -> None:
     typed = {**AT_HOME, **changes}
     assert told in text(beside(listed, typed))
-    answer = listed.post("/parcels/new/prices/", typed)
+    answer = listed.post("/parcels/new/", typed, headers=BY_SCRIPT)
     assert answer.status_code == 200  # an answer, and nothing for a browser's console
     told_there = messages_at(listed.post("/parcels/new/", typed), at)
     assert [str(escape(words)) in answer.json()["errors"][at] for words in told_there] == [True]
 
 
-@table(
+@pytest.mark.parametrize(
     ("text_typed", "value"),
     [("3 lb 8 oz", "3.5"), ("3lb 1oz", "3.063"), ("12 oz", "0.75"), ("2 lbs", "2"), ("1.25", "1.25")],
 )
@@ -131,7 +132,9 @@ def test_an_american_weight_is_written_in_pounds_and_ounces(
     assert ParcelDetails.from_json(Quote.objects.get().details).measures.weight == Decimal(value)
 
 
-@table(("typed", "value"), [("$1,280.00", "1280.00"), ("1,280.50", "1280.50"), ("$28", "28"), ("Italy", None)])
+@pytest.mark.parametrize(
+    ("typed", "value"), [("$1,280.00", "1280.00"), ("1,280.50", "1280.50"), ("$28", "28"), ("Italy", None)]
+)
 def test_a_value_with_its_sign_and_a_country_by_its_name_are_taken(
     carrier: SandboxCarrier, listed: Client, typed: str, value: str | None
 ) -> None:

@@ -324,14 +324,16 @@ def test_one_filled_button_by_state_and_cancelling_last_in_the_menu(
     assert head.count("btn go") == 1
     assert main in head.partition("btn go")[2].partition("</a>")[0].partition("</button>")[0]
     assert head.count("data-copy") == (made.status == "booked")
-    assert ("Cancel parcel" in head.rpartition("<li")[2]) is (made.status == "booked" and not made.progress)
+    last = " ".join(head.rpartition("<li")[2].split())
+    assert ("Cancel parcel" in last) is (made.status == "booked" and not made.progress)
 
 
 def test_a_label_of_a_stopped_account_is_not_framed(page: Client, order: Callable[..., Order], quill: Sender) -> None:
     made = order()
     factories.stored_label(made)
-    framed = f'<iframe class="sheet" src="/parcels/{made.uuid}/label/full.pdf#'
-    assert framed in page.get(f"/parcels/{made.uuid}/").content.decode()
+    with_label = page.get(f"/parcels/{made.uuid}/").content.decode()
+    assert "<iframe" in with_label
+    assert f'src="/parcels/{made.uuid}/label/full.pdf#' in with_label
     assert "frame-ancestors 'self'" in page.get(f"/parcels/{made.uuid}/label/full.pdf")["Content-Security-Policy"]
     Sender.objects.filter(pk=quill.pk).update(
         suspended_at=timezone.now(), suspension="other", dispatch_stopped_at=timezone.now()

@@ -56,7 +56,7 @@ def test_prices_kept_from_a_minute_ago_are_not_given_out_either(
 ) -> None:
     quote = factories.quote(quill, alice)
     pause("quotes")
-    answer = page.post(f"/parcels/new/{quote.uuid}/", follow=True)
+    answer = page.post(factories.prices_of(quote), follow=True)
     assert "The depot is flooded. Nothing was booked." in text(answer)
     assert Quote.objects.get() == quote
 
@@ -64,7 +64,7 @@ def test_prices_kept_from_a_minute_ago_are_not_given_out_either(
 def test_while_only_prices_are_paused_a_quote_in_hand_can_be_booked(page: Client, quill: Sender, alice: User) -> None:
     quote = factories.quote(quill, alice)
     pause("quotes")
-    page.post(f"/parcels/new/{quote.uuid}/book/", {"product": "STANDARD-PICKUP", "form_token": str(quote.uuid)})
+    page.post(f"{factories.prices_of(quote)}book/", {"product": "STANDARD-PICKUP", "form_token": str(quote.uuid)})
     assert Order.objects.get().status == "booking"
 
 

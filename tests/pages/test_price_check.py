@@ -8,13 +8,12 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.booking import booking_rules
-from orders.drafting import sizes
-from orders.models import Quote
+from orders.drafting import drafts, sizes
+from orders.models import Draft, Quote
 from shipping_portal.accounts.models import Locality, Sender
 from tests import factories
 from tests.pages.typed import messages_at, text, value_of
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 MEASURES = {"weight_kg": "1.2", "length_cm": "30", "width_cm": "20", "height_cm": "10"}
@@ -25,7 +24,7 @@ def check(page: Client, **typed: str) -> Any:
     return page.post("/prices/", {**MEASURES, **typed}, follow=True)
 
 
-@table("place", ["3056", "Brunswick", "brunswick vic 3056"[:9], "3056 Brunswick"])
+@pytest.mark.parametrize("place", ["3056", "Brunswick", "brunswick vic 3056"[:9], "3056 Brunswick"])
 def test_a_place_by_its_name_or_its_postcode_has_prices(carrier: SandboxCarrier, listed: Client, place: str) -> None:
     answer = check(listed, place=place)
     assert answer.redirect_chain[-1][1] == 302
@@ -56,7 +55,7 @@ def test_a_default_size_leaves_only_the_place_to_type(carrier: SandboxCarrier, l
     assert "To Brunswick VIC 3056" in text(answer)
 
 
-@table(
+@pytest.mark.parametrize(
     ("changes", "name", "told"),
     [
         ({"place": ""}, "place", "Enter where it goes."),
@@ -79,12 +78,14 @@ def test_a_checked_price_is_booked_by_nobody_and_becomes_a_parcel(carrier: Sandb
     quote = Quote.objects.get()
     with pytest.raises(booking_rules.ServiceNotOffered):
         booking_rules.bookable_offer(quote, quote.products[0]["code"], None, timezone.now())
-    assert listed.get(f"/parcels/new/{quote.uuid}/")["Location"] == f"/prices/{quote.uuid}/"
-    form = listed.get(f"/parcels/new/?quote={quote.uuid}")
+    draft = Draft.objects.get()
+    assert listed.get(f"/parcels/drafts/{draft.uuid}/prices/")["Location"] == f"/prices/{draft.uuid}/"
+    assert not drafts.listed(draft.made_by).exists()
+    form = listed.get(f"/parcels/drafts/{draft.uuid}/")
     assert [value_of(form, name) for name in ("receiver_suburb", "weight_kg")] == ["BRUNSWICK", "1.2"]
 
 
 def test_another_accounts_price_is_not_found(listed: Client, bob: Any) -> None:
-    theirs = factories.quote(bob.membership.sender, bob)
+    theirs = factories.draft(bob.membership.sender, bob)
     assert listed.get(f"/prices/{theirs.uuid}/").status_code == 404
     assert listed.get(f"/prices/{uuid.uuid4()}/").status_code == 404

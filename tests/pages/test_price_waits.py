@@ -24,7 +24,7 @@ def ask(page: Client, **more: Any) -> Any:
 
 
 def wait(page: Client) -> PriceWait:
-    page.post("/parcels/drafts/", {**AT_HOME, "save_draft": "tell"})
+    page.post("/parcels/new/", {**AT_HOME, "save_draft": "tell"})
     return PriceWait.objects.get()
 
 
@@ -55,7 +55,7 @@ def test_it_is_not_offered_for_what_time_does_not_heal(carrier: SandboxCarrier, 
 
 def test_the_draft_is_saved_and_the_page_says_what_will_come(listed: Client) -> None:
     one = wait(listed)
-    page = listed.get(f"/parcels/new/?draft={one.draft.uuid}")
+    page = listed.get(f"/parcels/drafts/{one.draft.uuid}/")
     assert "We'll email you when the carrier gives prices again. Nothing is booked." in text(page)
     assert one.draft.values["receiver_name"] == "Priya Nair"
     assert one.due_at == one.asked_at + awaiting_prices.SHORTEST
@@ -68,7 +68,7 @@ def test_who_asked_hears_it_once_and_nobody_else_does(
     asked_again(one)
     [notice] = Notification.objects.filter(kind="prices")
     assert notice.user == alice
-    assert notice.path == f"/parcels/new/?draft={one.draft.uuid}"
+    assert notice.path == f"/parcels/drafts/{one.draft.uuid}/"
     assert told() == ["The carrier gives prices again. Your draft for P. Nair is as you left it; nothing is booked."]
     awaiting_prices.work(one.pk)
     assert len(told()) == 1

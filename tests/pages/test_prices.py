@@ -35,7 +35,7 @@ def quote(quill: Sender, alice: User) -> Quote:
 
 
 def book(page: Client, quote: Quote, **changes: Any) -> Any:
-    return page.post(f"/parcels/new/{quote.uuid}/book/", form(quote, **changes))
+    return page.post(f"{factories.prices_of(quote)}book/", form(quote, **changes))
 
 
 def test_offers_stand_side_by_side_from_cheapest_to_dearest(
@@ -56,13 +56,13 @@ def test_the_cheapest_is_so_by_its_number(page: Client, quill: Sender, alice: Us
     [offer] = quote.products
     quote.products = [{**offer, "amount": "12.00"}, {**offer, "code": "ECONOMY", "amount": "9.50"}]
     quote.save()
-    cheapest, dearest = page.get(f"/parcels/new/{quote.uuid}/").context["page"].offers
+    cheapest, dearest = page.get(factories.prices_of(quote)).context["page"].offers
     assert (cheapest.code, cheapest.is_cheapest, dearest.is_cheapest) == ("ECONOMY", True, False)
 
 
 def test_every_member_of_the_breakdown_is_listed_known_or_not(page: Client, quill: Sender, alice: User) -> None:
     lines = [["base", "11.20", "AUD"], ["service_charge", "0.20", "AUD"], ["moon_phase_fee", "0.68", "AUD"]]
-    words = text(page.get(f"/parcels/new/{factories.quote(quill, alice, breakdown=lines).uuid}/"))
+    words = text(page.get(factories.prices_of(factories.quote(quill, alice, breakdown=lines))))
     assert "Delivery $11.20" in words
     assert "Service charge $0.20" in words
     assert "Moon phase fee $0.68" in words
@@ -78,13 +78,13 @@ def test_duties_are_told_apart(carrier: SandboxCarrier, localities: None, page: 
 def test_no_offer_is_said_with_what_to_try(page: Client, quill: Sender, alice: User) -> None:
     nothing = factories.quote(quill, alice)
     Quote.objects.filter(pk=nothing.pk).update(products=[])
-    words = text(page.get(f"/parcels/new/{nothing.uuid}/"))
+    words = text(page.get(factories.prices_of(nothing)))
     assert "No service takes this parcel" in words
     assert "The carrier offers nothing for 2.4 kg from 3065 to 7000." in words
 
 
 def test_the_button_carries_the_price_and_pickup_days_are_business_days(page: Client, quote: Quote) -> None:
-    body = page.get(f"/parcels/new/{quote.uuid}/").content.decode()
+    body = page.get(factories.prices_of(quote)).content.decode()
     assert "Book parcel, $12.08" in body
     assert body.count('name="pickup_date"') == 3
     assert 'name="pickup_date" value="" checked' in body
@@ -92,7 +92,7 @@ def test_the_button_carries_the_price_and_pickup_days_are_business_days(page: Cl
 
 def test_a_drop_off_asks_for_no_day(page: Client, quill: Sender, alice: User) -> None:
     quote = factories.quote(quill, alice, code="STANDARD-DROPOFF", first_mile="drop-off")
-    answer = page.get(f"/parcels/new/{quote.uuid}/")
+    answer = page.get(factories.prices_of(quote))
     assert 'name="pickup_date"' not in answer.content.decode()
     assert "No pickup day is needed." in text(answer)
 
@@ -101,9 +101,9 @@ def test_freshness_is_said_and_old_prices_cannot_be_booked_from_the_page(
     page: Client, quill: Sender, alice: User
 ) -> None:
     young = factories.quote(quill, alice, at=timezone.now() - dt.timedelta(seconds=40))
-    assert "Prices are current. They refresh every 3 minutes." in text(page.get(f"/parcels/new/{young.uuid}/"))
+    assert "Prices are current. They refresh every 3 minutes." in text(page.get(factories.prices_of(young)))
     old = factories.quote(quill, alice, at=timezone.now() - dt.timedelta(minutes=6))
-    answer = page.get(f"/parcels/new/{old.uuid}/")
+    answer = page.get(factories.prices_of(old))
     assert "These prices are over 3 minutes old." in text(answer)
     assert "Book parcel" not in text(answer)
 
@@ -112,15 +112,15 @@ def test_prices_are_checked_again_by_a_press(
     carrier: SandboxCarrier, localities: None, page: Client, quill: Sender, alice: User
 ) -> None:
     old = factories.quote(quill, alice, at=timezone.now() - dt.timedelta(minutes=6))
-    answer = page.post(f"/parcels/new/{old.uuid}/")
-    assert answer["Location"] == f"/parcels/new/{Quote.objects.latest('pk').uuid}/"
+    answer = page.post(factories.prices_of(old))
+    assert answer["Location"] == factories.prices_of(Quote.objects.latest("pk"))
     assert Quote.objects.count() == 2
 
 
 def test_a_carrier_in_trouble_leaves_the_old_prices_and_says_so(page: Client, quote: Quote) -> None:
-    answer = page.post(f"/parcels/new/{quote.uuid}/", follow=True)
+    answer = page.post(factories.prices_of(quote), follow=True)
     assert "The carrier didn't answer" in text(answer)
-    assert answer.redirect_chain[-1][0] == f"/parcels/new/{quote.uuid}/"
+    assert answer.redirect_chain[-1][0] == factories.prices_of(quote)
 
 
 def test_booking_makes_one_order_and_leads_to_its_progress(page: Client, quote: Quote) -> None:
@@ -137,7 +137,7 @@ def test_the_same_form_pressed_twice_is_one_booking(page: Client, quote: Quote) 
 
 def test_going_back_and_booking_another_day_books_nothing_new(page: Client, quote: Quote) -> None:
     book(page, quote)
-    body = page.get(f"/parcels/new/{quote.uuid}/").content.decode()
+    body = page.get(factories.prices_of(quote)).content.decode()
     assert "You booked this parcel." in body
     assert "Book parcel" not in body
     Quote.objects.filter(pk=quote.pk).update(products=[*quote.products, {**factories.OFFER, "code": "EXPRESS-PICKUP"}])
@@ -190,9 +190,9 @@ def test_a_choice_sent_twice_is_refused(page: Client, quote: Quote) -> None:
 
 def test_a_stranger_gets_404_and_a_get_books_nothing(page: Client, quote: Quote, bob: User, visit: Visit) -> None:
     stranger = visit(bob)
-    assert stranger.get(f"/parcels/new/{quote.uuid}/").status_code == 404
+    assert stranger.get(factories.prices_of(quote)).status_code == 404
     assert book(stranger, quote).status_code == 404
-    assert page.get(f"/parcels/new/{quote.uuid}/book/").status_code == 405
+    assert page.get(f"{factories.prices_of(quote)}book/").status_code == 405
     assert not Order.objects.exists()
 
 
@@ -216,7 +216,7 @@ def test_prices_of_the_same_parcel_are_each_senders_own(
 
 def test_a_suspended_sender_books_nothing(page: Client, quote: Quote, quill: Sender, sam: User) -> None:
     quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
-    for answer in (book(page, quote), page.post(f"/parcels/new/{quote.uuid}/")):
+    for answer in (book(page, quote), page.post(factories.prices_of(quote))):
         assert answer.status_code == 403
         assert "Unpaid bill." in text(answer)
     assert not Order.objects.exists()
@@ -246,4 +246,4 @@ def test_the_limit_of_all_senders_is_told(page: Client, quote: Quote, settings: 
 
 
 def test_an_unknown_quote_is_404(page: Client) -> None:
-    assert page.get(f"/parcels/new/{uuid.uuid4()}/").status_code == 404
+    assert page.get(f"/parcels/drafts/{uuid.uuid4()}/prices/").status_code == 404

@@ -1,4 +1,4 @@
-"""/livez and /readyz: one word to anybody, at any host name, without a session or a log-in."""
+"""/livez and /readyz: one word to anybody, at any host name, without a session or a login."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,6 @@ from django.db import InterfaceError, OperationalError, connection
 from django.test import Client
 
 from shipping_portal.http import probes
-from tests.table import table
 
 
 @pytest.fixture
@@ -18,8 +17,8 @@ def draining() -> Iterator[None]:
     probes.draining[0] = 0
 
 
-@table("probe", ["/livez", "/readyz"])
-@table("host", ["testserver", "10.0.0.7:8000", "127.0.0.1", "portal_a"])
+@pytest.mark.parametrize("probe", ["/livez", "/readyz"])
+@pytest.mark.parametrize("host", ["testserver", "10.0.0.7:8000", "127.0.0.1", "portal_a"])
 def test_it_answers_by_any_name(db: None, probe: str, host: str) -> None:
     answer = Client().get(probe, headers={"Host": host})
     assert (answer.status_code, answer.content) == (200, b"ok")

@@ -85,7 +85,7 @@ def test_nothing_is_said_of_the_operator_that_is_not_so(
     forgotten = order(carrier_pickup_date=TODAY - dt.timedelta(days=50), booked_at=NOW - dt.timedelta(days=51))
     assert not Order.objects.filter(queues.missed_twice(NOW)).exists()
     words = text(page.get("/reports/refunds/"))
-    assert f"Contact us and quote {forgotten}." in words
+    assert str(forgotten) in words
     assert "passed it to support" not in words
 
 
@@ -209,10 +209,9 @@ def test_fifty_are_on_a_page_and_it_costs_the_same(page: Client, order: Callable
             answer = page.get("/reports/refunds/")
         found.append(len(queries))
     assert found[0] == found[1] <= 13, [query["sql"][:90] for query in queries]
-    body = answer.content.decode()
-    assert body.count("Contact us and quote") == 50
+    assert len(answer.context["rows"]) == 50
     older = page.get(f"/reports/refunds/?before={answer.context['page'].on}")
-    assert older.content.decode().count("Contact us and quote") == 13
+    assert len(older.context["rows"]) == 13
     assert "Newer" in text(older)
     newer = page.get(f"/reports/refunds/?after={older.context['page'].back}")
     assert [row["claim"].order for row in newer.context["rows"]] == [

@@ -76,7 +76,7 @@ def places(page: Client, order: Order) -> dict[str, str]:
     }
     if order.status == "rejected":
         found["booking"] = text(page.get(f"/parcels/{order.uuid}/booking/"))
-        found["form"] = text(page.get(f"/parcels/new/?again={order.uuid}"))
+        found["form"] = text(page.get(f"/parcels/new/?again={order.uuid}", follow=True))
     else:
         found["cancel"] = text(page.get(f"/parcels/{order.uuid}/cancel/"))
     if order.replacements.exists():
@@ -180,7 +180,7 @@ def test_a_cancellation_refused_for_our_fault_is_the_operators(
 def test_a_refused_parcel_is_put_right_at_its_field(line: Meddler, listed: Client, quill: Sender, alice: User) -> None:
     """The field says what is wrong, the summary is focused and links to it, and nothing typed is lost."""
     line.says("book", no(NAME))
-    answer = listed.get(f"/parcels/new/?again={refused_booking(quill, alice).uuid}")
+    answer = listed.get(f"/parcels/new/?again={refused_booking(quill, alice).uuid}", follow=True)
     assert answer.status_code == 200
     assert messages_at(answer, "receiver_name") == ["Name: must be written in Latin letters."]
     page = unescape(answer.content.decode())
@@ -231,7 +231,7 @@ def test_a_price_asked_for_again_and_refused_is_told_beside_the_old_one(
 ) -> None:
     line.says("quote", no(messages))
     quote = factories.quote(quill, alice)
-    answer = listed.post(f"/parcels/new/{quote.uuid}/", follow=True)
+    answer = listed.post(factories.prices_of(quote), follow=True)
     assert said in text(answer)
     assert WRAPPER not in text(answer)
 
@@ -280,7 +280,7 @@ def test_a_refused_row_tells_it_on_the_grid_its_page_and_the_file_that_comes_bac
     row = factories.import_row(quill, alice, state="new", problems={}, due_at=timezone.now())
     row.cells[6] = "1.2"
     row.save()
-    checking.work(row.pk)
+    checking.check_row(row.pk)
     row.refresh_from_db()
     assert row.state == "fix"
     file = f"/imports/{row.file.uuid}"

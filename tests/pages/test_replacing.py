@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.booking import booking_rules
-from orders.models import Order, Quote, Replacement
+from orders.models import Draft, Order, Quote, Replacement
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.pages.typed import text
@@ -33,6 +33,15 @@ def quote(quill: Sender, alice: User) -> Quote:
     return factories.quote(quill, alice, parcel=parcel)
 
 
+def prices(order: Order, quote: Quote) -> str:
+    """The address of the prices of a draft that corrects this parcel."""
+    made = Draft.objects.filter(origin=order, quote=quote).first() or Draft.objects.create(
+        sender=order.sender, made_by=order.made_by, source="corrected", origin=order, quote=quote,
+        updated_at=timezone.now(),
+    )  # fmt: skip
+    return f"/parcels/drafts/{made.uuid}/prices/"
+
+
 @pytest.fixture
 def replacement(order: Order, quote: Quote, alice: User) -> Replacement:
     return Replacement.objects.create(
@@ -41,7 +50,7 @@ def replacement(order: Order, quote: Quote, alice: User) -> Replacement:
 
 
 def typed_as_booked(page: Client, order: Order) -> dict[str, str]:
-    form = page.get(f"/parcels/{order.uuid}/replace/").context["form"]
+    form = page.get(f"/parcels/{order.uuid}/replace/", follow=True).context["form"]
     return {name: str(value) for name in form.fields if (value := form[name].value()) not in (None, "")}
 
 
@@ -64,7 +73,7 @@ def test_the_mended_form_leads_to_what_changes_and_one_button_with_the_price(pag
 
 def test_the_button_owes_the_cancellation_and_waits(page: Client, order: Order, quote: Quote) -> None:
     chosen = {"form_token": str(quote.uuid), "product": factories.OFFER["code"]}
-    answer = page.post(f"/parcels/{order.uuid}/replace/{quote.uuid}/", chosen)
+    answer = page.post(f"{prices(order, quote)}book/", chosen)
     assert answer["Location"] == f"/parcels/{order.uuid}/replacing/"
     order.refresh_from_db()
     assert (order.status, Order.objects.count()) == ("cancelling", 1)
@@ -108,7 +117,7 @@ def test_a_parcel_nobody_replaces_has_no_such_page(page: Client, order: Order) -
 def test_while_it_is_replaced_the_way_back_leads_to_the_wait(
     page: Client, order: Order, replacement: Replacement, quote: Quote
 ) -> None:
-    answer = page.get(f"/parcels/{order.uuid}/replace/{quote.uuid}/")
+    answer = page.get(prices(order, quote))
     assert answer["Location"] == f"/parcels/{order.uuid}/replacing/"
 
 
@@ -144,9 +153,9 @@ def test_a_price_that_is_too_old_is_shown_anew_before_anything_is_cancelled(
 ) -> None:
     Quote.objects.update(made_at=timezone.now() - dt.timedelta(hours=1))
     chosen = {"form_token": str(quote.uuid), "product": factories.OFFER["code"]}
-    answer = page.post(f"/parcels/{order.uuid}/replace/{quote.uuid}/", chosen)
+    answer = page.post(f"{prices(order, quote)}book/", chosen)
     newest = Quote.objects.latest("pk")
-    assert answer["Location"] == f"/parcels/{order.uuid}/replace/{newest.uuid}/"
+    assert answer["Location"] == prices(order, newest)
     assert newest.details == quote.details
     assert "nothing was cancelled or booked" in text(page.get(answer["Location"]))
     assert Order.objects.get(pk=order.pk).status == "booked"
@@ -166,7 +175,7 @@ def test_a_cancelled_parcel_whose_new_one_is_on_its_way_is_not_offered_again(
 def test_the_pickup_day_that_was_chosen_stays_chosen(page: Client, order: Order, quote: Quote) -> None:
     days = booking_rules.pickup_days(order.sender, order.details().pickup, timezone.now())
     Order.objects.update(pickup_date=days[2])
-    address = f"/parcels/{order.uuid}/replace/{quote.uuid}/"
+    address = prices(order, quote)
     assert f'value="{days[2]:%Y-%m-%d}" checked' in page.get(address).content.decode()
     assert "Pickup day" not in what_changes(page, address)
     Order.objects.update(pickup_date=days[-1] + dt.timedelta(days=30))
@@ -183,14 +192,14 @@ def test_the_saved_size_it_was_typed_with_stays(page: Client, order: Order, quil
     Order.objects.update(size=size)
     answer = page.post(f"/parcels/{order.uuid}/replace/", typed_as_booked(page, order))
     newest = Quote.objects.order_by("-pk")[0]
-    assert answer["Location"].endswith(f"{newest.uuid}/")
+    assert answer["Location"] == prices(order, newest)
     assert newest.details["size"] == str(size.uuid)
 
 
 def test_without_a_script_a_pasted_address_fills_the_form_in(page: Client, order: Order) -> None:
     pasted = "Ada Brook\n9 Other Street\nHOBART TAS 7000\nada@example.net"
     typed = typed_as_booked(page, order) | {"unpaste": "1", "pasted": pasted}
-    answer = page.post(f"/parcels/{order.uuid}/replace/", typed)
+    answer = page.post(f"/parcels/{order.uuid}/replace/", typed, follow=True)
     assert answer.status_code == 200
     assert f"Fix {order.carrier_reference}" in text(answer)
     filled = answer.context["form"]
@@ -201,7 +210,7 @@ def test_without_a_script_a_pasted_address_fills_the_form_in(page: Client, order
 def test_another_pickup_contact_is_a_change(page: Client, order: Order, quote: Quote) -> None:
     quote.details["pickup"]["phone"] = "0400 000 111"
     quote.save()
-    words = text(page.get(f"/parcels/{order.uuid}/replace/{quote.uuid}/"))
+    words = text(page.get(prices(order, quote)))
     assert "Pickup contact" in words
     assert "0400 000 111" in words
 
@@ -210,7 +219,7 @@ def test_what_cannot_be_cancelled_leads_to_what_is_possible(page: Client, order:
     Order.objects.update(progress="in_transit")
     assert page.get(f"/parcels/{order.uuid}/replace/")["Location"] == f"/parcels/{order.uuid}/cancel/"
     chosen = {"form_token": str(quote.uuid), "product": factories.OFFER["code"]}
-    answer = page.post(f"/parcels/{order.uuid}/replace/{quote.uuid}/", chosen)
+    answer = page.post(f"{prices(order, quote)}book/", chosen)
     assert answer["Location"] == f"/parcels/{order.uuid}/cancel/"
     assert Order.objects.get().status == "booked"
 

@@ -22,7 +22,6 @@ from shipping_portal.billing.models import week_of
 from shipping_portal.reports import figures
 from tests import factories
 from tests.pages.typed import text
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -109,10 +108,10 @@ def drawn(part: str) -> Figures:
     found: Figures = set()
     for group, figure in re.findall(r'<figure class="chart" data-group="(.*?)">(.*?)</figure>', part, re.DOTALL):
         for key in re.findall(r'<ul class="key"(.*?)</ul>', figure, re.DOTALL):
-            for column, value in re.findall(r'data-column="(.*?)" data-value="(.*?)"', key):
+            for column, value in re.findall(r'data-column="(.*?)"\s+data-value="(.*?)"', key):
                 found.add((group, "All these weeks", column, value))
         for row, line in re.findall(r'<(?:li|g) data-row="(.*?)">(.*?)</(?:li|g)>', figure, re.DOTALL):
-            for column, value in re.findall(r'data-column="(.*?)" data-value="(.*?)"', line):
+            for column, value in re.findall(r'data-column="(.*?)"\s+data-value="(.*?)"', line):
                 found.add((group, unescape(row), column, value))
     return found
 
@@ -366,7 +365,7 @@ def test_a_figure_that_is_nothing_has_no_tile(page: Client) -> None:
     assert page.get("/reports/").context["tiles"] == []
 
 
-@table(
+@pytest.mark.parametrize(
     ("part", "whole", "shown"),
     [(0, 9, "0%"), (1, 1000, "1%"), (999, 1000, "99%"), (9, 9, "100%"), (1, 6, "17%"), (3, 4, "3 of 4"), (2, 9, "22%")],
 )

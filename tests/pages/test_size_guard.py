@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from orders.drafting.parcel_details import ParcelDetails
-from orders.models import Order, Quote
+from orders.models import Draft, Order, Quote
 from shipping_portal.accounts.models import ParcelSize, Sender, User
 from tests import factories
 from tests.pages.typed import AT_HOME, FROM_OHIO, beside, text
@@ -57,7 +57,8 @@ def pressed(answer: Any) -> str:
 
 
 def weight_of(answer: Any) -> Decimal:
-    quote = Quote.objects.get(uuid=answer.redirect_chain[-1][0].split("/")[3])
+    quote = Draft.objects.get(uuid=answer.redirect_chain[-1][0].split("/")[3]).quote
+    assert quote
     return ParcelDetails.from_json(quote.details).measures.weight
 
 
@@ -95,7 +96,8 @@ def test_the_declared_weight_is_kept_and_it_is_not_said_again_in_this_form(
     carrier: SandboxCarrier, listed: Client, typed: dict[str, Any], shoebox: ParcelSize
 ) -> None:
     page = listed.post("/parcels/new/", typed, follow=True)
-    kept = listed.get(link(page, "Keep 1 kg"))
+    prices = page.redirect_chain[-1][0]
+    kept = listed.post(prices, {"kept": str(shoebox.uuid)}, follow=True)
     assert "measured at" not in text(kept)
     form = listed.get(link(kept, "Edit"))
     assert f'name="kept" value="{shoebox.uuid}"' in form.content.decode()
@@ -104,28 +106,17 @@ def test_the_declared_weight_is_kept_and_it_is_not_said_again_in_this_form(
     assert f'name="kept" value="{shoebox.uuid}"' in missed.content.decode()
     priced = listed.post("/parcels/new/", changed, follow=True)
     assert "measured at" not in text(priced)
-    checked = listed.post(priced.redirect_chain[-1][0].split("?")[0], {"kept": str(shoebox.uuid)}, follow=True)
+    checked = listed.post(priced.redirect_chain[-1][0], follow=True)
     assert "measured at" not in text(checked)
     assert weight_of(checked) == 1
 
 
-def test_the_draft_comes_along_with_either_press(
-    carrier: SandboxCarrier, listed: Client, quill: Sender, alice: User, typed: dict[str, Any]
-) -> None:
-    draft = factories.draft(quill, alice)
-    page = listed.post("/parcels/new/", {**typed, "draft": str(draft.uuid)}, follow=True)
-    assert f"draft={draft.uuid}" in link(page, "Keep 1 kg")
-    taken = listed.post(
-        page.redirect_chain[-1][0].split("?")[0], {"use_weight": pressed(page), "draft": str(draft.uuid)}
-    )
-    assert f"draft={draft.uuid}" in taken["Location"]
-
-
 def test_what_is_kept_is_no_way_to_write_into_the_page(listed: Client, quill: Sender, alice: User) -> None:
-    quote = factories.quote(quill, alice)
-    page = listed.get(f"/parcels/new/{quote.uuid}/", {"kept": '"><b>&x=1'}).content.decode()
-    assert "<b>" not in page
-    assert "&x=1" not in page
+    prices = factories.prices_of(factories.quote(quill, alice))
+    page = listed.post(prices, {"kept": '"><b>&x=1'}, follow=True).content.decode()
+    form = listed.get(prices.removesuffix("prices/")).content.decode()
+    for body in (page, form):
+        assert "<b>&x" not in body
 
 
 def test_an_american_sender_reads_pounds_and_packages(carrier: SandboxCarrier, ohio: Client) -> None:
@@ -147,7 +138,7 @@ def test_a_parcel_booked_from_this_page_is_not_spoken_of(
     page = listed.post("/parcels/new/", typed, follow=True)
     quote = Quote.objects.latest("pk")
     code = quote.products[0]["code"]
-    listed.post(f"/parcels/new/{quote.uuid}/book/", {"product": code, "form_token": str(quote.uuid)})
+    listed.post(f"{factories.prices_of(quote)}book/", {"product": code, "form_token": str(quote.uuid)})
     assert Order.objects.filter(form_token=quote.uuid).exists()
     assert "measured at" not in text(listed.get(page.redirect_chain[-1][0]))
 

@@ -116,7 +116,7 @@ def test_a_draft_is_something_that_needs_you(page: Client, quill: Sender, alice:
     answer = page.get("/today/")
     assert "1 thing needs you." in text(answer)
     assert "Priya Nair" in text(answer)
-    assert f'href="/parcels/new/?draft={draft.uuid}"' in answer.content.decode()
+    assert f'href="/parcels/drafts/{draft.uuid}/"' in answer.content.decode()
     assert "Priya" not in text(visit(bea).get("/today/"))
 
 

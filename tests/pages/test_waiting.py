@@ -17,7 +17,7 @@ from orders.quoting import asking
 from shipping_portal import gunicorn_settings
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
-from tests.pages.typed import AT_HOME, text
+from tests.pages.typed import AT_HOME, BY_SCRIPT, text
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff import cases
 from tests.staff.conftest import REASON
@@ -75,15 +75,15 @@ def test_nothing_of_it_counts_as_a_request_for_prices(page: Client, alice: User,
 
 
 def test_prices_beside_the_form_are_asked_again_by_the_page_itself(page: Client, full: None) -> None:
-    answer = page.post("/parcels/new/prices/", AT_HOME)
+    answer = page.post("/parcels/new/", AT_HOME, headers=BY_SCRIPT)
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert AGAIN in answer.content.decode()
 
 
 def test_prices_checked_again_stay_on_their_page(page: Client, alice: User, quill: Sender, full: None) -> None:
     old = factories.quote(quill, alice)
-    answer = page.post(reverse("quotes", args=[old.uuid]), {}, follow=True)
-    assert answer.redirect_chain == [(reverse("quotes", args=[old.uuid]), 302)]
+    answer = page.post(factories.prices_of(old), {}, follow=True)
+    assert answer.redirect_chain == [(factories.prices_of(old), 302)]
     assert f"{PROCESS} {AGAIN}" in text(answer)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.test import Client
 
+BY_SCRIPT = {"Accept": "application/json"}
 AT_HOME: dict[str, Any] = {
     "receiver_name": "Priya Nair",
     "receiver_company": "",
@@ -86,4 +87,4 @@ def value_of(answer: HttpResponse, name: str) -> str:
 
 def beside(page: Client, values: dict[str, Any]) -> HttpResponse:
     """The column of prices beside the form, as the page's script gets it."""
-    return HttpResponse(page.post("/parcels/new/prices/", values).json()["html"])
+    return HttpResponse(page.post("/parcels/new/", values, headers=BY_SCRIPT).json()["html"])

@@ -1,5 +1,6 @@
 """What a sender does in the portal under test: a process on that portal's database, told by lines of JSON."""
 
+import contextlib
 import datetime as dt
 import hashlib
 import io
@@ -17,6 +18,7 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shipping_portal.settings")
 django.setup()
 
+from django.apps import apps  # noqa: E402
 from django.db import close_old_connections  # noqa: E402
 from django.middleware.csrf import CSRF_SESSION_KEY  # noqa: E402
 from django.test import Client  # noqa: E402
@@ -79,9 +81,9 @@ def quotes(count: int) -> list[str]:
     return [str(factories.quote(sender, user, amount=NEVER_DEARER).uuid) for _ in range(count)]
 
 
-def log_in() -> dict[str, str]:
+def log_in(email: str = "") -> dict[str, str]:
     """A session's cookie and its form token, as a browser holds them after the log-in page."""
-    _, user = cast()
+    user = User.objects.get(email=email) if email else cast()[1]
     client = Client()
     client.force_login(user, backend="allauth.account.auth_backends.AuthenticationBackend")
     session = client.session
@@ -91,7 +93,7 @@ def log_in() -> dict[str, str]:
 
 
 def settle_people() -> list[tuple[str, str]]:
-    """Several businesses with an owner each; their e-mails and passwords."""
+    """Several businesses with an owner each; their emails and passwords."""
     return [(person.email, person.password) for person in people.settle()]
 
 
@@ -195,7 +197,7 @@ def lift_the_gap() -> None:
 
 
 def unknown_references() -> list[str]:
-    """As the desk lists them, those that were polled."""
+    """As the admin lists them, those that were polled."""
     found = Parcel.objects.filter(queues.unmatched(), poll__polled_at__isnull=False)
     return list(found.values_list("reference", flat=True))
 
@@ -210,7 +212,16 @@ def call_starts() -> list[float]:
     return sorted(at.timestamp() - milliseconds / 1000 for at, milliseconds in calls)
 
 
+def run_code(code: str) -> str:
+    """Run a few lines of Python in which every model has its name, as `manage.py shell` does; what they print."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, {model.__name__: model for model in apps.get_models()})  # noqa: S102
+    return printed.getvalue()
+
+
 COMMANDS: dict[str, Any] = {
+    "run code": run_code,
     "skip waits": skip_waits,
     "submit": submit,
     "quotes": quotes,

@@ -126,8 +126,16 @@ class Portal:
         held: dict[str, str] = self._act("log in")
         return held
 
+    def session(self, email: str) -> str:
+        """The cookie of a new session of somebody who has logged in."""
+        return str(self._act("log in", email)["cookie"])
+
+    def run_code(self, code: str) -> str:
+        """Run a few lines of Python on the portal's database, without the start of a process; what they print."""
+        return str(self._act("run code", code))
+
     def settle_people(self) -> list[tuple[str, str]]:
-        """Several businesses with an owner each; their e-mails and passwords."""
+        """Several businesses with an owner each; their emails and passwords."""
         made: list[tuple[str, str]] = self._act("settle people")
         return made
 
@@ -192,7 +200,7 @@ class Portal:
         self._act("lift the gap")
 
     def unknown_references(self) -> list[str]:
-        """Those at the desk that sent scans, are nobody's, and were polled."""
+        """Those in the admin that sent scans, are nobody's, and were polled."""
         found: list[str] = self._act("unknown references")
         return found
 

@@ -12,7 +12,6 @@ from django.conf import settings
 
 from tests.certificates import own_certificate
 from tests.ports import free_port
-from tests.table import table
 from tools.campaign.servers import ROOT
 from tools.dev.ports import HOST, is_open
 from tools.dev.processes import ChildProcesses
@@ -70,8 +69,8 @@ def portal(address: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 
 
-@table(
-    "server, root, host, told",
+@pytest.mark.parametrize(
+    ("server", "root", "host", "told"),
     [
         ("open", "root", HOST, "server does not support SSL"),
         ("tls", "another root", HOST, "certificate verify failed"),

@@ -88,7 +88,7 @@ def settle(rows: Rows, key: int, answer: str, *, replays: bool) -> Rows:
 
 
 def store_yes(rows: Rows) -> Rows:
-    """What a carrier's yes to a cancellation does, whoever brings it: orders/cancelling/cancels.py."""
+    """What a carrier's yes to a cancellation does, whoever brings it: orders/cancelling/cancel_outcomes.py."""
     if rows.status == "booked":  # it said no before
         return move(rows, "cancelling", "cancel_unconfirmed", cancel="unknown", due="")
     return move(rows, "cancelled", cancel="", due="now") if JOBS.get(rows.status) == "cancel" else rows

@@ -16,7 +16,6 @@ from shipping_portal.reports.day_figures import read
 from shipping_portal.reports.models import Counting, DayFigures
 from shipping_portal.reports.spans import Span
 from tests import factories
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 NOW = dt.datetime(2026, 11, 25, 1, tzinfo=dt.UTC)  # a Wednesday noon in Melbourne
@@ -165,7 +164,7 @@ def test_everybody_is_counted_once_and_then_whom_something_happened_to(quill: Se
     assert quill.pk in due()
 
 
-@table(("counted_ago", "is_due"), [(0.9, False), (1.0, True), (3.0, True)])
+@pytest.mark.parametrize(("counted_ago", "is_due"), [(0.9, False), (1.0, True), (3.0, True)])
 def test_all_days_are_counted_once_a_day(quill: Sender, counted_ago: float, is_due: bool) -> None:
     counted(quill)
     Counting.objects.update(all_counted_at=ago(counted_ago))

@@ -103,7 +103,7 @@ def slowdown() -> float:
 def seconds(ask: Callable[[], Any]) -> tuple[float, int]:
     """CPU seconds of an answer, as on a machine that does nothing else, and its status; nothing that it did stays.
 
-    What the tests before it left in memory is not looked through for garbage meanwhile, as in a web process.
+    What the tests before it left in memory is not looked through for garbage, as in a web process.
     """
     with transaction.atomic():
         gc.freeze()

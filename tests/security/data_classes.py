@@ -1,13 +1,14 @@
 """What every column holds. Keys, dates, numbers, yes or no and fixed choices are technical; any other column is named.
 
-A new column that may hold a person's words, bytes or money fails the test until it is named here.
+A new column that may hold a person's words, bytes or money fails the test until it is named: here, or, if it is
+personal, in shipping_portal/jobs/personal_data.py.
 """
 
-from dataclasses import dataclass
-
 from django.apps import apps
-from django.conf import settings
 from django.db import models
+
+from shipping_portal.jobs import personal_data
+from shipping_portal.jobs.personal_data import PersonalData
 
 PLAIN = (
     models.AutoField, models.ForeignKey, models.DateTimeField, models.DateField, models.BooleanField, models.UUIDField,
@@ -16,94 +17,22 @@ PLAIN = (
 OURS = ("jobs", "accounts", "orders", "tracking", "billing", "importing", "exporting", "reports", "staff")
 
 
-@dataclass(frozen=True)
-class Held:
-    """Personal data or secrets of one model: which columns, why, who sees them, until when, and what stays then."""
-
-    columns: str
-    why: str
-    seen_by: str
-    until: str
-    stays: str
-
-
-def _days(name: str, since: str) -> str:
-    return f"`{name}` ({getattr(settings, name)} days) {since}"
-
-
-RECEIVER = _days("RECEIVER_DAYS", "after it was last owed to the carrier, once settled")
-BODY = "length and SHA-256"
-PERSONAL: dict[str, Held] = {
-    "accounts.User": Held("email name", "log in, and say who did what", "the team, operators", "erased, or 30 days "
-        "after the account was closed", "the key: “A former member”"),
-    "account.EmailAddress": Held("email", "log in", "themselves", "with the person", "nothing"),
-    "accounts.Sender": Held("name suspension_text suspension_note", "who ships", "the team, operators",
-        _days("CLOSED_ACCOUNT_DAYS", "after closing"), "number, dates, limits"),
-    "accounts.PickupAddress": Held("name company email phone line1 line2 suburb state postcode instructions",
-        "where drivers come, whom the carrier writes to", "the team, operators", "the sender deletes it, or closes",
-        "nothing"),
-    "accounts.Receiver": Held("name company email phone line1 line2 suburb state postcode country instructions group "
-        "fingerprint", "address book", "owners, shippers", _days("ADDRESS_BOOK_DAYS", "after its last use"), "nothing"),
-    "accounts.ReceiverKey": Held("key", "search in the address book", "nobody", "with its entry", "nothing"),
-    "accounts.ParcelSize": Held("name description", "what is usually sent", "the team", "with the account", "nothing"),
-    "accounts.Invitation": Held("email", "bring somebody into the team", "owners",
-        _days("INVITATION_DAYS", "after it ended"), "nothing"),
-    "accounts.Notification": Held("line", "e-mails about parcels, with initials", "its reader",
-        _days("NOTIFICATION_DAYS", "after it happened"), "which event, when"),
-    "orders.Order": Held("receiver_name receiver_company receiver_email receiver_phone receiver_line1 receiver_line2 "
-        "receiver_suburb receiver_postcode receiver_instructions pickup description contents search note problem",
-        "deliver, trace, prove", "the team by role; operators masked, revealed for a reason",
-        f"{RECEIVER}; `pickup` with its person or the account",
-        "amounts, references, dates, measures, state, country"),
-    "orders.Quote": Held("details", "prices of one parcel", "owners, shippers",
-        _days("QUOTE_DAYS", "after it was made"), "nothing"),
-    "orders.Draft": Held("values", "a form left half typed", "owners, shippers", "30 days after the last change",
-        "nothing"),
-    "orders.BookingAttempt": Held("body response error", "proof of what was sent and answered", "operators, masked",
-        "with the receiver", BODY),
-    "orders.CancelAttempt": Held("why response answer", "proof of a cancellation", "operators",
-        "with the receiver", BODY),
-    "orders.OrderChange": Held("reason", "why an order moved", "operators; refusals the team", "with the receiver",
-        "old and new status, when, by whom"),
-    "orders.Replacement": Held("problem", "why nothing was booked instead", "the team",
-        "with the receiver", "its order"),
-    "orders.Label": Held("problem", "why there is no label", "the team", "with the receiver", "length and SHA-256"),
-    "orders.LabelBytes": Held("content", "the carrier's label", "owners, shippers",
-        _days("LABEL_RETENTION_DAYS", "after the story ended or fell silent"), "length and SHA-256 (`orders.Label`)"),
-    "orders.SavedView": Held("name query", "a filter of the list", "its maker, or the team", "one that names an erased "
-        "receiver goes with it", "nothing"),
-    "tracking.WebhookDelivery": Held("body", "proof of what the carrier told", "operators, masked",
-        _days("WEBHOOK_DAYS", "after it came"), BODY),
-    "tracking.TrackingEvent": Held("raw description suburb postcode", "where the parcel was", "the team, operators",
-        f"{_days('WEBHOOK_DAYS', 'the bytes')}; the words with the receiver", f"word, time, state, country; {BODY}"),
-    "tracking.Watch": Held("name", "one's own name for a parcel", "the team", "with the receiver", "nothing"),
-    "billing.Dispute": Held("text answer", "a question about a charge", "owner, bookkeeper, operators",
-        "with the receiver", "amounts, measures, who answered"),
-    "billing.DisputePhoto": Held("content", "what a parcel really measures", "owner, bookkeeper, operators",
-        "with the receiver, or the account", "nothing"),
-    "importing.Import": Held("file_name constants", "what was imported", "owners, shippers",
-        _days("IMPORT_DAYS", "after the last booking from it"), "nothing"),
-    "importing.ImportRow": Held("cells corrected problems near", "parcels as typed", "owners, shippers",
-        "with the file; with the receiver", "nothing"),
-    "importing.ColumnMapping": Held("constants", "columns of the next file", "owners, shippers",
-        "with the account", "nothing"),
-    "staff.Note": Held("text", "what operators tell each other of a case", "operators",
-        "with the receiver, or the account", "who wrote it, when"),
-    "staff.SenderMail": Held("text", "e-mails of operators to a sender", "operators, its reader",
-        "with the receiver, or its reader", "what about, who, when"),
-    "exporting.ExportPart": Held("content", "files to take away", "owners", "7 days after they were packed", "nothing"),
-    "reports.DayFigures": Held("figures late", "what a day came to, by the names of saved sizes", "owner, bookkeeper",
-        "with the account", "nothing"),
-}  # fmt: skip
-SECRETS: dict[str, Held] = {
-    "accounts.User": Held("password", "Argon2 hash", "nobody", "with the person", "nothing"),
-    "accounts.Session": Held("session_key session_data", "a log-in, by its digest", "nobody", "12 hours to 30 days",
-        "nothing"),
-    "accounts.Invitation": Held("token_hash", "hash of a link", "nobody", "with the invitation", "nothing"),
-    "orders.Label": Held("address", "where a label is fetched", "nobody", "once fetched", "nothing"),
-    "mfa.Authenticator": Held("data", "second factor, encrypted", "nobody", "with the person", "nothing"),
-    "account.EmailConfirmation": Held("key", "not used: confirmations are signed links", "nobody", "–", "–"),
-}  # fmt: skip
+PERSONAL = {held.model: held for held in personal_data.HELD}
+SECRETS = {
+    held.model: held
+    for held in (
+        PersonalData("accounts.User", "password", "Argon2 hash", "nobody", "with the person"),
+        PersonalData(
+            "accounts.Session", "session_key session_data", "a log-in, by its digest", "nobody", "12 hours to 30 days"
+        ),
+        PersonalData("accounts.Invitation", "token_hash", "hash of a link", "nobody", "with the invitation"),
+        PersonalData("orders.Label", "address", "where a label is fetched", "nobody", "once fetched"),
+        PersonalData("mfa.Authenticator", "data", "second factor, encrypted", "nobody", "with the person"),
+        PersonalData(
+            "account.EmailConfirmation", "key", "not used: confirmations are signed links", "nobody", "–", "–"
+        ),
+    )
+}
 MONEY = """accounts.Sender.money_a_day unbilled_limit own_money_a_day spent_today unbilled spent_in_all
 orders.DailySpend.spent refused_price orders.Quote.products orders.Order.cover_amount price currency breakdown
 charged_price

@@ -1,4 +1,4 @@
-"""The documents below docs/security that are made from the code. `TELL=1` and this folder's test write them anew."""
+"""The documents below docs/security that are made from the code. `UPDATE_EXPECTED=1` and this folder's test write them again."""
 
 import ast
 import importlib
@@ -26,11 +26,11 @@ from tracking import views as webhook
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("shipping_portal", "orders", "tracking")
-MADE = "Made from the code by `TELL=1 ./dev test tests/security`; a test fails while the two differ.\n"
+MADE = "Made from the code by `UPDATE_EXPECTED=1 ./dev test tests/security`; a test fails if the two differ.\n"
 
 
 def modules() -> Iterator[str]:
-    """Every module of the portal but the pretend carrier, commands and migrations."""
+    """Every module of the portal but the sandbox carrier, commands and migrations."""
     for room in ROOMS:
         package = importlib.import_module(room)
         for found in pkgutil.walk_packages(package.__path__, f"{room}."):
@@ -58,19 +58,19 @@ def access() -> str:
     ]
     hidden = [f"- {group} does not see {', '.join(sorted(what))}." for group, what in permissions.HIDDEN.items()]
     return (
-        f"# Access\n\n{MADE}\nWhoever is logged in and not in the row gets 404, as if the page did not exist; so does "
-        "everybody for another account's objects. Whoever is not logged in is led to the log-in. What a role may do "
-        "follows the state of a parcel as well (`orders/models/statuses.py`): a label only while it is booked, a "
+        f"# Access\n\n{MADE}\nLogged-in users who aren't in the row get 404, as if the page did not exist; so does "
+        "everybody for another account's objects. Visitors are redirected to the login page. What a role may do "
+        "also depends on the state of a parcel (`orders/models/statuses.py`): a label only while it is booked, a "
         "cancellation only before that ends.\n"
         f"\n## Senders' pages, by role\n\n{rows(('page', *ROLES), sorted(pages))}"
-        f"## Without a log-in\n\n{', '.join(f'`{name}`' for name in sorted(PUBLIC_NAMES))}, the help pages, "
-        "`/livez` and `/readyz` (one word each), and log-in, sign-up and new passwords below `/accounts/`.\n\n"
-        "## The desk, by group\n\nAn operator is in a group and has a second factor; each act asks why and "
-        "is in the audit. "
-        f"A superuser may do everything.\n\n{rows(('act', *permissions.GROUPS), acts)}"
-        "Every group reads every page, with receivers' e-mail, phone and street masked. A search finds an "
-        "e-mail or a phone whole, never by a part of it, and leaves a row in the audit with a keyed hash. Whoever sees "
-        "a sender's pages as the sender does finds no link, form or button there that would be refused.\n\n"
+        f"## Without a login\n\n{', '.join(f'`{name}`' for name in sorted(PUBLIC_NAMES))}, the help pages, "
+        "`/livez` and `/readyz` (one word each), and login, sign-up and password resets under `/accounts/`.\n\n"
+        "## The admin, by group\n\nAn operator is in a group and has a second factor; each action "
+        "requires a reason and is in the audit log. "
+        f"A superuser may do everything.\n\n{rows(('action', *permissions.GROUPS), acts)}"
+        "Every group reads every page, with receivers' email, phone and street masked. A search finds only a whole "
+        "email or phone, and leaves an audit row with a keyed hash. An operator viewing "
+        "a sender's pages as the sender sees no link, form or button that would be refused.\n\n"
         + "\n".join(hidden)
         + "\n"
     )
@@ -81,14 +81,14 @@ def access() -> str:
 
 def validation() -> str:
     rules = (
-        "Every field is checked on the server; a browser's own checks are a courtesy. Beyond single fields: suburb, "
-        "state and postcode must be a pair of the carrier's list; an e-mail of a sender must reach people and not be "
-        "the partner's; weight and measures must make a parcel some service takes; contents and duties follow the "
-        "receiver's country; a pickup day is one on offer."
+        "Every field is checked on the server; the browser's own checks are only for convenience. Across "
+        "fields: suburb, state and postcode must be on the carrier's list; a sender's email must reach people and not "
+        "be the partner's; some service must accept the weight and measures; contents and duties follow the "
+        "receiver's country; a pickup day must be on offer."
     )
     files = (
-        "CSV, TSV or text of an import, and a carrier's report: read by content, whatever the name says; never "
-        "executed, unpacked or stored as a file. Nothing typed by anybody names a path."
+        "CSV, TSV or text of an import, and a carrier's report: read by content, whatever the file name; never "
+        "executed, unpacked or stored as a file. No input is used as a path."
     )
     limits = rows(("what", "limit"), _limits())
     parts = [f"# Validation\n\n{MADE}\n{rules}\n\n## Limits\n\n{limits}## Files\n\n{files}\n\n"]
@@ -122,10 +122,10 @@ def _limits() -> list[tuple[object, ...]]:
         ),
         ("characters of a password; of an operator's", f"12; {passwords.STAFF_LENGTH}"),
         (
-            "seconds of a log-in; when remembered",
+            "seconds of a login; when remembered",
             f"{settings.SESSION_COOKIE_AGE}; {settings.ACCOUNT_SESSION_COOKIE_AGE}",
         ),
-        ("seconds of an operator's log-in; idle", f"{sessions.STAFF_SECONDS}; {sessions.STAFF_IDLE_SECONDS}"),
+        ("seconds of an operator's login; idle", f"{sessions.STAFF_SECONDS}; {sessions.STAFF_IDLE_SECONDS}"),
     ]
 
 
@@ -165,36 +165,42 @@ def connections() -> str:
             "the carrier's API",
             "https, certificates checked (CARRIER_CA_BUNDLE), no redirect, no proxy but CARRIER_PROXY",
             f"{within}, {limits.cap} bytes",
-            f"prices, links, verifications: {at_pages}; all else in workers, in turns",
-            "by the protocol: what was perhaps sent is never sent again under another key",
+            f"prices, links, verifications: {at_pages}; all else in workers, within the rate",
+            "by the protocol: what may have been sent is never sent again under another key",
         ),
-        ("label files", "https, hosts of the contract only", within, "workers, in turns", "later and later"),
+        (
+            "label files",
+            "https, hosts of the contract only",
+            within,
+            "workers, within the rate",
+            "at growing intervals",
+        ),
         (
             "PostgreSQL",
             "TLS as DATABASE_URL says (or E029); a role that changes no tables (E040); a log that names nobody (E041)",
             f"3 s to connect, {settings.DATABASE_LIMITS}",
-            "one a thread, or as many as PgBouncer shares out among them",
+            "one per thread, or PgBouncer's pool",
             "503 with Retry-After; jobs wait",
         ),
         (
             "PostgreSQL, as its owner",
-            "the same; in `migrate` and the owner's other commands alone",
+            "the same; only in `migrate` and the owner's other commands",
             f"3 s to connect, {settings.OWNER_LIMITS}",
             "one",
-            "none: the command is run again",
+            "none: run the command again",
         ),
         (
             "Redis",
             "a password, TLS elsewhere (E028)",
             f"{broker['socket_connect_timeout']} s to connect, {broker['socket_timeout']} s",
             "Celery's pool",
-            "none: the sweeper does the work",
+            "none: the sweeper takes over",
         ),
         (
             "the mail server",
             "TLS as EMAIL_URL says",
             f"{settings.EMAIL_TIMEOUT} s",
-            "one a message",
+            "one per message",
             "2 minutes to 6 hours apart, until sent",
         ),
         (
@@ -204,7 +210,7 @@ def connections() -> str:
                 "signed (HMAC-SHA256)"
             ),
             f"{outgoing.SECONDS:g} s in all, {limits.connect_timeout:g} s to connect, {outgoing.LARGEST_REPLY} bytes",
-            "workers, one a message",
+            "workers, one per message",
             f"{alerting.MOST_TRIES} times, 1 to 16 minutes apart, then as a job that fails",
         ),
         (
@@ -216,7 +222,7 @@ def connections() -> str:
         ),
         (
             "our own and the carrier's certificate",
-            "a TLS handshake that is read and not checked; nothing is sent",
+            "a TLS handshake, read but not verified; nothing is sent",
             f"{certificates.SECONDS:g} s",
             "the sweeper, once an hour",
             "an hour later",
@@ -225,7 +231,7 @@ def connections() -> str:
             "METRICS_PORT, to us",
             "none: METRICS_HOST is this machine or the operator's own network",
             f"{metrics_port.Handler.timeout} s",
-            "one a process",
+            "one per process",
             "Prometheus' own",
         ),
         (
@@ -238,8 +244,7 @@ def connections() -> str:
     ]
     return (
         f"# Connections\n\n{MADE}\nThere are no others: one module speaks HTTP, an import "
-        "contract keeps every "
-        "other one from it, and a test refuses sockets elsewhere.\n\n"
+        "contract keeps all others from it, and a test rejects sockets elsewhere.\n\n"
         + rows(("peer", "protection", "time and size", "how many", "tries again"), peers)
     )
 
@@ -252,17 +257,13 @@ def logs() -> str:
     return (
         f"# Log inventory\n\n{MADE}\nOne JSON object a line on standard error, in UTC: `at`, `level`, "
         "`logger`, `event`, "
-        "the `request` it belongs to, and what is listed here. No secret, link, one-time key, address, "
-        "phone or e-mail is "
-        "in any (`shipping_portal/ops/logs.py`; canary tests): addresses stand without their query, and of an error, "
-        "what the database or Python quotes of a value is cut. nginx logs paths alone. PostgreSQL logs no error, no "
-        "statement and no row (`docs/database.md`; E041 asks the server). Where the lines go, how long they are kept "
-        "and who reads them "
-        "is the operator's: 30 days are enough for everything the run-book asks.\n\nSecurity events "
-        "(`logger: security`) "
-        "have `kind`, the `user` or the keyed hash of an `account` that does not exist, and the `ip`; each "
-        "that happened "
-        "to an account is in the audit as well.\n\n"
+        "the `request` it belongs to, and what is listed here. No line has a secret, link, one-time key, address, "
+        "phone or email (`shipping_portal/ops/logs.py`; canary tests): URLs are logged without their query, and values "
+        "that the database or Python quotes in an error are removed. nginx logs paths only. PostgreSQL logs no "
+        "error, no statement and no row (`docs/database.md`; E041 asks the server). The operator decides where the "
+        "lines go, how long they are stored and who reads them: 30 days are enough for everything in the run-book."
+        "\n\nSecurity events (`logger: security`) have `kind`, the `user` or the keyed hash of an `account` that does "
+        "not exist, and the `ip`; each event of an account is also in the audit log.\n\n"
         + rows(("module", "level", "event"), [(f"`{name}`", level, f"`{event}`") for name, level, event in found])
     )
 
@@ -298,22 +299,28 @@ def sbom() -> str:
 # -- What is held of whom ------------------------------------------------------------------------
 
 
+def _with_days(until: str) -> str:
+    """Return a term with the number of days of each setting that it names."""
+    return re.sub(r"\b[A-Z_]+_DAYS\b", lambda found: f"`{found[0]}` ({getattr(settings, found[0])} days)", until)
+
+
 def data() -> str:
     head = ("where", "why", "who sees it", "until", "what stays")
 
-    def listed(held: dict[str, data_classes.Held]) -> str:
+    def listed(held: dict[str, data_classes.PersonalData]) -> str:
         lines: list[tuple[object, ...]] = []
         for model, one in sorted(held.items()):
-            where = f"`{model}`: {', '.join(one.columns.split())}"
-            lines.append((where, one.why, one.seen_by, one.until, one.stays))
+            where = ": ".join(filter(None, (f"`{model}`", ", ".join(one.columns.split()))))
+            lines.append((where, one.why, one.seen_by, _with_days(one.until), one.stays))
         return rows(head, lines)
 
     money = ", ".join(f"`{model}`" for model in sorted(data_classes.classes()["money"]))
     return (
-        f"# Data\n\n{MADE}\nEvery column is personal, secret, money or technical (`tests/security/data_classes.py`); "
+        f"# Data\n\n{MADE}\nEvery column is personal (`shipping_portal/jobs/personal_data.py`), secret, money or "
+        "technical (`tests/security/data_classes.py`); "
         "a new one that may hold words, bytes or money fails a test until somebody says which. Terms are settings, "
         "applied every hour in small batches (`shipping_portal/jobs/retention.py`); erasing a person goes through one "
-        "door (`shipping_portal/jobs/erasing.py`), by an operator's act or by the term.\n\n"
+        "entry point (`shipping_portal/jobs/erasing.py`), by an operator's act or by the term.\n\n"
         f"## Personal\n\n{listed(data_classes.PERSONAL)}"
         f"## Secret\n\n{listed(data_classes.SECRETS)}"
         f"## Money\n\n{money}: amounts, references and the carrier's files as they were posted, kept as the books are. "

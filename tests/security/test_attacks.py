@@ -17,7 +17,6 @@ from tests.importing.workbooks import sheet_of
 from tests.pages.typed import AT_HOME
 from tests.security import attacks
 from tests.security.attacks import Form
-from tests.table import table
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("localities")]
 ADMIN = "/admin/"
@@ -70,7 +69,7 @@ def distinct(found: Iterator[tuple[Client, Form]]) -> list[tuple[Client, Form]]:
 
 
 def desk(browser: Client) -> list[str]:
-    """The desk's pages: its lists, the first things of each, and what can be done with those."""
+    """The admin's pages: its lists, the first things of each, and what can be done with those."""
     found: dict[str, Any] = {ADMIN: None}
     for _ in range(3):
         for url in [url for url, seen in found.items() if seen is None]:
@@ -87,12 +86,11 @@ def asked(world: World) -> list[tuple[Client, Form]]:  # noqa: F811
     """What no form of a page sends, but its script or somebody's program."""
     owner = world.client("owner")
     return [
-        (owner, Form(reverse("unpaste"), "post", typed={"text": 2_000})),
-        (owner, Form(reverse("fill_in"), "post", typed={"pasted": 2_000})),
+        (owner, Form(reverse("new_parcel"), "post", {"unpaste": "1"}, {"pasted": 2_000})),
         (owner, Form(reverse("suggest_localities"), "get", {"country": "AU"}, {"q": 200})),
         (owner, Form(reverse("suggest_receivers"), "get", typed={"q": 200})),
         (owner, Form(reverse("parcels"), "get", typed={"q": 200, "after": 200, "view": 200})),
-        (owner, Form(reverse("live_prices"), "post", typed=dict.fromkeys(AT_HOME, 255))),
+        (owner, Form(reverse("new_parcel"), "post", typed=dict.fromkeys(AT_HOME, 255))),
         (owner, Form(reverse("new_import"), "post", typed={"pasted": 2_000})),
     ]
 
@@ -128,7 +126,7 @@ def test_nothing_that_a_script_asks_takes_long(world: World) -> None:  # noqa: F
 
 @pytest.fixture
 def every_form(world: World) -> list[tuple[Client, Form]]:  # noqa: F811
-    """Those of ours, of the log-in and of the desk, and what scripts ask."""
+    """Those of ours, of the login and of the admin, and what scripts ask."""
     log_in = [reverse(name) for name in ("account_login", "account_signup", "account_reset_password")]
     of_owner = pages(world.client("owner"), [address(route, world.things) for route, _ in OURS])
     of_operator = pages(world.client("operator"), desk(world.client("operator")))
@@ -187,13 +185,13 @@ CLOSEST_LINES = ("commas", "tabs and bars", "wide rows")
 
 
 @pytest.mark.nightly
-@table("what", SHEETS)
+@pytest.mark.parametrize("what", SHEETS)
 def test_no_workbook_takes_long(what: str, world: World) -> None:  # noqa: F811
     take_no_longer_than_a_second_over_a_workbook(what, world)
 
 
 @pytest.mark.full
-@table("what", CLOSEST_SHEETS)
+@pytest.mark.parametrize("what", CLOSEST_SHEETS)
 def test_the_slowest_workbooks_do_not_take_long(what: str, world: World) -> None:  # noqa: F811
     take_no_longer_than_a_second_over_a_workbook(what, world)
 
@@ -206,13 +204,13 @@ def take_no_longer_than_a_second_over_a_workbook(what: str, world: World) -> Non
 
 
 @pytest.mark.nightly
-@table("what", LINES)
+@pytest.mark.parametrize("what", LINES)
 def test_no_file_of_lines_takes_long(what: str, world: World) -> None:  # noqa: F811
     take_no_longer_than_a_second_over_lines(what, world)
 
 
 @pytest.mark.full
-@table("what", CLOSEST_LINES)
+@pytest.mark.parametrize("what", CLOSEST_LINES)
 def test_the_slowest_files_of_lines_do_not_take_long(what: str, world: World) -> None:  # noqa: F811
     take_no_longer_than_a_second_over_lines(what, world)
 

@@ -25,7 +25,6 @@ from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export
 from shipping_portal.jobs import erasing
 from tests import factories
-from tests.table import table
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("parcel_tools")]
 
@@ -50,7 +49,7 @@ class Scene:
         self.browser.force_login(self.owner, backend="allauth.account.auth_backends.AuthenticationBackend")
 
     def get(self, path: str) -> bytes:
-        return _content(self.browser.get(path))
+        return _content(self.browser.get(path, follow=True))
 
     def file(self, export: Export) -> bytes:
         answer = self.browser.get(f"/exports/{export.uuid}/file.zip")
@@ -222,7 +221,7 @@ def test_before_any_control_each_way_gives_what_it_is_for(scene: Scene) -> None:
     assert given(scene) >= EVERY
 
 
-@table("control", CONTROLS)
+@pytest.mark.parametrize("control", CONTROLS)
 def test_a_control_closes_every_way_out(control: str, scene: Scene) -> None:
     act, stays_open = CONTROLS[control]
     scene.log_in()

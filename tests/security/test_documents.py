@@ -5,23 +5,25 @@ import os
 import re
 from collections.abc import Callable
 
+import pytest
 from django.conf import settings
 
 from shipping_portal.accounts.login import sessions
+from shipping_portal.jobs import retention
+from shipping_portal.jobs.personal_data import HELD
 from tests.security import data_classes
 from tests.security.asvs import ATTACKS, DEVIATION, ROWS, asvs, is_there
 from tests.security.documents import DOCUMENTS, ROOT
-from tests.table import table
 
 ALL = DOCUMENTS | {"asvs.md": asvs}
 
 
-@table(("name", "make"), ALL.items(), ids=ALL)
+@pytest.mark.parametrize(("name", "make"), ALL.items(), ids=list(ALL))
 def test_each_document_says_what_the_code_does(name: str, make: Callable[[], str]) -> None:
     path = ROOT / "docs/security" / name
-    if os.environ.get("TELL"):
+    if os.environ.get("UPDATE_EXPECTED"):
         path.write_text(make())
-    assert path.read_text() == make(), f"TELL=1 ./dev test tests/security writes {name} anew"
+    assert path.read_text() == make(), f"UPDATE_EXPECTED=1 ./dev test tests/security writes {name} anew"
 
 
 def test_the_bill_of_materials_names_every_package_of_the_lock() -> None:
@@ -71,6 +73,12 @@ def test_every_column_is_personal_secret_money_or_technical_and_one_of_them_only
         for column in columns
     ]
     wanted = {(model, column) for model, columns in data_classes.to_be_named().items() for column in columns}
-    assert wanted - set(named) == set(), "name these in tests/security/data_classes.py"
+    assert wanted - set(named) == set(), "name these in personal_data.py, or in tests/security/data_classes.py"
     assert set(named) - wanted == set(), "these are gone"
     assert [one for one in set(named) if named.count(one) > 1] == []
+
+
+def test_each_personal_column_with_a_setting_of_days_has_a_retention_term_that_is_applied() -> None:
+    timed = {held.model for held in HELD if re.search("[A-Z_]+_DAYS|[0-9]+ days", held.until)}
+    assert {held.model for held in HELD if held.term} == timed
+    assert {held.term for held in HELD if held.term} <= set(retention._TERMS)

@@ -13,7 +13,6 @@ from shipping_portal.urls import handler400, handler403, handler429, handler500 
 from shipping_portal.urls import urlpatterns as ours
 from tests.access import MEMBERS, OURS, World, address, world  # noqa: F401
 from tests.security.documents import ROOT
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 TAKES_POSTS_OF_OTHERS = {"webhook", "webhook_token", "webhook_bare", "webhook_token_bare", "csp_report", "unsubscribe"}
@@ -74,7 +73,7 @@ def test_nothing_that_needs_a_log_in_is_kept_by_a_browser_or_a_proxy(world: Worl
     assert not re.search(r"localStorage|sessionStorage|indexedDB|caches\.open", scripts)
 
 
-@table("method", ["PUT", "DELETE", "PATCH", "TRACE", "OPTIONS", "CONNECT", "FOO"])
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "TRACE", "OPTIONS", "CONNECT", "FOO"])
 def test_a_method_that_no_page_has_is_not_allowed_anywhere(method: str, world: World) -> None:  # noqa: F811
     for who in (Client(enforce_csrf_checks=True), world.client("owner"), world.client("operator")):
         for page in ("/", "/parcels/", "/parcels/new/", "/accounts/login/", "/admin/", "/help/", "/nowhere/"):

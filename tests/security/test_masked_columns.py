@@ -1,4 +1,4 @@
-"""What the desk masks is not read out by a filter, an order or a search of its lists either, letter by letter."""
+"""Whin the admin masks is not read out by a filter, an order or a search of its lists either, letter by letter."""
 
 from typing import Any
 
@@ -12,7 +12,6 @@ from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.security.data_classes import PERSONAL, SECRETS
-from tests.table import table
 
 HELD = {name: set(held.columns.split()) for held_by in (PERSONAL, SECRETS) for name, held in held_by.items()}
 HOW = ("", "__exact", "__startswith", "__iregex", "__gte", "__lt", "__isnull", "__in")
@@ -35,7 +34,7 @@ def _paths(model: type[Model], steps: int = 2, via: str = "") -> set[str]:
     return own
 
 
-@table(("model", "page"), PAGES, ids=[model._meta.label for model, _ in PAGES])
+@pytest.mark.parametrize(("model", "page"), PAGES, ids=[model._meta.label for model, _ in PAGES])
 def test_no_list_is_filtered_by_what_is_personal_or_secret(model: type[Model], page: Any) -> None:
     paths = _paths(model)
     if not isinstance(page, ReadOnlyAdmin):
@@ -49,7 +48,7 @@ def _shown(model: type[Model]) -> set[str]:
     return SHOWN.get(model._meta.label, set())
 
 
-@table(("model", "page"), PAGES, ids=[model._meta.label for model, _ in PAGES])
+@pytest.mark.parametrize(("model", "page"), PAGES, ids=[model._meta.label for model, _ in PAGES])
 def test_no_list_is_sorted_or_picked_by_what_is_masked(model: type[Model], page: Any, rf: RequestFactory) -> None:
     held = HELD.get(model._meta.label, set()) - _shown(model)
     sortable = {

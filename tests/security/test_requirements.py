@@ -1,4 +1,4 @@
-"""What OWASP ASVS asks of the settings, the code and the log-in; docs/security/asvs.md lists each row."""
+"""What OWASP ASVS asks of the settings, the code and the login; docs/security/asvs.md lists each row."""
 
 import ast
 import importlib
@@ -22,7 +22,6 @@ from shipping_portal.importing import reading
 from tests import factories
 from tests.security import patterns
 from tests.security.documents import ROOMS, ROOT
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -98,7 +97,7 @@ FEW = 3  # pieces of which the texts of a run by day are made
 OLD_STREET = r"^(?:\w+[ /,]+)?\d+\w?(?:[/-]\d+\w?)*[ ,]+\D|\b(?:p\.? ?o\.? box|locked bag)\b"
 
 
-@table(
+@pytest.mark.parametrize(
     ("pattern", "method"),
     [
         (OLD_STREET, "search"),
@@ -137,7 +136,9 @@ def test_no_regular_expression_takes_longer_than_in_proportion_to_what_is_typed(
 # -- 3 and 13: what is served --------------------------------------------------------------------
 
 
-@table("given", ["/.git/config", "/.env", "/static/", "/static/../manage.py", "/%2e%2e/.env", "/media/", "/__debug__/"])
+@pytest.mark.parametrize(
+    "given", ["/.git/config", "/.env", "/static/", "/static/../manage.py", "/%2e%2e/.env", "/media/", "/__debug__/"]
+)
 def test_no_file_of_ours_is_given_out(given: str) -> None:
     assert Client().get(given).status_code == 404
 
@@ -262,7 +263,7 @@ REFUSED: list[tuple[str, Callable[[Client], Any], int]] = [
 ]
 
 
-@table(("what", "ask", "status"), [(what, ask, status) for what, ask, status in REFUSED])
+@pytest.mark.parametrize(("what", "ask", "status"), [(what, ask, status) for what, ask, status in REFUSED])
 def test_whoever_goes_round_the_forms_leaves_one_line(
     what: str, ask: Callable[[Client], Any], status: int, alice: User, visit: Any, caplog: Any
 ) -> None:
@@ -285,7 +286,7 @@ def test_no_step_comes_before_the_one_it_needs(quill: Sender, alice: User, visit
     """No booking without a price, no label and no cancelling before the carrier's yes."""
     browser = visit(alice)
     nobody = "00000000-0000-4000-8000-000000000000"
-    assert browser.post(f"/parcels/new/{nobody}/book/", {"product": "STANDARD-PICKUP"}).status_code == 404
+    assert browser.post(f"/parcels/drafts/{nobody}/prices/book/", {"product": "STANDARD-PICKUP"}).status_code == 404
     assert Order.objects.count() == 0
     for status in ("draft", "booking", "unconfirmed", "rejected", "cancelled"):
         order = factories.order(quill, alice, status=status)

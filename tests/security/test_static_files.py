@@ -5,10 +5,8 @@ from contextlib import closing
 import pytest
 from django.test import Client
 
-from tests.table import table
 
-
-@table("path", ["/static/icon.svg", "/static/portal.css", "/static/no-such-file.css"])
+@pytest.mark.parametrize("path", ["/static/icon.svg", "/static/portal.css", "/static/no-such-file.css"])
 @pytest.mark.django_db
 def test_a_static_file_carries_the_policy_of_every_answer(path: str) -> None:
     page = Client().get("/accounts/login/")

@@ -1,4 +1,4 @@
-"""Orders that end up at the desk."""
+"""Orders that end up in the admin."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Sam at the desk, and the orders that end up there."""
+"""Sam in the admin, and the orders that end up there."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -57,7 +57,7 @@ def operator(visit: Callable[[User], Client], db: None) -> Callable[[str], Clien
 
 @pytest.fixture
 def row(unclear: Callable[..., Order], alice: User, quill: Sender, localities: None) -> Callable[[], None]:
-    """`row()` adds one more of everything the desk lists."""
+    """`row()` adds one more of everything the admin lists."""
 
     def add() -> None:
         number = Order.objects.count()

@@ -30,7 +30,6 @@ from shipping_portal.staff.alerts import alerting, certificates, conditions
 from shipping_portal.staff.models import Alert, AlertMessage, Certificate
 from tests import factories
 from tests.receiver import Receiver
-from tests.table import table
 from tracking.receiving import webhook_health
 
 pytestmark = pytest.mark.django_db
@@ -142,7 +141,7 @@ def test_the_webhook_is_signed_and_holds_what_the_mail_says(stopped: CarrierAcco
     assert content["url"] == "http://127.0.0.1:8000/admin/orders/carrieraccount/?held=stopped"
 
 
-@table("status", [301, 302, 307, 400, 500])
+@pytest.mark.parametrize("status", [301, 302, 307, 400, 500])
 def test_an_answer_other_than_yes_is_tried_again_later_and_no_redirect_is_followed(
     stopped: CarrierAccount, receiver: Receiver, status: int
 ) -> None:
@@ -201,7 +200,7 @@ def test_an_installation_sends_nothing_to_its_own_machine_or_network(
     ]
 
 
-@table(
+@pytest.mark.parametrize(
     ("url", "why"),
     [
         ("http://1.1.1.1/", "isn't a plain https address"),
@@ -223,14 +222,14 @@ def test_an_address_to_which_no_alert_can_be_sent_says_why(url: str, why: str) -
     assert outgoing.why_unreachable(url) == why
 
 
-@table("host", OUR_NETWORK)
+@pytest.mark.parametrize("host", OUR_NETWORK)
 def test_a_host_of_our_own_network_is_reached_once_it_is_listed(host: str) -> None:
     listed = [host.strip("[]")]
     assert outgoing.why_unreachable(f"https://{host}/", listed) == ""
     assert outgoing.why_unreachable("https://10.9.9.9/", listed) == "isn't on a public network"
 
 
-@table("host", [*ODD_SPELLINGS_OF_THIS_MACHINE, "169.254.169.254", "[fe80::1]"])
+@pytest.mark.parametrize("host", [*ODD_SPELLINGS_OF_THIS_MACHINE, "169.254.169.254", "[fe80::1]"])
 def test_this_very_machine_is_never_reached_though_it_is_listed(host: str) -> None:
     assert outgoing.why_unreachable(f"https://{host}/", [host.strip("[]")]) == "is on this machine"
 
@@ -245,7 +244,7 @@ def test_an_alert_goes_to_a_listed_host_and_to_no_other(settings: Any) -> None:
     assert [other(address) for address in reached] == [False, True, False, False, False, False, False]
 
 
-@table("url", ["http://127.0.0.1:9/", "file:///etc/passwd", ""])
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/", "file:///etc/passwd", ""])
 def test_nothing_is_sent_without_tls(url: str) -> None:
     with pytest.raises(outgoing.Undelivered, match="not https"):
         outgoing.send(url, user_agent="-")
@@ -376,7 +375,7 @@ def test_a_backup_that_is_too_old_calls(settings: Any, tmp_path: Path) -> None:
     assert named(now + 26 * HOUR + MINUTE)["backup-old"] == "ticket"
 
 
-@table(
+@pytest.mark.parametrize(
     ("days", "name"),
     [
         (dt.timedelta(days=14, seconds=1), {}),
@@ -426,7 +425,7 @@ def test_a_server_that_is_away_keeps_what_was_seen_of_it_and_is_a_line_in_the_lo
     assert [line.server for line in caplog.records if line.message == "certificate_not_seen"] == ["127.0.0.1:9"]
 
 
-@table(("spent", "is_near"), [("89.99", False), ("90.00", True), ("100.00", True)])
+@pytest.mark.parametrize(("spent", "is_near"), [("89.99", False), ("90.00", True), ("100.00", True)])
 def test_nine_tenths_of_the_daily_limit_call(db: None, settings: Any, spent: str, is_near: bool) -> None:
     settings.DAILY_MONEY_LIMIT, now = Decimal(100), timezone.now()
     DailySpend.objects.create(day=now.date(), spent=Decimal(spent))
@@ -434,7 +433,7 @@ def test_nine_tenths_of_the_daily_limit_call(db: None, settings: Any, spent: str
     assert named(now + 36 * HOUR) == {}
 
 
-@table(
+@pytest.mark.parametrize(
     ("at", "is_told"),
     [
         ("2026-11-26T10:00:00Z", True),  # where a day begins first, it began

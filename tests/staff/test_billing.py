@@ -1,4 +1,4 @@
-"""Billing at the desk: a report is uploaded, read, made sense of and posted; lines are assigned, reversed, credited."""
+"""Billing in the admin: a report is uploaded, read and posted; lines are assigned, reversed, credited."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -32,7 +32,6 @@ from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
 from tests.pages.test_disputes import JPEG
 from tests.staff.conftest import REASON
-from tests.table import table
 
 UPLOAD = "/admin/billing/billingreport/upload/"
 NAME = "billing-2026-11-23.csv"
@@ -402,7 +401,7 @@ def test_a_line_is_assigned_to_nobody_unknown_and_only_once(desk: Client, order:
 
 
 def test_a_line_is_assigned_only_once_its_report_is_posted(desk: Client, order: Order) -> None:
-    """Until then it may be read again, and matched anew."""
+    """Until then it may be read again, and matched again."""
     report = uploaded(desk, summed(line("SNOBODY01")))
     form = {"owner": order.sender.number, "reason": REASON}
     assert desk.post(act(report.lines.get(), "assign"), form).status_code == 409
@@ -586,7 +585,7 @@ def test_a_line_of_nobodys_is_evidence_for_an_unclear_booking(desk: Client, uncl
     assert found[0].billed in page
 
 
-@table(
+@pytest.mark.parametrize(
     ("week", "is_shown"), [(dt.date(2026, 11, 16), True), (dt.date(2026, 11, 23), True), (dt.date(2026, 11, 9), False)]
 )
 def test_a_line_without_a_day_is_evidence_for_a_booking_of_any_day_of_its_week(

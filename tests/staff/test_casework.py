@@ -1,4 +1,4 @@
-"""What operators keep of a case: notes that no sender reads, whose case it is, and e-mails to its sender."""
+"""What operators keep of a case: notes that no sender reads, whose case it is, and emails to its sender."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,6 @@ from shipping_portal.staff import casework
 from shipping_portal.staff.models import Assignment, Note, SenderMail
 from tests import factories
 from tests.pages.typed import text
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 Visit = Callable[[User], Client]
@@ -60,7 +59,9 @@ def test_no_sender_reads_a_note(desk: Client, visit: Visit, alice: User, order: 
         assert SECRET not in browser.get(page).content.decode()
 
 
-@table(("typed", "said"), [("", "required"), (f"see {SIGNED}", "Leave this link out"), ("x" * 2001, "2000")])
+@pytest.mark.parametrize(
+    ("typed", "said"), [("", "required"), (f"see {SIGNED}", "Leave this link out"), ("x" * 2001, "2000")]
+)
 def test_a_note_with_a_mistake_says_so_and_keeps_what_was_typed(
     desk: Client, order: Order, typed: str, said: str
 ) -> None:
@@ -127,7 +128,7 @@ def written(desk: Client, order: Order, **fields: Any) -> Any:
     return desk.post(url(order, "mail"), values | fields)
 
 
-@table("about", SenderMail.About.values)
+@pytest.mark.parametrize("about", SenderMail.About.values)
 def test_each_prepared_text_begins_with_the_parcel_and_no_receivers_name(
     about: str, desk: Client, order: Order
 ) -> None:
@@ -159,7 +160,7 @@ def test_an_email_leaves_once_with_the_way_to_the_parcel(desk: Client, sam: User
     assert row.reason == f"{owed}: missed"
 
 
-@table(
+@pytest.mark.parametrize(
     ("fields", "at"),
     [({"text": ""}, "text"), ({"text": f"see {SIGNED}"}, "text"), ({"to": "999999"}, "to"), ({"about": "x"}, "about")],
 )
@@ -172,7 +173,7 @@ def test_what_is_wrong_with_an_email_is_said_at_its_field(
     assert not Audit.objects.exists()
 
 
-@table("role", [Role.BOOKKEEPER, Role.VIEWER])
+@pytest.mark.parametrize("role", [Role.BOOKKEEPER, Role.VIEWER])
 def test_only_owners_and_shippers_are_written_to(role: str, desk: Client, order: Order, alice: User) -> None:
     Membership.objects.filter(user=alice).update(role=role)
     assert written(desk, order).context["form"].errors["to"]

@@ -1,4 +1,4 @@
-"""The desk tells of a second carrier order on the order's own page, and of nothing once it is settled."""
+"""The admin tells of a second carrier order on the order's own page, and of nothing once it is settled."""
 
 from collections.abc import Callable
 

@@ -35,7 +35,6 @@ from tests import factories
 from tests.catalogue.pushing import last, push, wire
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff.conftest import REASON
-from tests.table import table
 from tracking import polling
 from tracking.models import TrackingEvent, WebhookDelivery
 
@@ -210,7 +209,7 @@ def test_every_page_of_an_erased_parcel_still_opens(
         assert desk.get(reverse(f"admin:orders_{model}_change", args=[key])).status_code == 200
 
 
-@table(
+@pytest.mark.parametrize(
     "typed",
     [
         {"email": "zephyrine.quandary@EXAMPLE.net"},
@@ -232,7 +231,7 @@ def test_a_person_is_found_by_whatever_they_give(
 
 
 @pytest.mark.postgres
-@table(
+@pytest.mark.parametrize(
     "typed",
     [
         {"email": CANARY.email},
@@ -265,7 +264,7 @@ def test_a_search_for_nothing_and_for_nobody_says_so(desk: Client, order: Order)
     assert "No matches" in desk.post(ERASE, {"email": "nobody@example.org"}).content.decode()
 
 
-@table("value", ["sender:1", "order:", "order:x", "nothing:1", ":"])
+@pytest.mark.parametrize("value", ["sender:1", "order:", "order:x", "nothing:1", ":"])
 def test_what_no_list_offered_is_not_erased(desk: Client, quill: Sender, value: str) -> None:
     page = confirm(desk, [value.replace("1", str(quill.pk))])
     assert page.status_code == 200
@@ -285,7 +284,7 @@ def ago(days: int) -> dt.datetime:
     return timezone.now() - dt.timedelta(days=days)
 
 
-@table(
+@pytest.mark.parametrize(
     ("fields", "why"),
     [
         ({"status": "booking"}, "isn't clear yet"),
@@ -383,6 +382,35 @@ def test_nothing_is_erased_without_a_reason_and_the_audit_names_keys_only(
     assert (row.subject, row.actor, row.sender, row.reason) == (f"order {order.pk}", sam, order.sender, REASON)
 
 
+def test_an_email_of_an_operator_is_erased_and_the_others_about_the_parcel_stay(
+    quill: Sender, alice: User, sam: User
+) -> None:
+    order, now = factories.order(quill, alice), timezone.now()
+    for word in ("Zephyrine", "Noor"):
+        casework.write(order, to=alice, about="other", text=f"About {word}", by=sam, now=now)
+    erasing.erase({"email": {order.operator_mails.get(text="About Zephyrine").pk}})
+    assert set(order.operator_mails.values_list("text", flat=True)) == {"Erased", "About Noor"}
+
+
+def test_an_unnamed_watch_stays_unnamed_when_its_parcel_is_erased(quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked")
+    watch = factories.watch(quill, alice)
+    watch.__class__.objects.filter(pk=watch.pk).update(parcel=factories.parcel(order), name="")
+    erasing.erase({"order": {order.pk}})
+    assert watch.__class__.objects.get(pk=watch.pk).name == ""
+
+
+def test_erasing_files_of_a_whole_account_keeps_the_proof_pack_of_a_parcel(quill: Sender, alice: User) -> None:
+    order, now = factories.order(quill, alice), timezone.now()
+    facts = {"sender": quill, "made_by": alice, "created_at": now}
+    made = [
+        Export.objects.create(order=of, what=what, **facts)
+        for of, what in ((order, Export.What.PROOF), (None, Export.What.ACCOUNT))
+    ]
+    erasing.erase({"sender's files": {quill.pk}})
+    assert list(Export.objects.all()) == made[:1]
+
+
 # -- A member ------------------------------------------------------------------------------------
 
 HERS = ("ondine", "fauntleroy")
@@ -435,7 +463,9 @@ def test_an_erased_member_is_in_no_column_and_logs_in_no_more(
     assert not quill.memberships.filter(user=ondine).exists()
 
 
-@table(("who", "why"), [("alice", "no owner left"), ("sam", "operator"), ("contact", "Let an owner put another")])
+@pytest.mark.parametrize(
+    ("who", "why"), [("alice", "no owner left"), ("sam", "operator"), ("contact", "Let an owner put another")]
+)
 def test_a_member_who_is_needed_stays(
     desk: Client, alice: User, ana: User, sam: User, quill: Sender, who: str, why: str
 ) -> None:
@@ -450,7 +480,9 @@ def test_a_member_who_is_needed_stays(
 # -- By the term, and again after a restore -------------------------------------------------------
 
 
-@table(("days", "status", "is_erased"), [(401, "delivered", True), (399, "delivered", False), (401, "unclear", False)])
+@pytest.mark.parametrize(
+    ("days", "status", "is_erased"), [(401, "delivered", True), (399, "delivered", False), (401, "unclear", False)]
+)
 def test_a_receiver_is_erased_by_its_term_unless_the_order_is_not_settled(
     quill: Sender, alice: User, days: int, status: str, is_erased: bool
 ) -> None:

@@ -1,4 +1,4 @@
-"""The desk's lists are narrowed by sender and by day, typed or followed as a link."""
+"""The admin's lists are narrowed by sender and by day, typed or followed as a link."""
 
 import datetime as dt
 
@@ -13,7 +13,6 @@ from shipping_portal.accounts.adminkit.filters import on_day
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.staff.admin.orders import WAITS_FOR_DRIVER
 from tests import factories
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 DAY = dt.date(2026, 11, 20)
@@ -23,7 +22,7 @@ def listed(desk: Client, address: str) -> list[object]:
     return list(desk.get(f"/admin/{address}").context["cl"].result_list)
 
 
-@table(
+@pytest.mark.parametrize(
     ("hour", "query", "is_found"),
     [
         ("2026-11-19T23:59:59.999999+00:00", "day=2026-11-20", False),
@@ -42,7 +41,7 @@ def test_parcels_are_found_by_the_day_they_were_booked_in_utc(
     assert listed(desk, f"orders/order/?{query}") == ([order] if is_found else [])
 
 
-@table(
+@pytest.mark.parametrize(
     ("fields", "is_found"),
     [
         ({}, True),
@@ -79,7 +78,7 @@ def test_the_lists_of_a_sender_are_of_that_sender_alone(desk: Client, quill: Sen
 @pytest.mark.skipif(
     "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="its plans know no partial index by value"
 )
-@table(
+@pytest.mark.parametrize(
     ("rule", "name"),
     [
         (on_day("submitted_at")(DAY), "order_submitted_at"),

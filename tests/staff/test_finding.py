@@ -16,7 +16,6 @@ from orders.models import Order
 from shipping_portal.accounts.models import Membership, PickupAddress, Sender, User
 from shipping_portal.staff import finding, first_page
 from tests import factories
-from tests.table import table
 
 
 @pytest.fixture
@@ -37,13 +36,13 @@ def found(desk: Client, said: str) -> Any:
 
 
 @pytest.mark.postgres
-@table("said", ["0491 570 156", "0491570156", "+61491570156", "+61 491 570 156", "(0491) 570-156"])
+@pytest.mark.parametrize("said", ["0491 570 156", "0491570156", "+61491570156", "+61 491 570 156", "(0491) 570-156"])
 def test_a_phone_number_is_found_however_it_is_spelled(desk: Client, order: Order, said: str) -> None:
     assert found(desk, said).context["orders"] == [order]
 
 
 @pytest.mark.postgres
-@table(
+@pytest.mark.parametrize(
     "said",
     [
         "Noor Tamsin", "tamsin noor", "NOOR  -  TAMS", "noor.tamsin@example.net", "NOOR.TAMSIN@example.net", "7000",
@@ -58,14 +57,14 @@ def test_a_parcel_is_found_by_what_a_caller_says(desk: Client, order: Order, sai
 
 
 @pytest.mark.postgres
-@table("said", ["oor", "oo", "am sin", "Noor Nobody", "7000 54321", "&", "%", "_", "A-9999"])
+@pytest.mark.parametrize("said", ["oor", "oo", "am sin", "Noor Nobody", "7000 54321", "&", "%", "_", "A-9999"])
 def test_what_is_not_there_is_not_found(desk: Client, order: Order, said: str) -> None:
     page = found(desk, said)
     assert page.context["orders"] == ([order] if said == "oor" else [])
 
 
-@table(
-    "said, words",
+@pytest.mark.parametrize(
+    ("said", "words"),
     [
         ("3056 12345", ["3056", "12345"]),  # together they would be a number in Melbourne
         ("3056 123456", ["3056", "123456"]),  # and these in Miami
@@ -111,7 +110,7 @@ def test_a_number_that_means_two_things_is_a_list(desk: Client, order: Order, bo
     assert found(desk, "12345").context["orders"] == [order]
 
 
-@table("said", ["A-9999", "SNOBODY001", "987654321", "&", "order "])
+@pytest.mark.parametrize("said", ["A-9999", "SNOBODY001", "987654321", "&", "order "])
 def test_a_number_that_nobody_has_is_said_so(desk: Client, order: Order, said: str) -> None:
     assert "No matches" in found(desk, said).content.decode()
 
@@ -125,7 +124,7 @@ def test_a_number_leads_nowhere_an_operator_may_not_look(
 
 
 @pytest.mark.postgres
-@table(
+@pytest.mark.parametrize(
     "said",
     [
         "quill", "co QUILL", "Alice", "alice@quill.example", "Alice@Quill.example", "+61491570006",
@@ -141,7 +140,7 @@ def test_a_sender_is_found_by_its_name_its_people_and_its_pickup_place(
 
 
 @pytest.mark.postgres
-@table("said", ["alice", "ALICE@quill.example", "al", "{last} alice"])
+@pytest.mark.parametrize("said", ["alice", "ALICE@quill.example", "al", "{last} alice"])
 def test_a_person_is_found_by_name_and_whole_email(desk: Client, alice: User, bob: User, said: str) -> None:
     last = alice.name.split()[-1]
     assert [person for person, _ in found(desk, said.format(last=last)).context["people"]] == [alice]

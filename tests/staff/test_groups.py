@@ -51,7 +51,7 @@ READ_BY_ALL = {"accounts_audit_export", "listener", "accounts_sender_stop_seeing
 
 
 def acts() -> Iterator[tuple[type[Model], str, str]]:
-    """Every act at the desk: its model, its name and what it needs."""
+    """Every act in the admin: its model, its name and what it needs."""
     for model in MODELS:
         page = admin.site._registry[model]
         if isinstance(page, ActionsAdmin):

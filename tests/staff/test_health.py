@@ -14,7 +14,6 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.staff import queues
 from shipping_portal.staff.alerts import health
 from tests import factories
-from tests.table import table
 
 MINUTE, HOUR = dt.timedelta(minutes=1), dt.timedelta(hours=1)
 
@@ -78,7 +77,7 @@ def test_a_dead_letter_is_not_due(now: dt.datetime, quill: Sender, alice: User) 
     assert health.backlog(now) == health.Backlog(rows=0, oldest=None)
 
 
-@table(
+@pytest.mark.parametrize(
     ("status", "age", "late"),
     [
         *(("unconfirmed", minutes * MINUTE, "late") for minutes in (15, 119)),

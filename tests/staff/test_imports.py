@@ -1,4 +1,4 @@
-"""Imports at the desk: an operator holds one, and its sender cannot go on."""
+"""Imports in the admin: an operator holds one, and its sender cannot go on."""
 
 import pytest
 from django.test import Client

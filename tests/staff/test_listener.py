@@ -20,7 +20,6 @@ from shipping_portal.accounts.models.audit import subject_of
 from tests import factories, older
 from tests.pages.typed import text
 from tests.receiver import Receiver
-from tests.table import table
 from tracking.models import TrackingEvent, WebhookDelivery
 from tracking.scanning import reading
 
@@ -73,7 +72,7 @@ def test_a_portal_behind_a_private_authority_is_tried_with_the_authoritys_file(
         assert [request.path for request in receiver.requests] == ["/webhooks/tracking/"]
 
 
-@table("content", [None, "", "no certificate"])
+@pytest.mark.parametrize("content", [None, "", "no certificate"])
 def test_an_authoritys_file_that_is_none_is_named(tmp_path: Path, content: str | None) -> None:
     file = tmp_path / "authority.pem"
     if content is not None:

@@ -33,7 +33,6 @@ from shipping_portal.staff.models import Certificate
 from tests import factories
 from tests.ports import free_port
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 from tracking.receiving import webhook_health
 
 pytestmark = pytest.mark.django_db
@@ -76,7 +75,7 @@ def test_without_a_token_of_the_installation_there_is_no_such_page(settings: Any
     assert [scrape(token).status_code for token in ("", TOKEN)] == [404, 404]
 
 
-@table("header", ["", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Basic {TOKEN}", TOKEN, "Bearer é"])
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Basic {TOKEN}", TOKEN, "Bearer é"])
 def test_whoever_sends_another_token_reads_nothing(header: str) -> None:
     answer = Client().get("/metrics", headers={"authorization": header})
     assert (answer.status_code, answer.content) == (401, b"")
@@ -312,7 +311,7 @@ def used(expression: str) -> tuple[set[str], set[tuple[str, str]], set[str]]:
     return set(NAME.findall(bare)) - WORDS, matched, summed
 
 
-@table("rule", RULES, ids=lambda rule: rule.get("alert") or rule["record"])
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.get("alert") or rule["record"])
 def test_each_rule_reads_what_is_really_told(rule: dict[str, Any], real: dict[str, set[str]]) -> None:
     names, matched, summed = used(rule["expr"])
     assert names

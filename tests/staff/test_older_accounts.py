@@ -1,4 +1,4 @@
-"""Several carrier accounts at the desk: which one takes new orders, what is followed, and what nobody can follow."""
+"""Several carrier accounts in the admin: which one takes new orders, what is followed, and what nobody can follow."""
 
 import datetime as dt
 import html

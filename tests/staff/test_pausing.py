@@ -9,10 +9,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.booking import booking_rules, bookings, requoting, verdict
+from orders.booking import booking_rules, bookings, verdict
 from orders.calling import gateway
 from orders.models import CarrierAccount, CarrierCall, Order
 from orders.models.account import BOOKINGS, PAUSABLE, QUOTES
+from orders.quoting import asking
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.sweep import Sweep
@@ -21,7 +22,6 @@ from shipping_portal.staff.admin.carrier import end_of
 from shipping_portal.staff.carrier import pausing
 from tests import factories, older
 from tests.staff.conftest import REASON
-from tests.table import table
 
 MINUTE, HOUR = dt.timedelta(minutes=1), dt.timedelta(hours=1)
 NOW = dt.datetime(2026, 11, 27, 7, tzinfo=dt.UTC)
@@ -95,7 +95,7 @@ def test_owed_bookings_look_again_within_a_minute_and_at_the_latest_at_the_end(p
     assert account.holds_until(now + HOUR) is None
 
 
-@table(
+@pytest.mark.parametrize(
     ("choice", "at", "ends"),
     [
         ("30", "2026-11-21T05:00Z", "2026-11-21T05:30Z"),
@@ -288,7 +288,7 @@ def test_no_booking_is_given_up_during_a_pause_of_over_a_day_that_it_waits_for(
     assert timezone.now() < order.due_at <= timezone.now() + MINUTE
 
 
-@table("what", ["", *PAUSABLE])
+@pytest.mark.parametrize("what", ["", *PAUSABLE])
 def test_no_booking_is_lost_to_a_stop_of_over_a_day(
     submitted: Callable[..., Order], paused: Pause, now: dt.datetime, what: str
 ) -> None:
@@ -312,7 +312,7 @@ def test_no_booking_is_lost_to_a_stop_of_over_a_day(
     assert (first.status, second.status, account.stopped_at) == ("booked", "booked", None)
 
 
-@table(("ended_before", "status"), [(HOUR, "booked"), (25 * HOUR, "rejected")])
+@pytest.mark.parametrize(("ended_before", "status"), [(HOUR, "booked"), (25 * HOUR, "rejected")])
 def test_the_24_hours_begin_anew_when_the_carrier_takes_the_account_again(
     submitted: Callable[..., Order], sam: User, now: dt.datetime, ended_before: dt.timedelta, status: str
 ) -> None:
@@ -325,7 +325,7 @@ def test_the_24_hours_begin_anew_when_the_carrier_takes_the_account_again(
     assert order.status == status
 
 
-@table(("paused_at", "ends_at"), [(NOW, None), (NOW, NOW + HOUR), (None, NOW - HOUR), (None, None)])
+@pytest.mark.parametrize(("paused_at", "ends_at"), [(NOW, None), (NOW, NOW + HOUR), (None, NOW - HOUR), (None, None)])
 def test_the_end_of_a_stop_leaves_a_pause_as_it_is(db: None, paused_at: Any, ends_at: Any) -> None:
     CarrierAccount.objects.filter(pk=factories.account().pk).update(
         stopped_at=NOW - 2 * HOUR, paused_at=paused_at, pause_ends_at=ends_at
@@ -358,7 +358,7 @@ def test_bookings_paused_while_a_price_was_asked_for_are_not_sent(
 ) -> None:
     order = submitted()
     Order.objects.update(quoted_at=now - HOUR)
-    monkeypatch.setattr(requoting, "ask_again", lambda order, client: paused(BOOKINGS, at=now) and verdict.Go())
+    monkeypatch.setattr(asking, "ask_again", lambda order, client: paused(BOOKINGS, at=now) and verdict.Go())
     bookings.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.attempts.count()) == ("booking", 0)

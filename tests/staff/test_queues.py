@@ -22,7 +22,6 @@ from shipping_portal.billing.models import ChargeWord, Dispute, week_of
 from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.staff import queues
 from tests import factories, older
-from tests.table import table
 from tracking.models import EventWord, Watch
 
 NOW = timezone.now()
@@ -143,7 +142,7 @@ def test_each_count_opens_the_list_of_exactly_that(desk: Client, everything: Non
         assert desk.get(queue.url).context["cl"].result_count == queue.count, queue.title
 
 
-@table("name", billing_queues.ORDERS)
+@pytest.mark.parametrize("name", billing_queues.ORDERS)
 def test_the_orders_of_a_billing_queue_are_looked_for_once(desk: Client, everything: None, name: str) -> None:
     with CaptureQueriesContext(connection) as seen:
         assert desk.get(f"/admin/orders/order/?needs={name}").context["cl"].result_count == 1
@@ -339,7 +338,7 @@ def test_a_days_money_waits_while_it_is_news(db: None, fields: dict[str, Any], r
     assert counts["/admin/orders/dailyspend/?needs=recount"] == recount
 
 
-@table(
+@pytest.mark.parametrize(
     ("waited", "word"), [(14 * MINUTE, "new"), (15 * MINUTE, "late"), (119 * MINUTE, "late"), (120 * MINUTE, "overdue")]
 )
 def test_an_undecided_booking_is_late_after_a_quarter_of_an_hour_and_overdue_after_two(

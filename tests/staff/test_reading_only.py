@@ -15,7 +15,6 @@ from orders.masking import without_emails
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
 from tests import factories
-from tests.table import table
 
 EDITABLE = {LocalityAlias}
 FACTS = sorted((model for model in admin.site._registry if model not in EDITABLE), key=lambda m: m._meta.label)
@@ -52,7 +51,7 @@ def test_no_list_deletes_what_is_ticked(desk: Client, row: Callable[[], None]) -
         assert list(model.objects.order_by("pk").values()) == before, model
 
 
-@table("model", [*FACTS, *EDITABLE], ids=lambda model: model._meta.label)
+@pytest.mark.parametrize("model", [*FACTS, *EDITABLE], ids=lambda model: model._meta.label)
 def test_no_cell_of_a_list_is_edited_in_place(model: Any) -> None:
     page = admin.site._registry[model]
     assert list(page.list_editable) == []
@@ -60,7 +59,7 @@ def test_no_cell_of_a_list_is_edited_in_place(model: Any) -> None:
 
 
 def _paths_to_people() -> list[tuple[Any, str]]:
-    """Each relation of a model at the desk that leads to somebody's log-in, directly or through one other."""
+    """Each relation of a model in the admin that leads to somebody's login, directly or through one other."""
     found = []
     for model in [*FACTS, *EDITABLE]:
         for field in model._meta.get_fields():

@@ -1,4 +1,4 @@
-"""The desk's page of one parcel and of one sender, as a person reads them; the columns are folded below."""
+"""The admin's page of one parcel and of one sender, as a person reads them; the columns are folded below."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,6 @@ from tests import factories
 from tests.pages.typed import text
 from tests.staff import cases
 from tests.staff.conftest import REASON
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 FOLD = '<details class="raw">'
@@ -141,7 +140,7 @@ def test_a_suspended_senders_page_says_why(desk: Client, quill: Sender, sam: Use
     assert "the bank said so" in shown
 
 
-@table("what", ["order", "sender"])
+@pytest.mark.parametrize("what", ["order", "sender"])
 def test_a_page_costs_the_same_however_long_its_story(what: str, desk: Client, order: Order, sam: User) -> None:
     address = url(order if what == "order" else order.sender)
     desk.get(address)

@@ -18,7 +18,6 @@ from shipping_portal.accounts.models import ApprovalRequest, Notification, Sende
 from shipping_portal.accounts.teams import people, team
 from shipping_portal.staff import casework
 from tests import factories
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 STATES: dict[str, Callable[[Order], object]] = {
@@ -40,7 +39,7 @@ def order(quill: Sender, alice: User, ana: User) -> Order:
     return factories.order(quill, alice, status="booked")
 
 
-@table(("kind", "state"), [(kind, state) for kind in OF_THE_TEAM for state in STATES])
+@pytest.mark.parametrize(("kind", "state"), [(kind, state) for kind in OF_THE_TEAM for state in STATES])
 def test_news_of_the_account(kind: str, state: str, order: Order) -> None:
     now = timezone.now()
     outbox.choose(order.made_by, kind, outbox.KINDS[kind].choices[0], now=now - dt.timedelta(days=1))
@@ -56,7 +55,7 @@ def test_news_of_the_account(kind: str, state: str, order: Order) -> None:
     assert _written_to() == ({order.made_by.email} if state in GETS else set())
 
 
-@table("state", STATES)
+@pytest.mark.parametrize("state", STATES)
 def test_what_an_operator_writes(state: str, order: Order, sam: User) -> None:
     letter = casework.write(order, to=order.made_by, about="other", text="Hello", by=sam, now=timezone.now())
     STATES[state](order)
@@ -64,7 +63,7 @@ def test_what_an_operator_writes(state: str, order: Order, sam: User) -> None:
     assert _written_to() == ({order.made_by.email} if state in GETS else set())
 
 
-@table("state", STATES)
+@pytest.mark.parametrize("state", STATES)
 def test_a_new_password_is_for_whoever_may_log_in(state: str, order: Order) -> None:
     """Who left may log in still, and a confirmation comes by the same address."""
     STATES[state](order)
@@ -74,7 +73,7 @@ def test_a_new_password_is_for_whoever_may_log_in(state: str, order: Order) -> N
     assert bool(links) is (state != "turned off")
 
 
-@table("state", [*STATES, "approved", "declined"])
+@pytest.mark.parametrize("state", [*STATES, "approved", "declined"])
 def test_operators_are_asked_about_an_account_that_waits(state: str, order: Order, sam: User, settings: Any) -> None:
     settings.CONTACT_EMAIL = "operators@portal.example"
     now = timezone.now()
@@ -90,7 +89,7 @@ def test_operators_are_asked_about_an_account_that_waits(state: str, order: Orde
     assert _written_to() == ({"operators@portal.example"} if wanted else set())
 
 
-@table("state", STATES)
+@pytest.mark.parametrize("state", STATES)
 def test_an_approval_is_news_for_who_may_log_in_and_confirmed_the_address(state: str, order: Order, sam: User) -> None:
     """A suspended account is approved by nobody."""
     Sender.objects.filter(pk=order.sender_id).update(approved_at=None)
@@ -104,7 +103,7 @@ def test_an_approval_is_news_for_who_may_log_in_and_confirmed_the_address(state:
     assert _written_to() == ({order.made_by.email} if state == "active" else set())
 
 
-@table("state", STATES)
+@pytest.mark.parametrize("state", STATES)
 def test_a_reset_of_the_second_factor_is_told_to_who_may_log_in(state: str, order: Order, sam: User) -> None:
     factories.second_factor(order.made_by)
     STATES[state](order)
@@ -114,7 +113,7 @@ def test_a_reset_of_the_second_factor_is_told_to_who_may_log_in(state: str, orde
     assert _written_to() == ({person.email} if state in {*GETS, "left"} else set())
 
 
-@table("state", ["nobody", *STATES])
+@pytest.mark.parametrize("state", ["nobody", *STATES])
 def test_an_invitation_goes_to_an_address_and_tells_nothing_of_who_has_it(state: str, order: Order, bob: User) -> None:
     """Whoever is turned off is refused where the link leads, which the business that invites is not told."""
     address = "nobody@else.example" if state == "nobody" else bob.email

@@ -1,6 +1,6 @@
 """Each cause at the rate at which production repeats it: one page within its term, and one all-clear.
 
-Whatever writes its time anew at each repetition is never old, and never overdue.
+Whatever writes its time again at each repetition is never old, and never overdue.
 """
 
 import datetime as dt
@@ -28,7 +28,6 @@ from shipping_portal.staff.models import AlertMessage
 from tests import factories
 from tests.receiver import Receiver
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -143,7 +142,9 @@ def test_a_fault_that_an_operator_corrected_is_over_and_another_pages_anew(night
     assert account.fault_since == account.fault_at
 
 
-@table(("after", "is_same_row"), [(dt.timedelta(days=1), True), (dt.timedelta(days=1, seconds=1), False)])
+@pytest.mark.parametrize(
+    ("after", "is_same_row"), [(dt.timedelta(days=1), True), (dt.timedelta(days=1, seconds=1), False)]
+)
 def test_a_row_of_faults_is_over_when_none_came_for_a_day(after: dt.timedelta, is_same_row: bool) -> None:
     account, first = factories.account(), timezone.now()
     CarrierAccount.objects.update(fault_since=None, fault_at=None)
@@ -179,7 +180,7 @@ def test_a_daily_limit_that_refuses_the_dear_pages_though_the_cheap_still_fit(
     assert list(night.last(8)) == ["[page] Daily money limit reached", "[all clear] Daily money limit reached"]
 
 
-@table(("limit", "is_over"), [("105.01", True), ("105.00", True), ("104.99", False)])
+@pytest.mark.parametrize(("limit", "is_over"), [("105.01", True), ("105.00", True), ("104.99", False)])
 def test_a_refusal_is_over_once_another_as_dear_fits(
     quill: Sender, alice: User, settings: Any, limit: str, is_over: bool
 ) -> None:

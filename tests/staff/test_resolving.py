@@ -14,12 +14,12 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.staff.admin import resolving
 from shipping_portal.staff.resolution import case as reconcile
 from shipping_portal.staff.resolution import deciding, verifying
 from tests import factories, older
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff.conftest import REASON
-from tests.table import table
 
 Unclear = Callable[..., Order]
 
@@ -160,7 +160,8 @@ def test_two_operators_at_the_very_same_moment_settle_it_once(
         mine(Order.objects.get(pk=order.pk), **{**more, "reason": "the other operator was here"})
         mine(seen, **more)
 
-    monkeypatch.setattr(deciding, "not_booked", after_the_other)
+    decision = (resolving.DecisionForm, after_the_other, "")
+    monkeypatch.setitem(resolving.DECISIONS, "not_booked", decision)
     page = desk.post(_url(order), _decision("not_booked"))
     assert "already resolved" in page.content.decode()
     assert Audit.objects.count() == 1
@@ -420,7 +421,7 @@ def test_a_customer_reference_that_no_order_of_ours_has_decides_nothing(unclear:
 # -- What the sender reads, and how long they have been reading it -------------------------------
 
 
-@table(
+@pytest.mark.parametrize(
     ("minutes", "level", "word"),
     [(0, "new", "New"), (14, "new", "New"), (15, "late", "Late"), (119, "late", "Late"), (120, "overdue", "Overdue")],
 )

@@ -10,7 +10,6 @@ from shipping_portal.accounts.models import User
 from shipping_portal.staff import saved_views
 from shipping_portal.staff.models import DeskView
 from tests import factories
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 Visit = Callable[[User], Client]
@@ -43,7 +42,7 @@ def test_only_filters_of_the_list_are_kept_and_never_what_was_searched_for(desk:
     assert kept() == [("All", f"{STUCK}&sender=A-1001")]
 
 
-@table(
+@pytest.mark.parametrize(
     ("typed", "said"),
     [
         ({"name": ""}, "required"),

@@ -18,7 +18,6 @@ from shipping_portal.accounts.models.audit import subject_of
 from tests import factories
 from tests.pages.typed import text
 from tests.staff.conftest import REASON
-from tests.table import table
 
 pytestmark = pytest.mark.django_db
 TODAY = reverse("today")
@@ -35,7 +34,7 @@ def looking(desk: Client, quill: Sender) -> Client:
     return desk
 
 
-@table("url", ["/parcels/{order.uuid}/", "/parcels/{order.carrier_reference}/"])
+@pytest.mark.parametrize("url", ["/parcels/{order.uuid}/", "/parcels/{order.carrier_reference}/"])
 def test_what_is_anothers_does_not_exist(url: str, looking: Client, bob: User) -> None:
     theirs = factories.order(bob.membership.sender, bob, status="booked")
     assert looking.get(url.format(order=theirs)).status_code == 404
@@ -93,7 +92,7 @@ def _lose_the_second_factor(sam: User) -> None:
     sam.authenticator_set.all().delete()
 
 
-@table("change", [_lose_the_group, _lose_the_permission, _lose_the_second_factor])
+@pytest.mark.parametrize("change", [_lose_the_group, _lose_the_permission, _lose_the_second_factor])
 def test_it_ends_with_the_permission(
     change: Callable[[User], None], operator: Callable[[str], Client], quill: Sender
 ) -> None:

@@ -17,7 +17,6 @@ from shipping_portal.accounts.login import seeing_as
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.access import MEMBERS, address, things_of
-from tests.table import table
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("parcel_tools")]
 # Leads out of the sender's pages: to the end of looking, and to log out.
@@ -93,7 +92,7 @@ def looking(browser: Client, sender: Sender) -> Client:
     return browser
 
 
-@table("group", ["Ops lead", "Billing"])
+@pytest.mark.parametrize("group", ["Ops lead", "Billing"])
 def test_nothing_that_is_pressed_is_refused(group: str, operator: Any, quill: Sender, pages: list[str]) -> None:
     found = set(walk(looking(operator(group), quill), pages))
     assert sorted(one for one in found if one[3] == 403) == []

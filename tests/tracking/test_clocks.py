@@ -15,6 +15,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from orders.calling.contract import contract_of
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.scans import read_scan
@@ -53,7 +54,7 @@ def wire(parcel: Parcel, word: str, at: dt.datetime, **more: Any) -> dict[str, A
 def came(row: dict[str, Any], at: dt.datetime, *, by: str = "push") -> None:
     """Store a scan as it arrived then, and fold its parcel."""
     parcel = Parcel.objects.get(reference=row["carrier_reference"])
-    scan = read_scan(row, folding.contract_of(parcel.account))
+    scan = read_scan(row, contract_of(parcel.account))
     held = scans.lock_parcels([parcel.pk])
     scans.store([scans.Arrival(parcel.pk, scan, by, b"{}", at)], held)
     folding.fold_held(held)
@@ -131,7 +132,7 @@ def test_polls_of_a_watched_parcel_are_dated_by_the_poll_and_keep_their_order(
     before = timezone.now()
     tracked = SimpleNamespace(
         scans=[
-            read_scan(wire(parcel, word, before + hours * HOUR), folding.contract_of(parcel.account))
+            read_scan(wire(parcel, word, before + hours * HOUR), contract_of(parcel.account))
             for hours, word in ((10, "Delivered"), (9, "In Transit"), (8, "Pickup"))
         ],
         unreadable=(), pickup_date=None, is_cancellable=None,

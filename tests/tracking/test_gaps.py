@@ -155,7 +155,7 @@ def test_only_the_parcels_of_the_account_with_the_alarm_are_polled_twice_as_ofte
 def polled_in(parcel: Parcel) -> float:
     """Seconds until the poll after one that was answered."""
     poll = Poll.objects.create(parcel=parcel, due_at=NOW)
-    polling._again(poll, is_answered=True)
+    polling._owe_next(poll, is_answered=True, first=30.0)
     due_at = Poll.objects.get(pk=poll.pk).due_at
     assert due_at
     return (due_at - NOW).total_seconds()

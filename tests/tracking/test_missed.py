@@ -15,6 +15,7 @@ from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.staff import queues
 from tests import factories
+from tests.pages.typed import text
 from tracking.models import EventWord
 from tracking.scanning import folding
 
@@ -43,7 +44,7 @@ def waiting(quill: Sender, alice: User) -> Waiting:
 
 
 def misses(order: Order, *, at: dt.datetime) -> int:
-    """0, 1 or 2; what the page, the guard of cancelling and the desk's queue say must agree."""
+    """0, 1 or 2; what the page, the guard of cancelling and the admin's queue say must agree."""
     order.refresh_from_db()
     is_missed = order.shown_progress(at) == Progress.PICKUP_MISSED
     is_twice = order.missed_twice(at)
@@ -174,8 +175,7 @@ def test_the_first_miss_names_the_next_driver_the_second_a_refund_and_one_task(
         (THURSDAY + dt.timedelta(days=5), "Missed twice: you may get a refund", 1),
     ):
         with time_machine.travel(melbourne(day), tick=False):
-            page = visit(alice).get(f"/parcels/{order.uuid}/").content.decode()
-            assert said in page
+            assert said in text(visit(alice).get(f"/parcels/{order.uuid}/"))
             queue = next(q for q in queues.waiting(melbourne(day)) if "missed-twice" in q.url)
             assert queue.count == tasks
 

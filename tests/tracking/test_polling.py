@@ -19,7 +19,6 @@ from tests import factories
 from tests.catalogue.pushing import event
 from tests.orders.call_rate import fill
 from tests.sandbox_carrier import SandboxCarrier
-from tests.table import table
 from tracking import polling, watching
 from tracking.models import Parcel, Poll, WebhookDelivery
 from tracking.scanning import folding
@@ -176,7 +175,7 @@ def test_a_scan_the_poll_cannot_read_is_kept_and_counted_once(parcel: Parcel, ca
     assert WebhookDelivery.objects.get().state == "quarantined"
 
 
-@table(("named", "is_taken"), [("SANOTHER01", False), ("", True)])
+@pytest.mark.parametrize(("named", "is_taken"), [("SANOTHER01", False), ("", True)])
 def test_a_scan_of_another_reference_in_a_polls_answer_is_set_aside(
     quill: Sender, alice: User, named: str, is_taken: bool
 ) -> None:
@@ -241,7 +240,7 @@ def test_the_last_poll_of_a_story_that_is_over_is_dated_only_if_it_was_answered(
     order = factories.order(quill, alice, status="cancelled", cancelled_at=long_ago)
     last = factories.parcel(order, poll_due_at=timezone.now()).poll
     assert last.claim()
-    polling._again(last, is_answered=is_answered)
+    polling._owe_next(last, is_answered=is_answered, first=30.0)
     last.refresh_from_db()
     assert last.due_at is None
     assert (last.polled_at is not None) is is_answered
@@ -295,7 +294,7 @@ def test_a_scan_reaches_the_order_of_its_parcel(quill: Sender, alice: User) -> N
     assert Order.objects.get().progress == "delivered"
 
 
-@table(
+@pytest.mark.parametrize(
     ("text", "reference"),
     [
         ("sabcdef", "SABCDEF"),
@@ -308,7 +307,7 @@ def test_a_reference_is_found_in_what_was_pasted(text: str, reference: str) -> N
     assert watching.reference_in(text) == reference
 
 
-@table("text", ["", "S123", "X123456", "hello there", "https://track.carrier.example/"])
+@pytest.mark.parametrize("text", ["", "S123", "X123456", "hello there", "https://track.carrier.example/"])
 def test_text_without_a_reference_is_refused(text: str) -> None:
     with pytest.raises(watching.NotAReference):
         watching.reference_in(text)

@@ -19,7 +19,6 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.jobs.models import DeadLetter
 from tests import factories
 from tests.catalogue.pushing import event
-from tests.table import table
 from tracking.models import EventWord, Parcel, TrackingEvent, WebhookDelivery
 from tracking.receiving import intake
 from tracking.scanning import reading, scans, statements
@@ -75,8 +74,8 @@ def test_the_first_webhook_of_an_account_makes_its_row() -> None:
     assert WebhookDelivery.objects.get().account == CarrierAccount.objects.get()
 
 
-@table(
-    "changes, named",
+@pytest.mark.parametrize(
+    ("changes", "named"),
     [
         ({}, ("SMANY001", "00000000-0000-4000-8000-000000000001", True)),
         ({"event_type": 7}, ("SMANY001", "00000000-0000-4000-8000-000000000001", True)),
@@ -305,7 +304,9 @@ def test_it_lives_as_long_as_its_worker(monkeypatch: pytest.MonkeyPatch) -> None
     assert seen == ["started", "stopped"]
 
 
-@table(("named", "state"), [("SMANY002", "quarantined"), ("SMANY0011", "quarantined"), ("SMANY001", "stored")])
+@pytest.mark.parametrize(
+    ("named", "state"), [("SMANY002", "quarantined"), ("SMANY0011", "quarantined"), ("SMANY001", "stored")]
+)
 def test_a_polled_scan_that_names_another_reference_is_set_aside(
     quill: Sender, alice: User, named: str, state: str
 ) -> None:

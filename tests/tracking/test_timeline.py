@@ -8,11 +8,10 @@ from django.utils import timezone
 
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
-from tests.table import table
 from tracking import timeline
 
 
-@table(
+@pytest.mark.parametrize(
     ("told", "line"),
     [
         (("Fitzroy", "VIC", "3065", "AU"), "Fitzroy VIC 3065, Australia"),

@@ -10,7 +10,6 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from tests import factories
-from tests.table import table
 from tracking.models import LastTime, Parcel, Poll
 from tracking.receiving import webhook_health
 
@@ -37,7 +36,7 @@ def after(absence: dt.timedelta, *, name: str = "web") -> int | None:
     return webhook_health.beat(name, now=NOW)
 
 
-@table("name", ["web", "sweep"])
+@pytest.mark.parametrize("name", ["web", "sweep"])
 def test_after_an_absence_the_active_parcels_are_polled_soon(name: str) -> None:
     parcels(3)
     assert after(61 * SECOND, name=name) == 3

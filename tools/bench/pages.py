@@ -8,7 +8,7 @@ BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 @dataclass(frozen=True)
 class Page:
-    """`path` may hold {order}, a parcel with sixty scans, its {key} and its {sender} on the desk, {file}, an import
+    """`path` may hold {order}, a parcel with sixty scans, its {key} and its {sender} in the admin, {file}, an import
     of two hundred rows, {week}, a week of ten thousand charges, and {middle}, a key."""
 
     name: str

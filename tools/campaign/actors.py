@@ -178,7 +178,7 @@ class Sender(threading.Thread):
         return reply.status_code == 302
 
     def _asked_to_replace(self, change: Change) -> bool:
-        """The mended form, its prices, and the one button."""
+        """The corrected form, its prices, and the one button."""
         parcel = PARCEL | {"customer_reference": f"SIM-NONE-again-{change.order[:8]}"}
         asked = self.browser.post(f"/parcels/{change.order}/replace/", parcel)
         found = OFFER.findall(self.browser.get(asked.headers["Location"]).text) if asked.is_redirect else []
@@ -186,7 +186,7 @@ class Sender(threading.Thread):
             return False
         token, product = found[0]
         chosen = {"form_token": token, "product": unescape(product), "pickup_date": ""}
-        reply = self.browser.post(asked.headers["Location"], chosen)
+        reply = self.browser.post(f"{asked.headers['Location']}book/", chosen)
         return "/replacing/" in reply.headers.get("Location", "")
 
     def _replaced(self, change: Change) -> bool:
@@ -201,7 +201,7 @@ class Sender(threading.Thread):
 
 
 class Operator:
-    """Settles what waits for a person, on the desk's own pages, after asking the carrier."""
+    """Settles what waits for a person, in the admin's own pages, after asking the carrier."""
 
     def __init__(self, url: str, session: str, noticed: Noticed) -> None:
         self.browser = Browser(url, noticed)

@@ -1,4 +1,4 @@
-"""One campaign from the first log-in to the last invariant. Needs Django set up on the campaign's own database."""
+"""One campaign from the first login to the last invariant. Needs Django set up on the campaign's own database."""
 
 import random
 import time
@@ -129,7 +129,7 @@ def _nothing_was_resent(report: Report, servers: Servers) -> None:
 
 
 def _settle_cases(report: Report, servers: Servers, noticed: Noticed) -> None:
-    """The operator asks the carrier about each open case and settles it on the desk."""
+    """The operator asks the carrier about each open case and settles it in the admin."""
     cases = list(Order.objects.filter(status__in=[Status.UNCONFIRMED, Status.CONFLICT]))
     report.note("settled by the operator", len(cases))
     if not cases:

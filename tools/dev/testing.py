@@ -26,6 +26,28 @@ ON_SQLITE = f"{IN_PROCESS} and not postgres"
 RACES = "postgres and not (browser or processes or campaign)"
 PROCESSES = "(processes or campaign) and not browser"
 SIZES = {"": " and not (full or nightly)", "--full": " and not nightly", "--nightly": ""}
+# What tries every case of something, and the operators' desk: a landing runs it, `./dev test` alone does not. It is
+# marked "full" by tests/conftest.py. Whoever changes one of these runs it by its name.
+LANDING_ONLY = (
+    "tests/billing/test_interleavings.py",
+    "tests/billing/test_month.py",
+    "tests/billing/test_rewritten.py",
+    "tests/carrier/test_every_point.py",
+    "tests/catalogue",
+    "tests/demo",
+    "tests/field",
+    "tests/importing/test_seven_shops.py",
+    "tests/orders/test_refusal_words.py",
+    "tests/pages/test_refusals.py",
+    "tests/protocol",
+    "tests/security",
+    "tests/staff",
+    "tests/snapshots",
+    "tests/test_canaries.py",
+    "tests/test_limit_races.py",
+    "tests/test_query_counts.py",
+    "tests/test_simulation.py",
+)
 
 
 class Leg(NamedTuple):
@@ -100,12 +122,14 @@ def files_with(marks: str) -> list[str]:
     A mark stands in a test's file, or in the conftest.py beside it.
     """
     wanted = set(re.findall(r"\w+", marks.partition("not ")[0])) - {"and", "or"}
+    is_everyday = "not (full or nightly)" in marks
     if not wanted:
-        return ["tests", "--ignore=tests/browser"]
+        ignored = ["tests/browser", *(LANDING_ONLY if is_everyday else ())]
+        return ["tests", *[f"--ignore={path}" for path in ignored]]
     mark = re.compile(rf"mark\.({'|'.join(sorted(wanted))})\b")
     files = sorted((ROOT / "tests").rglob("test_*.py"))
-    found = [file for file in files if any(map(mark.search, _texts(file)))]
-    return [str(file.relative_to(ROOT)) for file in found]
+    found = [str(file.relative_to(ROOT)) for file in files if any(map(mark.search, _texts(file)))]
+    return [name for name in found if not (is_everyday and name.startswith(LANDING_ONLY))]
 
 
 def _texts(file: Path) -> Iterator[str]:

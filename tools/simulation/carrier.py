@@ -1,4 +1,4 @@
-"""The pretend carrier itself, without a wire: it stands where the client would open a connection."""
+"""The sandbox carrier itself, without a wire: it stands where the client would open a connection."""
 
 import base64
 import io

@@ -1,4 +1,4 @@
-"""Django works out the columns of every query anew; here those of a whole row are worked out once for each model.
+"""Django works out the columns of every query again; here those of a whole row are worked out once for each model.
 
 An eighth of a seed's time went into that. The statements stay as they are, and so does what they return.
 """

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from orders.calling import gateway
-from orders.cancelling import cancels
+from orders.cancelling import cancel_outcomes
 from orders.models import BookingAttempt, Label, Order, Restore
 from orders.models.account import BOOKINGS
 from orders.models.statuses import HELD, Status
@@ -44,7 +44,7 @@ class Operators:
             if parcel and order.due_at is None:
                 is_cancelled = parcel.cancelled_at is not None
                 self.world.tell(f"the operator finds {order.pk} {'cancelled' if is_cancelled else 'still booked'}")
-                self._decide(cancels.settle, order, is_cancelled=is_cancelled)
+                self._decide(cancel_outcomes.resolve, order, is_cancelled=is_cancelled)
         elif live := self.carrier.live(str(order.uuid)):
             self.world.tell(f"the operator adopts {live[0].reference} for {order.pk}")
             self._decide(deciding.adopt, order, live[0].reference, carrier_order_id=live[0].order_id)

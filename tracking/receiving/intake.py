@@ -1,6 +1,6 @@
-"""Webhooks are stored as they come, by one statement, and acknowledged once stored (interface §6).
+"""Store webhooks unchanged with one statement, then acknowledge them (interface §6).
 
-Whatever they hold is read later, many at once (tracking/scanning/reading.py).
+Their content is read later, many at once (tracking/scanning/reading.py).
 """
 
 import datetime as dt
@@ -21,16 +21,17 @@ logger = structlog.get_logger(__name__)
 
 
 def receive(body: bytes, configured: CarrierSettings, *, now: dt.datetime) -> int:
-    """Store what the carrier of this account delivered; returns its key. Raises only while nothing is stored."""
+    """Store a delivery for this account and return its key. Raises only if nothing was stored."""
     try:
         key = _stored(body, configured, now)
     except (OperationalError, InterfaceError):
-        # A server that was restarted is noticed by the first statement after it. Stored twice, it is a duplicate.
+        # The first statement after a server restart fails. Stored twice, a delivery is a duplicate.
         if connection.in_atomic_block or connection.is_usable():
             raise
         connection.close()
         key = _stored(body, configured, now)
-    logger.debug("webhook_stored", delivery=key)  # it is on the desk, and a line each costs a fifth of the rate
+    # It is in the admin, and a log line each costs a fifth of the rate.
+    logger.debug("webhook_stored", delivery=key)
     return key
 
 
@@ -46,12 +47,15 @@ def _stored(body: bytes, configured: CarrierSettings, now: dt.datetime) -> int:
         "scan_time": named.scan_time,
     }
     while (key := statements.insert_delivery(configured.fingerprint, **values)) is None:
-        gateway.account_of(configured)  # the first of its account
+        gateway.account_of(configured)  # the account's first delivery
     return key
 
 
 def _named(body: bytes, configured: CarrierSettings) -> Named:
-    """Return what it says it is about, for those who look for it: no reason not to store it."""
+    """Return the reference and event id that the body names.
+
+    A failure mustn't prevent storing it.
+    """
     try:
         return named_in(body, configured.contract)
     except Exception:

@@ -1,6 +1,6 @@
-"""Stored webhooks read again with today's contract: choose, see what would change, give a reason, confirm once.
+"""Reprocess stored webhooks under today's contract: choose, preview, give a reason, confirm.
 
-Reading is idempotent (tracking/scanning/reading.py), so a replay that stops half-way is simply pressed again.
+Reading is idempotent (tracking/scanning/reading.py), so an interrupted replay is simply repeated.
 """
 
 import datetime as dt
@@ -28,16 +28,16 @@ from tracking.word_decisions import Move, moves
 
 logger = logging.getLogger(__name__)
 MOST = 500  # in one go
-SECONDS = 20.0  # after that the rest waits for another press; a web request ends at thirty
+SECONDS = 20.0  # the rest waits for another press; a web request ends at thirty
 State = WebhookDelivery.State
 MINUTES = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One delivery, and what reading it again makes of it."""
+    """One delivery, and what reprocessing makes of it."""
 
-    delivery: WebhookDelivery  # as it stands
+    delivery: WebhookDelivery  # as it is now
     after: WebhookDelivery
     gives_new_scan: bool
 
@@ -74,7 +74,7 @@ class ReplayPreview:
 
 @dataclass(frozen=True)
 class Replayed:
-    """How many were read, how many of them changed, how many failed by a fault of ours, how many are left."""
+    """How many were read, changed, failed through our fault, and are left."""
 
     read: int
     changed: int
@@ -83,9 +83,9 @@ class Replayed:
 
 
 def preview(chosen: Sequence[int]) -> ReplayPreview:
-    """Return what reading these again would change, found by doing it in a transaction that is rolled back.
+    """Return what reprocessing would change, by doing it in a transaction that is rolled back.
 
-    At most MOST, so that scans arriving for the same parcels wait a few seconds at the very worst.
+    At most MOST, so that scans for the same parcels wait a few seconds at worst.
     """
     before = _stored(chosen)
     with transaction.atomic():
@@ -104,7 +104,7 @@ def preview(chosen: Sequence[int]) -> ReplayPreview:
 
 
 def replay(chosen: Sequence[int], *, by: Any, reason: str, now: dt.datetime) -> Replayed:
-    """Read them again, oldest first. The audit has one row, written before the first is read."""
+    """Reprocess them, oldest first. One audit row is written before the first is read."""
     before = _stored(chosen)
     first, *_ = before.values()
     what = f"{len(before)} webhooks, {min(before)} to {max(before)}: {reason}"
@@ -121,13 +121,14 @@ def replay(chosen: Sequence[int], *, by: Any, reason: str, now: dt.datetime) -> 
 
 
 def _read(pk: int) -> bool:
-    """Return whether it could be read at all; a savepoint keeps one that could not from taking the rest with it."""
+    """Return whether it could be read. A savepoint protects the others from its failure."""
     try:
         with transaction.atomic():
             reading.read(pk)
     except (OperationalError, InterfaceError):
         raise
-    except Exception:  # the others are read all the same
+    except Exception:
+        # The others are read all the same.
         logger.exception("delivery_not_read", extra={"delivery": pk})
         return False
     return True
@@ -142,14 +143,14 @@ UNREAD, ANY = "unread", "any"
 
 
 class ChoiceForm(forms.Form):
-    """Deliveries by state and by when they came."""
+    """Choose deliveries by state and time of arrival."""
 
     state = forms.ChoiceField(choices=[(UNREAD, "No scan"), *WebhookDelivery.State.choices, (ANY, "All")])
     since = forms.DateTimeField(label="Received from (UTC)", required=False, widget=MINUTES)
     until = forms.DateTimeField(label="Received before (UTC)", required=False, widget=MINUTES)
 
     def deliveries(self, now: dt.datetime) -> QuerySet[WebhookDelivery]:
-        """Return the deliveries, oldest first. Call after is_valid."""
+        """Return the deliveries, oldest first. Call it after is_valid."""
         state, since, until = (self.cleaned_data[name] for name in ("state", "since", "until"))
         rows = WebhookDelivery.objects.order_by("pk")
         if state == UNREAD:
@@ -162,7 +163,7 @@ class ChoiceForm(forms.Form):
 
 
 class ReplayForm(ReasonForm):
-    """The deliveries as they were previewed, and why they are read again."""
+    """The previewed deliveries, and why they are reprocessed."""
 
     chosen = forms.RegexField(r"^\d{1,18}(,\d{1,18})*$", widget=forms.HiddenInput, max_length=20 * MOST)
 
@@ -171,7 +172,10 @@ class ReplayForm(ReasonForm):
 
 
 def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    """Show what reading again would change, chosen by state and time or by `ids`; POST reads exactly those again."""
+    """Preview reprocessing, chosen by state and time or by `ids`.
+
+    POST reprocesses exactly those.
+    """
     if request.method == "POST":
         form = ReplayForm(request.POST)
         if form.is_valid():
@@ -192,7 +196,7 @@ def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
 def shown(
     request: HttpRequest, context: dict[str, Any], ids: list[int], *, form: ReplayForm | None = None
 ) -> HttpResponse:
-    """Show the page with what reading `ids` again would change."""
+    """Show the page with what reprocessing `ids` would change."""
     found = preview(ids) if ids else None
     chosen = ",".join(str(reading.delivery.pk) for reading in found.readings) if found else ""
     more = {

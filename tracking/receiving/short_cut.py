@@ -1,6 +1,6 @@
-"""Webhooks past the middleware: sessions, CSRF, pages and their headers are nothing to a carrier (docs/decisions/0030).
+"""Answer webhooks before the middleware: they need no session, CSRF or page (docs/decisions/0030).
 
-`views.webhook` is the one view of it, by this way and by its address in urls.py alike.
+This and the address in urls.py call the same `views.webhook`.
 """
 
 import re
@@ -17,13 +17,13 @@ from tracking import views
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 START = "/webhooks/tracking"
-ADDRESS = re.compile(rf"{START}(?:/([^/]+))?/?")  # as tracking/urls.py has it
+ADDRESS = re.compile(rf"{START}(?:/([^/]+))?/?")  # as in tracking/urls.py
 
 
 def webhooks_first(portal: Application) -> Application:
-    """Return a WSGI application that answers webhooks itself, and leaves all else to the portal.
+    """Return a WSGI application that answers webhooks itself and passes on everything else.
 
-    A connection to the database stays open for the next one; `intake.receive` notices one that is lost.
+    A connection to the database stays open for the next one; `intake.receive` notices a lost one.
     """
     answer = know_the_request(answer_503_when_the_database_is_away(_webhook))
 
@@ -34,10 +34,11 @@ def webhooks_first(portal: Application) -> Application:
         if not ADDRESS.fullmatch(request.path_info):
             return portal(environ, start_response)
         response: Any = answer(request)
-        environ["portal.recorded"] = response.status_code == 200  # in the admin, so it needs no line in the access log
+        # It is in the admin, so it needs no line in the access log.
+        environ["portal.recorded"] = response.status_code == 200
         response["Content-Length"] = len(response.content)
         start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
-        # Not the response itself: once closed, it would have the next one ask first whether the database is there.
+        # Not the response itself: closing it would make the next request first check the database.
         return [response.content]
 
     return application
@@ -48,5 +49,6 @@ def _webhook(request: HttpRequest) -> HttpResponse:
     try:
         return views.webhook(request, token=(found[1] or "") if found else "")
     except AWAY:
-        connection.close()  # the next one begins with a connection of its own
+        # The next request begins with a connection of its own.
+        connection.close()
         raise

@@ -1,9 +1,8 @@
-"""Webhook health: time in which none could be stored, polling that makes up for it, and what polling found first.
+"""Watch webhooks: downtime without storing, catch-up polling, and what polling found first.
 
-Reliability 2.6, F27.
-
-The carrier tries a delivery up to three times more and then never again. So whoever takes deliveries leaves its
-time in the database every few seconds; the first beat after a longer silence owes every active parcel a poll.
+The carrier repeats a delivery up to three times and then never again. So each process that receives
+deliveries stores its time every few seconds; the first beat after a longer silence makes polls of
+all active parcels due.
 """
 
 import datetime as dt
@@ -25,11 +24,12 @@ from tracking.models import LastTime, Parcel, Poll, TrackingEvent, WebhookDelive
 logger = logging.getLogger(__name__)
 AWAY_SECONDS = 60.0
 BEATS = 4  # in that time
-SLOT_SECONDS = 10.0  # parcels are moved forward by the slot, one statement each
+# Polls are brought forward in slots, one statement each.
+SLOT_SECONDS = 10.0
 
 
 class Heartbeat(threading.Thread):
-    """Beats while its process lives and reaches the database; one of several with the same name is enough."""
+    """Beats while its process lives and reaches the database. One of several per name is enough."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name=f"heartbeat of {name}", daemon=True)
@@ -53,15 +53,17 @@ class Heartbeat(threading.Thread):
         try:
             beat(self.of, now=timezone.now())
         except (OperationalError, InterfaceError) as error:
-            # No beat is right: while the database is away nothing is stored, and the next beat counts that in.
+            # Don't beat: while the database is down nothing is stored, and the next beat includes
+            # that time.
             logger.warning("beat_missed", extra={"of": self.of, "error": type(error).__name__})
         finally:
             connection.close()
 
 
 def beat(name: str, *, now: dt.datetime) -> int | None:
-    """Leave the time. After an absence: how many parcels are polled sooner for it; else None."""
-    with transaction.atomic():  # a beat that dies while catching up is no beat: the next one begins again
+    """Store the time. Return how many polls were brought forward after an absence, else None."""
+    # A beat that dies while catching up doesn't count: the next one begins again.
+    with transaction.atomic():
         last = LastTime.move(name, now=now)
         if last is None or now - last < dt.timedelta(seconds=AWAY_SECONDS * settings.TIME_SCALE):
             return None
@@ -71,9 +73,9 @@ def beat(name: str, *, now: dt.datetime) -> int | None:
 
 
 def catch_up(now: dt.datetime) -> int:
-    """Poll every active parcel soon, those due soonest first, spread out at its carrier's rate; none later than due.
+    """Poll every active parcel soon, at its carrier's rate, none later than it was due.
 
-    Bounded by what the rate allows in one interval: the rest come up by themselves in that time.
+    Limited to what the rate allows in one interval: the rest become due in that time anyway.
     """
     return sum(_catch_up(account, now) for account in gateway.accounts())
 
@@ -91,8 +93,8 @@ def _catch_up(account: CarrierAccount, now: dt.datetime) -> int:
 
 
 def waiting(account: CarrierAccount, now: dt.datetime) -> QuerySet[Poll, int]:
-    """Return the polls of its active parcels, by key, those due soonest first."""
-    # Not `parcel__account`: SQLite would read all parcels that the account ever had, and sort them.
+    """Return the polls of its active parcels by key, those due soonest first."""
+    # Not `parcel__account`: SQLite would read and sort all parcels the account ever had.
     theirs = Exists(Parcel.objects.filter(pk=OuterRef("parcel"), account=account))
     active = Poll.objects.filter(theirs, due_at__gt=now, parked_at=None)
     return active.exclude(last_error=UNDER_WAY).order_by("due_at").values_list("pk", flat=True)
@@ -100,7 +102,8 @@ def waiting(account: CarrierAccount, now: dt.datetime) -> QuerySet[Poll, int]:
 
 WINDOW = dt.timedelta(hours=1)
 ALARM = 3  # so many in one window
-HEAD_START = dt.timedelta(minutes=1)  # a poll may overtake a delivery that is under way; that is no gap
+# A poll may overtake a delivery in transit; that is no gap.
+HEAD_START = dt.timedelta(minutes=1)
 LATE_AFTER = dt.timedelta(minutes=15)
 SILENT_AFTER, SILENT_LOOKS_BACK = dt.timedelta(hours=6), dt.timedelta(days=7)
 
@@ -111,7 +114,7 @@ LATE = Q(pushed_at__gt=F("scan_time") + LATE_AFTER)
 
 
 def owed() -> QuerySet[TrackingEvent]:
-    """Return scans the carrier owes us a webhook for: of its orders for us, and of what it follows for us."""
+    """Match scans that the carrier should have sent by webhook: of our orders and subscriptions."""
     subscribed = Q(parcel__subscription=Parcel.Subscription.ON, scan_time__gte=F("parcel__created_at"))
     return TrackingEvent.objects.filter(Q(parcel__order__isnull=False) | subscribed)
 
@@ -121,7 +124,7 @@ def found_first_by_polling(now: dt.datetime, *, within: dt.timedelta = WINDOW) -
 
 
 def silent_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
-    """Return since when polling alone brings the account's scans: for hours now, and no webhook came at all.
+    """Return since when only polling has brought the account's scans, for hours without a webhook.
 
     For the few parcels of a small shop, or a listener that the carrier never knew.
     """
@@ -134,7 +137,7 @@ def silent_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | Non
 
 
 def is_alarmed(account: CarrierAccount, now: dt.datetime) -> bool:
-    """Do the account's deliveries get lost? Another one's may come all the while.
+    """Return whether this account's deliveries get lost, even if other accounts' arrive.
 
     One query on the index of what polling found first; it never counts further than the alarm.
     """

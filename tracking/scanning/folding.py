@@ -1,13 +1,16 @@
-"""A parcel's scans folded into its progress, on itself and on its order, by `orders/status/progress.py: fold`."""
+"""Fold a parcel's scans into the progress of the parcel and its order (`orders/status/progress.py:
+fold`).
+"""
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
 
-from orders.calling.contract import contract_of, settings_of
+from orders.calling.contract import settings_of
 from orders.models import CarrierAccount
 from orders.status.progress import Step, fold
 from orders.status.transitions import advance
@@ -24,31 +27,35 @@ WRITTEN = (*PROGRESS, "due_at", *Parcel.AFRESH)
 
 
 def project(*parcels: int) -> None:
-    """Fold all scans of these parcels and write what they say, on parcels and orders. Safe to repeat."""
+    """Fold all scans of these parcels and store the result on parcels and orders.
+
+    Safe to repeat.
+    """
     with transaction.atomic():
         fold_held(lock_parcels(parcels))
 
 
 @job("fold", queue=Parcel.objects.all(), lane="order__sender", order=80)
 def work(parcel: Parcel) -> None:
-    """Fold a parcel's scans again, as their words mean something else by now, or a worker died before it did."""
+    """Fold a parcel's scans again: their words changed meaning, or a worker died before it did."""
     project(parcel.pk)
 
 
 def fold_held(held: Held) -> None:
-    """Do the same for parcels that are held, with the scans that were just stored."""
-    now, words = timezone.now(), _words(held)
+    """Fold parcels that are locked, with the scans that were just stored."""
     _set_aside_what_came_long_before(held)
+    now, words = timezone.now(), _words(held)
     changed = []
     for pk, parcel in held.parcels.items():
         before = [getattr(parcel, name) for name in WRITTEN]
-        # Its words mean nothing in another's contract.
+        # Its words mean nothing under another account's contract.
         if parcel.account_id in words:
-            usable = (event for event in held.events[pk] if not event.set_aside)
-            result = fold(_step(event, words[parcel.account_id]) for event in usable)
+            steps = [_step(event, words[parcel.account_id]) for event in held.events[pk] if not event.set_aside]
+            result = fold(steps)
             for name in PROGRESS:
                 setattr(parcel, name, getattr(result, name))
-        # Its order came while we waited for it, and may have been folded before these scans were stored.
+        # Its order appeared while we waited for the lock, and may have been folded before these
+        # scans.
         due_at = now if parcel.order_id and pk not in held.orders else None
         for name, value in {"due_at": due_at, **Parcel.AFRESH}.items():
             setattr(parcel, name, value)
@@ -65,27 +72,25 @@ def _advance(held: Held, accounts: Iterable[int]) -> None:
     for pk, order in held.orders.items():
         parcel = held.parcels[pk]
         if parcel.account_id in accounts:
-            # A scan that says nothing about where the parcel is still shows that somebody had it in hand.
+            # Even a scan without progress shows that somebody had the parcel.
             advance(order, parcel.progress, at=parcel.progress_at or parcel.last_scan_at)
             erased += [order.pk] if order.erased_at else []
-    if erased:  # what came after its receiver was erased says who signed for it
+    # A scan that arrives after erasure may name who signed for the parcel.
+    if erased:
         erasing.erase_scans(erased)
 
 
 def _words(held: Held) -> dict[int, dict[str, str]]:
-    """Return what the words of all scans mean, by account; an account that no settings name any more is left out."""
-    accounts = {parcel.account_id: parcel.account for parcel in held.parcels.values()}
-    named = {pk: account for pk, account in accounts.items() if settings_of(account)}
-    return {pk: vocabulary.meanings(_met(held, account), contract_of(account)) for pk, account in named.items()}
-
-
-def _met(held: Held, account: CarrierAccount) -> set[str]:
-    theirs = [pk for pk, parcel in held.parcels.items() if parcel.account_id == account.pk]
-    return {event.event_type for pk in theirs for event in held.events[pk]}
+    """Return the meanings of all scan words by account. Accounts without settings are left out."""
+    spelled: dict[CarrierAccount, set[str]] = defaultdict(set)
+    for pk, parcel in held.parcels.items():
+        spelled[parcel.account] |= {event.event_type for event in held.events[pk]}
+    contracts = {account: configured.contract for account in spelled if (configured := settings_of(account))}
+    return {account.pk: vocabulary.meanings(spelled[account], contract) for account, contract in contracts.items()}
 
 
 def _set_aside_what_came_long_before(held: Held) -> None:
-    """Set scans from long before the booking aside: clocks that lost their date."""
+    """Set aside scans from long before the booking: from clocks that lost their date."""
     absurd = [
         event
         for pk, order in held.orders.items()

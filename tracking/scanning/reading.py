@@ -1,7 +1,7 @@
-"""Stored webhooks are read: many at once, in one transaction, and each of their parcels is folded once.
+"""Read stored webhooks: many at once, in one transaction, folding each of their parcels once.
 
-A worker looks every quarter of a second. Where none lives, the sweep does it. Several share them: nobody waits for
-rows that another has taken.
+A worker looks every quarter of a second. Without workers the sweep does it. Several readers share
+the backlog and never wait for each other's rows.
 """
 
 import datetime as dt
@@ -39,7 +39,7 @@ ENDED = ("state", "reason", "event", "due_at", *WebhookDelivery.AFRESH)
 
 @dataclass(frozen=True)
 class Parsed:
-    """A delivery, with the scan in it and the way that came; or why there is none."""
+    """A delivery with its scan and how it arrived, or why there is none."""
 
     delivery: WebhookDelivery
     scan: Scan | None = None
@@ -53,10 +53,10 @@ class Parsed:
 
 
 def read_due(*, before: dt.datetime | None = None) -> int:
-    """Read a batch of what is owed a reading; returns how many that were.
+    """Process a batch of unread deliveries; return how many.
 
-    Each is taken for one lease first, and its try is counted. Where the batch fails, or its process dies, every one
-    of it is owed as a job of its own, so that one that can't be read at all keeps no other waiting.
+    Each is first claimed for one lease, and its attempt counted. If the batch fails, or its process
+    dies, each becomes a job of its own, so that an unreadable one doesn't hold up the others.
     """
     keys = _take(before or timezone.now())
     if not keys:
@@ -73,7 +73,8 @@ def read_due(*, before: dt.datetime | None = None) -> int:
 
 def _take(before: dt.datetime) -> list[int]:
     due = WebhookDelivery.objects.filter(state=State.NEW, failures=0, parked_at=None, due_at__lte=before)
-    if not due.exists():  # SQLite has one lock for all that is written
+    # SQLite has one lock for all writes.
+    if not due.exists():
         return []
     with transaction.atomic():
         first = due.select_for_update(skip_locked=True).order_by("due_at")
@@ -85,28 +86,29 @@ def _take(before: dt.datetime) -> list[int]:
 
 @job("read", queue=WebhookDelivery.objects.filter(state=State.NEW), order=70)
 def work(delivery: WebhookDelivery) -> None:
-    """Read a delivery by itself, such as one whose batch came to no end."""
+    """Read a single delivery, such as one whose batch failed."""
     read(delivery.pk)
 
 
 @chore("webhooks")
 def read_what_no_worker_does(now: dt.datetime) -> None:
-    """Read what has waited too long for a worker, for a while at most."""
+    """Read what has waited too long for a worker, for a limited time."""
     ends = time.monotonic() + SWEEP_SECONDS
     while time.monotonic() < ends and read_due(before=now - SWEPT_AFTER):
         pass
 
 
 def read(*keys: int) -> None:
-    """Turn stored deliveries into scans, or say why not. Safe to repeat: a replay finds the scan it made.
+    """Turn stored deliveries into scans, or store why not. Safe to repeat: a replay finds its scan.
 
-    A scan counts as received when its delivery was, however late it is read. A delivery whose scan is stored keeps
-    it, even if its account's contract of today would read the body otherwise.
+    A scan counts as received when its delivery was, however late it is read. A delivery with a
+    stored scan keeps it, even if its account's current contract would read the body differently.
     """
     parsed = _parsed(keys)
     found = [one for one in parsed if one.scan]
     named = {one.parcel: (one.reference, one.delivery.received_at) for one in reversed(found)}
-    parcels = scans.parcels_for(named)  # before the transaction: nobody waits for one that is not committed yet
+    # Before the transaction, so that nobody waits for a row that isn't committed yet.
+    parcels = scans.parcels_for(named)
     with transaction.atomic():
         _refresh(parsed)
         held = scans.lock_parcels(parcels.values())
@@ -148,7 +150,7 @@ def _read(delivery: WebhookDelivery, account: CarrierAccount) -> Parsed:
 
 
 def _refresh(parsed: list[Parsed]) -> None:
-    """See what each is by now, and let nobody else read it until the transaction ends."""
+    """Reload and lock each delivery until the transaction ends."""
     rows = WebhookDelivery.objects.select_for_update(of=("self",)).order_by("pk")
     now = rows.filter(pk__in=[one.delivery.pk for one in parsed]).values_list("pk", "state", "event_id")
     states = {pk: (state, event) for pk, state, event in now}
@@ -157,7 +159,7 @@ def _refresh(parsed: list[Parsed]) -> None:
 
 
 def _end(one: Parsed, stored: scans.Stored | None) -> None:
-    """Note on the delivery what became of it."""
+    """Store the outcome on the delivery."""
     delivery = one.delivery
     if stored is not None and stored.event is not None:
         is_its_own = stored.is_new or (delivery.event_id == stored.event.pk and delivery.state != State.DUPLICATE)
@@ -172,7 +174,10 @@ def _end(one: Parsed, stored: scans.Stored | None) -> None:
 
 
 def _ask_for_the_rest(held: scans.Held) -> None:
-    """Poll a reference nobody here knows once, while a restore's gap is open: its first scans came before it."""
+    """Poll an unknown reference once while a restore's gap is open.
+
+    Its first scans may be missing.
+    """
     unknown = [pk for pk, parcel in held.parcels.items() if parcel.order_id is None and not parcel.last_scan_at]
     if unknown and Restore.objects.open().exists():
         polls = (Poll(parcel_id=pk, due_at=timezone.now()) for pk in unknown)
@@ -188,7 +193,7 @@ def _log(one: Parsed) -> None:
 
 
 class WebhookReader(threading.Thread):
-    """Reads as long as its worker lives. What it has begun when told to stop, it ends."""
+    """Reads as long as its worker lives, and finishes the current batch when stopped."""
 
     def __init__(self) -> None:
         super().__init__(name="reader of webhooks", daemon=True)

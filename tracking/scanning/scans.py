@@ -1,4 +1,4 @@
-"""Storing each scan once, whichever way and however often it came, in parcels that are held meanwhile."""
+"""Store each scan once, however it arrived and however often, in parcels that are locked."""
 
 import datetime as dt
 import hashlib
@@ -17,14 +17,14 @@ from tracking.models import Parcel, TrackingEvent
 from tracking.scanning import statements, vocabulary
 
 Source = TrackingEvent.Source
-ParcelKey = tuple[int, str]  # a parcel's account, and its reference in capitals
+ParcelKey = tuple[int, str]  # a parcel's account, and its reference in upper case
 SEEN = ("event_id", "received_at", "pushed_at", "polled_at")
 KNOWN_BY = ("parcel", "account", "fingerprint", "event_type", "scan_time", "description", "set_aside", *SEEN)
 
 
 @dataclass(frozen=True)
 class Held:
-    """Parcels that are ours until the transaction ends, with the order of each that has one, and all its scans."""
+    """Parcels locked until the transaction ends, with their orders and all their scans."""
 
     parcels: dict[int, Parcel]
     orders: dict[int, Order]
@@ -33,7 +33,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Arrival:
-    """A scan that came for a parcel: pushed or polled, as which bytes, and when."""
+    """A scan that arrived for a parcel: pushed or polled, its bytes, and when."""
 
     parcel: int
     scan: Scan
@@ -44,17 +44,17 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Stored:
-    """The event that an arrival made, or was known as. None: its event id is taken by other content."""
+    """The event that an arrival created or matched. None: other content has its event id."""
 
     event: TrackingEvent | None
     is_new: bool = False
 
 
 def parcel_for(reference: str, *, account: CarrierAccount, at: dt.datetime, is_typed: bool = False) -> Parcel:
-    """Return the parcel of this reference at this account, in whatever case it was known; made if it was not.
+    """Return the parcel of this reference at this account, in any case, creating it if needed.
 
-    It takes on the letters in which the carrier writes it. What a person typed tells those only until the carrier did,
-    and not where it was typed in capitals alone.
+    It takes on the carrier's spelling. A spelling typed by a person counts only until the carrier's
+    arrives, and not in capitals alone.
     """
     parcel, _ = Parcel.objects.get_or_create(
         account=account, reference__upper=reference.upper(), defaults={"reference": reference, "created_at": at}
@@ -66,7 +66,7 @@ def parcel_for(reference: str, *, account: CarrierAccount, at: dt.datetime, is_t
 
 
 def parcels_for(named: Mapping[ParcelKey, tuple[str, dt.datetime]]) -> dict[ParcelKey, int]:
-    """Return the keys of many parcels; where there is none it is made, spelled so and then."""
+    """Return the keys of many parcels, creating missing ones with this spelling and time."""
     found = _parcels(named)
     missing = sorted(named.keys() - found.keys())
     if missing:
@@ -84,7 +84,7 @@ def _parcels(named: Collection[ParcelKey]) -> dict[ParcelKey, int]:
 
 
 def spell(parcel: Parcel, reference: str) -> None:
-    """Let the parcel take on these letters."""
+    """Change the parcel's reference to this spelling."""
     if parcel.reference != reference:
         parcel.reference = reference
         parcel.save(update_fields=["reference"])
@@ -93,15 +93,17 @@ def spell(parcel: Parcel, reference: str) -> None:
 def lock_parcels(parcels: Collection[int]) -> Held:
     """Lock these parcels with their orders until the transaction ends.
 
-    Their scans may be written only after that: an insert shares a lock on the parcel, and two who share it and then
-    want more lock each other out. On PostgreSQL the row locks, orders first, put folds in a row; on SQLite BEGIN
-    IMMEDIATE does. The later one sees every scan.
+    Only then may their scans be written: an insert shares a lock on the parcel, and two that share
+    it and then want more would deadlock. On PostgreSQL the row locks, orders first, put folds in
+    sequence; on SQLite BEGIN IMMEDIATE does. The later one sees every scan.
     """
     locked = _orders_of(parcels)
-    # Not its key: whoever has stored the same scan holds its id, and needs the parcel's key to commit.
+    # Not its key: a process that stored the same scan holds its id and needs the parcel's key to
+    # commit.
     rows = Parcel.objects.select_for_update(no_key=True, of=("self",)).select_related("account").order_by("pk")
     held = {parcel.pk: parcel for parcel in rows.filter(pk__in=parcels)}
-    # One that lost its parcel while we waited has no part in it; one that got it meanwhile isn't locked: see folding.
+    # A parcel lost while we waited is left out; an order gained in that time isn't locked: see
+    # folding.
     owners = {pk: locked[parcel.order_id] for pk, parcel in held.items() if parcel.order_id in locked}
     events: dict[int, list[TrackingEvent]] = {pk: [] for pk in held}
     for event in TrackingEvent.objects.filter(parcel__in=held).only(*KNOWN_BY).order_by("pk"):
@@ -115,7 +117,7 @@ def _orders_of(parcels: Collection[int]) -> dict[int, Order]:
 
 
 def store(arrivals: Sequence[Arrival], held: Held) -> list[Stored]:
-    """Store scans of parcels that are held, each once, and return what became of each; new ones join `held`."""
+    """Store scans of locked parcels once each, and return their results; new ones join `held`."""
     known = _Known(arrivals, held)
     stored = [_store(arrival, held, known) for arrival in arrivals]
     new = [one.event for one in stored if one.event and one.is_new]
@@ -127,7 +129,7 @@ def store(arrivals: Sequence[Arrival], held: Held) -> list[Stored]:
 
 
 class _Known:
-    """The events that arrivals may be known as, by id and by fingerprint, those of the same batch included."""
+    """The events that arrivals may match, by id and by fingerprint, including this batch's own."""
 
     def __init__(self, arrivals: Sequence[Arrival], held: Held) -> None:
         self.by_id: dict[tuple[int, uuid.UUID], TrackingEvent] = {}
@@ -150,7 +152,9 @@ class _Known:
             self.by_id[event.account_id, event.event_id] = event
 
     def find(self, parcel: Parcel, event_id: uuid.UUID | None, digest: str) -> TrackingEvent | None:
-        """Find it by its id; else by fingerprint, which also joins a pushed scan with its polled copy."""
+        """Find an event by its id, else by fingerprint, which also joins a pushed scan with its
+        poll.
+        """
         if event_id and (by_id := self.by_id.get((parcel.account_id, event_id))):
             return by_id
         alike = self.alike[parcel.pk, digest]
@@ -196,9 +200,10 @@ def _made(arrival: Arrival, parcel: Parcel, event_id: uuid.UUID | None, digest: 
 
 
 def _note_seen(event: TrackingEvent, event_id: uuid.UUID | None, arrival: Arrival, known: _Known) -> None:
-    """Give a polled scan the event id of its pushed copy; keep when it came first, and when first by each way.
+    """Give a polled scan its pushed copy's event id; keep the earliest receipt of each way.
 
-    A delivery may be read after a poll that overtook it, so the earliest isn't always the one we met first.
+    A delivery may be read after a poll that overtook it, so the first one we read isn't always the
+    earliest.
     """
     before = [getattr(event, name) for name in SEEN]
     if event_id and event.event_id is None:
@@ -211,11 +216,14 @@ def _note_seen(event: TrackingEvent, event_id: uuid.UUID | None, arrival: Arriva
 
 
 def fingerprint(reference: str, scan: Scan) -> str:
-    """Return the fingerprint of a scan without an event id: same parcel, same kind, same instant."""
+    """Return the fingerprint of a scan without an event id.
+
+    Same parcel, same kind, same instant.
+    """
     parts = f"{reference.upper()}|{vocabulary.normalise(scan.event_type)}|{scan.scan_time.isoformat()}"
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
 def as_bytes(raw: object) -> bytes:
-    """Return a polled scan as the bytes we keep of it."""
+    """Return a polled scan as the bytes we store."""
     return json.dumps(raw, ensure_ascii=True, default=str).encode()

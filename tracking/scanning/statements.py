@@ -1,6 +1,6 @@
-"""Plain SQL of the two paths that every scan takes: storing a webhook, and writing many rows with a value each.
+"""Write plain SQL for the two paths of every scan: storing a webhook, and updating many rows.
 
-The ORM says the same, at several times the cost; tests hold the two side by side.
+The ORM does the same at several times the cost; tests compare the two.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,12 +16,13 @@ GIVEN = ("received_at", "body", "sha256", "due_at", "reference", "carrier_event_
 
 
 def insert_delivery(account: str, **given: Any) -> int | None:
-    """Store a delivery of the account with this fingerprint, in one statement; `given` are the columns of GIVEN.
+    """Store a delivery for the account with this fingerprint; `given` are the columns of GIVEN.
 
-    Returns its key; None, with nothing stored, while the account has no row.
+    Returns its key, or None, with nothing stored, if the account has no row.
     """
     statement, fields = _insert()
-    database = connections["default"]  # looked up once: `connection` does that each time it is named
+    # Looked up once: `connection` does that each time it is used.
+    database = connections["default"]
     with planned_cursor(database) as cursor:
         cursor.execute(statement, [*(value_of(given[name], database, True) for name, value_of in fields), account])
         row = cursor.fetchone()
@@ -30,7 +31,7 @@ def insert_delivery(account: str, **given: Any) -> int | None:
 
 @cache
 def _insert() -> tuple[str, list[tuple[str, Any]]]:
-    """Return the statement, in which all other columns have their defaults, and what each value is prepared by."""
+    """Return the statement, with defaults for other columns, and how each value is prepared."""
     fields: dict[str, Any] = {field.name: field for field in WebhookDelivery._meta.concrete_fields}
     usual = {
         field.column: _literal(field.get_default())
@@ -50,7 +51,7 @@ def _literal(default: Any) -> str:
 
 
 def update_each(model: type[models.Model], rows: Iterable[models.Model], columns: Sequence[str]) -> None:
-    """Write these columns of each row as its object has them. In order of keys, so that no two wait for each other."""
+    """Update these columns of each row from its object, in key order to avoid deadlocks."""
     fields, statement = _update(model, tuple(columns))
     given = [
         [*(field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields), row.pk]

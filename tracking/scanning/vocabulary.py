@@ -1,4 +1,4 @@
-"""The carrier's words for scans, and what they mean here. Unknown words are stored, shown and survived."""
+"""Map the carrier's words for scans to progress. Unknown words are stored and shown."""
 
 import datetime as dt
 from collections import defaultdict
@@ -14,15 +14,15 @@ from tracking.models import EventWord, Parcel, TrackingEvent
 
 
 def normalise(word: str) -> str:
-    """Return how words are compared: the carrier writes both "Dropped off" and "Dropped Off"."""
+    """Return a word's form for comparison: carriers write both "Dropped off" and "Dropped Off"."""
     return " ".join(word.split()).casefold()[:100]
 
 
 def meanings(words: Iterable[str], contract: Contract) -> dict[str, str]:
-    """Return progress by normalised word; "" says nothing about where it is. The operator's map wins over the contract.
+    """Return progress by normalised word; "" means none. The operator's map overrides the contract.
 
-    That map is one for all carrier accounts: what deciding a word moves is shown before it counts, and a word that two
-    carriers use differently goes into the [words] of their contract files instead.
+    The map applies to all carrier accounts. The effect of a decision is previewed, and a word that
+    two carriers use differently belongs in the [words] of their contract files.
     """
     normalised = {normalise(word) for word in words}
     found = {word: contract.progress(word) or "" for word in normalised}
@@ -31,7 +31,7 @@ def meanings(words: Iterable[str], contract: Contract) -> dict[str, str]:
     return found
 
 
-# Each step asks the index for the next word: of a million scans DISTINCT would read every one.
+# Each step asks the index for the next word: DISTINCT would read every one of a million scans.
 SPELLED = """
     WITH RECURSIVE spelled(word) AS (
         SELECT MIN(event_type) FROM tracking_trackingevent
@@ -44,7 +44,10 @@ SPELLED = """
 
 
 def meanings_everywhere() -> dict[tuple[int, str], str]:
-    """Return what each word of any scan means, by account and as it is spelled. Two queries, and one an account."""
+    """Return the meaning of each scan word by account and spelling.
+
+    Two queries, and one an account.
+    """
     with connection.cursor() as cursor:
         cursor.execute(SPELLED)
         words = [word for (word,) in cursor.fetchall()]
@@ -56,7 +59,7 @@ def meanings_everywhere() -> dict[tuple[int, str], str]:
 
 
 def says(wanted: Collection[str], known: dict[tuple[int, str], str]) -> Q:
-    """Return the condition for scans whose word means one of these."""
+    """Match scans whose word has one of these meanings."""
     by_account: dict[int, list[str]] = defaultdict(list)
     for (account, word), progress in known.items():
         if progress in wanted:
@@ -68,21 +71,21 @@ def says(wanted: Collection[str], known: dict[tuple[int, str], str]) -> Q:
 
 
 def is_known(word: str, contract: Contract) -> bool:
-    """Return whether the contract names this word at all, "Info" included."""
+    """Return whether the contract has this word at all, "Info" included."""
     return contract.progress(word) is not None
 
 
 def note(met: Iterable[tuple[str, dt.datetime, Contract]]) -> None:
-    """Count new scans by words that their contracts do not name, so that an operator can say what those mean.
+    """Count new scans by words missing in their contracts, so that an operator can map them.
 
-    One row is written for each such word, however many scans of the batch have it.
+    One row is written per word, however many scans of the batch have it.
     """
     unnamed: dict[str, list[tuple[str, dt.datetime]]] = defaultdict(list)
     for word, at, contract in met:
         if not is_known(word, contract):
             unnamed[normalise(word)].append((word, at))
     for word, spelled in sorted(unnamed.items()):
-        # Locked, as two batches at once may bring two spellings.
+        # Locked, because two batches may bring two spellings at once.
         rows = EventWord.objects.select_for_update()
         row, _ = rows.get_or_create(word=word, defaults={"first_seen_at": spelled[0][1]})
         row.scans += len(spelled)
@@ -91,6 +94,6 @@ def note(met: Iterable[tuple[str, dt.datetime, Contract]]) -> None:
 
 
 def parcels_with(word: EventWord) -> QuerySet[Parcel]:
-    """Return every parcel that was scanned with this word, however the carrier spelled it."""
+    """Return every parcel that was scanned with this word, in any spelling."""
     scanned = TrackingEvent.objects.filter(event_type__in=word.spellings)
     return Parcel.objects.filter(pk__in=scanned.values("parcel"))

@@ -1,4 +1,4 @@
-"""The timeline for the pages of lower apps: templates may read up, code may not."""
+"""Show the timeline on pages of lower apps: templates may read upwards, code may not."""
 
 from typing import Any
 
@@ -20,11 +20,11 @@ def timeline_of(subject: Any, sender: Sender) -> list[timeline.TimelineEntry]:
 
 @register.simple_tag
 def dashes(order: Any, progress: str) -> int:
-    """Return how many of the five dashes of the order's row are full; 0 draws none."""
+    """Return how many of the order row's five dashes are full; 0 draws none."""
     return milestones.full_dashes(order, progress)
 
 
 @register.simple_tag
 def milestones_of(order: Any, progress: str, entries: list[timeline.TimelineEntry]) -> list[milestones.Milestone]:
-    """Return the five steps of the order's way, or none where it left it."""
+    """Return the order's five steps, or none if it left the way."""
     return milestones.of_order(order, progress, entries)

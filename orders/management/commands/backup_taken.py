@@ -1,4 +1,4 @@
-"""`manage.py backup_taken`: the last step of every backup; a restore of it, or of an older one, is recognised by it."""
+"""`manage.py backup_taken`: mark a finished backup, so that restoring it or an older one shows."""
 
 from typing import Any
 

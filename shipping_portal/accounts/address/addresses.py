@@ -1,4 +1,4 @@
-"""Rules of names and address lines that every form shares: what a label can carry and the carrier accepts."""
+"""Check names and address lines on every form: what a label can hold and the carrier accepts."""
 
 import re
 import unicodedata
@@ -20,9 +20,9 @@ HIDDEN = re.compile(r"[\x00-\x1f\x7f]")
 HIDDEN_SENTENCE = "Use plain text on one line, without hidden characters."
 REPEATS = "Leave out “{words}” here. It's printed from the {word} field."
 UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-LETTERS_BY_USE = set("ªºʻʼ")  # no Latin letters by name, yet part of Latin addresses
+LETTERS_BY_USE = set("ªºʻʼ")  # not Latin letters by name, yet part of Latin addresses
 SIGNS_BY_USE = set("°№€£")
-# Words that a street's name begins with, in French and Spanish too: `Rue Sherbrooke`, `Camino Del Mar`.
+# Words that begin a street's name in French and Spanish: `Rue Sherbrooke`, `Camino Del Mar`.
 STREET_FIRST = {
     "rue", "ruelle", "avenue", "av", "ave", "boulevard", "boul", "bd", "blvd", "chemin", "ch", "place", "route", "rte",
     "rang", "montee", "cote", "allee", "impasse", "quai", "cours", "promenade", "croissant", "terrasse", "via", "calle",
@@ -44,7 +44,7 @@ PARTICLES = {
     "el",
     "of",
     "the",
-}  # behind such a word
+}  # after such a word
 STREET_LAST = {
     "street", "st", "road", "rd", "avenue", "ave", "av", "drive", "dr", "lane", "ln", "court", "ct", "parade", "pde",
     "highway", "hwy", "crescent", "cres", "close", "terrace", "tce", "boulevard", "blvd", "grove", "parkway", "pkwy",
@@ -54,11 +54,12 @@ NUMBER_FIRST = {"apt", "bag", "box", "highway", "hwy", "level", "lot", "ph", "sh
 
 
 def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
-    """Return one line of Latin text, spaces tidied.
+    """Return one line of Latin text with tidy spaces.
 
     Raises ValidationError with a sentence for the person who typed it.
     """
-    if len(text) > FAR_TOO_LONG:  # said before each of its characters is looked at
+    # Checked before each of its characters is examined.
+    if len(text) > FAR_TOO_LONG:
         raise ValidationError(f"Use at most {longest} characters; this has {len(text)}.", code="max_length")
     text = as_seen(text)
     if any(unicodedata.category(c) in UNPRINTABLE for c in text.strip()):
@@ -77,21 +78,25 @@ def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
 
 
 def is_long(line: str) -> bool:
-    """Return whether it is longer than interface §8 recommends: the end may not fit on the label."""
+    """Return whether it is longer than interface §8 recommends.
+
+    Its end may not fit on the label.
+    """
     return len(line) > LINE_ADVISED
 
 
 def same_name(a: str, b: str) -> bool:
-    """Do a contact and a company read the same? Both are printed on the label."""
+    """Return whether a contact and a company read the same. Both are printed on the label."""
     return bool(normalise(a)) and normalise(a) == normalise(b)
 
 
 def repeats_place(line: str, suburb: str, postcode: str, state: str, country: str) -> str:
-    """Return the words of an address line that repeat its suburb, postcode, state or country; "" when none do.
+    """Return the words of an address line that repeat its place, or "".
 
-    Only words that end a part of the line count, so `1 Fitzroy Street` in Fitzroy and `12 Broadway` in Broadway
-    pass while `1 Smith Street, Fitzroy VIC 3065` does not; or the suburb beside its state or postcode anywhere.
-    A state or country alone is a part of its own, or follows a whole street: `12 Oak Ct` in Connecticut is a court.
+    Only words at the end of a part of the line count, so `1 Fitzroy Street` in Fitzroy and `12
+    Broadway` in Broadway pass while `1 Smith Street, Fitzroy VIC 3065` does not; or the suburb
+    beside its state or postcode anywhere. A state or country alone must be a part of its own, or
+    follow a whole street: `12 Oak Ct` in Connecticut is a court.
     """
     parts = [part.split() for part in PARTS.split(line)[::2]]
     found = (words[_repeated(words, suburb, postcode, state, country)] for words in parts)
@@ -99,7 +104,7 @@ def repeats_place(line: str, suburb: str, postcode: str, state: str, country: st
 
 
 def without_place(line: str, suburb: str, postcode: str, state: str, country: str) -> str:
-    """Return the line without the words that repeat its place; "" where it says nothing else."""
+    """Return the line without the words that repeat its place, or "" if nothing else is left."""
     pieces = PARTS.split(line)
     for at, part in enumerate(pieces):
         words = part.split()
@@ -110,7 +115,7 @@ def without_place(line: str, suburb: str, postcode: str, state: str, country: st
 
 
 def with_seen(data: Any, names: Iterable[str]) -> Any:
-    """Return what a form was sent, with these of its values as they are seen."""
+    """Return posted data with these values as people see them."""
     seen = data.copy()
     for name in {*names} & {*data}:
         if hasattr(data, "setlist"):
@@ -121,16 +126,16 @@ def with_seen(data: Any, names: Iterable[str]) -> Any:
 
 
 class LineField(forms.CharField):
-    """A form field for one line of text that ends up on a label."""
+    """A field for one line of text that ends up on a label."""
 
     def to_python(self, value: Any) -> str:
         return clean_line(super().to_python(value) or "", longest=self.max_length or LINE_LONGEST)
 
 
 class OnceOnly(forms.Form):
-    """Every control has one value, on one line: sent twice or with hidden characters it is refused, never guessed.
+    """Require one value per control, on one line. Values are read as their sender sees them.
 
-    What is read of a value is what its sender sees of it.
+    A value sent twice or with hidden characters is rejected, never guessed.
     """
 
     def __init__(self, data: Any = None, *args: Any, **options: Any) -> None:
@@ -143,7 +148,7 @@ class OnceOnly(forms.Form):
         for name in self.fields:
             fault = _fault(self.data.getlist(name))
             if fault:
-                self.errors.pop(name, None)  # whatever else is wrong follows from it
+                self.errors.pop(name, None)  # other errors follow from it
                 self.add_error(name, fault)
 
 
@@ -162,7 +167,7 @@ def _is_printable(c: str) -> bool:
 
 
 def _plain(line: str) -> str:
-    """Return the line in plain Latin letters: “Ｄａｎｇ” is “Dang”. "" where one is another script's."""
+    """Return the line in plain Latin letters: “Ｄａｎｇ” is “Dang”. "" if it has another script."""
     letters = [c for c in unicodedata.normalize("NFKD", line) if not unicodedata.combining(c)]
     strange = [c for c in line if not _is_printable(c)]
     if not all(c.isalnum() or unicodedata.combining(c) for c in strange):
@@ -177,7 +182,7 @@ def _phrases(suburb: str, postcode: str = "", state: str = "", country: str = ""
 
 
 def _repeated(words: list[str], suburb: str, postcode: str, state: str, country: str) -> slice:
-    """Return which words of one part of a line only say where the place is: its tail, or else a pair anywhere."""
+    """Return which words of a line's part only name the place: its end, or a pair anywhere."""
     phrases, anchors = _phrases(suburb, postcode, state, country), _phrases(suburb, postcode)
     plain = [normalise(word) for word in words]
     left, is_repeat, is_name = plain, False, False
@@ -208,6 +213,6 @@ def _belongs_to_street(before: list[str], tail: tuple[str, ...]) -> bool:
 
 
 def _ends_in_house_number(before: list[str]) -> bool:
-    """Return whether a number stands last that is no unit's: `Suite 4 100`, and not `Suite 4`."""
+    """Return whether it ends in a number that isn't a unit's: `Suite 4 100`, not `Suite 4`."""
     number = before[-1][:1].isdigit()
     return number and (len(before) == 1 or before[-2] not in NUMBER_FIRST)

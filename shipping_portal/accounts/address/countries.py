@@ -1,4 +1,4 @@
-"""Countries of the world by their ISO 3166 code: what people call them, and which have no postcodes."""
+"""Name countries by ISO 3166 code, and say which have no postcodes."""
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
@@ -6,7 +6,7 @@ from importlib import resources
 
 from shipping_portal.accounts.address.text import normalise
 
-# Where the list of the time zone database abbreviates, or says what nobody writes on a parcel.
+# Names to use where the time zone database abbreviates, or names no address uses.
 PLAIN_NAMES = {
     "AS": "American Samoa",
     "CD": "Congo, Democratic Republic",
@@ -24,7 +24,7 @@ PLAIN_NAMES = {
     "VI": "US Virgin Islands",
     "WS": "Samoa",
 }
-# By the Universal Postal Union's addressing pages: a parcel goes there without one.
+# By the Universal Postal Union, parcels to these countries need no postcode.
 WITHOUT_POSTCODES = {
     "AE", "AG", "AO", "AW", "BF", "BI", "BJ", "BO", "BS", "BW", "BZ", "CD", "CF", "CG", "CI", "CK", "CM", "DJ",
     "DM", "ER", "FJ", "GD", "GH", "GM", "GQ", "GY", "HK", "JM", "KI", "KM", "KN", "KP", "ML", "MO", "MR", "MW",
@@ -37,7 +37,7 @@ WITH_ARTICLE = {"AE", "BS", "CZ", "DO", "GB", "GM", "KM", "KY", "MH", "NL", "PH"
 
 @lru_cache(maxsize=1)
 def names() -> dict[str, str]:
-    """Return every country's name by its code, in the order of the names."""
+    """Return every country's name by code, sorted by name."""
     table = resources.files("tzdata.zoneinfo").joinpath("iso3166.tab").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in table.splitlines() if line and not line.startswith("#"))
     named = {code: PLAIN_NAMES.get(code, name) for code, name in rows}
@@ -45,35 +45,41 @@ def names() -> dict[str, str]:
 
 
 def choices(first: Sequence[str], *, only: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Return codes and names to choose from, those in `first` before all others; `only` these where any are given."""
+    """Return codes and names to choose from, those in `first` before the others.
+
+    `only` limits them.
+    """
     order = [*first, *(code for code in names() if code not in first)]
     return [(code, name(code)) for code in order if not only or code in only]
 
 
 def name(code: str) -> str:
-    """Return the name of a country, or the code itself where there is none of it."""
+    """Return a country's name, or the code itself if there is none."""
     return names().get(code, code)
 
 
 def in_text(code: str) -> str:
-    """Return the name of a country as it stands in a sentence: the United States."""
+    """Return a country's name as it reads in a sentence: the United States."""
     return f"the {name(code)}" if code in WITH_ARTICLE else name(code)
 
 
 def code_of(text: str) -> str:
-    """Return the code of a country given by its name or its code; "" for anything else."""
+    """Return the code of a country given by name or code, or ""."""
     return _codes().get(normalise(text), "")
 
 
 @lru_cache(maxsize=1)
 def _codes() -> dict[str, str]:
-    """Return every country's code by what it is called, normalised."""
+    """Return every country's code by its normalised names."""
     called = ((code, word) for code, known in names().items() for word in (code, known, *COUNTRY_NAMES.get(code, ())))
     return {normalise(word): code for code, word in called}
 
 
 def at_home(origin: str, country: str, state: str) -> tuple[str, str]:
-    """Return the country and state of an address as a sender there has them: from Oregon, Puerto Rico is a state."""
+    """Return an address's country and state as its sender sees them.
+
+    From Oregon, Puerto Rico is a state.
+    """
     own = TERRITORIES.get(origin, {}).get(country)
     if not own:
         return country, state
@@ -169,7 +175,7 @@ STATES: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 ZONES_OF_COUNTRIES = {"AU": "Australia/Sydney", "CA": "America/Toronto", "US": "America/New_York"}
-# What else countries are called; shops write "United States (US)".
+# Other names of countries; shops write "United States (US)".
 COUNTRY_NAMES = {
     "AS": ("ASM",),
     "AU": ("Australia", "AU", "AUS", "Aust", "Aussie", "Commonwealth of Australia"),
@@ -201,13 +207,14 @@ COUNTRY_NAMES = {
         "United States Virgin Islands", "United States (US) Virgin Islands",
     ),
 }  # fmt: skip
-# Countries by ISO that another country's post calls its states.
+# Countries that another country's post calls its states, by ISO code.
 TERRITORIES = {
     "AU": {"CC": "WA", "CX": "WA", "NF": "NSW"},
     "US": {"AS": "AS", "GU": "GU", "MP": "MP", "PR": "PR", "VI": "VI"},
 }
-MILITARY, MILITARY_CITIES = {"AA", "AE", "AP"}, {"apo", "dpo", "fpo"}  # of the United States' own posts abroad
-# How people shorten the names of states besides.
+# the United States' military posts abroad
+MILITARY, MILITARY_CITIES = {"AA", "AE", "AP"}, {"apo", "dpo", "fpo"}
+# Other common abbreviations of states.
 SHORTENED = {
     "AU": "TASM:TAS VICT:VIC",
     "CA": "ALTA:AB MAN:MB NFLD:NL NF:NL LAB:NL NEWFOUNDLAND:NL LABRADOR:NL NWT:NT ONT:ON PEI:PE QUE:QC PQ:QC SASK:SK "
@@ -220,7 +227,7 @@ WASHINGTON = {"washington dc": "DC", "washington d c": "DC", "d c": "DC", "virgi
 
 @lru_cache(maxsize=1)
 def _states() -> dict[str, dict[str, str]]:
-    """Return each country's states by what they are called, normalised."""
+    """Return each country's states by their normalised names."""
     found = {}
     for country, states in STATES.items():
         short = dict(pair.split(":") for pair in SHORTENED[country].split())
@@ -232,7 +239,7 @@ def _states() -> dict[str, dict[str, str]]:
 
 @lru_cache(maxsize=4096)
 def state_code(country: str, text: str) -> str:
-    """Return `VIC` for `Victoria`, `vic` and `AU-VIC`; what is no state we know comes back in upper case."""
+    """Return `VIC` for `Victoria`, `vic` and `AU-VIC`; an unknown state in upper case."""
     words = normalise(text)
     known = _states().get(country, {})
     return (
@@ -243,5 +250,5 @@ def state_code(country: str, text: str) -> str:
 
 
 def state_name(country: str, code: str) -> str:
-    """Return the name of a state, or the code itself where we have no name."""
+    """Return a state's name, or the code itself if there is none."""
     return STATES.get(country, {}).get(code, (code, ""))[0]

@@ -1,4 +1,4 @@
-"""The carrier's published pairs from a CSV file: checked whole, previewed, then switched to in one step."""
+"""Import the carrier's published pairs from CSV: check all, preview, then switch in one step."""
 
 import csv
 import datetime as dt
@@ -22,14 +22,14 @@ Place = tuple[str, str, str]  # suburb, state, postcode, as published
 
 
 class UnreadableList(Exception):
-    """The file cannot be imported; the sentence names the line and why. Nothing has changed."""
+    """Raised when the file can't be imported, with the line and the reason. Nothing has changed."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """How a country's new list differs from the one it replaced, counted in pairs.
+    """How a country's new list differs from the replaced one, counted in pairs.
 
-    `off_list` counts the receivers in senders' address books whose pair the new list lacks.
+    `off_list` counts receivers in address books whose pair the new list lacks.
     """
 
     country: str
@@ -41,9 +41,10 @@ class Imported:
 
 
 def import_list(content: bytes, *, source: str, by: Any, at: dt.datetime, reason: str = "") -> list[Imported]:
-    """Replace the active list of every country the file names. Raises UnreadableList and then changes nothing.
+    """Replace the active list of every country in the file. Raises UnreadableList, changing
+    nothing.
 
-    The same pairs again are left as they are, so importing twice does no harm.
+    Identical pairs are left alone, so importing twice does no harm.
     """
     countries = _read(content)
     with transaction.atomic():
@@ -123,16 +124,16 @@ def _place(row: dict[str, Any], line: int) -> tuple[str, Place]:
     return country, place
 
 
-MUCH = 0.05  # of a list removed at once looks like a file that was cut off
+MUCH = 0.05  # removing this much of a list at once looks like a truncated file
 
 
 class AlreadyActive(Exception):
-    """This list is in use already."""
+    """Raised when this list is already in use."""
 
 
 @dataclass(frozen=True)
 class ListPreview:
-    """What one country's new list would change. `stranded` are pickup addresses it no longer holds."""
+    """What one country's new list would change. `stranded` are pickup addresses no longer on it."""
 
     change: Imported
     stranded: list[PickupAddress]
@@ -144,7 +145,7 @@ class ListPreview:
 
 
 def preview(content: bytes, *, source: str, by: Any, at: dt.datetime) -> list[ListPreview]:
-    """Import, and undo it at the end, so that the preview cannot differ from it. Raises UnreadableList."""
+    """Import and roll back, so that the preview can't differ. Raises UnreadableList."""
     with transaction.atomic():
         changes = import_list(content, source=source, by=by, at=at)
         previews = [ListPreview(change, _stranded(change.country)) for change in changes]
@@ -153,7 +154,7 @@ def preview(content: bytes, *, source: str, by: Any, at: dt.datetime) -> list[Li
 
 
 def use_again(chosen: LocalityList, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Go back to a list that was imported before. Raises AlreadyActive."""
+    """Use an earlier list again. Raises AlreadyActive."""
     with transaction.atomic():
         active = LocalityList.objects.select_for_update().filter(country=chosen.country, is_active=True)
         if active.filter(pk=chosen.pk).exists():

@@ -1,4 +1,4 @@
-"""Phone numbers by country: local with area code, or international with a plus."""
+"""Read phone numbers by country: local with area code, or international with a plus."""
 
 import re
 
@@ -10,15 +10,15 @@ from shipping_portal.accounts.address.text import as_seen
 
 CALL_CENTRE = {PhoneNumberType.SHARED_COST, PhoneNumberType.TOLL_FREE, PhoneNumberType.PREMIUM_RATE}
 LONGEST = 60
-# What the library doesn't know for an extension: French "poste 12", and the pauses p and w of a phone's contacts.
+# Extension marks the library lacks: French "poste 12", and the pauses p and w of phone contacts.
 EXTENSION = re.compile(r"(?<=[0-9 ,(])(?:poste|p|w)\.? ?(?=[0-9]{1,7}\)?$)", re.ASCII | re.IGNORECASE)
 
 
 def clean_phone(text: str, country: str) -> str:
-    """Return the number as its own country writes it, or with a plus when it is from elsewhere. Blank stays blank.
+    """Return the number as its country writes it, or with a plus if it is from elsewhere.
 
-    Its extension is another matter: see `extension_of`.
-    Raises ValidationError. The carrier takes no Australian 13, 1300 and 1800 numbers.
+    Blank stays blank. `extension_of` reads its extension. Raises ValidationError. The carrier takes
+    no Australian 13, 1300 and 1800 numbers.
     """
     typed = as_seen(text).strip()
     if not typed:
@@ -35,13 +35,13 @@ def clean_phone(text: str, country: str) -> str:
 
 
 def extension_of(text: str, country: str) -> str:
-    """Return the extension behind a number that `clean_phone` takes, such as 54321; "" where it has none."""
+    """Return the extension of a number that `clean_phone` accepts, such as 54321, or ""."""
     typed = as_seen(text).strip()
     return _parse(typed, country).extension or "" if typed else ""
 
 
 def across_borders(phone: str, country: str) -> str:
-    """Return the number as the carrier of another country dials it (E.164); one that can't be read stays as it is."""
+    """Return the number as dialled from another country (E.164); an unreadable one unchanged."""
     try:
         number = phonenumbers.parse(phone, country)
     except NumberParseException:
@@ -50,9 +50,9 @@ def across_borders(phone: str, country: str) -> str:
 
 
 def spellings(typed: str) -> set[str]:
-    """Return how the number that somebody says may be stored: as its own country writes it, or with a plus.
+    """Return how a number that somebody says may be stored: locally, or with a plus.
 
-    `0491570156`, `+61491570156` and `0491 570 156` are one number; a text that is none gives nothing.
+    `0491570156`, `+61491570156` and `0491 570 156` are one number. Other text gives nothing.
     """
     found = set()
     for country in ("AU", "CA", "US"):
@@ -76,8 +76,9 @@ def _parse(typed: str, country: str) -> phonenumbers.PhoneNumber:
         number = phonenumbers.parse(EXTENSION.sub(" ext ", typed), country)
     except NumberParseException:
         raise not_a_number from None
-    # By the numbering plan, not by length alone: a mobile number that is a digit short has the length of a local one.
-    # US 555-01xx and other numbers kept for fiction are in the plan; the carrier takes them.
+    # By the numbering plan, not only by length: a mobile number short of a digit is as long as a
+    # local one.
+    # The plan includes numbers reserved for fiction, such as US 555-01xx; the carrier takes them.
     if not phonenumbers.is_valid_number(number):
         raise not_a_number
     return number

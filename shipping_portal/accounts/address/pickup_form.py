@@ -1,4 +1,4 @@
-"""Where parcels start: the pickup address and the e-mail that stands for the sender (interface §2.1)."""
+"""Edit where parcels start: the pickup address and the sender's email (interface §2.1)."""
 
 import datetime as dt
 from typing import Any
@@ -19,8 +19,8 @@ from shipping_portal.accounts.address.addresses import (
 )
 from shipping_portal.accounts.address.countries import STATES
 from shipping_portal.accounts.address.phones import clean_phone, extension_of
+from shipping_portal.accounts.formatting import say
 from shipping_portal.accounts.models import Audit, Locality, PickupAddress, Sender
-from shipping_portal.accounts.templatetags.words import say
 
 STORED = ("name", "company", "line1", "line2", "suburb", "state", "postcode", "phone", "instructions", "email")
 AUTOCOMPLETE = {
@@ -59,7 +59,7 @@ class PickupAddressForm(OnceOnly):
     suburb = LineField(max_length=80)
     state = forms.ChoiceField()
     postcode = LineField(max_length=12)
-    place = forms.IntegerField(required=False, widget=forms.HiddenInput)  # a “did you mean” that was chosen
+    place = forms.IntegerField(required=False, widget=forms.HiddenInput)  # a chosen “did you mean”
     phone = forms.CharField(label="Phone", required=False, help_text="For the driver.")
     instructions = LineField(
         label="Pickup instructions",
@@ -73,11 +73,11 @@ class PickupAddressForm(OnceOnly):
     reads_mailbox = forms.BooleanField(label="A person reads this mailbox every business day", required=False)
 
     def __init__(self, *args: Any, sender: Sender, address: PickupAddress | None = None, **kwargs: Any) -> None:
-        """Begin with this address of the sender, or with a new one; the first is the default."""
+        """Begin with this address of the sender, or with a new one. The first is the default."""
         self.sender = sender
         self.near: tuple[Locality, ...] = ()
         self.extension = ""
-        self.streets: list[tuple[str, str]] = []  # lines that end like their place, by their fields
+        self.streets: list[tuple[str, str]] = []  # lines that end like their place, by field
         self.address = address or PickupAddress(
             sender=sender, country=sender.country, is_default=not sender.pickup_addresses.exists()
         )
@@ -125,7 +125,7 @@ class PickupAddressForm(OnceOnly):
         return data
 
     def _check_pair(self, data: dict[str, Any]) -> None:
-        """Store the published spelling; where the pair is not on the list, offer what it may have meant."""
+        """Store the published spelling; for a pair off the list, offer what it may have meant."""
         chosen = places.active(self.sender.country).filter(pk=data.get("place") or 0).first()
         if chosen is None and not {"suburb", "postcode"} <= data.keys():
             return
@@ -162,7 +162,7 @@ class PickupAddressForm(OnceOnly):
 
     @property
     def long_lines(self) -> list[str]:
-        """Sentences about saved lines whose end may not fit on the label."""
+        """Return sentences about saved lines whose end may not fit on the label."""
         lines = (self.cleaned_data["line1"], self.cleaned_data["line2"])
         return [
             f"“{line}” has {len(line)} of {LINE_ADVISED} characters. The end may not fit on the label."
@@ -171,7 +171,10 @@ class PickupAddressForm(OnceOnly):
         ]
 
     def save(self, *, by: Any, at: dt.datetime) -> PickupAddress:
-        """Return the address and its confirmed mailbox; with the default one, the account's time zone."""
+        """Return the address and its confirmed mailbox.
+
+        For the default, set the account's time zone.
+        """
         data, address = self.cleaned_data, self.address
         for name in STORED:
             setattr(address, name, data[name])
@@ -192,7 +195,7 @@ def _offer(field: Any, choices: list[tuple[str, str]]) -> None:
 
 
 def _typed(address: PickupAddress) -> dict[str, Any]:
-    """Return what the form shows of a saved address; a new one starts with the business name."""
+    """Return the form's values for a saved address; a new one starts with the business name."""
     values: dict[str, Any] = {name: getattr(address, name) for name in STORED}
     if address._state.adding:
         values["company"] = address.sender.name
@@ -200,11 +203,11 @@ def _typed(address: PickupAddress) -> dict[str, Any]:
 
 
 class LastPickupAddress(Exception):
-    """Without an address nothing can be booked; the sentence says what to do instead."""
+    """Raised when without this address nothing could be booked. The sentence says what to do."""
 
 
 def make_default(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
-    """Make new parcels start here; the account lives in the zone of this place."""
+    """Make new parcels start here. The account takes this place's time zone."""
     sender = address.sender
     with transaction.atomic():
         _lock(sender)
@@ -215,7 +218,7 @@ def make_default(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
 
 
 def delete(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
-    """Remove it; if it was the default, the oldest of the others takes its place. Raises LastPickupAddress."""
+    """Remove it; the oldest of the others replaces a default. Raises LastPickupAddress."""
     sender = address.sender
     with transaction.atomic():
         _lock(sender)

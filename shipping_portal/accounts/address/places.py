@@ -1,4 +1,4 @@
-"""Places: the carrier's published suburb and postcode pairs, time zones and business days (interface §2.1, §8)."""
+"""Look up places: published pairs, time zones and business days (interface §2.1, §8)."""
 
 import datetime as dt
 import difflib
@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from zoneinfo import ZoneInfo
 
 import holidays
 from django.conf import settings
@@ -16,6 +17,7 @@ from shipping_portal.accounts.address import zones
 from shipping_portal.accounts.address.countries import STATES, ZONES_OF_COUNTRIES, state_code
 from shipping_portal.accounts.address.text import as_seen, normalise
 from shipping_portal.accounts.models import Locality, LocalityAlias, LocalityList
+from shipping_portal.carrier.messages import Party
 
 MOST_SPELLINGS = 16
 CANADIAN = re.compile("[A-Z][0-9][A-Z][0-9][A-Z][0-9]", re.ASCII)
@@ -31,9 +33,9 @@ LONGEST_SEARCH = 80
 class Pair:
     """What the published list says about a typed pair.
 
-    `place` is the published spelling when the pair is on the list; else `near` are pairs it may have meant.
-    `is_unlisted`: no list is active for the country, so nothing can be said.
-    `other_state` is a state that was typed and isn't the place's. One of the two is wrong; `near` are what it may be.
+    `place` is the published spelling if the pair is on the list; else `near` are pairs it may have
+    meant. `is_unlisted`: no list is active for the country, so nothing can be said. `other_state`
+    is a typed state that isn't the place's. One of the two is wrong; `near` are candidates.
     """
 
     place: Locality | None = None
@@ -43,7 +45,7 @@ class Pair:
 
     @property
     def doubt(self) -> str:
-        """What to ask where the state that was typed isn't the place's; "" where there is nothing to ask."""
+        """Return the question about a typed state that isn't the place's, or ""."""
         place = self.place
         return (
             f"{place.postcode} is in {place.state}; you wrote {self.other_state}." if place and self.other_state else ""
@@ -51,9 +53,10 @@ class Pair:
 
 
 def postal_code(country: str, text: str) -> str:
-    """Return a postcode as it is published: no stray spaces or dashes; `k1p-5m7` is `K1P 5M7`, a ZIP+4 loses its tail.
+    """Return a postcode as published: `k1p-5m7` is `K1P 5M7`, a ZIP+4 loses its suffix.
 
-    A letter where only a digit can stand is the digit it looks like, and the other way round: `V6T IZ4` is `V6T 1Z4`.
+    A letter where only a digit can be is the digit it looks like, and vice versa: `V6T IZ4` is `V6T
+    1Z4`.
     """
     code = "".join(as_seen(text).upper().split())
     bare = code.replace("-", "")
@@ -66,19 +69,19 @@ def postal_code(country: str, text: str) -> str:
 
 
 def active(country: str) -> QuerySet[Locality]:
-    """Return the pairs of the country's active list; empty where none is loaded."""
-    # A value and no join: so an index that begins with the list yields its pairs in order, and eight are soon found.
+    """Return the pairs of the country's active list, or none."""
+    # A value and no join: an index that begins with the list then yields its pairs in order.
     loaded = LocalityList.objects.filter(country=country, is_active=True)
     return Locality.objects.filter(list=Subquery(loaded.values("pk")))
 
 
 def few(country: str) -> str:
-    """Return how many places a demo knows, to follow a refusal; "" outside a demo, whose lists are the carrier's."""
+    """Return how many places a demo knows, to follow a rejection; "" outside a demo."""
     return f" This demo knows only {active(country).count():,} places in this country." if settings.DEMO else ""
 
 
 def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pair:
-    """Check whether this pair is on the carrier's list. The state only decides between pairs that share both."""
+    """Check a pair against the carrier's list. The state only decides between equal pairs."""
     code, listed = postal_code(country, postcode), active(country)
     for name, its in _readings(country, suburb, state):
         found = list(listed.filter(normalised__in=spellings(name), postcode=code).order_by("state"))
@@ -96,7 +99,10 @@ def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pai
 
 
 def _readings(country: str, suburb: str, state: str) -> Iterator[tuple[str, str]]:
-    """Yield the suburb as typed, then without the state it may end with: “Washington, D.C.” is Washington."""
+    """Yield the suburb as typed, then without a state at its end.
+
+    “Washington, D.C.” is Washington.
+    """
     yield suburb, state
     words = normalise(suburb).split()
     for count in range(min(3, len(words) - 1), 0, -1):
@@ -107,7 +113,7 @@ def _readings(country: str, suburb: str, state: str) -> Iterator[tuple[str, str]
 
 
 def _other_state(country: str, typed: str, place: Locality) -> str:
-    """Return the state that was typed where it is another than the place's, in this country or another; else ""."""
+    """Return the typed state if it isn't the place's, in this country or another; else ""."""
     code = state_code(country, typed)
     if code in STATES.get(country, {}):
         return code if code != place.state else ""
@@ -116,7 +122,10 @@ def _other_state(country: str, typed: str, place: Locality) -> str:
 
 
 def suggest(country: str, text: str, limit: int = 8) -> list[Locality]:
-    """Return pairs that begin with what is being typed: a suburb, a postcode, or both in either order."""
+    """Return pairs that begin with the typed text.
+
+    A suburb, a postcode, or both in either order.
+    """
     words = as_seen(text[:LONGEST_SEARCH]).split()
     digits = [word for word in words if word.isascii() and any(c.isdigit() for c in word)]
     letters = " ".join(word for word in words if word not in digits)
@@ -139,9 +148,9 @@ def aliases(words: Collection[str]) -> list[LocalityAlias]:
 
 
 def spellings(text: str, known: Collection[LocalityAlias] | None = None) -> set[str]:
-    """Return the normalised text, and the ways the aliases let it be written: `mt eliza` is also `mount eliza`.
+    """Return the normalised text and its spellings by alias: `mt eliza` is also `mount eliza`.
 
-    `known` are the aliases of its words, for who asks for many.
+    `known` are the aliases of its words, for callers with many texts.
     """
     words = normalise(text[:LONGEST_SEARCH].replace(".", ". ")).split()
     ways = {word: {word} for word in words}
@@ -155,26 +164,41 @@ def spellings(text: str, known: Collection[LocalityAlias] | None = None) -> set[
 
 
 def _with_apostrophe(text: str) -> Iterator[str]:
-    """Yield the spellings of a list that has a space, or nothing, for an apostrophe: “O Fallon” is “OFallon”."""
+    """Yield spellings with a space, or nothing, for an apostrophe: “O Fallon” is “OFallon”."""
     for start in LOST_APOSTROPHE.finditer(text):
         gap = "" if start[0].endswith(" ") else " "
         yield f"{text[: start.start()]}{start[1]}{gap}{text[start.end() :]}"
 
 
 def zone(country: str, state: str, postcode: str = "") -> str:
-    """Return the IANA zone of a place; for a split state the zone of most of its people."""
+    """Return a place's IANA zone; for a split state the one of most of its people."""
+    code = postal_code(country, postcode)
     _, of_state = STATES.get(country, {}).get(state_code(country, state), ("", ZONES_OF_COUNTRIES.get(country, "UTC")))
-    return zones.of_postcode(country, postal_code(country, postcode)) or of_state
+    return zones.of_postcode(country, code) or of_state
+
+
+def day_at(pickup: Party, at: dt.datetime) -> dt.date:
+    """Return the date where the parcel starts, by which the carrier plans pickups (§8)."""
+    return at.astimezone(ZoneInfo(zone(pickup.country, pickup.state, pickup.postcode))).date()
+
+
+def has_come(day: dt.date | None, pickup: Party, now: dt.datetime) -> bool:
+    """Return whether a pickup day is today or earlier where the parcel starts.
+
+    Both are too late.
+    """
+    return day is not None and day <= day_at(pickup, now)
 
 
 def business_days(country: str, state: str, *, after: dt.date, count: int) -> list[dt.date]:
-    """Return the next `count` days that are neither a weekend nor a public holiday of the state."""
+    """Return the next `count` days that aren't a weekend or a public holiday of the state."""
     off = _holidays(country, state_code(country, state), after.year)
     days = (after + dt.timedelta(days=ahead) for ahead in itertools.count(1))
     return list(itertools.islice((day for day in days if day.weekday() < 5 and day not in off), count))
 
 
-@functools.lru_cache(maxsize=4096)  # reports ask it of every parcel that named no day
+# Reports ask for every parcel without a day.
+@functools.lru_cache(maxsize=4096)
 def next_business_day(country: str, state: str, *, after: dt.date) -> dt.date:
     """Return what a blank pickup date means to the carrier (interface §2.1)."""
     return business_days(country, state, after=after, count=1)[0]
@@ -182,18 +206,21 @@ def next_business_day(country: str, state: str, *, after: dt.date) -> dt.date:
 
 @functools.lru_cache(maxsize=128)
 def _holidays(country: str, state: str, year: int) -> Collection[dt.date]:
-    """Return the holidays of this year and its neighbours, made at once: a set that fills itself is not thread-safe."""
+    """Return the holidays of three years, computed at once.
+
+    A set that fills itself isn't thread-safe.
+    """
     years = range(year - 1, year + 3)
     try:
         return set(holidays.country_holidays(country, subdiv=state or None, years=years))
-    except NotImplementedError:  # a country or state the library does not know
+    except NotImplementedError:  # a country or state the library doesn't know
         return set(holidays.country_holidays(country, years=years) if country in STATES else ())
 
 
 def _near(listed: QuerySet[Locality], suburb: str, code: str, state: str) -> tuple[Locality, ...]:
-    """Return the same suburb elsewhere, then what shares the postcode or nearly the name.
+    """Return the same suburb elsewhere, then places with the same postcode or a similar name.
 
-    The state that was typed comes first, then the nearest postcode or the closest name.
+    The typed state comes first, then the nearest postcode or the closest name.
     """
     wanted = normalise(suburb[:LONGEST_SEARCH])
     same_name = _same_name(listed, suburb, code, state)
@@ -212,7 +239,7 @@ def _same_name(listed: QuerySet[Locality], suburb: str, code: str, state: str) -
 
 
 def _from(code: str, state: str) -> Callable[[Locality], tuple[bool, float]]:
-    """Return what sorts places by their state, then by how near their postcode is to this one."""
+    """Return a sort key: the state, then the distance to this postcode."""
 
     def distance(place: Locality) -> tuple[bool, float]:
         if code.isdigit() and place.postcode.isdigit():
@@ -225,7 +252,7 @@ def _from(code: str, state: str) -> Callable[[Locality], tuple[bool, float]]:
 def _begins(field: str, start: str) -> Q:
     """Express `start…` as a range of the index.
 
-    The plain comparison stays, as collations order spaces their own way.
+    The plain comparison stays, because collations order spaces in their own way.
     """
     after = start[:-1] + chr(ord(start[-1]) + 1)
     return Q(**{f"{field}__gte": start, f"{field}__lt": after, f"{field}__startswith": start})

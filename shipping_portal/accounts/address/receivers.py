@@ -1,4 +1,4 @@
-"""Who a sender ships to: one row for each person and place, found by the beginning of any of its words."""
+"""Store a sender's receivers: one row per person and place, found by the start of any word."""
 
 import datetime as dt
 import hashlib
@@ -16,22 +16,29 @@ from shipping_portal.carrier.messages import Party
 
 LONGEST_KEY = 120
 FEWEST_LETTERS = 2  # typed before anybody is suggested
-LAST_LETTERS = "\ud7ff\U0010ffff"  # before the surrogates, which no database takes, and of all there are
+# before the surrogates, which no database accepts, and the last of all
+LAST_LETTERS = "\ud7ff\U0010ffff"
 MOST_WORDS = 6  # of a search; more than a name and a place have
 WHO_AND_WHERE = ("name", "company", "line1", "line2", "suburb", "postcode", "country")
 
 
 class AlreadyThere(Exception):
-    """Another row of this sender is the same person at the same place."""
+    """Raised when another row of this sender is the same person at the same place."""
 
 
 def fingerprint(party: Party) -> str:
-    """Return the same name for the same person and place, however capitalised. Contact details may change."""
+    """Return the same hash for the same person and place, in any case.
+
+    Contact details may change.
+    """
     return hashlib.sha256(json.dumps([normalise(getattr(party, part)) for part in WHO_AND_WHERE]).encode()).hexdigest()
 
 
 def keys_of(party: Party) -> set[str]:
-    """Return the normalised words a receiver is found by: name and company, the whole e-mail, phone and postcode."""
+    """Return a receiver's normalised search words.
+
+    Name, company, and whole email, phone, postcode.
+    """
     words = normalise(f"{party.name} {party.company}").split()
     digits = "".join(c for c in party.phone if c.isdigit())
     codes = (normalise(party.postcode).replace(" ", ""), digits, digits.lstrip("0"))
@@ -39,7 +46,7 @@ def keys_of(party: Party) -> set[str]:
 
 
 def store(receiver: Receiver, party: Party, **values: Any) -> None:
-    """Write what the row is, with its fingerprint and keys. Raises AlreadyThere, and then changes nothing."""
+    """Write the row with its fingerprint and keys. Raises AlreadyThere, changing nothing."""
     for name, value in {**asdict(party), **values}.items():
         setattr(receiver, name, value)
     receiver.fingerprint = fingerprint(party)
@@ -53,27 +60,31 @@ def store(receiver: Receiver, party: Party, **values: Any) -> None:
 
 
 def remember(sender: Sender, party: Party, *, at: dt.datetime) -> None:
-    """Count one more use of a receiver. Of one not kept by hand the newest contact details stay."""
+    """Count one more use of a receiver.
+
+    Unless added by hand, it gets the newest contact details.
+    """
     with transaction.atomic():
         receiver, is_new = Receiver.objects.get_or_create(
             sender=sender, fingerprint=fingerprint(party), defaults=asdict(party) | {"uses": 1, "used_at": at}
         )
-        if is_new:
-            _write_keys(receiver, party)
-            return
         changes = {"email": party.email, "phone": party.phone, "instructions": party.instructions}
         if receiver.is_saved:
             changes = {}
-        Receiver.objects.filter(pk=receiver.pk).update(uses=F("uses") + 1, used_at=at, **changes)
-        if any(getattr(receiver, name) != value for name, value in changes.items()):
+        if not is_new:
+            Receiver.objects.filter(pk=receiver.pk).update(uses=F("uses") + 1, used_at=at, **changes)
+        is_changed = any(getattr(receiver, name) != value for name, value in changes.items())
+        if is_changed:
             receiver.keys.all().delete()
+        if is_new or is_changed:
             _write_keys(receiver, party)
 
 
 def mend(sender: Sender, before: Party, after: Party) -> None:
-    """Write a corrected receiver over the wrong one, so that the address book has them once.
+    """Replace a wrong receiver with the corrected one, so that the address book has them once.
 
-    A row that more parcels went to was right for them, and one kept by hand is no other person: these stay.
+    A row used by other parcels was right for them, and one added by hand is another person: these
+    stay.
     """
     wrong = sender.receivers.filter(fingerprint=fingerprint(before), uses__lte=1).first()
     is_another = normalise(before.name) != normalise(after.name)
@@ -87,7 +98,7 @@ def mend(sender: Sender, before: Party, after: Party) -> None:
 
 
 def find(sender: Sender, text: str, *, limit: int = 8) -> list[Receiver]:
-    """Return whom the first letters may mean: those kept by hand first, then by how often parcels went to them."""
+    """Return receivers that the first letters may mean: added by hand first, then by use."""
     if len(normalise(text)) < FEWEST_LETTERS:
         return []
     return list(matching(sender.receivers.all(), text).order_by("-is_saved", "-uses", "-used_at")[:limit])
@@ -100,7 +111,7 @@ def _write_keys(receiver: Receiver, party: Party) -> None:
 
 
 def matching(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
-    """Return those with a key that begins with each of the words; a number with spaces is one word."""
+    """Return those with a key that begins with each word. A number with spaces is one word."""
     text = as_seen(text)
     is_phone = not any(c.isalpha() for c in text)
     words = [text] if is_phone else text.lower().split()[:MOST_WORDS]
@@ -118,7 +129,7 @@ def matching(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
 
 
 def _begins(start: str) -> Q:
-    """Express `start…` as a range of the index; a letter that no other can follow has none."""
+    """Express `start…` as a range of the index. The last possible letter has no upper bound."""
     begins = Q(key__startswith=start)
     if start[-1] in LAST_LETTERS:
         return begins
@@ -127,11 +138,11 @@ def _begins(start: str) -> Q:
 
 PAGE = 50
 BATCH = 2000
-MOST_COMPARED = 20_000  # rows of one sender that are looked through for duplicates
+MOST_COMPARED = 20_000  # rows of one sender that are searched for duplicates
 
 
 def listed(sender: Sender, *, q: str = "", group: str = "", off_list: bool = False) -> QuerySet[Receiver]:
-    """Return the receivers, newest first; `q` by the beginnings of words."""
+    """Return the receivers, newest first; `q` matches the start of words."""
     found = matching(sender.receivers.order_by("-pk"), q)
     if group:
         found = found.filter(group=group)
@@ -144,7 +155,10 @@ def groups_of(sender: Sender) -> list[str]:
 
 
 def duplicates(sender: Sender) -> list[list[Receiver]]:
-    """Return rows with the same name and postcode, each set with the one to keep first: most used, then newest."""
+    """Return sets with the same name and postcode, the one to keep first.
+
+    Most used, then newest.
+    """
     seen: dict[tuple[str, str], list[int]] = {}
     rows = sender.receivers.order_by("-uses", "-pk").values_list("pk", "name", "postcode")
     for key, name, postcode in rows[:MOST_COMPARED]:
@@ -155,7 +169,7 @@ def duplicates(sender: Sender) -> list[list[Receiver]]:
 
 
 def merge(kept: Receiver, others: Sequence[Receiver]) -> None:
-    """Merge them into one row, with the uses of all. Parcels keep their receiver's own words."""
+    """Merge them into one row, with the uses of all. Parcels keep their receiver as typed."""
     rows = Receiver.objects.filter(sender=kept.sender_id, pk__in=[kept.pk, *(other.pk for other in others)])
     with transaction.atomic():
         known = list(rows.select_for_update())
@@ -167,9 +181,9 @@ def merge(kept: Receiver, others: Sequence[Receiver]) -> None:
 
 
 def mark_off_list(country: str) -> int:
-    """Flag every receiver whose suburb and postcode the country's active list lacks, and say how many there are.
+    """Flag every receiver whose pair the country's active list lacks; return how many.
 
-    A receiver the list holds again loses its flag. Without an active list nobody is flagged.
+    A receiver that is on the list again loses its flag. Without an active list nobody is flagged.
     """
     active = Locality.objects.filter(list__country=country, list__is_active=True)
     pairs = set(active.values_list("normalised", "postcode"))

@@ -1,7 +1,7 @@
-"""What a sender's e-mail address must be (interface §2.1): real, working, read by a person.
+"""Check a sender's email address (interface §2.1): real, working, read by a person.
 
-Not a generic support, per-order or intermediated address. Shared mailboxes are allowed once somebody has said,
-on record, that a person reads them.
+Not a generic support, per-order or relay address. Shared mailboxes are allowed once somebody has
+confirmed, on record, that a person reads them.
 """
 
 import re
@@ -19,7 +19,8 @@ Kind = Literal["no_reply", "relay", "per_order", "support", "partner", "shared"]
 NO_REPLY = re.compile(r"(do[-_.]?)?(no|not)[-_.]?reply|bounces?|mailer-daemon|postmaster")
 SUPPORT = {"help", "service", "care"}
 CUSTOMER_SERVICE = "cs"  # c.s@ is somebody's initials
-SUPPORT_WITHIN = re.compile(r"support|helpdesk|servicedesk|customer(service|care)")  # also as part of the name
+# also as part of the name
+SUPPORT_WITHIN = re.compile(r"support|helpdesk|servicedesk|customer(service|care)")
 SHARED = {
     "accounts", "admin", "billing", "bookings", "contact", "dispatch", "enquiries", "hello", "hi", "info", "inquiries",
     "logistics", "mail", "office", "orders", "reception", "returns", "sales", "shipping", "shop", "store", "team",
@@ -34,7 +35,8 @@ RELAYS = (
     "yopmail.com", "temp-mail.org", "10minutemail.com", "trashmail.com", "maildrop.cc", "dispostable.com",
     "getnada.com", "throwawaymail.com",
 )  # fmt: skip
-# Of every country, below a name of their own or not: marketplace.amazon.co.uk, members.ebay.com.au.
+# In every country, under a domain of their own or not: marketplace.amazon.co.uk,
+# members.ebay.com.au.
 MARKETPLACES = re.compile(r"(?:^|(?<=\.))(?:marketplace\.(?:amazon|ebay)|members\.ebay)(?:\.[a-z]{2,3}){1,2}\Z")
 UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
 ORDER_NUMBER = re.compile(
@@ -54,7 +56,7 @@ SENTENCES: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What kind of address it is when it is not simply a person's own, and the sentence to show."""
+    """What kind of address it is, if not simply a person's own, and the sentence to show."""
 
     kind: Kind | None = None
 
@@ -64,12 +66,17 @@ class Verdict:
 
     @property
     def needs_confirmation(self) -> bool:
-        """A shared mailbox: allowed once somebody says, on record, that a person reads it."""
+        """Return whether it is a shared mailbox, allowed once somebody confirms that a person reads
+        it.
+        """
         return self.kind == "shared"
 
     @property
     def is_unusable(self) -> bool:
-        """Not even good to log in with: our own mail would be lost or pass through strangers."""
+        """Return whether it can't even be used to log in.
+
+        Our mail would be lost or read by strangers.
+        """
         return self.kind in {"no_reply", "relay", "per_order"}
 
     @property
@@ -78,7 +85,7 @@ class Verdict:
 
 
 def judge(email: str) -> Verdict:
-    """Return the verdict on an address by its form alone; whether it is verified is another question."""
+    """Return the verdict on an address by its form alone. Verification is checked elsewhere."""
     local, _, domain = email.strip().lower().rpartition("@")
     name, _, tag = local.partition("+")
     plain = re.sub(r"[-_.]", "", name)
@@ -98,7 +105,7 @@ def judge(email: str) -> Verdict:
 
 
 def usable(sender: Sender) -> list[str]:
-    """Return the verified addresses of this sender's people that may stand on its orders, the owners' first."""
+    """Return the verified addresses that may be on this sender's orders, the owners' first."""
     verified = EmailAddress.objects.filter(verified=True, user__membership__sender=sender, user__is_active=True)
     is_owner = Q(user__membership__role=Role.OWNER)
     owners_first = verified.order_by(Case(When(is_owner, then=0), default=1), "-primary", "pk")

@@ -1,9 +1,10 @@
-"""Text as people see it, and as it is compared: every rule of names, addresses and numbers begins with one of these."""
+"""Read text as people see it, and normalise it for comparing, before any other rule."""
 
 import re
 import unicodedata
 
-# What Unicode calls default-ignorable, and the marks of annotations: marks of direction, joiners, fillers, selectors.
+# Characters Unicode calls default-ignorable, and annotation marks: direction marks, joiners,
+# fillers.
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -17,9 +18,9 @@ APOSTROPHE = re.compile("['’‘`´ʻʼʹ′＇]")
 
 
 def as_seen(text: str) -> str:
-    """Return the text without invisible characters, with plain spaces and with "-" for every dash.
+    """Return the text without invisible characters, with plain spaces and "-" for every dash.
 
-    Line ends and other controls stay: they are not refused here, and not taken for a space.
+    Line ends and other control characters stay: they are not rejected here, nor read as spaces.
     """
     if text.isascii():
         return text.replace("\t", " ")
@@ -27,12 +28,12 @@ def as_seen(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text as it is seen, without controls: what a search or a draft keeps of it."""
+    """Return the visible text without control characters, for searches and drafts."""
     return "".join(c for c in as_seen(text) if c.isprintable())
 
 
 def normalise(text: str) -> str:
-    """Return the form in which names are compared: no case, accents, apostrophes, punctuation or double spaces."""
+    """Return a name for comparing: no case, accents, apostrophes, punctuation or double spaces."""
     decomposed = unicodedata.normalize("NFKD", APOSTROPHE.sub("", as_seen(text)))
     plain = "".join(c for c in decomposed if not unicodedata.combining(c))
     return " ".join(re.sub(r"[^\w\s]|_", " ", plain.casefold().replace(".", "")).split())

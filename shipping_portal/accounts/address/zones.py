@@ -1,10 +1,11 @@
-"""Postcodes that keep another time than most of their state.
+"""Map postcodes to a time zone where it differs from most of their state.
 
-Made once: the middle of each ZIP code (zipcodes 3.0 on PyPI), Canadian sorting area and Australian postcode (GeoNames,
-in countrystatecity-postal-codes 2.0) was looked up in the outlines of the zones (timezonefinder 9.0). A range of codes
-is listed where its clock differs from its state's in STATES at any time of the year. By hand: the middle of an area
-lies across a border for 2406, 4825, 6743, 42757, 57532, 58535, 58838, 79847 and 86502; Alabama keeps one time by law;
-Broken Hill and Eucla are towns in a larger area.
+Generated once: the centre of each ZIP code (zipcodes 3.0 on PyPI), Canadian sorting area and
+Australian postcode (GeoNames, in countrystatecity-postal-codes 2.0) was looked up in the outlines
+of the zones (timezonefinder 9.0). A range of codes is listed if its clock differs from its state's
+in STATES at any time of the year. By hand: the centre of an area is across a border for 2406, 4825,
+6743, 42757, 57532, 58535, 58838, 79847 and 86502; Alabama has one time by law; Broken Hill and
+Eucla are towns in a larger area.
 """
 
 import bisect
@@ -45,7 +46,7 @@ US America/New_York 37302-37304 37307-37312 37314-37317 37320-37323 37325-37326 
 
 @lru_cache(maxsize=1)
 def _ranges() -> list[tuple[str, str, str, str]]:
-    """Return country, first and last code, and zone, in their order."""
+    """Return country, first and last code, and zone, in order."""
     found, country, zone = [], "", ""
     for word in TABLE.split():
         if len(word) == 2:
@@ -59,7 +60,7 @@ def _ranges() -> list[tuple[str, str, str, str]]:
 
 
 def of_postcode(country: str, code: str) -> str:
-    """Return the zone of a postcode that differs from its state; "" for all others."""
+    """Return the zone of a postcode that differs from its state's, or ""."""
     known = code[:3] if country == "CA" else code
     at = bisect.bisect(_ranges(), (country, known, "\uffff"))
     where, first, last, zone = _ranges()[at - 1]

@@ -1,1 +1,4 @@
-"""What the operators' site is made of: pages that only read, actions that ask why, filters, queues, permissions."""
+"""Build the operators' site.
+
+Read-only pages, actions with reasons, filters, queues, permissions.
+"""

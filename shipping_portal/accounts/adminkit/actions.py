@@ -1,4 +1,4 @@
-"""Admin actions: every change an operator makes is a named action on one thing, on a page of its own that asks why."""
+"""Define admin actions: each change is a named action on one object, on a page that asks why."""
 
 import datetime as dt
 import re
@@ -24,11 +24,11 @@ SHORTEST_REASON = 10
 
 
 class Refused(Exception):
-    """Why an action was not done; the text is for the operator."""
+    """Raised when an action was not done. The text is for the operator."""
 
 
 class ReasonForm(forms.Form):
-    """What every action asks: why. Kept in the audit."""
+    """What every action asks: the reason, kept in the audit log."""
 
     reason = forms.CharField(
         label="Reason",
@@ -40,7 +40,10 @@ class ReasonForm(forms.Form):
     )
 
     def clean_reason(self) -> str:
-        """Refuse a link and an email: the audit is for good, a pasted link may be a signed one, and people are not."""
+        """Reject links and emails.
+
+        The audit log is permanent, a link may be signed, people are erased.
+        """
         reason: str = self.cleaned_data["reason"]
         if re.search(r"\S@\S", reason):
             raise forms.ValidationError("Remove the email address: no one can be erased from the audit log.")
@@ -53,11 +56,11 @@ class ReasonForm(forms.Form):
 class AdminAction:
     """One named change.
 
-    `do` is called with the thing, and by name with `by` (the operator), `now` and all that the form asked. It raises
-    one of `refusals`, with a text for the operator, when it no longer applies. With an `audit` text, the row of the
-    audit is written here, in the same transaction: the reason, after the words that `do` returned, if any. Without
-    one, `do` writes it itself. `needs` is a name of permissions.py; whose groups lack it sees no button, and gets 403
-    at the address.
+    `do` is called with the object, and by name with `by` (the operator), `now` and all answers of
+    the form. It raises one of `refusals`, with a text for the operator, if it no longer applies.
+    With an `audit` text the audit row is written here, in the same transaction: any words that `do`
+    returned, then the reason. Without one, `do` writes it. `needs` is a name in permissions.py;
+    other groups see no button, and get 403 at the address.
     """
 
     name: str  # in the page's address
@@ -69,11 +72,12 @@ class AdminAction:
     applies: Callable[[Any], bool] = lambda thing: True
     form: type[forms.Form] = ReasonForm
     initial: Callable[[Any], dict[str, Any]] = lambda thing: {}
-    preview: Callable[[Any], list[list[str]]] = lambda thing: []  # a table of what changes, its head first
+    # a table of what changes, its head first
+    preview: Callable[[Any], list[list[str]]] = lambda thing: []
     refusals: tuple[type[Exception], ...] = (Refused,)
 
     def run(self, thing: Any, answers: dict[str, Any], by: Any, now: dt.datetime) -> None:
-        """Do it, with its row in the audit. Raises one of `refusals`."""
+        """Do it and write its audit row. Raises one of `refusals`."""
         if self.audit:
             audited(self.audit, self.do, thing, by=by, now=now, **answers)
         else:
@@ -84,7 +88,10 @@ class AdminAction:
 def audited(
     action: str, do: Callable[..., str | None], thing: Model, *, by: Any, now: dt.datetime, **answers: Any
 ) -> None:
-    """Do something to a thing and write the audit's row in one transaction: what `do` says it did, then the reason."""
+    """Act on an object and write the audit row in one transaction.
+
+    What `do` says, then the reason.
+    """
     subject = subject_of(thing)  # before it may be deleted
     words = do(thing, by=by, now=now, **answers)
     reason = f"{words}: {answers['reason']}" if words else answers["reason"]
@@ -98,13 +105,9 @@ def _sender_of(thing: Any) -> Sender | None:
 
 
 class ActionsAdmin(ReadOnlyAdmin):
-    """Facts to read, with a button for each action that applies and the page behind it.
-
-    An app above the thing's own adds its actions with `offer`.
-    """
+    """Facts to read, with a button for each action that applies and the page behind it."""
 
     admin_actions: tuple[AdminAction, ...] = ()
-    change_form_template = "admin/with_acts.html"
 
     def get_urls(self) -> list[URLPattern]:
         pattern = path(
@@ -112,34 +115,20 @@ class ActionsAdmin(ReadOnlyAdmin):
         )
         return [pattern, *super().get_urls()]
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
-        thing = self.get_object(request, object_id)
-        context = {
-            "acts": self.open_actions(request, object_id),
-            "notice": self.notice(thing) if thing else "",
-            **(extra_context or {}),
-        }
-        return super().change_view(request, object_id, form_url, context)
-
-    def notice(self, thing: Any) -> str:
-        """Return what an operator must know before anything else on the page; mostly nothing."""
-        return ""
-
-    def open_actions(self, request: HttpRequest, object_id: str) -> list[tuple[str, str]]:
-        """Return label and address of each action that applies now, for those who may."""
-        thing = self.get_object(request, object_id)
-        if thing is None:
-            return []
-        return [
+    def open_actions(self, request: HttpRequest, thing: Any) -> list[tuple[str, str]]:
+        """Return label and address of each action and page that applies now, for those who may."""
+        actions = [
             (action.label, reverse(f"admin:{self._url_name()}", args=[thing.pk, action.name]))
             for action in self.admin_actions
             if permissions.may(request.user, action.needs) and action.applies(thing)
         ]
+        first = {page.label for page in self.admin_pages if page.is_first}
+        pages = super().open_actions(request, thing)
+        before = [button for button in pages if button[0] in first]
+        return [*before, *actions, *(button for button in pages if button not in before)]
 
     def action_view(self, request: HttpRequest, pk: int, name: str) -> HttpResponse:
-        """Answer the page of one action: what it does, why it is done, and whether it applies now."""
+        """Show one action's page: what it does, its reason, and whether it applies now."""
         action = next((action for action in self.admin_actions if action.name == name), None)
         thing = self.get_object(request, str(pk))
         if action is None or thing is None:

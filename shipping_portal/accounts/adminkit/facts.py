@@ -1,14 +1,16 @@
-"""Pages that only read, and how bytes, JSON and links are shown on them."""
+"""Pages that only read, the pages beside them, and how bytes, JSON and links are shown on them."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.db import DataError
-from django.db.models import Model
-from django.http import HttpRequest, HttpResponse
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
@@ -16,17 +18,47 @@ from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.queues import Wait, age_column, summary
 from shipping_portal.db.keyset import MOST_COUNTED, count_rows
 
 PAGE = 50
-# What Django's filter of a column, or of a day, writes into an address.
+# What Django's column and date filters write into an address.
 OF_A_FILTER = {"exact", "isnull", "isempty", "gte", "lt"}
-TYPED_BY_HAND = (OverflowError, ValueError, DataError)  # what a filter in an address may hold
+TYPED_BY_HAND = (OverflowError, ValueError, DataError)  # what a filter in an address may raise
+
+
+@dataclass(frozen=True)
+class AdminPage:
+    """A page of a model beside its list and its facts, such as admin:orders_order_resolve.
+
+    `view` is called with the request, with the row (unless the page is of the whole list), and with the context that
+    every page of the site needs. `needs` is a name of permissions.py; an operator without it gets 403. Without
+    `needs`, the view itself decides. A page with a `label` has a button while it `applies` to the row.
+    """
+
+    name: str
+    view: Callable[..., HttpResponseBase]
+    needs: str = ""
+    label: str = ""
+    is_of_list: bool = False
+    is_first: bool = False  # its button comes before those of the actions
+    applies: Callable[[Any], bool] = lambda thing: True
 
 
 class OnlyReads:
-    """Nobody adds, changes or deletes here, not even a superuser. Changes are actions with a reason (actions.py)."""
+    """Nobody adds, changes or deletes here, not even a superuser. Changes are actions with a reason (actions.py).
+
+    `related` are the rows read in the same query, `deferred` the columns that are not read.
+    """
+
+    related: tuple[str, ...] = ()
+    deferred: tuple[str, ...] = ()
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request)  # type: ignore[misc]
+        rows = rows.select_related(*self.related) if self.related else rows
+        return rows.defer(*self.deferred)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -39,14 +71,15 @@ class OnlyReads:
 
 
 class FirstThousand(Paginator):
-    """The pages of the first thousand rows: to count a million, or to walk to their end, takes seconds.
+    """Page through the first thousand rows: counting a million, or reaching their end, takes
+    seconds.
 
-    What lies further is found by a search or a filter.
+    Search or filter for the rest.
     """
 
     @cached_property
     def found(self) -> int:
-        """Return how many rows there are; one more than the thousand stands for any more."""
+        """Return how many rows there are; one more than a thousand means any more."""
         rows: Any = self.object_list
         return count_rows(rows)
 
@@ -60,13 +93,16 @@ class FirstThousand(Paginator):
 
 
 class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
-    """A list and a page of facts. Newest first by primary key; of large tables the first thousand rows are listed.
+    """A read-only list and page. Newest first by primary key; at most a thousand rows of large
+    tables.
 
-    `waits` are the parameter of the address and the queues by its value: each one's list says its term and ages.
+    `waits` are the address's parameter and the queues by value: each one's list shows its response
+    time and ages.
     """
 
     waits: tuple[str, Mapping[str, Wait]] = ("", {})
-    linked: tuple[str, ...] = ()  # what else our own pages filter the list by
+    linked: tuple[str, ...] = ()  # other keys that our own pages filter by
+    admin_pages: tuple[AdminPage, ...] = ()
     ordering = ["-pk"]
     paginator = FirstThousand
     show_full_result_count = False
@@ -75,52 +111,129 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
     actions: Any = None
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Answer 400 where an address was typed by hand, such as a year that no calendar has."""
+        """Answer 400 for an address typed by hand, such as a year that no calendar has."""
         try:
             title = str(self.opts.verbose_name_plural).capitalize()
-            page = super().changelist_view(request, {"title": title, **(extra_context or {})})
+            found = {"title": title, "acts": self.list_buttons(request)}
+            page = super().changelist_view(request, {**found, **(extra_context or {})})
             wait, shown = self.wait_of(request), getattr(page, "context_data", None) or {}
-            if wait and "cl" in shown:  # an action answers with a page of its own
+            # An action answers with a page of its own.
+            if wait and "cl" in shown:
                 shown["queue"] = summary(wait, shown["cl"].queryset, shown["cl"].result_count)
         except TYPED_BY_HAND as error:
             raise BadRequest(str(error)) from error
         return page
 
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        shown: Any = super().get_changelist_instance(request)
+        shown.result_list = self.with_counts(list(shown.result_list))
+        return shown
+
+    def with_counts(self, rows: list[Any]) -> list[Any]:
+        """Return the rows of one page of the list, with what is counted for each of them in one query."""
+        return rows
+
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
-        """Filter by the list's own filters alone: any other would read a masked column out, letter by letter."""
+        """Allow only the list's own filters.
+
+        Others would reveal a masked column letter by letter.
+        """
         own = {one.parameter_name for one in self.list_filter if isinstance(one, type)}  # type: ignore[attr-defined]
         columns = {one if isinstance(one, str) else one[0] for one in self.list_filter if isinstance(one, str | tuple)}
         column, _, how = lookup.rpartition("__")
         return lookup in {*own, *columns, *self.linked} or (column in columns and how in OF_A_FILTER)
 
     def wait_of(self, request: HttpRequest) -> Wait | None:
-        """Return the queue that the list is filtered to, if it is one."""
+        """Return the queue that the list is filtered to, if any."""
         parameter, waits = self.waits
         wait = waits.get(request.GET.get(parameter, ""))
         return wait if wait and wait.next_step else None
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Show in a queue's list how long each row waits."""
+        """Show in a queue's list how long each row has waited."""
         shown, wait = super().get_list_display(request), self.wait_of(request)
         return [*shown, age_column(wait, timezone.now())] if wait else shown
 
     def get_ordering(self, request: HttpRequest) -> Any:
-        """Begin a queue's list with what waits longest."""
+        """Show a queue's longest waiting rows first."""
         wait = self.wait_of(request)
         return [wait.since, "pk"] if wait else super().get_ordering(request)
 
-    def page_context(self, request: HttpRequest, **more: Any) -> dict[str, Any]:
-        """Return what a page of the site needs that is neither a list nor a form of Django's."""
-        return {**self.admin_site.each_context(request), "opts": self.opts, **more}
+    def search_rows(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any] | None:
+        """Return the rows of what was typed; None to search `search_fields` as Django does."""
+        return None
 
-    def own_page(self, route: str, name: str, view: Callable[..., HttpResponseBase]) -> URLPattern:
-        """Return the address of a page of this model beside Django's, such as admin:orders_order_resolve."""
-        full_name = f"{self.opts.app_label}_{self.opts.model_name}_{name}"
-        return path(route, self.admin_site.admin_view(view), name=full_name)
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        typed = search_term.strip()
+        found = self.search_rows(request, queryset, typed) if typed else queryset
+        return super().get_search_results(request, queryset, search_term) if found is None else (found, False)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        thing = self.get_object(request, object_id)
+        is_read = thing is not None and self.has_view_permission(request, thing)
+        shown = self.thing_context(request, thing) if is_read else {}
+        return super().change_view(request, object_id, form_url, {**shown, **(extra_context or {})})
+
+    def thing_context(self, request: HttpRequest, thing: Any) -> dict[str, Any]:
+        """Return what the page of one row shows beside its columns."""
+        return {"acts": self.open_actions(request, thing), "notice": self.notice(thing)}
+
+    def notice(self, thing: Any) -> str:
+        """Return what an operator must know first on the page, usually nothing."""
+        return ""
+
+    def open_actions(self, request: HttpRequest, thing: Any) -> list[tuple[str, str]]:
+        """Return label and address of each page that applies to the row now, for those who may."""
+        pages = [page for page in self.admin_pages if not page.is_of_list and page.applies(thing)]
+        return self._buttons(request, pages, thing.pk)
+
+    def list_buttons(self, request: HttpRequest) -> list[tuple[str, str]]:
+        """Return label and address of each page of the list, for those who may."""
+        return self._buttons(request, [page for page in self.admin_pages if page.is_of_list])
+
+    def _buttons(self, request: HttpRequest, pages: list[AdminPage], *key: Any) -> list[tuple[str, str]]:
+        user = request.user
+        allowed = [page for page in pages if page.label and (not page.needs or permissions.may(user, page.needs))]
+        return [(page.label, reverse(f"admin:{self._page_name(page)}", args=key)) for page in allowed]
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return Django's addresses after those of our own pages."""
+        own = [
+            path(
+                f"{page.name}/" if page.is_of_list else f"<int:pk>/{page.name}/",
+                self.admin_site.admin_view(partial(self.page_view, page)),
+                name=self._page_name(page),
+            )
+            for page in self.admin_pages
+        ]
+        return [*own, *super().get_urls()]
+
+    def _page_name(self, page: AdminPage) -> str:
+        return f"{self.opts.app_label}_{self.opts.model_name}_{page.name}"
+
+    def page_view(self, page: AdminPage, request: HttpRequest, pk: int | None = None) -> HttpResponseBase:
+        """Answer one of our own pages. Raises Http404 where it is of a row that doesn't exist."""
+        if page.needs:
+            permissions.demand(request.user, page.needs)
+        context = self.page_context(request)
+        if page.is_of_list:
+            return page.view(request, context)
+        thing = self.get_object(request, str(pk))
+        if thing is None:
+            raise Http404
+        return page.view(request, thing, context)
+
+    def page_context(self, request: HttpRequest, **more: Any) -> dict[str, Any]:
+        """Return the context of a page that is neither Django's list nor its form."""
+        return {**self.admin_site.each_context(request), "opts": self.opts, "model_admin": self, **more}
 
 
 class ReadOnlyInline(OnlyReads, admin.TabularInline):
-    """Related rows on a page, read and never changed there."""
+    """Show related rows, read-only."""
 
     extra = 0
     can_delete = False
@@ -131,8 +244,21 @@ class ReadOnlyInline(OnlyReads, admin.TabularInline):
         return self.fields or ()
 
 
+def column(
+    description: str, value: Callable[[Any], Any], *, ordering: str | None = None, boolean: bool = False
+) -> Callable[[Any, Any], Any]:
+    """Return a column of a list, or a fact on a page: `value` of the row."""
+
+    @admin.display(description=description, ordering=ordering)
+    def shown(self: Any, row: Any) -> Any:
+        return value(row)
+
+    shown.boolean = boolean  # type: ignore[attr-defined]
+    return shown
+
+
 def link_to(thing: Model | None, text: str = "") -> SafeString | str:
-    """Return a link to the thing's own page at the desk; a dash where there is none."""
+    """Return a link to the object's admin page, or a dash."""
     if thing is None:
         return "–"
     url = reverse(f"admin:{thing._meta.app_label}_{thing._meta.model_name}_change", args=[thing.pk])
@@ -140,7 +266,7 @@ def link_to(thing: Model | None, text: str = "") -> SafeString | str:
 
 
 def details(text: str, summary: str) -> SafeString | str:
-    """Return long text behind a summary, escaped; a dash for none."""
+    """Return long text behind a summary, escaped, or a dash."""
     if not text:
         return "–"
     return format_html("<details><summary>{}</summary><pre>{}</pre></details>", summary, text)

@@ -1,4 +1,4 @@
-"""Filters of the site's lists: a table of values, each with its words and its rule."""
+"""Define the admin lists' filters: a table of values, each with words and a rule."""
 
 import datetime as dt
 from collections.abc import Callable, Mapping
@@ -15,22 +15,22 @@ Rule = Q | Callable[[dt.datetime], Q]
 
 
 def now_of(rule: Rule, now: dt.datetime) -> Q:
-    """Return what a rule says now."""
+    """Return a rule's condition now."""
     return rule if isinstance(rule, Q) else rule(now)
 
 
 class TypedFilter(admin.SimpleListFilter):
-    """A filter whose value is typed, or followed as a link: a list of all there are would be too long."""
+    """A filter with a typed or linked value: listing all values would be too long."""
 
     template, asks, input_type = "admin/typed_filter.html", "", "text"
     refusal, is_refused = "", False
 
     def rule(self, value: str) -> Q:
-        """Return the rule that the value stands for. Raises ValueError if it is none."""
+        """Return the value's rule. Raises ValueError if it has none."""
         raise ValueError
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows of the value; none of them, and why at the field, if it is no value."""
+        """Return the value's rows; for an invalid value none, with the reason at the field."""
         if not self.value():
             return queryset
         try:
@@ -46,7 +46,7 @@ class TypedFilter(admin.SimpleListFilter):
         return True
 
     def choices(self, changelist: Any) -> Any:
-        """Return what is asked, and what the form keeps of the address beside it."""
+        """Return the question, and the rest of the address that the form keeps."""
         name = str(self.parameter_name)
         kept = {other: value for other, value in changelist.params.items() if other not in {name, "p"}}
         kept |= {"q": changelist.query} if changelist.query else {}
@@ -55,7 +55,7 @@ class TypedFilter(admin.SimpleListFilter):
 
 
 class SenderFilter(TypedFilter):
-    """The rows of one sender, by the A-number it quotes."""
+    """The rows of one sender, by A-number."""
 
     title, parameter_name, asks = "sender", "sender", "A-number"
     refusal = "Enter an A-number, like A-1007."
@@ -68,7 +68,7 @@ class SenderFilter(TypedFilter):
 
 
 def by_day(title: str, parameter: str, of: Callable[[dt.date], Q]) -> type[TypedFilter]:
-    """Return a filter class for one day, in UTC where it is of times."""
+    """Return a filter class for one day, in UTC for times."""
 
     class Day(TypedFilter):
         asks, input_type = "Day", "date"
@@ -82,7 +82,7 @@ def by_day(title: str, parameter: str, of: Callable[[dt.date], Q]) -> type[Typed
 
 
 def on_day(column: str) -> Callable[[dt.date], Q]:
-    """Return the rule that a time is on a day in UTC, so that an index on it is used."""
+    """Return the rule for times on a UTC day, written so that an index applies."""
 
     def rule(day: dt.date) -> Q:
         first, last = (dt.datetime.combine(day, time, dt.UTC) for time in (dt.time.min, dt.time.max))
@@ -92,9 +92,10 @@ def on_day(column: str) -> Callable[[dt.date], Q]:
 
 
 def choices(title: str, parameter: str, options: Mapping[str, tuple[str, Rule]]) -> type[admin.SimpleListFilter]:
-    """Return a filter class: `options` leads from the value in the address to its words and its rule.
+    """Return a filter class; `options` maps the address's value to words and a rule.
 
-    A rule that depends on the time, or that asks the database, is a function of now. Any other value filters nothing.
+    A rule that depends on the time or the database is a function of now. An unknown value filters
+    nothing.
     """
 
     class Choices(admin.SimpleListFilter):

@@ -1,7 +1,8 @@
-"""What each group of operators may see and do: one table, and the one function that reads it.
+"""Define what each group of operators may see and do: one table, and one function to read it.
 
-The desk's pages, its buttons and the addresses behind them all ask `may` (or `demand`). What a group may see becomes
-Django's view permissions, written by `manage.py operator_groups`; what it may do is this table alone.
+The admin's pages, buttons and addresses all ask `may` (or `demand`). What a group may see becomes
+Django's view permissions, written by `manage.py operator_groups`; what it may do is in this table
+alone.
 """
 
 import logging
@@ -18,35 +19,40 @@ log = logging.getLogger(__name__)
 
 SUPPORT, BILLING, OPS_LEAD, READ_ONLY = GROUPS = ("Support", "Billing", "Ops lead", "Read-only")
 
-# What may be done, and by whom. A superuser may do everything; who is in no group may do nothing.
+# Actions, and who may do them. A superuser may do everything; users without a group nothing.
 ACTS: dict[str, frozenset[str]] = {
-    "resolve": frozenset({SUPPORT, OPS_LEAD}),  # settle an unclear booking or cancellation
-    "reveal": frozenset({SUPPORT, OPS_LEAD}),  # read personal data that is masked
+    "resolve": frozenset({SUPPORT, OPS_LEAD}),  # decide an unclear booking or cancellation
+    "reveal": frozenset({SUPPORT, OPS_LEAD}),  # read masked personal data
     "retry": frozenset({SUPPORT, OPS_LEAD}),  # dead letters, and labels that were not fetched
-    "replay": frozenset({SUPPORT, OPS_LEAD}),  # read stored webhooks again, test the listener
+    "replay": frozenset({SUPPORT, OPS_LEAD}),  # reprocess stored webhooks, test the listener
     "cancel_for_sender": frozenset({SUPPORT, OPS_LEAD}),
-    "cases": frozenset({SUPPORT, BILLING, OPS_LEAD}),  # notes, who looks after a case, an email to its sender
-    "see_as": frozenset({SUPPORT, BILLING, OPS_LEAD}),  # a sender's own pages, read only, masked without "reveal"
-    "imports": frozenset({SUPPORT, OPS_LEAD}),  # of one sender: paused, resumed, checked again
-    "people": frozenset({SUPPORT, OPS_LEAD}),  # those who work for a sender: off, on, logged out
-    "suspend": frozenset({SUPPORT, BILLING, OPS_LEAD}),  # and reinstate; approve and decline a new account
-    "erase": frozenset({OPS_LEAD}),  # a person, or an account that its owner wants closed; it cannot be taken back
+    # notes, owners of cases, an email to a sender
+    "cases": frozenset({SUPPORT, BILLING, OPS_LEAD}),
+    # a sender's own pages, read only, masked without "reveal"
+    "see_as": frozenset({SUPPORT, BILLING, OPS_LEAD}),
+    "imports": frozenset({SUPPORT, OPS_LEAD}),  # of one sender: pause, resume, check again
+    "people": frozenset({SUPPORT, OPS_LEAD}),  # a sender's people: off, on, logged out
+    # and reinstate; approve and decline a new account
+    "suspend": frozenset({SUPPORT, BILLING, OPS_LEAD}),
+    "erase": frozenset({OPS_LEAD}),  # a person, or a closed account; irreversible
     "limits": frozenset({OPS_LEAD}),  # how much a sender may do
-    "restore": frozenset({OPS_LEAD}),  # what a restore from a backup holds: release it, leave it out, lift the gap
+    # work held after a restore: release it, leave it out, close the gap
+    "restore": frozenset({OPS_LEAD}),
     "pause": frozenset({OPS_LEAD}),  # the carrier, for everybody
     "reword": frozenset({OPS_LEAD}),  # what the carrier's words mean
     "localities": frozenset({OPS_LEAD}),  # suburb lists and aliases
-    "billing": frozenset({BILLING, OPS_LEAD}),  # the carrier's reports, credits, and answers to disputes
-    "operators": frozenset({OPS_LEAD}),  # who works at the desk, and in which groups
+    # the carrier's reports, credits, and answers to disputes
+    "billing": frozenset({BILLING, OPS_LEAD}),
+    "operators": frozenset({OPS_LEAD}),  # operators and their groups
 }
-# Every group sees every page of the desk but these.
+# Every group sees every admin page but these.
 HIDDEN: dict[str, frozenset[str]] = {
     BILLING: frozenset({"accounts.user", "orders.bookingattempt", "orders.carriercall"})
 }
 
 
 def may(user: Any, act: str) -> bool:
-    """Return whether this operator may do it. Raises KeyError for an act that is not in the table."""
+    """Return whether this operator may do it. Raises KeyError for an unknown act."""
     allowed = ACTS[act]
     if not (user.is_active and user.is_staff):
         return False
@@ -62,14 +68,14 @@ def demand(user: Any, act: str) -> None:
 
 @transaction.atomic
 def settle() -> None:
-    """Make the groups as the table says, as often as wanted. Who is in them stays."""
+    """Set the groups' permissions from the table. Repeatable; members stay."""
     for name in GROUPS:
         group, _ = Group.objects.get_or_create(name=name)
         group.permissions.set(_views(HIDDEN.get(name, frozenset())))
 
 
 def groups_of(user: Any) -> frozenset[str]:
-    """Return the operator's groups, asked once a request, as the user is loaded anew for each."""
+    """Return the operator's groups, read once a request, as each loads its own user."""
     if not hasattr(user, "_desk_groups"):
         user._desk_groups = frozenset(user.groups.values_list("name", flat=True))
     return frozenset(user._desk_groups)
@@ -85,6 +91,6 @@ def _views(hidden: frozenset[str]) -> list[Permission]:
 
 
 def _models() -> set[type[Model]]:
-    """Return those with a page at the desk, and those listed on another's page."""
+    """Return models with an admin page, and those listed on another's page."""
     pages = admin.site._registry
     return set(pages) | {inline.model for page in pages.values() for inline in page.inlines}

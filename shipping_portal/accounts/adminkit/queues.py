@@ -1,7 +1,7 @@
-"""Queues: what waits for a person is a rule, a count, the age of its oldest row and the next thing to do.
+"""Define queues: a rule, a count, the age of the oldest row, and the next step.
 
-A rule is written once, as a row of a table (`Wait`): the first page counts by it and the list filters by it, so a
-count and its list always agree.
+A rule is written once, as a row of a table (`Wait`): the first page counts by it and the list
+filters by it, so a count and its list always agree.
 """
 
 import datetime as dt
@@ -28,9 +28,9 @@ DAY, WEEK = dt.timedelta(days=1), dt.timedelta(days=7)
 
 @dataclass(frozen=True)
 class Wait:
-    """One row of a table of queues. Without a `next_step` it is a filter of the list only.
+    """One row of a table of queues. Without a `next_step` it only filters the list.
 
-    `since` is the column from which its age counts, `term` how soon a person should have dealt with it.
+    `since` is the column its age counts from, `term` how soon a person should act.
     """
 
     title: str
@@ -41,7 +41,7 @@ class Wait:
 
     @property
     def within(self) -> str:
-        """Say how soon it should be dealt with: "within 2 h"."""
+        """Return how soon it should be done: "within 2 h"."""
         return within(self.term)
 
 
@@ -49,8 +49,8 @@ class Wait:
 class Queue:
     """One line of the first page.
 
-    `name` is the queue's for good, in alerts and metrics; `oldest` is None when nothing waits; `urgency` is a word
-    for how the oldest waits, "" where nothing does.
+    `name` is permanent, for alerts and metrics; `oldest` is None if nothing waits; `urgency` is a
+    word for the oldest row, or "".
     """
 
     name: str
@@ -64,12 +64,12 @@ class Queue:
 
     @property
     def within(self) -> str:
-        """Say how soon it should be dealt with: "within 2 h"."""
+        """Return how soon it should be done: "within 2 h"."""
         return within(self.term)
 
 
 def within(term: dt.timedelta) -> str:
-    """Return a term in words: "now", "within 15 min", "within 2 h", "within a day", "within 2 days"."""
+    """Return a response time in words: "now", "within 15 min", "within 2 h", "within a day"."""
     if term >= DAY:
         return {DAY: "within a day", WEEK: "within a week"}.get(term, f"within {term.days} days")
     if term == NOW:
@@ -79,7 +79,7 @@ def within(term: dt.timedelta) -> str:
 
 
 def urgency(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -> str:
-    """Return how something waits: "overdue" from its term on, "late" from an eighth of it, else "new"."""
+    """Return "overdue" from the response time on, "late" from an eighth of it, else "new"."""
     if since is None:
         return ""
     waited = now - since
@@ -89,9 +89,9 @@ def urgency(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -> 
 
 
 def age_words(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -> tuple[str, str]:
-    """Return a tone and words for how something waits: "bad" and "3 hours, overdue".
+    """Return a tone and words for a wait: "bad" and "3 hours, overdue".
 
-    What is late by a term of hours is as pressing as what is overdue.
+    Late by a response time of hours is as urgent as overdue.
     """
     tone, word = "on", "new"
     waits = urgency(since, term, now)
@@ -104,7 +104,7 @@ def age_words(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -
 
 
 def age_column(wait: Wait, now: dt.datetime) -> Callable[[Any], SafeString | str]:
-    """Return a column for the list of a queue: how long each row waits, in the words and tone of the first page."""
+    """Return a list column of how long each row has waited, worded as on the first page."""
     path = wait.since.split("__")
 
     @admin.display(description="waits", ordering=wait.since)
@@ -116,7 +116,7 @@ def age_column(wait: Wait, now: dt.datetime) -> Callable[[Any], SafeString | str
 
 
 def summary(wait: Wait, rows: QuerySet[Any], count: int) -> dict[str, Any]:
-    """Return what the head of a queue's list says of it: its rule in words, and how long the oldest row waits."""
+    """Return the head of a queue's list: its rule in words, and the age of its oldest row."""
     oldest = rows.order_by().aggregate(at=Min(wait.since))["at"] if count else None
     tone, age = age_words(oldest, wait.term, timezone.now())
     return {"wait": wait, "count": count, "tone": tone, "age": age if oldest else ""}
@@ -125,13 +125,13 @@ def summary(wait: Wait, rows: QuerySet[Any], count: int) -> dict[str, Any]:
 def counted(
     rows: QuerySet[Any], waits: Mapping[str, Wait], now: dt.datetime, *, query: str = "?needs={}"
 ) -> list[Queue]:
-    """Count the rows of one model by several rules, in one query over what any of them can touch.
+    """Count one model's rows by several rules, in one query over what any of them matches.
 
-    Those of a single rule are counted up to a thousand and one, and the oldest is of these.
+    A single rule is counted up to a thousand and one, and the oldest is among these.
     """
     shown = {name: wait for name, wait in waits.items() if wait.next_step}
     rules = [now_of(wait.rule, now) for wait in shown.values()]
-    # A single rule is the whole filter: as a condition of each sum it would be built and looked up three times.
+    # A single rule is the whole filter: as a condition of each sum it would be built three times.
     only = rules if len(rules) > 1 else [None]
     sums: dict[str, Any] = {f"n{at}": Count("pk", filter=rule) for at, rule in enumerate(only)}
     for at, (wait, rule) in enumerate(zip(shown.values(), only, strict=True)):
@@ -153,7 +153,7 @@ def queue(
     now: dt.datetime,
     query: str = "",
 ) -> Queue:
-    """Return a queue whose list is that of the rows' model, filtered by `query`."""
+    """Return a queue whose list is the model's, filtered by `query`."""
     options = rows.model._meta
     url = reverse(f"admin:{options.app_label}_{options.model_name}_changelist") + query
     full_name = f"{options.model_name}-{name}".rstrip("-")
@@ -162,5 +162,5 @@ def queue(
 
 
 def needs(waits: Mapping[str, Wait]) -> type[admin.SimpleListFilter]:
-    """Return the list's filter by the same rules as the queues on the first page."""
+    """Return the list's filter with the same rules as the queues on the first page."""
     return choices("queue", "needs", {name: (wait.title, wait.rule) for name, wait in waits.items()})

@@ -1,4 +1,4 @@
-"""Answers to allauth: where people land, which address may sign up, how fast passwords may be guessed."""
+"""Configure allauth: landing pages, accepted addresses, and protection against guessing."""
 
 import time
 from typing import Any
@@ -23,7 +23,7 @@ from shipping_portal.accounts.address import sender_email
 from shipping_portal.accounts.login import encryption, guesses, known_browsers, security_events, signing_up
 from shipping_portal.accounts.models import Membership, PickupAddress, Role
 
-BEGUN_WITH = "begun_with"  # of the session: by which password a log-in was begun
+BEGUN_WITH = "begun_with"  # session key: which password began the login
 
 
 def _proof_of_password(user: Any) -> str:
@@ -31,7 +31,10 @@ def _proof_of_password(user: Any) -> str:
 
 
 def landing_page(user: Any) -> str:
-    """Return the first page after logging in: the desk for operators, first steps until there is a pickup address."""
+    """Return the first page after a login.
+
+    The admin for operators, set-up until there is a pickup.
+    """
     if user.is_staff:
         return resolve_url("admin:index")
     membership = Membership.objects.select_related("sender").filter(user=user).first()
@@ -42,7 +45,7 @@ def landing_page(user: Any) -> str:
 
 
 class PortalAccountAdapter(DefaultAccountAdapter):
-    """allauth's rules with ours laid over them."""
+    """Apply our rules on top of allauth's."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
         "email_password_mismatch": "That email and password don't match. Check both, or reset your password.",
@@ -60,8 +63,9 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         return signing_up.is_open()
 
     def clean_email(self, email: str) -> str:
-        """Refuse addresses that could not even receive our own mail (interface §2.1), or pass for another's."""
-        if not email.isascii():  # a Cyrillic domain reads like a Latin one
+        """Reject addresses that can't receive our mail (interface §2.1) or imitate another one."""
+        # A Cyrillic domain looks like a Latin one.
+        if not email.isascii():
             plain = "Enter the email in plain letters, like name@example.com."
             raise ValidationError(plain, code="letters")
         demo.refuse_reserved(email)
@@ -72,14 +76,17 @@ class PortalAccountAdapter(DefaultAccountAdapter):
 
     @transaction.atomic
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
-        """Confirm the address, and tell the operators of a new account: not before, as anybody could have typed it."""
+        """Confirm the address, then announce a new account to operators.
+
+        Anyone could have typed it.
+        """
         is_confirmed: bool = super().confirm_email(request, email_address)
         if is_confirmed:
             signing_up.announce(email_address.user, now=timezone.now())
         return is_confirmed
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send a mail whose links lead to SITE_URL: allauth makes them by the Host that somebody sent."""
+        """Send a mail with links to SITE_URL: allauth builds them from the request's Host."""
         ours = {
             name: urljoin(settings.SITE_URL, urlsplit(value)._replace(scheme="", netloc="").geturl())
             for name, value in context.items()
@@ -88,11 +95,16 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         super().send_mail(template_prefix, email, {**context, **ours})
 
     def is_safe_url(self, url: str) -> bool:
-        """Lead on to paths of the portal alone: any other text would become a part of one, and stand in the log."""
+        """Accept only paths of the portal.
+
+        Other text would become part of one and end up in the log.
+        """
         return bool(url) and url.startswith("/") and bool(super().is_safe_url(url))
 
     def can_delete_email(self, email_address: EmailAddress) -> bool:
-        """Refuse to remove an address that stands on the account's labels until another one does."""
+        """Refuse to remove an address that is on the account's labels until another one replaces
+        it.
+        """
         in_use = PickupAddress.objects.filter(
             email=email_address.email, sender__memberships__user=email_address.user_id
         )
@@ -106,9 +118,9 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         return super().pre_login(request, user, **details)
 
     def login(self, request: HttpRequest, user: Any) -> None:
-        """Log in; the log-in's time runs from here (sessions.py).
+        """Log in and start the login's time limit (sessions.py).
 
-        Not where the password was changed since the log-in was begun: a second factor comes after it.
+        Refuse if the password was changed since the login began: the second factor comes later.
         """
         begun_with = request.session.pop(BEGUN_WITH, None)
         if begun_with is not None and not constant_time_compare(begun_with, _proof_of_password(user)):
@@ -143,13 +155,16 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         security_events.record("log-in failed", request, email=credentials.get("email", ""))
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return the address our own outermost proxy saw; what a client wrote further left is only its claim."""
+        """Return the address that our outermost proxy saw.
+
+        Anything further left is the client's claim.
+        """
         hops = [hop.strip() for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
         count = settings.TRUSTED_PROXY_COUNT
         return hops[-count] if 0 < count <= len(hops) else str(request.META["REMOTE_ADDR"])
 
     def add_message(self, request: HttpRequest, level: int, message_template: str = "", *args: Any, **kw: Any) -> None:
-        """Leave out that somebody logged in, which is plain to see; every other message stays."""
+        """Suppress the message that somebody logged in; show all others."""
         if message_template != "account/messages/logged_in.txt":
             super().add_message(request, level, message_template, *args, **kw)
 
@@ -162,5 +177,5 @@ class PortalMFAAdapter(DefaultMFAAdapter):
         return encryption.decrypt(encrypted_text)
 
     def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
-        """Keep an operator from removing the second factor."""
+        """Prevent operators from removing their second factor."""
         return not authenticator.user.is_staff

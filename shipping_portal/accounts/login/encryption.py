@@ -1,7 +1,7 @@
-"""What the database must not give away by itself, encrypted by keys that are not in it: second factors.
+"""Encrypt second factors in the database with keys that aren't in it.
 
-`ENCRYPTION_KEYS` holds the keys, the newest first: it encrypts, all of them decrypt. To change the key put a new one
-in front, run `manage.py rotate_encryption`, and take the old one away.
+`ENCRYPTION_KEYS` lists the keys, newest first: it encrypts, all of them decrypt. To change the key,
+put a new one in front, run `manage.py rotate_encryption`, and remove the old one.
 """
 
 import base64
@@ -12,7 +12,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.db import transaction
 
-SECRETS = ("secret", "seed")  # of an authenticator's data, as allauth names them
+SECRETS = ("secret", "seed")  # keys of an authenticator's data, as allauth names them
 
 
 def encrypt(text: str) -> str:
@@ -20,12 +20,14 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(encrypted: str) -> str:
-    """Return the text. Raises InvalidToken if it was encrypted by none of the keys."""
+    """Return the text. Raises InvalidToken if none of the keys encrypted it."""
     return _keys().decrypt(encrypted).decode()
 
 
 def is_readable() -> bool:
-    """Return whether the keys read what is stored, judged by the oldest and the newest second factor."""
+    """Return whether the keys read what is stored, judged by the oldest and newest second
+    factor.
+    """
     by_age = Authenticator.objects.order_by("pk")
     try:
         for row in filter(None, (by_age.first(), by_age.last())):
@@ -37,7 +39,7 @@ def is_readable() -> bool:
 
 
 def rotate() -> int:
-    """Encrypt every second factor by the newest key, and return how many there are."""
+    """Encrypt every second factor with the newest key, and return how many there are."""
     count = 0
     for pk in Authenticator.objects.values_list("pk", flat=True).order_by("pk"):
         with transaction.atomic():
@@ -54,7 +56,7 @@ def _encrypted(row: Authenticator) -> list[str]:
 
 
 def _keys() -> MultiFernet:
-    """Return the keys; any text of enough chance makes one."""
+    """Return the keys; any sufficiently random text makes one."""
     return MultiFernet(
         [Fernet(base64.urlsafe_b64encode(hashlib.sha256(key.encode()).digest())) for key in settings.ENCRYPTION_KEYS]
     )

@@ -1,4 +1,4 @@
-"""Logging in and signing up: allauth's forms in our words."""
+"""Word allauth's forms for logging in and signing up."""
 
 from typing import Any
 
@@ -33,16 +33,17 @@ NEEDED = {
     "no_dangerous_goods": "The carrier doesn't take dangerous goods. Tick this to open an account.",
 }
 DJANGOS = forms.Field.default_error_messages["required"]
-LONGEST_PASSWORD = 4096  # a longer one is refused before anything is computed from it
+LONGEST_PASSWORD = 4096  # longer ones are rejected before any hashing
 
 
 class Plain(forms.Form):
-    """A form without placeholders: they vanish as soon as somebody types, while a label stays."""
+    """A form without placeholders: they disappear during typing, while a label stays."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         emails = [name for name, field in self.fields.items() if isinstance(field, forms.EmailField)]
-        if self.is_bound:  # a password is taken as it is
+        # A password is read exactly as typed.
+        if self.is_bound:
             self.data = with_seen(self.data, emails)
         for name, field in self.fields.items():
             if name in NEEDED and field.error_messages["required"] == DJANGOS:
@@ -88,7 +89,7 @@ class SignUpForm(Plain, account_forms.SignupForm):
         self.fields["business"].widget.attrs["autocomplete"] = "organization"
 
     def clean(self) -> dict[str, Any]:
-        """Look at the password with the name and the business at hand as well, which are typed in the same form."""
+        """Check the password against name and business too, which are in the same form."""
         typed: dict[str, Any] = super().clean() or self.cleaned_data
         if "password1" in typed:
             person = User(email=typed.get("email", ""), name=typed.get("name", ""))
@@ -101,11 +102,11 @@ class SignUpForm(Plain, account_forms.SignupForm):
 
     @property
     def is_looked_at(self) -> bool:
-        """Is nothing booked before an operator approves the account?"""
+        """Return whether an operator must approve the account before it books."""
         return bool(settings.SIGN_UP == "approve")
 
     def try_save(self, request: HttpRequest) -> tuple[User | None, HttpResponse | None]:
-        """Take as long for an address that has an account as for a new one, whose password is hashed."""
+        """Take as long for a known address as for a new one, whose password is hashed."""
         if self.account_already_exists:
             make_password(self.cleaned_data["password1"])
         made: tuple[User | None, HttpResponse | None] = super().try_save(request)
@@ -141,7 +142,7 @@ class ReauthenticateForm(Plain, account_forms.ReauthenticateForm): ...
 
 
 class CodeField(forms.CharField):
-    """A one-time code, with or without the space that apps show between its halves."""
+    """A one-time code, with or without the space that apps show in the middle."""
 
     def to_python(self, value: Any) -> str:
         return "".join((super().to_python(value) or "").split())

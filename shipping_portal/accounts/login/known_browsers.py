@@ -1,6 +1,7 @@
-"""Browsers that somebody has logged in with, by a signed cookie: guessing elsewhere does not keep them out.
+"""Recognise browsers that a person has used, by signed cookie: guessing elsewhere can't block them.
 
-The cookie logs nobody in. Whoever steals it may guess as often as before from one address (adapter.py), no more.
+The cookie logs nobody in. A thief may guess as often as before from one address (adapter.py), no
+more.
 """
 
 from typing import Any
@@ -42,5 +43,5 @@ def _names(request: HttpRequest) -> list[str]:
 
 
 def _name(email: str) -> str:
-    """Return what stands for an account; the cookie tells nobody an address."""
+    """Return a name for an account; the cookie reveals no address."""
     return salted_hmac(SALT, email.lower()).hexdigest()[:20]

@@ -1,4 +1,4 @@
-"""Passwords that only look long, and those that were stolen elsewhere."""
+"""Reject passwords that only look long, and stolen ones."""
 
 import hashlib
 import re
@@ -13,15 +13,16 @@ from django.core.exceptions import ValidationError
 OUR_WORDS = {"shippingportal", "shipping", "portal", "parcel", "parcels", "carrier", "label"}
 AROUND = "0123456789 .,-_!?#*+"
 LETTERS_AS_DIGITS = str.maketrans("0134578@$!|", "oleastbasil")
-FEWEST_LETTERS = 5  # different ones in all of it, and letters beside words anybody would try first
+FEWEST_LETTERS = 5  # different ones in all, and letters beside words that anybody would try first
 SHORTEST_WORD = 3
 STAFF_LENGTH = 15
 
 
 class DressedUpWordValidator(CommonPasswordValidator):
-    """Refuses `password1234567`, `shippingportal2026`, `p0rtal p0rtal`, `123456789012` and `aaaaaaaaaaaa`.
+    """Reject `password1234567`, `shippingportal2026`, `p0rtal p0rtal`, `123456789012` and the like.
 
-    The words are common ones, the portal's, and those of the person, their address and their business.
+    The words are common ones, the portal's, and those of the person, their address and their
+    business.
     """
 
     def validate(self, password: str, user: Any = None) -> None:
@@ -48,12 +49,12 @@ def _letters(text: str) -> str:
 
 
 def _once(text: str) -> str:
-    """Return what a text repeats, if it is one thing again and again."""
+    """Return the shortest part that the text repeats; the text itself if nothing repeats."""
     return text[: (text + text).find(text, 1)] if text else text
 
 
 def _is_made_of(text: str, words: list[str]) -> bool:
-    """Return whether so little is left of it without these words that whoever tries them has it."""
+    """Return whether too little is left without these words to be worth guessing."""
     left = text
     for word in words:
         left = left.replace(word, "")
@@ -61,7 +62,7 @@ def _is_made_of(text: str, words: list[str]) -> bool:
 
 
 def _words_near(user: Any) -> set[str]:
-    """Return the words of the portal, of its address, and of the person, their e-mail and their business."""
+    """Return the words of the portal, its address, the person, their email and their business."""
     membership = getattr(user, "membership", None) if getattr(user, "pk", None) else None
     business = membership.sender.name if membership else getattr(user, "business", "")
     named = [settings.BRAND_NAME, urlsplit(settings.SITE_URL).hostname or "", business]
@@ -71,7 +72,10 @@ def _words_near(user: Any) -> set[str]:
 
 
 class StaffLengthValidator:
-    """Asks operators for three characters more than senders: their log-in opens every account."""
+    """Require three more characters from operators than from senders.
+
+    They can open every account.
+    """
 
     def validate(self, password: str, user: Any = None) -> None:
         if getattr(user, "is_staff", False) and len(password) < STAFF_LENGTH:
@@ -82,9 +86,10 @@ class StaffLengthValidator:
 
 
 class StolenPasswordValidator:
-    """Refuses what is in the file that `STOLEN_PASSWORDS_FILE` names, if one is named.
+    """Reject passwords in the file that `STOLEN_PASSWORDS_FILE` names, if any.
 
-    Its lines begin with the SHA-1 of a password in capitals, in order, as Have I Been Pwned publishes them.
+    Its lines begin with the upper-case SHA-1 of a password, sorted, as Have I Been Pwned publishes
+    them.
     """
 
     def validate(self, password: str, user: Any = None) -> None:
@@ -100,14 +105,18 @@ class StolenPasswordValidator:
 
 
 def _is_listed(file: Path, wanted: bytes) -> bool:
-    """Return whether a line of the file begins so, by halving: the published file has forty gigabytes."""
+    """Return whether a line of the file begins so, by bisection.
+
+    The published file has 40 gigabytes.
+    """
     with file.open("rb") as lines:
         low, high = 0, file.stat().st_size
         while low < high:
             middle = (low + high) // 2
             lines.seek(max(middle - 1, 0))
             if middle:
-                lines.readline()  # to the end of the line that the middle is in
+                # Skip to the end of the line in the middle.
+                lines.readline()
             line = lines.readline()
             if not line or line[:40] >= wanted:
                 high = middle

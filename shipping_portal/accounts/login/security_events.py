@@ -1,7 +1,7 @@
-"""Security events: one line in the log and one row in the audit for each, by the account it happened to.
+"""Record security events: one log line and one audit row each, by the account concerned.
 
-allauth's signals are received here and nowhere else. An address that belongs to nobody is named by a keyed hash:
-the same address is the same hash, and no list of them can be read out of a log.
+allauth's signals are received only here. An unknown address is recorded as a keyed hash: the same
+address gives the same hash, and the log reveals no list of addresses.
 """
 
 import datetime as dt
@@ -23,13 +23,13 @@ from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.models.audit import subject_of
 
 logger = structlog.get_logger("security")
-# What anybody can cause as often as they like: the log has each, the audit one in ten minutes.
+# Events that anybody can cause at will: the log has each, the audit log one in ten minutes.
 ENDLESS = {"log-in failed", "log-in slowed down", "requests slowed down", "second factor failed", "denied"}
 AT_MOST_EVERY = dt.timedelta(minutes=10)
 
 
 def record(event: str, request: HttpRequest | None, *, user: Any = None, email: str = "", detail: str = "") -> None:
-    """Write the event to the log and, where it happened to an account, to the audit."""
+    """Write the event to the log and, if it concerns an account, to the audit log."""
     person = user or (User.objects.filter(email__iexact=email).first() if email else None)
     ip = get_adapter().get_client_ip(request) if request is not None else None
     fields = {"kind": event, "user": person and person.pk, "ip": ip, "detail": detail or None}
@@ -55,7 +55,7 @@ def _is_recorded(event: str, person: User) -> bool:
     return event in ENDLESS and rows.exists()
 
 
-# What is told by its name alone.
+# Events recorded by their name alone.
 NAMED = {
     account.user_logged_in: "logged in",
     user_logged_out: "logged out",
@@ -75,7 +75,7 @@ NAMED = {
 def _record_by_name(
     signal: Signal, request: HttpRequest, user: User | None, authenticator: Any = None, **more: Any
 ) -> None:
-    """Record what happened, with which second factor; a log-out of nobody is nothing."""
+    """Record what happened, with which second factor. A logout without a user isn't recorded."""
     if user is not None:
         detail = authenticator.get_type_display() if authenticator else ""
         record(NAMED[signal], request, user=user, detail=detail)
@@ -88,7 +88,7 @@ def forget_guesses(request: HttpRequest, user: User, **more: Any) -> None:
 
 @receiver(account.email_removed)
 def email_removed(request: HttpRequest, user: User, email_address: EmailAddress, **more: Any) -> None:
-    """Tell the address that is removed as well: whoever took an account over reads the one that stays."""
+    """Notify the removed address too: an attacker reads the one that stays."""
     record("log-in address removed", request, user=user)
     if email_address.verified:
         words = {"deleted_email": email_address.email}
@@ -97,6 +97,6 @@ def email_removed(request: HttpRequest, user: User, email_address: EmailAddress,
 
 @receiver(mfa.authenticator_used)
 def recovery_code_used(request: HttpRequest, user: User, authenticator: Any, **more: Any) -> None:
-    """Tell of a recovery code. A code of the app belongs to each log-in, which is told anyway."""
+    """Report the use of a recovery code. An app's code is part of each login, which is recorded."""
     if authenticator.type == authenticator.Type.RECOVERY_CODES:
         record("recovery code used", request, user=user)

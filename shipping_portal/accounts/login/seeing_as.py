@@ -1,9 +1,10 @@
-"""An operator sees a sender's own pages as they are seen there: for a reason, for half an hour, and changes nothing.
+"""Let an operator see a sender's own pages: with a reason, for half an hour, read-only.
 
-The operator stays who they are, so logs and audit name them. `membership` lends them a place in the account that is
-never stored, and `refuse_all_but_reading` is asked before every page of a sender's: what is not named in PAGES is
-closed, so no label, no signed link, no file and no one-time key is reached. Who may not reveal personal data sees it
-masked, as a bookkeeper does. It ends with the log-in, and with the permission.
+The operator stays logged in as themselves, so logs and audit name them. `membership` lends them a
+place in the account that is never stored, and `refuse_all_but_reading` runs before every sender's
+page: what isn't in PAGES is closed, so they reach no label, signed link, file or one-time key.
+Without permission to reveal personal data they see it masked, like a bookkeeper. It ends with the
+login and with the permission.
 """
 
 import datetime as dt
@@ -16,7 +17,7 @@ from django.utils import timezone
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit, Membership, Role, Sender
 
-KEY = "seeing_as"  # of the session
+KEY = "seeing_as"  # session key
 TERM = dt.timedelta(minutes=30)
 PAGES = {
     *("today", "parcels", "parcel", "parcel_by_reference", "watched", "watched_parcel", "more"),
@@ -25,7 +26,7 @@ PAGES = {
 
 
 class OnlyLooking(PermissionDenied):
-    """A page, or a change, that is closed to whoever only looks."""
+    """Raised for a page, or a change, that is closed to an operator who only looks."""
 
 
 def begin(request: Any, sender: Sender, *, reason: str, now: dt.datetime) -> None:
@@ -35,7 +36,7 @@ def begin(request: Any, sender: Sender, *, reason: str, now: dt.datetime) -> Non
 
 
 def stop_looking(request: Any, *, now: dt.datetime) -> Sender | None:
-    """End it, and return whose pages they were."""
+    """End it, and return the sender."""
     kept = request.session.pop(KEY, None)
     sender = Sender.objects.filter(pk=kept["sender"]).first() if kept else None
     if sender:
@@ -44,7 +45,7 @@ def stop_looking(request: Any, *, now: dt.datetime) -> Sender | None:
 
 
 def membership(request: Any, is_at_the_desk: Callable[[Any], bool]) -> Membership | None:
-    """Return the place that an operator is lent in the account they look at; None for whoever looks at none."""
+    """Return the membership lent to an operator for the account they look at, or None."""
     kept = request.session.get(KEY)
     if kept is None:
         return None
@@ -63,7 +64,7 @@ def _may(user: Any, is_at_the_desk: Callable[[Any], bool]) -> bool:
 
 
 def refuse_all_but_reading(request: Any) -> None:
-    """Raise OnlyLooking for all but reading one of PAGES, while an operator looks."""
+    """Raise OnlyLooking for everything but reading PAGES, while an operator looks."""
     if getattr(request.user, "sees_as", None) is None:
         return
     if request.method not in {"GET", "HEAD"} or request.resolver_match.url_name not in PAGES:

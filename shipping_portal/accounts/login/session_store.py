@@ -1,4 +1,4 @@
-"""Where sessions are: a log-in is a row, what a visitor carries before it is a signed cookie of their own."""
+"""Store sessions: a login is a row, a visitor's session is a signed cookie."""
 
 import hashlib
 import re
@@ -15,22 +15,24 @@ from django.db import InterfaceError, OperationalError
 from shipping_portal.accounts.models import Session
 
 VISITOR = "visitor:"
-WAITING = "account_reauthentication_state"  # allauth's; it keeps the whole request, and with it the key of the session
+# allauth's; it holds the whole request, and with it the session key
+WAITING = "account_reauthentication_state"
 COOKIES = re.compile(r'"HTTP_COOKIE": "(?:[^"\\\\]|\\\\.)*", ')
-# Not the salt of the rows: a row's content, read from a copy of the database, would be a cookie that logs in.
+# Not the salt of the rows: a row's content, read from a copy of the database, would be a valid
+# cookie.
 SALT = "shipping_portal.accounts.visitor"
 
 
 def digest(key: str | None) -> str:
-    """Return what a row is found by: a copy of the database opens no session."""
+    """Return the value that finds a row: a copy of the database opens no session."""
     return hashlib.sha256((key or "").encode()).hexdigest()[:40]  # as long as the column
 
 
 class SessionStore(InDatabase):
-    """Django's sessions in the database, by the digest of their key; a page for strangers writes no row.
+    """Find database sessions by the digest of their key; visitors' pages write no row.
 
-    The key of a visitor's session is its whole content, signed. Django changes the key at log-in, and so it becomes
-    a row then. It holds nothing to hide from whom it belongs to: the token against forged forms, the step of a log-in.
+    A visitor's session key is its whole content, signed. Django changes the key at login, and then
+    it becomes a row. It holds nothing to hide from its owner: the CSRF token, the step of a login.
     """
 
     @classmethod
@@ -53,12 +55,12 @@ class SessionStore(InDatabase):
         return content
 
     def save(self, *, must_create: bool = False) -> None:  # type: ignore[override]
-        """Answer 503 while the database is away: Django takes that for a log-out elsewhere, though to reload helps."""
+        """Answer 503 while the database is down: Django would report a logout elsewhere."""
         content = self._get_session(no_load=must_create)  # type: ignore[attr-defined]
         if SESSION_KEY not in content:
             self._be_a_visitors(content)
             return
-        if waiting := content.get(WAITING):  # what was sent before the password was asked for again
+        if waiting := content.get(WAITING):  # what was sent before the password was requested again
             content[WAITING] = {**waiting, "request": COOKIES.sub("", waiting["request"])}
         if _is_visitors(self.session_key):
             self._session_key, must_create = self._get_new_session_key(), True  # type: ignore[attr-defined]
@@ -90,7 +92,10 @@ class SessionStore(InDatabase):
         return row
 
     def _be_a_visitors(self, content: dict[str, Any]) -> None:
-        """Take the content as the key. A row it was before stays until it is deleted, as after a log-out."""
+        """Use the content as the key.
+
+        An earlier row stays until it is deleted, as after a logout.
+        """
         packed = signing.dumps(content, salt=SALT, serializer=JSONSerializer, compress=True)
         self._session_key = VISITOR + packed
 

@@ -1,6 +1,7 @@
-"""How long a log-in lasts, counted on the server: a copied cookie dies with it.
+"""Limit how long a login lasts, counted on the server: a copied cookie ends with it.
 
-Senders: 12 hours, or 30 days when they asked to stay logged in. Operators: 8 hours, 60 minutes when idle.
+Senders: 12 hours, or 30 days if they asked to stay logged in. Operators: 8 hours, 60 minutes when
+idle.
 """
 
 import datetime as dt
@@ -23,12 +24,12 @@ STAFF_SECONDS = 8 * 3600
 STAFF_IDLE_SECONDS = 3600
 MOST_SHOWN = 100
 NAME_LENGTH = 20
-NOTE_EVERY_SECONDS = 60  # how exactly idleness is known; each note is a write
+NOTE_EVERY_SECONDS = 60  # how exactly idleness is known; each update is a write
 
 
 @dataclass(frozen=True)
 class Live:
-    """One place where a person is logged in. `name` is the start of the digest that its key is found by."""
+    """One place where a person is logged in. `name` is the start of its key's digest."""
 
     name: str
     device: str
@@ -38,7 +39,7 @@ class Live:
 
 
 def end_old_sessions(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Log out whoever's time is over, before any page sees the request (middleware)."""
+    """Log out expired sessions before any page sees the request (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated and _is_over(request, time.time()):
@@ -51,12 +52,15 @@ def end_old_sessions(get_response: Callable[[HttpRequest], HttpResponse]) -> Cal
 
 
 def end_all(user: Any) -> int:
-    """Log this person out everywhere, and say of how many places."""
+    """Log this person out everywhere, and return from how many places."""
     return _ended(_of(user))
 
 
 def live(user: Any, *, this_key: str | None) -> list[Live]:
-    """Return where this person is logged in, this place first, then the newest; at most a hundred."""
+    """Return where this person is logged in, this place first, then the newest.
+
+    At most a hundred.
+    """
     found, here = [], digest(this_key)
     for row in _of(user).order_by("-expire_date")[:MOST_SHOWN]:
         inside = row.get_decoded()
@@ -73,19 +77,19 @@ def live(user: Any, *, this_key: str | None) -> list[Live]:
 
 
 def end(user: Any, name: str, *, this_key: str | None) -> int:
-    """Log this person out of the place with this name, unless it is this one, and say of how many."""
+    """Log this person out of the place with this name, unless it is this one; return how many."""
     if len(name) != NAME_LENGTH:
         return 0
     return _ended(_of(user).exclude(pk=digest(this_key)).filter(pk__startswith=name))
 
 
 def end_others(user: Any, *, this_key: str | None) -> int:
-    """Log this person out everywhere but here, and say of how many places."""
+    """Log this person out everywhere but here, and return from how many places."""
     return _ended(_of(user).exclude(pk=digest(this_key)))
 
 
 def device(user_agent: str) -> str:
-    """Return the kind of machine a browser says it runs on: enough to tell one's own telephone from a stranger's."""
+    """Return a browser's kind of device: enough to tell one's own phone from a stranger's."""
     if re.search("iPad|Tablet", user_agent) or ("Android" in user_agent and "Mobile" not in user_agent):
         return "Tablet"
     if re.search(r"Mobi|iPhone", user_agent):
@@ -116,5 +120,5 @@ def _is_over(request: Any, now: float) -> bool:
 
 @term("sessions")
 def purge_sessions(now: dt.datetime) -> int:
-    """Delete log-ins that have ended."""
+    """Delete logins that have ended."""
     return delete(Session.objects.filter(expire_date__lt=now))

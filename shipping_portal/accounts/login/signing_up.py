@@ -1,11 +1,11 @@
-"""A new account: opened by whoever signs up, then approved by an operator, as SIGN_UP says.
+"""Open a new account, then have an operator approve it, as SIGN_UP says.
 
 open         who signs up books at once
-first_limit  a few parcels at once, the rest once it is approved (accounts/limits.py)
+first_limit  a few parcels at once, the rest once it is approved (orders/booking/limits.py)
 approve      parcels may be prepared and priced, none booked, until it is approved
 invited      nobody signs up
 
-Who joins an account by invitation (accounts/teams/team.py) opens none, so that works in each of them.
+People who join an account by invitation (accounts/teams/team.py) open none, so that works in each mode.
 """
 
 import datetime as dt
@@ -41,9 +41,9 @@ def is_open() -> bool:
 
 
 def open_account(user: User, *, name: str, country: str, now: dt.datetime) -> Sender:
-    """Open a business account owned by this person, in the transaction that makes the person.
+    """Open a business account owned by this person, in the transaction that creates the person.
 
-    The zone is refined by the pickup address.
+    The pickup address refines the zone later.
     """
     approved = now if settings.SIGN_UP == "open" else None
     sender = Sender.objects.create(
@@ -59,7 +59,7 @@ def open_account(user: User, *, name: str, country: str, now: dt.datetime) -> Se
 
 @transaction.atomic
 def announce(user: User, *, now: dt.datetime) -> None:
-    """Owe the operators the mail about the account that this person opened, once: as soon as the address is theirs."""
+    """Queue the operators' email about this person's account, once their address is confirmed."""
     owned = Q(memberships__user=user, memberships__role=Role.OWNER)
     for sender in Sender.objects.filter(owned, approved_at=None):
         request, is_new = ApprovalRequest.objects.get_or_create(sender=sender, defaults={"due_at": now})
@@ -69,7 +69,7 @@ def announce(user: User, *, now: dt.datetime) -> None:
 
 @transaction.atomic
 def approve(sender: Sender, *, by: User, note: str, now: dt.datetime) -> None:
-    """Let it book without its first limit, and tell its people. Raises Sender.NotAllowed."""
+    """Let it book without its first limit, and notify its people. Raises Sender.NotAllowed."""
     if not Sender.objects.filter(pk=sender.pk, approved_at=None, suspended_at=None).update(approved_at=now):
         raise Sender.NotAllowed("This account isn't waiting for approval.")
     Audit.write("account approved", sender, by=by, sender=sender, reason=note, at=now)
@@ -81,14 +81,14 @@ def approve(sender: Sender, *, by: User, note: str, now: dt.datetime) -> None:
 
 @job("approval", queue=ApprovalRequest.objects.select_related("sender"), lane="sender", order=125)
 def work(request: ApprovalRequest) -> None:
-    """Ask the operators, once; a crash in between at worst repeats one e-mail."""
+    """Email the operators once; a crash in between repeats one email at worst."""
     sender = request.sender
     try:
-        # Without an address the desk's queue says it.
+        # Without an address the admin's queue says so.
         if settings.CONTACT_EMAIL and sender.approved_at is None and sender.suspended_at is None:
             subject = f"{sender.name} waits for approval"
             send_mail(subject, _text(sender), None, [settings.CONTACT_EMAIL])
-    except OSError:  # as every SMTP error is
+    except OSError:  # like every SMTP error
         request.retry(timezone.now() + wait_after(request.tries))
     else:
         request.finish()

@@ -1,4 +1,4 @@
-"""Notifications leave as email: one for each person and batch_key, with one link, into the portal."""
+"""Send notifications as email: one per person and batch_key, with one link into the portal."""
 
 import datetime as dt
 from collections.abc import Collection, Sequence
@@ -16,7 +16,7 @@ from shipping_portal.accounts.models import Notification, User
 from shipping_portal.jobs.models import UNDER_WAY
 from shipping_portal.jobs.registry import job
 
-LEASE = dt.timedelta(seconds=60)  # a mail server may take its time
+LEASE = dt.timedelta(seconds=60)  # a mail server may be slow
 SENDING = "the process stopped while it sent the email"
 LONGEST_WAIT = dt.timedelta(hours=6)
 MOST_LINES = 50
@@ -33,12 +33,15 @@ You get this because of your settings there. To stop this kind of email:
 
 @job("mail", queue=Notification.objects.filter(sent_at=None).select_related("user"), lane="sender", order=120)
 def work(first: Notification) -> None:
-    """Send the email this notification belongs to. A crash in between at worst repeats one email."""
+    """Send the email this notification belongs to.
+
+    A crash in between repeats one email at worst.
+    """
     rows = _gather(first)
     try:
         if wanted := still_wanted(rows, first.user):
             _mail(first.user, wanted).send()
-    except OSError:  # as every SMTP error is
+    except OSError:  # like every SMTP error
         now = timezone.now()
         for row in rows:
             row.retry(now + wait_after(row.tries))
@@ -48,15 +51,16 @@ def work(first: Notification) -> None:
 
 
 def wait_after(tries: int) -> dt.timedelta:
-    """Return how long the mail server is left alone after so many tries before this one."""
+    """Return how long to leave the mail server alone after so many earlier attempts."""
     return min(dt.timedelta(minutes=2 ** min(tries, 10)), LONGEST_WAIT)
 
 
 @transaction.atomic
 def _gather(first: Notification) -> list[Notification]:
-    """Take all that leaves with this notification under one lease; nothing, if another worker has taken it along.
+    """Claim all notifications of this email under one lease; none if another worker has it.
 
-    What another worker has claimed but not gathered yet is taken, too: it finds its own gone, as they take turns.
+    Rows that another worker has claimed but not yet gathered are taken too: it then finds its own
+    gone.
     """
     User.objects.select_for_update(no_key=True).get(pk=first.user_id)
     now = timezone.now()
@@ -83,7 +87,7 @@ def _mail(user: User, rows: Sequence[Notification]) -> EmailMessage:
 
 
 def token_for(user: User, kinds: Collection[str]) -> str:
-    """Return a token that names one person and the kinds of one email: good for turning those off only."""
+    """Return a token for one person and one email's kinds, which only turns those off."""
     return signing.dumps([user.pk, *sorted(kinds)], salt=SALT)
 
 

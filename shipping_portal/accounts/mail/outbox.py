@@ -1,4 +1,4 @@
-"""Notifications by e-mail: which kinds there are, who gets which, and when. Nobody is notified of one event twice."""
+"""Queue email notifications: kinds, recipients, and times. Nobody is notified twice of an event."""
 
 import datetime as dt
 from collections import defaultdict
@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from shipping_portal.accounts.models import Membership, Notification, NotificationChoice, Role, Sender, User
 
-GATHER = dt.timedelta(seconds=120 * settings.TIME_SCALE)  # what happens close together leaves as one e-mail
+GATHER = dt.timedelta(seconds=120 * settings.TIME_SCALE)  # nearby events leave as one email
 DIGEST_HOUR = 7
 MONDAY = 0
 
@@ -30,9 +30,9 @@ SEE_MONEY = (Role.OWNER, Role.BOOKKEEPER)
 
 @dataclass(frozen=True)
 class NotificationKind:
-    """`subject` is the e-mail's; `is_vital` ones reach the owners when everybody has turned them off.
+    """`subject` is the email's. `is_vital` kinds reach the owners if everybody has turned them off.
 
-    Only members with one of `roles` get it, or hear that it is there.
+    Only members with one of `roles` get it, or learn that it exists.
     """
 
     title: str
@@ -107,9 +107,10 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Event:
-    """What somebody is notified of. `dedupe_key` names it for ever; those with one `batch_key` leave as one e-mail.
+    """What somebody is notified of. `dedupe_key` is permanent; one `batch_key` is one email.
 
-    `only` names the one person it is for; without it, it is for everybody of the sender who wants it.
+    `only` names the one person it is for; without it, it is for everybody of the sender who wants
+    it.
     """
 
     sender: Sender
@@ -123,7 +124,7 @@ class Event:
 
 
 def notify(*events: Event, now: dt.datetime) -> None:
-    """Owe each event to every member it is for who wants it, was there when it happened, and has not been notified."""
+    """Queue each event for its members who want it, were there, and haven't been notified."""
     members = _members({event.sender.pk for event in events})
     Notification.objects.bulk_create(
         (
@@ -142,14 +143,16 @@ def notify(*events: Event, now: dt.datetime) -> None:
             for user, when in _wanted(event, members[event.sender.pk]).items()
             if event.only in (None, user)
         ),
-        ignore_conflicts=True,  # told before
+        ignore_conflicts=True,  # notified before
         batch_size=1000,
     )
 
 
 def retract(about: str) -> None:
-    """Delete what has not left and is no longer true: notifications of the event of this name, and of those below."""
-    # With a colon, because "charge:1" must not take back "charge:12".
+    """Delete unsent notifications of this event, and of those below it, which are no longer
+    true.
+    """
+    # With a colon, because "charge:1" must not withdraw "charge:12".
     named = Q(dedupe_key=about) | Q(dedupe_key__startswith=f"{about}:")
     Notification.objects.filter(named, due_at__isnull=False).delete()
 
@@ -167,13 +170,16 @@ def kinds_for(role: str) -> dict[str, NotificationKind]:
 
 
 def choices_of(user: User) -> dict[str, str]:
-    """Return what this person gets, by kind, where the role allows it: as chosen, else the kind's own rule."""
+    """Return this person's choices by kind, as far as the role allows.
+
+    Their own, else the default.
+    """
     chosen = dict(NotificationChoice.objects.filter(user=user).values_list("kind", "when"))
     return {name: chosen.get(name, str(kind.default)) for name, kind in KINDS.items()}
 
 
 def choose(user: User, kind: str, when: str, *, now: dt.datetime) -> None:
-    """Keep when this person hears of a kind. Raises ValueError for what the kind does not offer."""
+    """Store when this person is notified of a kind. Raises ValueError for an unsupported choice."""
     if when not in KINDS[kind].choices:
         raise ValueError(when)
     values: dict[str, Any] = {"when": when}
@@ -183,24 +189,25 @@ def choose(user: User, kind: str, when: str, *, now: dt.datetime) -> None:
 
 
 def still_wanted(rows: Iterable[Notification], user: User) -> list[Notification]:
-    """Return those this person may still read: one may have left the team since, or turned a kind off.
+    """Return those this person may still read: they may have left the team, or turned a kind off.
 
-    Nothing goes to an address that nobody confirmed: it may be a stranger's.
+    Nothing goes to an unconfirmed address: it may be a stranger's.
     """
     member = Membership.objects.filter(user=user, user__is_active=True, user__emailaddress__verified=True).first()
     if member is None:
         return []
     theirs = kinds_for(member.role)
     off = set(NotificationChoice.objects.filter(user=user, when=When.OFF).values_list("kind", flat=True))
-    # Once owed, a vital one goes: it is an owner's whatever they chose, or nobody else may have been told.
+    # Once queued, a vital one is sent to an owner whatever they chose: perhaps nobody else was
+    # notified.
     off -= {name for name, kind in KINDS.items() if kind.is_vital}
     return [row for row in rows if row.sender_id == member.sender_id and row.kind in theirs and row.kind not in off]
 
 
 def _batch_key(event: Event, when: str) -> str:
-    """Return the key of what leaves as one e-mail: all of a day.
+    """Return the key of what leaves as one email: all of a day.
 
-    Of a week each kind by itself, as each has its page.
+    A week has one email per kind, because each has its page.
     """
     if when == When.DAILY:
         return str(when)
@@ -223,7 +230,8 @@ def _members(senders: set[int]) -> defaultdict[int, list[Membership]]:
 
 
 def _wanted(event: Event, members: list[Membership]) -> dict[int, str]:
-    # A charge may find its sender days after it was posted; who came into the team since knows nothing of it.
+    # A charge may find its sender days after it was posted; who joined the team since isn't
+    # notified.
     roles = KINDS[event.kind].roles
     there = [member for member in members if member.created_at <= event.happened_at and member.role in roles]
     wanted = {member.user_id: _when(member.user, event) for member in there}
@@ -242,7 +250,7 @@ def _when(user: User, event: Event) -> str:
 
 
 def _digest_at(sender: Sender, now: dt.datetime, *, on: int | None = None) -> dt.datetime:
-    """Return the next seven o'clock where the sender is, or the next on that day of the week."""
+    """Return the next seven o'clock in the sender's zone, or the next on that weekday."""
     local = now.astimezone(sender.tzinfo)
     day = local.date() + dt.timedelta(days=local.hour >= DIGEST_HOUR)
     if on is not None:

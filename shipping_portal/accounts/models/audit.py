@@ -11,13 +11,14 @@ from shipping_portal.db.planned_statements import insert
 
 
 class Audit(models.Model):
-    """One act of a person (or of the portal, when there is no actor). Never changed, never deleted.
+    """One action of a person, or of the portal if there is no actor. Never changed or deleted.
 
-    Kept by this model, by the admin and by a trigger in the database. Never holds a link, a secret or a body.
+    Protected by this model, the admin and a database trigger. Never contains a link, a secret or a
+    body.
     """
 
     class AppendOnly(Exception):
-        """Somebody tried to change history."""
+        """Raised when somebody tries to change history."""
 
     at = models.DateTimeField()
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
@@ -55,5 +56,5 @@ class Audit(models.Model):
 
 
 def subject_of(thing: models.Model) -> str:
-    """Return the name an audit row gives an object, such as `order 17`."""
+    """Return an object's name in audit rows, such as `order 17`."""
     return f"{thing._meta.verbose_name} {thing.pk}"

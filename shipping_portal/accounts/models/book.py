@@ -1,4 +1,4 @@
-"""What a sender types once: the people they ship to, and the boxes they ship in."""
+"""What a sender types once: receivers and boxes."""
 
 import uuid
 
@@ -12,10 +12,10 @@ LAST_USED = Coalesce("used_at", "created_at")
 
 
 class Receiver(models.Model):
-    """Somebody parcels go to: kept by hand (`is_saved`), or remembered from a booking.
+    """Somebody parcels go to: added by hand (`is_saved`), or remembered from a booking.
 
-    `fingerprint` is who and where, so that the same receiver is one row however often they are sent to.
-    `is_off_list` says that a newer list of localities no longer holds the suburb and postcode.
+    `fingerprint` is name and address, so that a receiver is one row however often they are sent to.
+    `is_off_list` says that a newer list of localities lacks the suburb and postcode.
     """
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
@@ -58,7 +58,7 @@ class Receiver(models.Model):
 
 
 class ReceiverKey(models.Model):
-    """One normalised word a receiver is found by from its start: of the name, company, e-mail, phone or postcode."""
+    """One normalised word that finds a receiver: of name, company, email, phone or postcode."""
 
     receiver = models.ForeignKey(Receiver, on_delete=models.CASCADE, related_name="keys")
     sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="+")
@@ -72,7 +72,7 @@ class ReceiverKey(models.Model):
 
 
 class ParcelSize(models.Model):
-    """A box with a name, as entered: weight and measures in their own units, and what usually is in it."""
+    """A named box, as entered: weight and measures in their own units, and its usual contents."""
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="sizes")

@@ -1,4 +1,6 @@
-"""The carrier's published suburb and postcode pairs (interface §2.1), imported by command or in admin."""
+"""The carrier's published suburb and postcode pairs (interface §2.1), imported by command or in
+admin.
+"""
 
 from django.db import models
 
@@ -25,7 +27,7 @@ class LocalityList(models.Model):
 
 
 class Locality(models.Model):
-    """A pair the carrier serves, in its published spelling; `normalised` is how it is compared."""
+    """A pair that the carrier serves, as published; `normalised` is for comparing."""
 
     list = models.ForeignKey(LocalityList, on_delete=models.CASCADE, related_name="localities")
     country = models.CharField(max_length=2)

@@ -1,4 +1,4 @@
-"""The sender: a small business that ships, its people and where its parcels are picked up."""
+"""The sender: a small business that ships, its people and its pickup addresses."""
 
 import datetime as dt
 import re
@@ -15,7 +15,7 @@ from shipping_portal.carrier.messages import Party
 from shipping_portal.concurrent_indexes import TrigramIndex
 
 FIRST_NUMBER = 1000  # of the A-numbers senders quote
-# By SIGN_UP, what a new account may book in all until an operator approves it: parcels, and money in its currency.
+# By SIGN_UP: the parcels, and the money in its currency, a new account may book until approved.
 UNTIL_APPROVED: dict[str, tuple[int | None, Decimal | None]] = {
     "open": (None, None),
     "first_limit": (5, Decimal(100)),
@@ -38,9 +38,9 @@ class Role(models.TextChoices):
 
 
 class Sender(models.Model):
-    """A business account. Suspended senders keep reading; nothing new is booked for them.
+    """A business account. A suspended sender can read but not book.
 
-    Labels stay open while suspended, unless the operator stopped the dispatch as well.
+    Labels stay open while suspended, unless the operator also stopped dispatch.
     """
 
     class Country(models.TextChoices):
@@ -66,7 +66,7 @@ class Sender(models.Model):
         LAST = "last", "Same as last time"
 
     class NotAllowed(Exception):
-        """A suspension or reinstatement that does not apply now, or has no reason."""
+        """Raised when a suspension or reinstatement doesn't apply now, or has no reason."""
 
     name = models.CharField("business name", max_length=120)
     country = models.CharField(max_length=2, choices=Country.choices)
@@ -80,22 +80,24 @@ class Sender(models.Model):
     )
     prints_at_once = models.BooleanField("open the print window automatically", default=False)
     needs_second_factor = models.BooleanField("require two-step verification", default=False)
-    pickup_days_ahead = models.PositiveSmallIntegerField(default=3)  # business days offered; interface §8
-    # The operator's limits, then the owner's own: both hold, empty is none. Money is in the currency of `country`.
+    # business days offered; interface §8
+    pickup_days_ahead = models.PositiveSmallIntegerField(default=3)
+    # The operator's limits, then the owner's: both apply, empty is none. Money is in `country`'s
+    # currency.
     bookings_a_day = models.PositiveIntegerField(default=2000)
     money_a_day = money(null=True, blank=True, default=Decimal(25_000))
-    unbilled_limit = money(null=True, blank=True)  # of what is booked and on no posted bill yet
+    unbilled_limit = money(null=True, blank=True)  # booked and on no posted bill yet
     quotes_a_minute = models.PositiveIntegerField(default=60)
     own_bookings_a_day = models.PositiveIntegerField(null=True, blank=True)
     own_money_a_day = money(null=True, blank=True)
-    # What counts for them, written by accounts/limits.py alone. Two of them are of the day `counted_on`.
+    # What counts for them, written by orders/booking/limits.py alone. Two of them are of the day `counted_on`.
     counted_on = models.DateField(null=True, blank=True)
     booked_today = models.IntegerField(default=0)
     spent_today = money(default=Decimal(0))
     unbilled = money(default=Decimal(0))
     minute_began_at = models.DateTimeField(null=True, blank=True)
     quotes_this_minute = models.PositiveIntegerField(default=0)
-    # Since it was opened: held against the first limit until `approved_at`.
+    # Since it was opened: counted against the first limit until `approved_at`.
     booked_in_all = models.IntegerField(default=0)
     spent_in_all = money(default=Decimal(0))
     approved_at = models.DateTimeField(null=True, blank=True)
@@ -104,7 +106,8 @@ class Sender(models.Model):
     suspension = models.CharField(max_length=16, choices=Suspension.choices, blank=True)
     suspension_text = models.TextField("text shown to the sender", blank=True)
     suspension_note = models.TextField("internal note", blank=True)
-    dispatch_stopped_at = models.DateTimeField(null=True, blank=True)  # labels not collected yet are closed
+    # labels not collected yet are closed
+    dispatch_stopped_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
     erased_at = models.DateTimeField(null=True, blank=True)  # with all its people
     created_at = models.DateTimeField(auto_now_add=True)
@@ -137,12 +140,12 @@ class Sender(models.Model):
 
     @property
     def number(self) -> str:
-        """What a sender quotes when writing to the operator."""
+        """Return the number that a sender quotes to the operator."""
         return f"A-{FIRST_NUMBER + self.pk}"
 
     @staticmethod
     def pk_of(number: str) -> int | None:
-        """Return the key of the sender who quotes this number, "A-1042" in any case; None for any other text."""
+        """Return the key of the sender with this number, "A-1042" in any case, or None."""
         found = re.fullmatch(r"A-([0-9]{4,9})", number.strip(), re.IGNORECASE)
         return int(found[1]) - FIRST_NUMBER if found else None
 
@@ -152,22 +155,24 @@ class Sender(models.Model):
 
     @property
     def currency(self) -> str:
-        """What its limits are in. An order in another currency counts by its number."""
+        """Return the currency of its limits. An order in another currency counts by its number."""
         return CURRENCIES.get(self.country, "")
 
     @property
     def first_parcels(self) -> int | None:
-        """How many parcels it may book in all until an operator approves it; None is no such limit."""
+        """Return how many parcels it may book until an operator approves it, or None for no
+        limit.
+        """
         return None if self.approved_at else UNTIL_APPROVED[settings.SIGN_UP][0]
 
     @property
     def first_money(self) -> Decimal | None:
-        """For how much it may book in all until then."""
+        """Return how much money it may book until then."""
         return None if self.approved_at else UNTIL_APPROVED[settings.SIGN_UP][1]
 
     @property
     def is_waiting(self) -> bool:
-        """It prepares parcels and sees prices, and books nothing before an operator approves it."""
+        """Return whether it can't book before an operator approves it. It may see prices."""
         return self.first_parcels == 0
 
     @property
@@ -180,7 +185,10 @@ class Sender(models.Model):
     def suspend(
         self, *, by: User, category: str, text: str, note: str, at: dt.datetime, stop_dispatch: bool = False
     ) -> None:
-        """Stop new bookings and, if so told, the labels not collected yet. The text is for the sender, not the note."""
+        """Stop new bookings and, with `stop_dispatch`, close uncollected labels.
+
+        The sender sees `text`, not `note`.
+        """
         if category not in self.Suspension.values or not text.strip():
             raise self.NotAllowed("A suspension needs a category and a text for the sender.")
         with transaction.atomic():
@@ -222,7 +230,8 @@ class Membership(models.Model):
 
 
 def theirs(user: Any, path: str = "sender") -> models.Q:
-    """Return what belongs to the account this person works for, or that they see as an operator.
+    """Match rows of the account this person works for, or sees as an operator
+    (accounts/login/seeing_as.py).
 
     accounts/login/seeing_as.py has the second case. `path` leads from a row to its sender.
     """
@@ -231,14 +240,14 @@ def theirs(user: Any, path: str = "sender") -> models.Q:
 
 
 class OwnedQuerySet(models.QuerySet[Row]):
-    """Rows of senders. Every page of one starts with for_user: other people's rows do not exist."""
+    """Rows of senders. Senders' pages start with for_user: other people's rows don't exist."""
 
     def for_user(self, user: Any) -> Self:
         return self.filter(theirs(user))
 
 
 class PickupAddress(models.Model):
-    """Where parcels start, and the working address the carrier writes to (interface §2.1)."""
+    """Where parcels start, with a working address the carrier writes to (interface §2.1)."""
 
     sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="pickup_addresses")
     name = models.CharField("contact name", max_length=120)
@@ -266,5 +275,8 @@ class PickupAddress(models.Model):
         return f"{self.line1}, {self.suburb} {self.postcode}"
 
     def party(self) -> Party:
-        """Return this address as the carrier's sender; its instructions are for the pickup driver."""
+        """Return this address as the carrier's sender.
+
+        Its instructions are for the pickup driver.
+        """
         return Party.of(self)

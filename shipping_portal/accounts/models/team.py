@@ -1,4 +1,4 @@
-"""Invitations to a sender account, and the e-mails owed to its members and to the operators."""
+"""Invitations to a sender account, and emails due to its members and to operators."""
 
 import datetime as dt
 import uuid
@@ -14,7 +14,7 @@ from shipping_portal.jobs.models import Job
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def good(self, now: dt.datetime) -> Self:
-        """Open, and sent by somebody who is an owner still and can log in."""
+        """Return open ones sent by somebody who is still an owner and can log in."""
         inviter = Membership.objects.filter(
             user=OuterRef("invited_by"), sender=OuterRef("sender"), role=Role.OWNER, user__is_active=True
         )
@@ -22,7 +22,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
 
 class Invitation(models.Model):
-    """A link sent to one address, good once and for 72 hours. Only the hash of its token is kept."""
+    """A link sent to one address, valid once and for 72 hours. Only its token's hash is stored."""
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="invitations")
@@ -54,12 +54,13 @@ class Invitation(models.Model):
 
 
 class NotificationChoice(models.Model):
-    """When one person wants one kind of notification; without a row the kind's own rule holds."""
+    """When a person wants one kind of notification. Without a row the kind's default applies."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notification_choices")
     kind = models.CharField(max_length=30)
     when = models.CharField(max_length=10)
-    on_since = models.DateTimeField(null=True, blank=True)  # of a kind that was off; what was before is no news
+    # of a kind that was off; earlier events are not notified
+    on_since = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "kind"], name="one_choice_per_kind")]
@@ -69,10 +70,10 @@ class NotificationChoice(models.Model):
 
 
 class Notification(Job):
-    """One notification owed to one person. Rows of one `batch_key` that are due leave as one e-mail.
+    """One notification for one person. Due rows with one `batch_key` leave as one email.
 
-    `dedupe_key` names the event, of which nobody is notified twice; `path` is the one page of the portal it links to.
-    Never holds a signed link, a label or the carrier's own words.
+    `dedupe_key` names the event, so that nobody is notified of it twice; `path` is the one page of
+    the portal it links to. Never contains a signed link, a label or the carrier's own words.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notifications")
@@ -97,7 +98,7 @@ class Notification(Job):
 
 
 class ApprovalRequest(Job):
-    """The e-mail that asks the operators to look at a new account; see accounts/login/signing_up.py."""
+    """The email that asks operators to approve a new account; see accounts/login/signing_up.py."""
 
     sender = models.OneToOneField(Sender, on_delete=models.CASCADE, related_name="+")
 

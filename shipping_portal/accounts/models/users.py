@@ -1,4 +1,4 @@
-"""People who log in, by e-mail address, and their sessions."""
+"""People who log in by email address, and their sessions."""
 
 from importlib import import_module
 from typing import Any, ClassVar
@@ -22,7 +22,8 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Make the first operator, who can log in before any e-mail works: whoever has the command line is believed.
+        """Create the first operator, who can log in before email works: the command line is
+        trusted.
 
         Raises ValidationError for a password too short for an operator; `createsuperuser` says so.
         """
@@ -47,7 +48,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     )
     has_shortcuts = models.BooleanField("single-key shortcuts", default=True)
     date_joined = models.DateTimeField(auto_now_add=True)
-    # Until when two of their pages may be waiting for the carrier, at the longest (orders/calling/waiting.py).
+    # Until when, at most, two of their pages may wait for the carrier (orders/calling/waiting.py).
     waits_until = models.DateTimeField(null=True, editable=False)
     waits_also_until = models.DateTimeField(null=True, editable=False)
 
@@ -68,15 +69,15 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     @property
     def initials(self) -> str:
-        """Return two letters for somebody: of their first and last name, or the first of their e-mail."""
+        """Return two initials: of first and last name, or the first of the email."""
         words = self.get_full_name().split()
         return "".join(word[0] for word in (words if len(words) == 1 else words[:1] + words[-1:])).upper()
 
 
 class Session(AbstractBaseSession):
-    """A log-in: Django's session with whose it is beside what is inside, so that one's own are found by an index.
+    """A login: Django's session with its owner in a column, so that an index finds a person's own.
 
-    No foreign key: a session is written again and again, by everybody, and must not wait for a row of a user.
+    No foreign key: sessions are written often, by everybody, and must not wait for a user's row.
     """
 
     whose = models.BigIntegerField(db_index=True)

@@ -1,4 +1,4 @@
-"""Closing an account: refused while anything of it is open, then it books nothing, and is erased by its term."""
+"""Close an account, if nothing of it is open. It can't book, and is erased after its period."""
 
 import datetime as dt
 
@@ -12,18 +12,22 @@ CLOSED = "Its owner closed it. Take your data with you: all of it is deleted in 
 
 
 class CannotClose(Exception):
-    """Something of the account is open still; the text says what, and when to try again."""
+    """Raised when something of the account is still open. The text says what, and when to retry."""
 
 
 def in_the_way(sender: Sender) -> list[str]:
-    """Return what stands against closing, in sentences."""
+    """Return what prevents closing, in sentences."""
     return list(erasing.objections({"sender": [sender.pk]}).values())
 
 
 @transaction.atomic
 def close(sender: Sender, *, by: User, reason: str = "", now: dt.datetime) -> None:
-    """Close it as a suspension does, for good. Raises CannotClose. Until it is erased, Reinstate takes this back."""
-    Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)  # no booking of it is owed meanwhile
+    """Close it like a permanent suspension, which Reinstate undoes until it is erased.
+
+    Raises CannotClose.
+    """
+    # No booking of it becomes due until the transaction ends.
+    Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
     if why := in_the_way(sender):
         raise CannotClose(" ".join(why))
     closed = Sender.objects.filter(pk=sender.pk, closed_at=None).update(

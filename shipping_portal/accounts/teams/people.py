@@ -1,4 +1,4 @@
-"""What an operator may change about somebody who logs in, another operator included."""
+"""Change people who log in, other operators included, on behalf of an operator."""
 
 import datetime as dt
 
@@ -20,11 +20,14 @@ If you didn't ask for this, reply to this email now.
 
 
 class ChangeRefused(Exception):
-    """This change does not apply to this person; the text is for the operator."""
+    """Raised when this change doesn't apply to this person. The text is for the operator."""
 
 
 def set_active(person: User, *, is_active: bool, by: User, reason: str, now: dt.datetime) -> None:
-    """Turn a person's account on or off. Sessions of an inactive person end with their next request."""
+    """Turn a person's account on or off.
+
+    Sessions of an inactive person end with the next request.
+    """
     _refuse_beyond_reach(person, by)
     if person.pk == by.pk:
         raise ChangeRefused("You cannot turn off your own account.")
@@ -56,9 +59,9 @@ def reset_second_factor(person: User, *, by: User, reason: str, now: dt.datetime
 
 
 def set_groups(person: User, groups: list[str], *, by: User, reason: str, now: dt.datetime) -> None:
-    """Set an operator's groups. Who is in none works at the desk no longer.
+    """Set an operator's groups. Without a group they can't use the admin.
 
-    Whoever becomes an operator chooses a new password by e-mail: the old one may be shorter than an operator's.
+    A new operator chooses a new password by email: the old one may be too short for an operator.
     """
     if not permissions.may(by, "operators"):
         raise ChangeRefused("Only an Ops lead sets groups.")
@@ -81,14 +84,14 @@ def set_groups(person: User, groups: list[str], *, by: User, reason: str, now: d
 
 
 def why_no_groups(person: User) -> str:
-    """Return why this person can be in no group, or ""."""
+    """Return why this person can't be in a group, or ""."""
     if person.is_superuser:
         return "A superuser may do everything and is in no group."
     return "Who ships for a sender cannot work here as well." if hasattr(person, "membership") else ""
 
 
 def _refuse_beyond_reach(person: User, by: User) -> None:
-    """Refuse Support anybody but senders' people: it could lock out, or weaken, whoever may do more than it."""
+    """Limit Support to senders' people: it could otherwise lock out or weaken those above it."""
     if person.is_superuser and not by.is_superuser:
         raise ChangeRefused("Only a superuser changes a superuser's account.")
     if person.is_staff and not permissions.may(by, "operators"):
@@ -96,6 +99,6 @@ def _refuse_beyond_reach(person: User, by: User) -> None:
 
 
 def addresses_of(person: int) -> set[str]:
-    """Return every e-mail address of a person, in small letters."""
+    """Return every email address of a person, in lower case."""
     known = EmailAddress.objects.filter(user=person).values_list("email", flat=True)
     return {email.lower() for email in (*known, *User.objects.filter(pk=person).values_list("email", flat=True))}

@@ -1,6 +1,6 @@
-"""Who belongs to a sender account: invited by an owner, there once they say yes, gone at once when removed.
+"""Manage an account's members: invited by an owner, added on acceptance, removed at once.
 
-Each change has one door here, and leaves an audit row. An account always keeps an owner.
+Each change has one entry point here and leaves an audit row. An account always keeps an owner.
 """
 
 import datetime as dt
@@ -22,8 +22,9 @@ from shipping_portal.accounts.models import Audit, Invitation, Membership, Role,
 
 GOOD_FOR = dt.timedelta(hours=72)
 MOST_OPEN = 20
-LONGEST_NAME = 50  # in an e-mail that leaves in our name
-MOST_A_DAY = 50  # e-mails of one account, sent again or revoked ones included: nobody is flooded in our name
+LONGEST_NAME = 50  # in an email sent in our name
+# emails of one account, repeated and revoked ones included: nobody is flooded in our name
+MOST_A_DAY = 50
 ELSEWHERE = "You already belong to another account. Ask us if you want to change it."
 MAIL = """{inviter} invites you to join {business} at {portal}, as {role}.
 
@@ -35,11 +36,14 @@ If you don't know {business}, you can ignore this email.
 
 
 class NotPossible(Exception):
-    """The change does not apply; the text is for the person who asked for it."""
+    """Raised when the change doesn't apply. The text is for the person who asked for it."""
 
 
 def invite(sender: Sender, email: str, role: str, *, by: User, now: dt.datetime) -> Invitation:
-    """Send somebody a link. An open invitation of the same address is replaced, so that one link works."""
+    """Send somebody a link.
+
+    It replaces an open invitation of the address, so that one link works.
+    """
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
         made = _invited(sender, email.strip().lower(), role, hashed(token), by=by, now=now)
@@ -48,7 +52,7 @@ def invite(sender: Sender, email: str, role: str, *, by: User, now: dt.datetime)
 
 
 def _invited(sender: Sender, email: str, role: str, token_hash: str, *, by: User, now: dt.datetime) -> Invitation:
-    """Count and create under the sender's row lock: invitations pressed at once go one after the other."""
+    """Count and create under the sender's row lock: simultaneous invitations run in sequence."""
     Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
     if sender.memberships.filter(user__in=with_address(email)).exists():
         raise NotPossible(f"{email} is in the team already.")
@@ -80,7 +84,7 @@ def find(token: str) -> Invitation | None:
 
 
 def with_address(email: str) -> QuerySet[User]:
-    """Return the person with this address: the first one they log in with, or another that they verified."""
+    """Return the person with this address: their login address, or another verified one."""
     verified = EmailAddress.objects.filter(email__iexact=email, verified=True)
     return User.objects.filter(Q(email__iexact=email) | Q(pk__in=verified.values("user")))
 
@@ -103,7 +107,8 @@ def _new_member(invitation: Invitation, user: User) -> Membership:
     try:
         with transaction.atomic():
             return Membership.objects.create(sender=invitation.sender, user=user, role=invitation.role)
-    except IntegrityError as error:  # they said yes to another account at the same instant
+    except IntegrityError as error:
+        # They accepted another account at the same instant.
         raise NotPossible(ELSEWHERE) from error
 
 
@@ -118,7 +123,7 @@ def set_role(member: Membership, role: str, *, by: User, now: dt.datetime) -> No
 
 
 def remove(member: Membership, *, by: User, now: dt.datetime) -> None:
-    """Take a person out of the account and log them out everywhere. What they booked stays."""
+    """Remove a person from the account and log them out everywhere. What they booked stays."""
     with _keeping_an_owner(member.sender):
         Audit.write("removed from the team", member.user, by=by, sender=member.sender, at=now)
         Membership.objects.filter(pk=member.pk).delete()
@@ -127,7 +132,7 @@ def remove(member: Membership, *, by: User, now: dt.datetime) -> None:
 
 
 def _end_invitations_by(member: Membership, now: dt.datetime) -> None:
-    """End the invitations of somebody who is no owner any more, lest they bring in themselves by another address."""
+    """End a former owner's invitations, so that they can't rejoin with another address."""
     open_ones = member.sender.invitations.filter(accepted_at=None, revoked_at=None)
     open_ones.filter(invited_by=member.user).update(revoked_at=now)
 
@@ -145,9 +150,10 @@ def hashed(token: str) -> str:
 
 @contextmanager
 def _keeping_an_owner(sender: Sender) -> Iterator[None]:
-    """Roll the change back unless the account still has an owner who can log in after it."""
+    """Roll the change back unless an owner who can log in remains."""
     with transaction.atomic():
-        Sender.objects.select_for_update().get(pk=sender.pk)  # two owners may leave at once
+        # Two owners may leave at once.
+        Sender.objects.select_for_update().get(pk=sender.pk)
         yield
         if not sender.memberships.filter(role=Role.OWNER, user__is_active=True).exists():
             raise NotPossible("An account needs an owner. Make someone else an owner first.")
@@ -163,5 +169,5 @@ def _send(invitation: Invitation, token: str) -> None:
     subject = " ".join(f"{words['inviter']} invites you to {words['business']}".split())
     try:
         send_mail(subject, MAIL.format(portal=settings.BRAND_NAME, **words), None, [invitation.email])
-    except OSError as error:  # as every SMTP error is
+    except OSError as error:  # like every SMTP error
         raise NotPossible(f"The email to {invitation.email} couldn't be sent. Try again.") from error

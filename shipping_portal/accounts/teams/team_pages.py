@@ -1,4 +1,4 @@
-"""The team page of owners, and the page an invitation opens."""
+"""Show the team page of owners, and the page an invitation opens."""
 
 from typing import Any
 
@@ -76,7 +76,7 @@ class JoinForm(Plain):
 @require_http_methods(["GET", "POST"])
 @reauthentication_required(allow_get=True)
 def team_page(request: MemberRequest) -> HttpResponse:
-    """Show who is in, who is invited, and what was done; posting invites."""
+    """Show members, invitations and recent changes; posting invites."""
     form = InviteForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         chosen = form.cleaned_data
@@ -152,7 +152,7 @@ def second_factor_rule(request: MemberRequest) -> HttpResponse:
 @public
 @require_http_methods(["GET", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Show who invites to what; only a press of the button accepts, as mail scanners follow links."""
+    """Show who invites to what. Only a button accepts, because mail scanners follow links."""
     found = team.find(token)
     if found is None:
         raise Http404
@@ -161,17 +161,18 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     if request.user.is_authenticated:
         return _as_who_is_logged_in(request, found)
     if team.with_address(found.email).exclude(pk__in=unconfirmed()).exists():
-        return _page(request, found, None)  # which says to log in first
+        return _page(request, found, None)  # it says to log in first
     form = JoinForm(request.POST or None, invitation=found)
     if request.method == "GET" or not form.is_valid():
         return _page(request, found, form)
     try:
         with transaction.atomic():
-            # The link came to this address, so a sign-up with it that nobody confirmed is not this person's.
+            # The link came to this address, so an unconfirmed sign-up with it is not this person's.
             erase_unconfirmed(unconfirmed().filter(email__iexact=found.email))
             user = _new_person(found.email, form.cleaned_data)
             team.accept(found, user, now=timezone.now())
-    except (IntegrityError, team.NotPossible):  # a second press was faster, or the link was revoked meanwhile
+    except (IntegrityError, team.NotPossible):
+        # A simultaneous request was faster, or the link has been revoked.
         return redirect("invitation", token)
     login(request, user, backend=BACKEND)
     return redirect(landing_page(user))
@@ -188,7 +189,7 @@ def _as_who_is_logged_in(request: Any, found: Invitation) -> HttpResponse:
 
 
 def _new_person(email: str, typed: dict[str, Any]) -> User:
-    """Create the person. Their address counts as verified, since the link came to it by e-mail."""
+    """Create the person. Their address is verified, since the link came to it by email."""
     user: User = User.objects.create_user(email, typed["password"], name=typed["name"])
     EmailAddress.objects.create(user=user, email=email, verified=True, primary=True)
     return user

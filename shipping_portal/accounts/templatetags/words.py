@@ -1,38 +1,34 @@
-"""Words, units, money and dates as a country says them, mostly the sender's. Loaded in every template."""
+"""Template tags and filters for words, units, money, dates and icons. Loaded in every template."""
 
 import datetime as dt
-from decimal import Decimal
 from typing import Any
 
 from django import template
 from django.conf import settings
 from django.templatetags.static import static
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from shipping_portal import brand
 from shipping_portal.accounts import demo
-from shipping_portal.db.keyset import MOST_COUNTED
+from shipping_portal.accounts.formatting import (
+    DEFAULT_COUNTRY,
+    local_date,
+    local_moment,
+    local_time,
+    money,
+    money_in,
+    plain,
+    say,
+    up_to_thousand,
+)
 
 register = template.Library()
+for write in (money, money_in, plain, up_to_thousand, local_date, local_time, local_moment):
+    register.filter(write)
 
-ELSEWHERE = ""  # any country without a word of its own
-WORDS = {
-    "suburb": {"AU": "suburb", "GB": "town or city", ELSEWHERE: "city"},
-    "state": {"AU": "state", "CA": "province", "GB": "county", "US": "state", ELSEWHERE: "state or province"},
-    "postcode": {"CA": "postal code", "US": "ZIP code", ELSEWHERE: "postcode"},
-    "parcel": {"US": "package", ELSEWHERE: "parcel"},
-    "parcels": {"US": "packages", ELSEWHERE: "parcels"},
-    "mass": {"US": "lb", ELSEWHERE: "kg"},
-    "length": {"US": "in", ELSEWHERE: "cm"},
-    "paper": {"CA": "Letter", "US": "Letter", ELSEWHERE: "A4"},
-    "suburbs": {"AU": "suburbs", ELSEWHERE: "cities"},
-}
-PLACE = ("suburb", "state", "postcode")
-DEFAULT_COUNTRY = "AU"
-DOLLARS = {"AUD", "CAD", "USD", ""}
-# Tone and icon of a status: colour is never the only difference, and the words always stand beside the icon.
+# Tone and icon of a status: colour is never the only difference, and words are always beside the
+# icon.
 BADGES = {
     "draft": ("", "edit"),
     "booking": ("on", "clock"),
@@ -63,80 +59,19 @@ BADGES = {
 }
 
 
-def say(word: str, country: str) -> str:
-    """Return a word as that country says it: `say("postcode", "US")` is `ZIP code`. A capital is kept."""
-    term = WORDS[word.lower()].get(country, WORDS[word.lower()][ELSEWHERE])
-    return term[0].upper() + term[1:] if word[0].isupper() else term
-
-
 @register.simple_tag(takes_context=True)
-def word(context: dict[str, Any], word: str, country: str = "") -> str:
-    """Return `{% word "Suburb" %}` in the words of the sender on the page, or of the country given."""
+def word(context: dict[str, Any], word: str, country: str = "", *, count: int = 1) -> str:
+    """Return `{% word "Suburb" %}` in the words of the page's sender, or of the country given.
+
+    `{% word "parcel" count=3 %}` is "parcels".
+    """
+    word = word if count == 1 else f"{word}s"
     return say(word, country or getattr(context.get("sender"), "country", DEFAULT_COUNTRY))
-
-
-@register.filter
-def money(amount: Any, currency: str = "") -> str:
-    """Write `8.95` as $8.95. Dollars of the three countries share the sign; another currency shows its code."""
-    amount, currency = getattr(amount, "amount", amount), getattr(amount, "currency", currency)
-    if amount is None or amount == "":
-        return ""
-    value = Decimal(str(amount))
-    minus = "−" if value < 0 else ""
-    sign = "$" if currency.upper() in DOLLARS else f"{currency.upper()} "
-    return f"{minus}{sign}{abs(value):,.2f}"
-
-
-@register.filter
-def money_in(amount: Any, currency: str = "") -> str:
-    """Write `8.95` as $8.95 AUD, for a total."""
-    currency = getattr(amount, "currency", currency)
-    shown = money(amount, currency)
-    return f"{shown} {currency}" if shown.lstrip("−").startswith("$") and currency else shown
-
-
-@register.filter
-def plain(number: Any) -> str:
-    """Return a number without trailing zeros: `2.400` is 2.4."""
-    shown = f"{number:f}" if isinstance(number, Decimal) else str(number)
-    return shown.rstrip("0").rstrip(".") if "." in shown else shown
-
-
-@register.filter
-def up_to_thousand(count: int) -> str:
-    """Write `1,000+` for any more than a thousand, as nobody counted further."""
-    return f"{count:,}" if count <= MOST_COUNTED else f"{MOST_COUNTED:,}+"
-
-
-@register.filter
-def local_date(value: dt.datetime | dt.date | None, sender: Any) -> str:
-    """Write `Tue 25 Nov` in the sender's zone, `Tue, Nov 25` in the United States; the year when it is not this one."""
-    if value is None:
-        return ""
-    day = value.astimezone(_zone(sender)) if isinstance(value, dt.datetime) else value
-    month = f"{day:%a}, {day:%b} {day.day}" if _country(sender) == "US" else f"{day:%a} {day.day} {day:%b}"
-    is_this_year = day.year == timezone.now().astimezone(_zone(sender)).year
-    return month if is_this_year else f"{month}{',' if _country(sender) == 'US' else ''} {day.year}"
-
-
-@register.filter
-def local_time(value: dt.datetime | None, sender: Any) -> str:
-    """Write `2:35 pm` in the sender's zone."""
-    if value is None:
-        return ""
-    at = value.astimezone(_zone(sender))
-    return f"{at.hour % 12 or 12}:{at:%M} {'am' if at.hour < 12 else 'pm'}"
-
-
-@register.filter
-def local_moment(value: dt.datetime | None, sender: Any) -> str:
-    """Write `Tue 25 Nov, 2:35 pm` in the sender's zone."""
-    return f"{local_date(value, sender)}, {local_time(value, sender)}" if value else ""
 
 
 @register.simple_tag(takes_context=True)
 def when(context: dict[str, Any], value: dt.datetime | None) -> SafeString | str:
-    """Return the moment in the sender's zone, with the exact instant for machines."""
+    """Return the time in the sender's zone, with the exact instant for machines."""
     if value is None:
         return ""
     shown = local_moment(value, context.get("sender"))
@@ -145,7 +80,7 @@ def when(context: dict[str, Any], value: dt.datetime | None) -> SafeString | str
 
 @register.filter
 def status_chip(order: Any) -> SafeString:
-    """Return where an order stands: its money while that is unsettled, else where the parcel is."""
+    """Return an order's status: its money until that is settled, then where the parcel is."""
     if order.status == "booked" and order.progress:
         return chip(order.progress, order.get_progress_display())
     return chip(order.status, order.get_status_display())
@@ -160,20 +95,23 @@ def chip(state: str, words: str) -> SafeString:
 
 @register.simple_tag
 def icon(name: str, size: str = "") -> SafeString:
-    """Return a symbol of `icons.svg`; `s` is small. It always stands beside a word or in what has a label."""
+    """Return a symbol of `icons.svg`; `s` is small.
+
+    Use it beside a word or inside a labelled control.
+    """
     sign = static("icons.svg")
     return format_html('<svg class="i {}" aria-hidden="true"><use href="{}#{}"/></svg>', size, sign, name)
 
 
 @register.filter
 def tone(level: str) -> str:
-    """Return the look's name for a message's level."""
+    """Return the style name for a message's level."""
     return {"success": "ok", "warning": "warn", "error": "bad"}.get(level, "")
 
 
 @register.filter
 def fixes(form: Any) -> list[tuple[str, str]]:
-    """Return each sentence at a control once, with the id of the first control that it stands at."""
+    """Return each control's sentence once, with the id of the first control that has it."""
     found: dict[str, str] = {}
     for field in form:
         group = "_0" if field.use_fieldset else ""
@@ -190,7 +128,7 @@ def brand_name() -> str:
 
 @register.simple_tag
 def brand_logo() -> SafeString:
-    """Return the partner's logo, or ours; the name always stands beside it."""
+    """Return the partner's logo, or ours. The name is always beside it."""
     if settings.BRAND_LOGO:
         return format_html('<img src="{}" alt="">', brand.address("brand_logo"))
     return format_html('<svg aria-hidden="true"><use href="{}#logo"/></svg>', static("icons.svg"))
@@ -198,25 +136,16 @@ def brand_logo() -> SafeString:
 
 @register.simple_tag
 def brand_style() -> SafeString:
-    """Return the link to the look in the partner's colours."""
+    """Return the link to the style sheet in the partner's colours."""
     return format_html('<link rel="stylesheet" href="{}">', brand.address("brand_style"))
 
 
 @register.simple_tag
 def brand_colours() -> SafeString | str:
-    """Return the link to the partner's colours alone, if there are any: for the desk."""
+    """Return the link to the partner's colours alone, if any, for the admin."""
     if not settings.BRAND_COLOUR:
         return ""
     return format_html('<link rel="stylesheet" href="{}">', brand.address("brand_colours"))
-
-
-def _zone(sender: Any) -> dt.tzinfo:
-    zone: dt.tzinfo = sender.tzinfo if sender else dt.UTC
-    return zone
-
-
-def _country(sender: Any) -> str:
-    return str(getattr(sender, "country", DEFAULT_COUNTRY))
 
 
 DEMO_ACTS = (
@@ -227,7 +156,7 @@ DEMO_ACTS = (
 
 @register.inclusion_tag("_demo_bar.html", takes_context=True)
 def demo_bar(context: dict[str, Any]) -> dict[str, Any]:
-    """Return what the demo's bar needs; nothing outside the demo."""
+    """Return what the demo's bar needs, or nothing outside the demo."""
     request = context.get("request")
     if not settings.DEMO_BAR or request is None:
         return {}
@@ -239,7 +168,7 @@ def demo_bar(context: dict[str, Any]) -> dict[str, Any]:
 
 @register.inclusion_tag("_demo_log_ins.html", takes_context=True)
 def demo_log_ins(context: dict[str, Any]) -> dict[str, Any]:
-    """Return the demo's two accounts, each to be logged in by one press; nothing outside the demo."""
+    """Return the demo's accounts with a login button each, or nothing outside the demo."""
     request = context.get("request")
     if request is None or not demo.is_here(request):
         return {}
@@ -252,6 +181,6 @@ def demo_log_ins(context: dict[str, Any]) -> dict[str, Any]:
 
 @register.simple_tag(takes_context=True)
 def demo_code(context: dict[str, Any]) -> str:
-    """Return the demo operator's code of this moment, once its password was right; "" outside the demo."""
+    """Return the demo operator's current code after the right password; "" outside the demo."""
     request = context.get("request")
     return demo.operator_code() if request is not None and demo.is_here(request) else ""

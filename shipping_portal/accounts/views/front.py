@@ -1,4 +1,4 @@
-"""The pages around logging in: first steps, what else there is, and help."""
+"""Show the pages around logging in: first steps, the rest of the menu, and help."""
 
 import functools
 from pathlib import Path
@@ -21,7 +21,8 @@ from shipping_portal.accounts.address.addresses import OnceOnly
 from shipping_portal.accounts.address.text import one_line
 from shipping_portal.accounts.login.adapter import landing_page
 
-KEPT_A_YEAR = cache_control(public=True, max_age=365 * 24 * 3600, immutable=True)  # its address changes with it
+# its address changes with it
+KEPT_A_YEAR = cache_control(public=True, max_age=365 * 24 * 3600, immutable=True)
 
 
 @public
@@ -33,7 +34,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_GET
 def start(request: MemberRequest) -> HttpResponse:
-    """Show the first steps, each with whether it is done; they can be left and taken up at any time."""
+    """Show the first steps with what is done; they can be left and resumed at any time."""
     tasks = {
         "has_address": request.sender.pickup_address() is not None,
         "has_second_factor": access.has_second_factor(request.user),
@@ -44,14 +45,14 @@ def start(request: MemberRequest) -> HttpResponse:
 @audience(*EVERY_MEMBER)
 @require_GET
 def more(request: MemberRequest) -> HttpResponse:
-    """Show everything that has no place of its own at the top of each page."""
+    """Show everything without a place of its own in the navigation."""
     return render(request, "accounts/more.html")
 
 
 @audience(*EVERY_MEMBER)
 @require_GET
 def suggest_localities(request: MemberRequest) -> HttpResponse:
-    """Answer with places that begin with what is being typed, for a combobox."""
+    """Return places that begin with the typed text, for a combobox."""
     country = request.GET.get("country", request.sender.country).upper()
     found = places.suggest(country, request.GET.get("q", ""))
     return JsonResponse(
@@ -68,7 +69,10 @@ def help_page(request: HttpRequest, page: str) -> HttpResponse:
 @public
 @require_safe
 def favicon(request: HttpRequest) -> HttpResponse:
-    """Lead to the icon: browsers ask for this address where a page names none, such as a label's."""
+    """Redirect to the icon.
+
+    Browsers request this address if a page names none, such as a label's.
+    """
     return redirect(static("icon.svg"))
 
 
@@ -76,7 +80,7 @@ def favicon(request: HttpRequest) -> HttpResponse:
 @require_safe
 @KEPT_A_YEAR
 def brand_style(request: HttpRequest) -> HttpResponse:
-    """Serve the look in the partner's two colours."""
+    """Serve the style sheet in the partner's two colours."""
     return HttpResponse(brand.style(), content_type="text/css; charset=utf-8")
 
 
@@ -84,7 +88,7 @@ def brand_style(request: HttpRequest) -> HttpResponse:
 @require_safe
 @KEPT_A_YEAR
 def brand_colours(request: HttpRequest) -> HttpResponse:
-    """Serve the partner's two colours alone, for the desk."""
+    """Serve the partner's two colours alone, for the admin."""
     return HttpResponse(brand.colours(), content_type="text/css; charset=utf-8")
 
 
@@ -144,7 +148,7 @@ LONGEST_SEARCH = 100
 @public
 @require_safe
 def help_index(request: HttpRequest) -> HttpResponse:
-    """Show all articles, or those that hold every word searched for."""
+    """Show all articles, or those that contain every search word."""
     q = one_line(request.GET.get("q", "")[:LONGEST_SEARCH]).strip()
     words = q.lower().split()
     found = {slug: title for slug, title in ARTICLES.items() if all(word in _text(slug) for word in words)}

@@ -1,4 +1,4 @@
-"""Where parcels are picked up: one address or several, one of them the default."""
+"""Manage where parcels are picked up: one address or several, one of them the default."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -16,7 +16,7 @@ from shipping_portal.accounts.models import PickupAddress
 @audience(OWNER)
 @require_http_methods(["GET", "POST"])
 def pickup_address(request: MemberRequest) -> HttpResponse:
-    """Show the default one, or the first of all. Orders already made keep the address they were made with."""
+    """Show the default address, or the first. Existing orders keep theirs."""
     address = request.sender.pickup_address()
     return _form_page(request, address, then="settings" if address else "start")
 
@@ -43,7 +43,7 @@ def edit_address(request: MemberRequest, address: int) -> HttpResponse:
 @audience(OWNER)
 @require_POST
 def change_address(request: MemberRequest, address: int) -> HttpResponse:
-    """Make an address the one parcels start from (`default`), or `delete` it; never the last one."""
+    """Make an address the `default`, or `delete` it; never the last one."""
     found, now = _mine(request, address), timezone.now()
     try:
         if "default" in request.POST:
@@ -62,7 +62,7 @@ def _mine(request: MemberRequest, address: int) -> PickupAddress:
 
 
 def _first_guess(request: MemberRequest) -> dict[str, str]:
-    """Suggest whoever adds an address as its contact; a name is printed once."""
+    """Suggest the user as the contact of a new address; a name is printed once."""
     name = request.user.name
     return {"name": name} | ({"company": ""} if same_name(name, request.sender.name) else {})
 

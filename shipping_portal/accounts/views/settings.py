@@ -1,5 +1,6 @@
-"""Settings: one page that shows everything, one small form for each thing, what is used, and e-mails by link."""
+"""Show settings: an overview, one small form per setting, usage, and email opt-outs by link."""
 
+from copy import copy
 from typing import Any
 
 from allauth.account.decorators import reauthentication_required
@@ -11,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from shipping_portal.accounts import access, limits
+from shipping_portal.accounts import access
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, OWNER, SEE_MONEY, MemberRequest, audience, public
 from shipping_portal.accounts.login import sessions
 from shipping_portal.accounts.mail import mailing, outbox
@@ -40,7 +41,6 @@ def settings_overview(request: MemberRequest) -> HttpResponse:
         "more_addresses": len(addresses) - 1,
         "has_second_factor": access.has_second_factor(request.user),
         "default_size": sender.default_size,
-        "usage": limits.usage(sender, timezone.now()),
         "members": sender.memberships.select_related("user").order_by("user__email"),
     }
     return render(request, "accounts/settings.html", context)
@@ -62,7 +62,7 @@ def appearance(request: MemberRequest) -> HttpResponse:
 @audience(*EVERY_MEMBER)
 @require_http_methods(["GET", "POST"])
 def keyboard(request: MemberRequest) -> HttpResponse:
-    # The post itself: a form of one tick that is off sends nothing else.
+    # Pass the POST itself: a form with one unticked box sends nothing else.
     form = KeyboardForm(request.POST if request.method == "POST" else None, instance=request.user)
     return _panel(request, "keyboard", "Keyboard", form)
 
@@ -84,10 +84,10 @@ def booking_rules(request: MemberRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @reauthentication_required(allow_get=True)
 def own_limits(request: MemberRequest) -> HttpResponse:
-    """Show the owner's own limits, beside the operator's: the lower ones hold."""
-    usage = limits.usage(request.sender, timezone.now())
-    form = OwnLimitsForm(request.POST or None, instance=request.sender)
-    return _panel(request, "own_limits", "Limits", form, usage=usage)
+    """Show the owner's own limits beside the operator's: the lower ones apply."""
+    # A copy, as the page shows beside the form what is stored.
+    form = OwnLimitsForm(request.POST or None, instance=copy(request.sender))
+    return _panel(request, "own_limits", "Limits", form)
 
 
 @audience(*BOOKERS)
@@ -100,7 +100,7 @@ def label_size(request: MemberRequest) -> HttpResponse:
 @audience(OWNER)
 @require_GET
 def data(request: MemberRequest) -> HttpResponse:
-    """Show what can be taken away, and the way to closing the account."""
+    """Show what can be exported, and the way to close the account."""
     return render(request, "accounts/data.html")
 
 
@@ -108,7 +108,7 @@ def data(request: MemberRequest) -> HttpResponse:
 @reauthentication_required
 @require_http_methods(["GET", "POST"])
 def close_account(request: MemberRequest) -> HttpResponse:
-    """Close the account, once its owner has given the password again and typed the account's number."""
+    """Close the account after its owner gave the password again and typed the account's number."""
     form = CloseForm(request.POST or None, sender=request.sender)
     if request.method == "POST" and form.is_valid():
         try:
@@ -131,7 +131,10 @@ def _panel(
     template: str = "accounts/settings_form.html",
     **more: Any,
 ) -> HttpResponse:
-    """Show one form; a good post is saved, noted where it is the account's, and leads back to Settings."""
+    """Show one form.
+
+    A valid post is saved, audited if it concerns the account, and returns to Settings.
+    """
     if request.method == "POST" and form.is_valid():
         form.store()
         if isinstance(form.instance, Sender):
@@ -146,7 +149,7 @@ def _panel(
 @audience(*EVERY_MEMBER)
 @require_http_methods(["GET", "POST"])
 def security(request: MemberRequest) -> HttpResponse:
-    """Show where one is logged in; `end` logs out of that place, `end_others` of every place but this one."""
+    """Show the user's sessions; `end` ends one, `end_others` all but this one."""
     this_key = request.session.session_key
     if request.method == "POST":
         if "end_others" in request.POST:
@@ -179,10 +182,10 @@ def notifications(request: MemberRequest) -> HttpResponse:
 
 
 @public
-@csrf_exempt  # a mail program presses it for the person, and has only the link
+@csrf_exempt  # A mail program presses this for the person, and has only the link.
 @require_http_methods(["GET", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
-    """Show a button, as mail scanners follow links; by POST turn the kinds of that mail off."""
+    """Show a button, because mail scanners follow links; POST turns off that email's kinds."""
     found = mailing.read_token(token)
     user: Any = User.objects.filter(pk=found[0]).first() if found else None
     if found is None or user is None:

@@ -1,4 +1,4 @@
-"""Billing as operators see it: reports and how they are written, lines of money, words, disputes and credits."""
+"""Show billing to operators: reports, profiles, lines, terms, disputes and credits."""
 
 from shipping_portal.billing.admin import charges, columns, disputes, reports, words
 

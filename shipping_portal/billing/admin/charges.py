@@ -1,4 +1,4 @@
-"""Every line of money, of the carrier's reports and of the operator's own: read here, never edited."""
+"""Show every line of the carrier's reports and of operators; lines are never edited."""
 
 import datetime as dt
 from collections import defaultdict
@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from orders.models import Order
 from orders.status.references import with_reference
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm, Refused
-from shipping_portal.accounts.adminkit.facts import ReadOnlyInline, link_to
+from shipping_portal.accounts.adminkit.facts import ReadOnlyInline, column, link_to
 from shipping_portal.accounts.adminkit.filters import SenderFilter, choices
 from shipping_portal.accounts.adminkit.queues import Wait
 from shipping_portal.accounts.models import Sender, User
@@ -38,7 +38,7 @@ class ToSenderForm(ReasonForm):
 
 
 class OwnerForm(ReasonForm):
-    """A parcel, or a sender where the line is for no parcel of theirs."""
+    """A parcel, or a sender for a line without one."""
 
     owner = forms.CharField(
         label="Assign to",
@@ -48,7 +48,7 @@ class OwnerForm(ReasonForm):
     field_order = ["owner", "reason"]
 
     def clean_owner(self) -> tuple[Sender, Order | None]:
-        """Return the sender, and the order if one was named. Refuses what names neither."""
+        """Return the sender, and the order if one was named. Rejects what names neither."""
         typed = self.cleaned_data["owner"].strip()
         number = Sender.pk_of(typed)
         if number and (sender := Sender.objects.filter(pk=number).first()):
@@ -67,7 +67,7 @@ def _order(typed: str) -> Order | None:
 
 
 def assign(charge: Charge, *, owner: tuple[Sender, Order | None], **written: Any) -> str:
-    """Give it away with the Extra Cover that was in the same price."""
+    """Assign it with the Extra Cover that was in the same price."""
     sender, order = owner
     parts = Charge.objects.unmatched().filter(report=charge.report_id, line=charge.line).order_by("part")
     try:
@@ -94,7 +94,7 @@ def _accept(charge: Charge, **written: Any) -> str:
 
 
 class WhichForm(ReasonForm):
-    """Which lines on hold of a report, and why."""
+    """Which held lines of a report, and why."""
 
     which = forms.ChoiceField(
         choices=[("", "All on hold"), ("Why they wait", Hold.choices), ("What they are", ChargeKind.choices)],
@@ -104,7 +104,7 @@ class WhichForm(ReasonForm):
 
 
 def decided(*, post: bool) -> Callable[..., str]:
-    """Return what decides about the lines on hold of a report, or about one line with the Extra Cover in its price."""
+    """Return a function that decides a report's held lines, or one line with its Extra Cover."""
 
     def do(thing: BillingReport | Charge, *, now: dt.datetime, which: str = "", **written: Any) -> str:
         if isinstance(thing, BillingReport):
@@ -135,7 +135,7 @@ def _is_held(charge: Charge) -> bool:
 
 
 def _is_nobodys(charge: Charge) -> bool:
-    """Return whether the line is posted and nobody's: what is read again before that is matched anew."""
+    """Return whether a posted line has no owner, before it is matched again."""
     return charge.sender_id is None and charge.posted_at is not None
 
 
@@ -145,7 +145,7 @@ def _is_reversible(charge: Charge) -> bool:
 
 
 class WeekFilter(admin.SimpleListFilter):
-    """The weeks that have reports, newest first."""
+    """The weeks with reports, newest first."""
 
     title = "week"
     parameter_name = "week"
@@ -155,7 +155,7 @@ class WeekFilter(admin.SimpleListFilter):
         return [(week.isoformat(), f"{week:%-d %b %Y}") for week in weeks]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Charge]) -> QuerySet[Charge]:
-        """Filter by the week's reports, which have an index, and the operator's own lines, which are few."""
+        """Filter by the week's reports, which have an index, and by the few lines of operators."""
         if self.value() not in dict(self.lookup_choices):
             return queryset
         week = str(self.value())
@@ -172,7 +172,7 @@ class DisputeInline(ReadOnlyInline):
 
 
 class ChargeAdmin(ActionsAdmin):
-    """Lines of money: found, filtered, given to an owner, credited or taken back. The desk registers it."""
+    """Lines of money: searched, filtered, assigned, credited or reversed. Staff registers it."""
 
     linked = ("report__id__exact", "posted_at__gte")
     admin_actions = (
@@ -256,8 +256,8 @@ class ChargeAdmin(ActionsAdmin):
         ),
         "kind",
     ]
-    list_select_related = ["order", "sender"]
-    search_fields = ["reference"]  # turns the box on; get_search_results does the looking
+    # This turns the search box on; get_search_results does the searching.
+    search_fields = ["reference"]
     search_help_text = "Full carrier reference"
     inlines = [DisputeInline]
     fieldsets = [
@@ -271,35 +271,25 @@ class ChargeAdmin(ActionsAdmin):
     def wait_of(self, request: HttpRequest) -> Wait | None:
         return super().wait_of(request) or queues.ON_HOLD.get(request.GET.get("hold", ""))
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Charge]:
-        near = ("order", "sender", "report", "by", "reverses", "reversed_by")
-        return super().get_queryset(request).select_related(*near)
+    related = ("order", "sender", "report", "by", "reverses", "reversed_by")
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Charge], search_term: str
-    ) -> tuple[QuerySet[Charge], bool]:
-        """Search by the order that has the reference, and among the lines that nobody owns: both have an index."""
-        typed = search_term.strip()
-        if not typed:
-            return queryset, False
+    def search_rows(self, request: HttpRequest, rows: QuerySet[Charge], typed: str) -> QuerySet[Charge]:
+        """Search by the referenced order, and among lines without an owner: both have an index."""
         theirs = Charge.objects.filter(order__in=with_reference(Order.objects.all(), typed).order_by().values("pk"))
         nobodys = Charge.objects.filter(sender=None, reference__upper=typed.upper())
-        return queryset.filter(pk__in=theirs.order_by().values("pk").union(nobodys.order_by().values("pk"))), False
+        return rows.filter(pk__in=theirs.order_by().values("pk").union(nobodys.order_by().values("pk")))
 
     @admin.display(description="posted", ordering="posted_at")
     def posted(self, charge: Charge) -> str:
         """Show the day from which the line counts."""
         return f"{charge.posted_at:%-d %b %Y}" if charge.posted_at else "–"
 
-    @admin.display(description="repeat", boolean=True)
-    def repeats(self, charge: Charge) -> bool:
-        """Return whether an earlier report had the same line."""
-        return charge.is_repeat
-
-    @admin.display(description="on hold")
-    def on_hold(self, charge: Charge) -> str:
-        """Show why the line isn't counted before an operator decides, or what was decided."""
-        return charge.get_decision_display() or charge.get_held_display() or "–"
+    # What was decided about a line on hold, or why it isn't counted yet.
+    on_hold = column("on hold", lambda it: it.get_decision_display() or it.get_held_display() or "–")
+    repeats = column("repeat", lambda charge: charge.is_repeat, boolean=True)
+    owner = column("sender", lambda charge: link_to(charge.sender) if charge.sender else "Unassigned")
+    takes_back = column("reverses", lambda charge: link_to(charge.reverses))
+    taken_back_by = column("reversed by", lambda charge: link_to(getattr(charge, "reversed_by", None)))
 
     @admin.display(description="amount")
     def money(self, charge: Charge) -> str:
@@ -311,24 +301,9 @@ class ChargeAdmin(ActionsAdmin):
         """Link to the order, or show the reference that no order has."""
         return link_to(charge.order, charge.reference) if charge.order else charge.reference or "–"
 
-    @admin.display(description="sender")
-    def owner(self, charge: Charge) -> SafeString | str:
-        """Link to the sender who pays, if the line has one."""
-        return link_to(charge.sender) if charge.sender else "Unassigned"
-
     @admin.display(description="report")
     def from_report(self, charge: Charge) -> SafeString | str:
         """Link to the report the line came in, with its line of the file."""
         if charge.report is None:
             return "None: added by an operator"
         return link_to(charge.report, f"{charge.report}, line {charge.line}")
-
-    @admin.display(description="reverses")
-    def takes_back(self, charge: Charge) -> SafeString | str:
-        """Link to the line that this one takes back."""
-        return link_to(charge.reverses)
-
-    @admin.display(description="reversed by")
-    def taken_back_by(self, charge: Charge) -> SafeString | str:
-        """Link to the line that takes this one back."""
-        return link_to(getattr(charge, "reversed_by", None))

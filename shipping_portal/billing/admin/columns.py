@@ -1,19 +1,17 @@
-"""How an account's billing report is written: which column is what, set with a reason and tried before it is kept."""
+"""Edit an account's billing profile: map columns with a reason, and try them before saving."""
 
 from itertools import islice
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, reverse
 from django.utils import timezone
 
-from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ReasonForm, audited
-from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
+from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyAdmin
 from shipping_portal.billing.models import BillingProfile, BillingReport
 from shipping_portal.billing.reports.fields import FIELDS, NEEDED, Profile
 from shipping_portal.billing.reports.reading import LARGEST, NotAReport, Problem, ReportRow, ReportTotal, read
@@ -23,7 +21,7 @@ TRIED = 3
 
 
 class ColumnsForm(ReasonForm, forms.ModelForm):
-    """The header of each column we read, and how dates, refunds and cover are written."""
+    """The header of each column we read, and the form of dates, refunds and cover."""
 
     file = forms.FileField(
         required=False,
@@ -51,80 +49,34 @@ class ColumnsForm(ReasonForm, forms.ModelForm):
 
     @property
     def parts(self) -> list[tuple[str, list[Any]]]:
-        """Heading and fields of each part of the page."""
+        """Return heading and fields of each part of the page."""
         fields = list(self)
         columns = [field for field in fields if field.name.startswith("column_")]
         return [("Column header for", columns), ("Format", [field for field in fields if field not in columns])]
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """What was chosen, as the model keeps it."""
+        """Return the choices as the model stores them."""
         columns = {field: self.cleaned_data.get(f"column_{field}", "") for field in FIELDS}
         kept = {field: name for field, name in columns.items() if name}
         return {"columns": kept, **{name: self.cleaned_data[name] for name in FORM}}
 
 
-@admin.register(BillingProfile)
-class BillingProfileAdmin(ReadOnlyAdmin):
-    """How an account's billing reports are written; changed only with a reason."""
-
-    change_form_template = "admin/with_acts.html"
-    list_display = [
-        "account",
-        "delimiter",
-        "date_form",
-        "decimal_sign",
-        "refunds_positive",
-        "cover_inside",
-        "total_word",
-    ]
-    list_select_related = ["account"]
-    fields = ["account", "read_as", *FORM]
-    readonly_fields = ["read_as"]
-
-    def get_urls(self) -> list[URLPattern]:
-        return [self.own_page("<int:pk>/columns/", "columns", self.columns_view), *super().get_urls()]
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
-        acts = []
-        if permissions.may(request.user, "billing") and object_id.isdecimal():
-            acts.append(("Set columns", reverse("admin:billing_billingprofile_columns", args=[object_id])))
-        return super().change_view(request, object_id, form_url, {"acts": acts, **(extra_context or {})})
-
-    def columns_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Try the columns on the newest file as often as wanted; keep them with a reason."""
-        profile = BillingProfile.objects.select_related("account").filter(pk=pk).first()
-        if profile is None:
-            raise Http404
-        permissions.demand(request.user, "billing")
-        if request.method != "POST":
-            return self._page(request, profile, ColumnsForm(instance=profile))
-        form = ColumnsForm(request.POST, request.FILES, instance=profile)
-        if "try" in request.POST:
-            form.fields["reason"].required = False
-            form.fields["reason"].min_length = 0  # type: ignore[attr-defined]
-            return self._page(request, profile, form, _tried(profile, form) if form.is_valid() else None)
-        if not form.is_valid():
-            return self._page(request, profile, form)
+def columns_page(request: HttpRequest, profile: BillingProfile, context: dict[str, Any]) -> HttpResponse:
+    """Try the columns on the newest file, repeatedly; save them with a reason."""
+    data = (request.POST, request.FILES) if request.method == "POST" else (None, None)
+    form, tried = ColumnsForm(*data, instance=profile), None
+    if "try" in request.POST:
+        form.fields["reason"].required = False
+        form.fields["reason"].min_length = 0  # type: ignore[attr-defined]
+        tried = _tried(profile, form) if form.is_valid() else None
+    elif form.is_valid():
         answers = {"reason": form.cleaned_data["reason"], "chosen": form.chosen}
         audited("report columns set", _set, profile, by=request.user, now=timezone.now(), **answers)
         messages.success(request, "Columns set. Posted reports don't change.")
         return redirect("admin:billing_billingprofile_change", profile.pk)
-
-    def _page(
-        self, request: HttpRequest, profile: BillingProfile, form: ColumnsForm, tried: Any = None
-    ) -> HttpResponse:
-        title = f"Billing report columns for {profile.account}"
-        context = self.page_context(request, title=title, profile=profile, form=form, tried=tried)
-        return TemplateResponse(request, "admin/report_columns.html", context)
-
-    @admin.display(description="columns")
-    def read_as(self, profile: BillingProfile) -> str:
-        """Show which column is read as what."""
-        read_columns = (f"{FIELDS[field]}: “{name}”" for field, name in profile.columns.items() if field in FIELDS)
-        return ", ".join(read_columns)
+    shown = {"title": f"Billing report columns for {profile.account}", "profile": profile, "form": form, "tried": tried}
+    return TemplateResponse(request, "admin/report_columns.html", context | shown)
 
 
 def _set(profile: BillingProfile, *, chosen: dict[str, Any], **answers: Any) -> None:
@@ -133,7 +85,7 @@ def _set(profile: BillingProfile, *, chosen: dict[str, Any], **answers: Any) -> 
 
 
 def _tried(profile: BillingProfile, form: ColumnsForm) -> dict[str, Any]:
-    """Return the first rows of a file as these columns read them. Nothing is kept."""
+    """Return a file's first rows as read by these columns. Nothing is saved."""
     name, content = _file_to_try(profile, form.cleaned_data["file"])
     if not content:
         return {"name": ""}
@@ -150,8 +102,33 @@ def _tried(profile: BillingProfile, form: ColumnsForm) -> dict[str, Any]:
 
 
 def _file_to_try(profile: BillingProfile, given: Any) -> tuple[str, bytes]:
-    """Return the one that was chosen, else the account's newest."""
+    """Return the chosen file, else the account's newest."""
     if given:
         return given.name, given.read(LARGEST)
     newest = BillingReport.objects.filter(account=profile.account, file__isnull=False).order_by("-pk").first()
     return (newest.name, bytes(newest.file.content)) if newest else ("", b"")
+
+
+@admin.register(BillingProfile)
+class BillingProfileAdmin(ReadOnlyAdmin):
+    """An account's billing profile; changed only with a reason."""
+
+    admin_pages = (AdminPage("columns", columns_page, needs="billing", label="Set columns"),)
+    list_display = [
+        "account",
+        "delimiter",
+        "date_form",
+        "decimal_sign",
+        "refunds_positive",
+        "cover_inside",
+        "total_word",
+    ]
+    related = ("account",)
+    fields = ["account", "read_as", *FORM]
+    readonly_fields = ["read_as"]
+
+    @admin.display(description="columns")
+    def read_as(self, profile: BillingProfile) -> str:
+        """Show which column is read as what."""
+        read_columns = (f"{FIELDS[field]}: “{name}”" for field, name in profile.columns.items() if field in FIELDS)
+        return ", ".join(read_columns)

@@ -1,4 +1,4 @@
-"""What senders say looks wrong, beside what the line is about; the open ones first, the longest waiting on top."""
+"""Show senders' disputes beside their lines: open ones first, the longest waiting on top."""
 
 import datetime as dt
 from decimal import Decimal
@@ -7,17 +7,15 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.db import transaction
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from orders.masking import SafeText
-from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, Refused
-from shipping_portal.accounts.adminkit.facts import link_to
+from shipping_portal.accounts.adminkit.facts import AdminPage, column, link_to
 from shipping_portal.accounts.adminkit.filters import SenderFilter
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.billing import queues
@@ -57,7 +55,7 @@ class AnswerForm(forms.Form):
 
 @transaction.atomic
 def _answer(dispute: Dispute, *, verdict: str, credit: Decimal | None, text: str, by: User, now: dt.datetime) -> None:
-    """Answer a dispute. What the sender reads is the reason in the audit as well."""
+    """Answer a dispute. The sender's text is the reason in the audit log as well."""
     accepted = verdict == ACCEPT
     credit = credit if accepted else None
     if credit and credit > abs(dispute.charge.amount):
@@ -72,13 +70,21 @@ def _answer(dispute: Dispute, *, verdict: str, credit: Decimal | None, text: str
 
 
 def _prefilled(dispute: Dispute) -> dict[str, Any]:
-    """Return the whole amount of the line, where it costs something."""
+    """Return the whole amount of a line that costs something."""
     return {"credit": dispute.charge.amount} if dispute.charge.amount > 0 else {}
+
+
+def photo(request: HttpRequest, dispute: Dispute, context: dict[str, Any]) -> HttpResponse:
+    """Return the photo of a dispute to those who answer it."""
+    if dispute.photo is None:
+        raise Http404
+    Audit.write("photo of a dispute downloaded", dispute, by=request.user, sender=dispute.sender, at=timezone.now())
+    return photos.download(dispute.photo)
 
 
 @admin.register(Dispute)
 class DisputeAdmin(ActionsAdmin):
-    """Senders' questions about lines, and the answers operators give."""
+    """Senders' disputes, and operators' answers."""
 
     admin_actions = (
         AdminAction(
@@ -92,6 +98,7 @@ class DisputeAdmin(ActionsAdmin):
             initial=_prefilled,
         ),
     )
+    admin_pages = (AdminPage("photo", photo, needs="billing"),)
     list_display = ["made_at", "state", "sender", "line", "says"]
     waits = ("state__exact", queues.DISPUTES)
     list_filter = ["state", SenderFilter]
@@ -105,26 +112,10 @@ class DisputeAdmin(ActionsAdmin):
     ]
     readonly_fields = ["sent_along", "line", "parcel", "compared", "given"]
 
-    def get_urls(self) -> list[URLPattern]:
-        return [self.own_page("<int:pk>/photo/", "photo", self.photo_view), *super().get_urls()]
-
-    def photo_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Give out the photo of a dispute to those who answer it."""
-        permissions.demand(request.user, "billing")
-        dispute = self.get_object(request, str(pk))
-        if dispute is None or dispute.photo is None:
-            raise Http404
-        Audit.write("photo of a dispute downloaded", dispute, by=request.user, sender=dispute.sender, at=timezone.now())
-        return photos.download(dispute.photo)
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Dispute]:
-        near = ("charge__order", "sender", "made_by", "answered_by", "credit")
-        return super().get_queryset(request).select_related(*near)
-
-    @admin.display(description="line")
-    def line(self, dispute: Dispute) -> SafeString | str:
-        """Link to the line that is disputed."""
-        return link_to(dispute.charge)
+    related = ("charge__order", "sender", "made_by", "answered_by", "credit")
+    line = column("line", lambda dispute: link_to(dispute.charge))
+    parcel = column("parcel", lambda dispute: link_to(dispute.charge.order))
+    given = column("credit", lambda dispute: link_to(dispute.credit))
 
     @admin.display(description="photo")
     def sent_along(self, dispute: Dispute) -> SafeString | str:
@@ -132,11 +123,6 @@ class DisputeAdmin(ActionsAdmin):
         if dispute.photo_id is None:
             return "–"
         return format_html('<a href="{}">Download</a>', reverse("admin:billing_dispute_photo", args=[dispute.pk]))
-
-    @admin.display(description="parcel")
-    def parcel(self, dispute: Dispute) -> SafeString | str:
-        """Link to the order the line is about."""
-        return link_to(dispute.charge.order)
 
     @admin.display(description="sender's message")
     def says(self, dispute: Dispute) -> str:
@@ -154,8 +140,3 @@ class DisputeAdmin(ActionsAdmin):
             if facts.get(name)
         )
         return ". ".join(lines) or "–"
-
-    @admin.display(description="credit")
-    def given(self, dispute: Dispute) -> SafeString | str:
-        """Link to the credit that was given for it."""
-        return link_to(dispute.credit)

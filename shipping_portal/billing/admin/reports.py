@@ -1,4 +1,4 @@
-"""The carrier's weekly billing reports: what each comes to, what keeps it from being posted, and posting it."""
+"""Show the carrier's weekly billing reports: totals, obstacles, and posting."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -8,12 +8,12 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, F, QuerySet, Sum
-from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, reverse
+from django.db.models import Count, F, Sum
+from django.http import HttpRequest
 
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm, Refused
+from shipping_portal.accounts.adminkit.facts import AdminPage, column
 from shipping_portal.accounts.adminkit.queues import needs
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import queues
@@ -41,7 +41,7 @@ class TotalForm(ReasonForm):
 
 
 def _ended_by(end: Callable[..., None]) -> Callable[..., str]:
-    """Return what posts a report or makes it void. Raises NotReady."""
+    """Return a function that posts or voids a report. It raises NotReady."""
 
     def do(report: BillingReport, *, by: User, now: dt.datetime, **written: Any) -> str:
         end(report, by=by, now=now)
@@ -57,7 +57,7 @@ def _read_again(report: BillingReport, *, now: dt.datetime, **written: Any) -> s
 
 
 def _state_total(report: BillingReport, *, total: Decimal, currency: str, **written: Any) -> str:
-    """State a total of the invoice, beside those it states in other currencies."""
+    """Store a total of the invoice, beside those in other currencies."""
     stated = {name: Decimal(amount) for name, amount in report.stated.items()}
     if not posting.state_total(report, {**stated, currency: total}):
         raise Refused("You can only set a total on a report that is processed and not yet posted.")
@@ -97,7 +97,7 @@ def _has_held(report: BillingReport) -> bool:
 
 
 def _on_hold(report: BillingReport) -> list[list[str]]:
-    """Return what waits, by why and by kind."""
+    """Return what is on hold, by reason and kind."""
     columns = ("held", "kind", "currency")
     held = report.lines.filter(HELD).order_by(*columns).values(*columns)
     sums: Any = held.annotate(lines=Count("pk"), amount=Sum("amount"))
@@ -119,9 +119,9 @@ POST = act(
 
 @admin.register(BillingReport)
 class BillingReportAdmin(ActionsAdmin):
-    """The carrier's weekly reports: uploaded, checked, posted or made void."""
+    """Weekly reports: uploaded, checked, posted or voided."""
 
-    own_pages = ("billing_billingreport_upload",)
+    admin_pages = (AdminPage("upload", uploading.page, needs="billing", label="Upload a report", is_of_list=True),)
     admin_actions = (
         POST,
         act(
@@ -193,87 +193,44 @@ class BillingReportAdmin(ActionsAdmin):
             preview=_on_hold,
         ),
     )
-    change_list_template = "admin/list_with_acts.html"
     change_form_template = "admin/billing_report.html"
     list_display = [
-        "week", "name", "state", "rows", "matched", "unmatched", "repeats", "held", "comes_to", "says", "account",
-    ]  # fmt: skip
+        *("week", "name", "state", "rows", "matched", "unmatched", "repeats", "held", "comes_to", "says"),
+        "account",
+    ]
     list_display_links = ["week", "name"]
     waits = ("needs", queues.REPORTS)
     list_filter = [needs(queues.REPORTS), "state"]
-    list_select_related = ["account"]
+    related = ("account", "uploaded_by", "ended_by")
     list_per_page = 20  # the lines of each are counted
     ordering = ["-week", "-pk"]
     search_fields = ["name"]
     exclude = ["profile", "problems"]
 
-    def get_urls(self) -> list[URLPattern]:
-        return [self.own_page("upload/", "upload", self.upload_view), *super().get_urls()]
-
-    def upload_view(self, request: HttpRequest) -> HttpResponse:
-        """Answer the page that takes a report and shows what it comes to."""
-        permissions.demand(request.user, "billing")
-        return uploading.page(request, self.page_context(request))
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        may = permissions.may(request.user, "billing")
-        acts = [("Upload a report", reverse("admin:billing_billingreport_upload"))] if may else []
-        return super().changelist_view(request, {"acts": acts, **(extra_context or {})})
-
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Return the rows of the page with their lines counted, in one query."""
-        shown: Any = super().get_changelist_instance(request)
-        shown.result_list = list(shown.result_list)
-        found = tallies(shown.result_list)
-        for report in shown.result_list:
+    def with_counts(self, rows: list[BillingReport]) -> list[Any]:
+        found = tallies(rows)
+        for report in rows:
             report.tally = found[report.pk]
-        return shown
+        return rows
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[BillingReport]:
-        return super().get_queryset(request).select_related("account", "uploaded_by", "ended_by")
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
-        """Show what the report came to, with the form to post it."""
-        report = self.get_object(request, object_id)
-        if report is None or not self.has_view_permission(request, report):
-            return super().change_view(request, object_id, form_url, extra_context)
-        shown = uploading.report_state(report)
+    def thing_context(self, request: HttpRequest, thing: BillingReport) -> dict[str, Any]:
+        """Show the report's totals, with the form to post it."""
+        shown = super().thing_context(request, thing) | uploading.report_state(thing)
         if shown["can_post"] and not shown["obstacles"] and permissions.may(request.user, POST.needs):
             shown |= {"form": ReasonForm(), "post": POST}
-        shown["acts"] = [act for act in self.open_actions(request, object_id) if act[0] != POST.label]
+        shown["acts"] = [act for act in shown["acts"] if act[0] != POST.label]
         shown["may_bill"] = permissions.may(request.user, "billing")
-        return super().change_view(request, object_id, form_url, {**shown, **(extra_context or {})})
+        return shown
 
-    @admin.display(description="assigned")
-    def matched(self, report: Any) -> int:
-        """Return how many lines have an owner."""
-        return int(report.tally.matched)
-
-    @admin.display(description="unassigned")
-    def unmatched(self, report: Any) -> int:
-        """Return how many lines are nobody's yet."""
-        return int(report.tally.unmatched)
-
-    @admin.display(description="repeats")
-    def repeats(self, report: Any) -> int:
-        """Return how many lines an earlier report had already."""
-        return int(report.tally.repeats)
-
-    @admin.display(description="on hold")
-    def held(self, report: Any) -> int:
-        """Return how many lines wait for a decision."""
-        return int(report.tally.held)
-
-    @admin.display(description="sum of lines")
-    def comes_to(self, report: Any) -> str:
-        """Show what the lines come to, by currency."""
-        return _sums(report.tally.found)
+    matched = column("assigned", lambda report: report.tally.matched)
+    unmatched = column("unassigned", lambda report: report.tally.unmatched)
+    repeats = column("repeats", lambda report: report.tally.repeats)
+    held = column("on hold", lambda report: report.tally.held)
+    comes_to = column("sum of lines", lambda report: _sums(report.tally.found))
 
     @admin.display(description="stated total")
     def says(self, report: BillingReport) -> str:
-        """Show what the file itself says they come to."""
+        """Show the total that the file states."""
         return _sums({currency: Decimal(total) for currency, total in report.stated.items()})
 
 

@@ -1,4 +1,4 @@
-"""Uploading a billing report: nothing of it counts before somebody has read its totals and posted it."""
+"""Upload a billing report. Nothing counts before somebody has checked its totals and posted it."""
 
 from decimal import Decimal
 from typing import Any
@@ -23,7 +23,7 @@ from shipping_portal.billing.reports.fields import profile_of
 
 
 class ReportUploadForm(forms.Form):
-    """The carrier's file as it came."""
+    """The carrier's file, unchanged."""
 
     file = forms.FileField(help_text="The carrier's original CSV. It has no effect until you post it.")
     account = forms.ModelChoiceField(CarrierAccount.objects.order_by("pk"), label="Carrier account", empty_label=None)
@@ -43,13 +43,13 @@ class ReportUploadForm(forms.Form):
     currency = forms.RegexField(r"^[A-Za-z]{3}$", required=False, label="Currency of the total, like AUD")
 
     def clean_file(self) -> Any:
-        """Refuse a file larger than a report may be."""
+        """Reject a file larger than a report may be."""
         if self.cleaned_data["file"].size > reading.LARGEST:
             raise forms.ValidationError(reading.TOO_MUCH)
         return self.cleaned_data["file"]
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a total without its currency, and the other way round."""
+        """Reject a total without a currency, or a currency without a total."""
         total, currency = self.cleaned_data.get("total"), self.cleaned_data.get("currency")
         if (total is None) != (not currency) and not {"total", "currency"} & set(self.errors):
             self.add_error("currency", "Enter both the total and its currency, or neither.")
@@ -57,13 +57,13 @@ class ReportUploadForm(forms.Form):
 
     @property
     def stated(self) -> dict[str, Decimal]:
-        """Return the total that was typed, by currency."""
+        """Return the typed total, by currency."""
         total = self.cleaned_data["total"]
         return {} if total is None else {self.cleaned_data["currency"].upper(): total}
 
 
 def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    """Take the file, then show what it comes to. A file that is here already is refused with a link to it."""
+    """Upload the file, then show its totals. A repeated file is rejected with a link to it."""
     if request.method != "POST":
         return _page(request, context, ReportUploadForm(initial={"account": gateway.accounts()[0].pk}))
     form = ReportUploadForm(request.POST, request.FILES)
@@ -98,7 +98,7 @@ def _page(request: HttpRequest, context: dict[str, Any], form: ReportUploadForm)
 
 
 def report_state(report: BillingReport) -> dict[str, Any]:
-    """Return what its page shows: how far its reading is, what it comes to, and what keeps it from being posted."""
+    """Return the report's progress, totals and obstacles to posting."""
     is_checked = report.state == BillingReport.State.CHECKED
     tally = tallies([report])[report.pk]
     return {

@@ -1,4 +1,4 @@
-"""Whether the carrier's weekly report is late: the first one, too."""
+"""Check whether the carrier's weekly report is late, the first one included."""
 
 import datetime as dt
 
@@ -8,16 +8,18 @@ from orders.calling import gateway
 from orders.models import CarrierAccount, Order
 from shipping_portal.billing.models import BillingReport
 
-LATE_AFTER = dt.timedelta(days=9)  # a week, and two days in which it is written and sent
+LATE_AFTER = dt.timedelta(days=9)  # a week, and two days to write and send it
 
 
 def overdue(now: dt.datetime) -> list[dt.datetime]:
-    """Return for each account without its report when the first parcel was booked that should stand in it."""
+    """Return, for each account without its report, when the first parcel it should contain was
+    booked.
+    """
     return [since for account in gateway.accounts() if (since := _overdue(account, now))]
 
 
 def _overdue(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
-    """Look for a parcel booked after the last report came. While nobody books, no report is due."""
+    """Find a parcel booked after the last report. Without bookings no report is due."""
     reports = BillingReport.objects.filter(account=account).exclude(state=BillingReport.State.VOID)
     last = reports.aggregate(at=Max("uploaded_at"))["at"]
     if last and last > now - LATE_AFTER:
@@ -29,5 +31,5 @@ def _overdue(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
 
 
 def unbilled() -> QuerySet[Order]:
-    """Return what was booked and stands in no report yet, the first first."""
+    """Return bookings that no report contains yet, the oldest first."""
     return Order.objects.filter(unbilled__gt=0, booked_at__isnull=False).order_by("booked_at")

@@ -1,5 +1,7 @@
-"""The operator's own lines: credits, and lines that reverse another one, or a whole report. A posted line itself never
-changes, but for the key of one whose report was reversed."""
+"""Create the operator's own lines: credits, and reversals of a line or a whole report.
+
+A posted line itself never changes, except the key of one whose report was reversed.
+"""
 
 import datetime as dt
 import uuid
@@ -19,11 +21,11 @@ from shipping_portal.billing.pages import notifications
 from shipping_portal.billing.reports import checking
 
 State = BillingReport.State
-BATCH = 1000  # lines taken back by one statement
+BATCH = 1000  # lines reversed by one statement
 
 
 class NotReversible(Exception):
-    """The line or report is not posted, or was reversed before; or a line has no owner, or reverses another one."""
+    """Raised when a line or report isn't posted, was reversed before, or a line has no owner."""
 
 
 def credit(
@@ -36,7 +38,10 @@ def credit(
     reason: str,
     order: Order | None = None,
 ) -> Charge:
-    """Give a sender so much (more than 0) on this week's statement. Raises ValueError for another sender's order."""
+    """Give a sender an amount above 0 on this week's statement.
+
+    Raises ValueError for others' orders.
+    """
     if amount <= 0 or (order and order.sender_id != sender.pk):
         raise ValueError(f"{amount} for {sender}")
     return _post(Charge(
@@ -47,7 +52,7 @@ def credit(
 
 
 def reverse(charge: Charge, *, by: User, now: dt.datetime, reason: str) -> Charge:
-    """Take a posted line back by one of the same kind and the opposite amount. Raises NotReversible."""
+    """Reverse a posted line with one of the same kind and opposite amount. Raises NotReversible."""
     if charge.posted_at is None or charge.sender is None or charge.reverses_id:
         raise NotReversible
     try:
@@ -59,11 +64,11 @@ def reverse(charge: Charge, *, by: User, now: dt.datetime, reason: str) -> Charg
 
 
 def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason: str) -> int:
-    """Take back every line of a posted report, in the week it is; returns how many. Raises NotReversible.
+    """Reverse every line of a posted report in the current week; return how many.
 
-    What belongs to nobody was on no statement, and only stops counting. The lines no longer stand in the way of others
-    like them, so the same file, or the carrier's better one, can be posted. Reports that wait are read again: what
-    they repeat may be gone.
+    Lines without an owner were on no statement, and only stop counting. The lines no longer block
+    others like them, so the same file, or the carrier's corrected one, can be posted. Waiting
+    reports are read again: what they repeat may be gone. Raises NotReversible.
     """
     try:
         with transaction.atomic():
@@ -78,7 +83,8 @@ def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason:
             report.lines.update(key=own_key)
             for waiting in BillingReport.objects.filter(account=report.account_id, state=State.CHECKED):
                 checking.again(waiting, now=now)
-    except IntegrityError:  # an operator reversed one of its lines meanwhile
+    except IntegrityError:
+        # An operator has reversed one of its lines.
         raise NotReversible from None
     report.refresh_from_db()
     return count
@@ -99,7 +105,7 @@ def _reverse_all(lines: QuerySet[Charge], *, by: User, now: dt.datetime, reason:
 
 
 def _reversing(charge: Charge, **written: Any) -> Charge:
-    """Return a line of the same kind and the opposite amount, of the week it is."""
+    """Return a line of the same kind and opposite amount, in the current week."""
     if charge.sender is None:
         raise NotReversible
     return Charge(
@@ -117,7 +123,7 @@ def _post(line: Charge) -> Charge:
 
 
 def _ours(sender: Sender, by: User, now: dt.datetime, reason: str) -> dict[str, Any]:
-    """Return what every line of ours has; it is posted at once, in the week it is where the sender is."""
+    """Return what all our own lines have; they are posted at once, in the sender's current week."""
     day = now.astimezone(sender.tzinfo).date()
     return {
         "sender": sender, "key": uuid.uuid4().hex, "by": by, "reason": reason[:500], "posted_at": now,

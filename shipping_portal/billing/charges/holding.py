@@ -1,14 +1,16 @@
-"""Which lines of a report were posted before, and which wait for an operator because what they presuppose isn't there.
+"""Find lines of a report that were posted before, and lines that an operator must decide.
 
 The lines of one reference are compared, whatever file they came in and however it was written:
 
-- A line that says what a known one says is that line: the second alike is a new one only where one is known.
-- An order costs something once, and once more for each time that its cost was given back because it was cancelled.
-  Any further cost is “billed twice?”. So is a second Extra Cover.
-- No more is given back than was charged, and nothing while a cost of the same amount is on hold. Of what was lost the
-  contents may be paid, which is more.
+- A line equal to a known one is that line: a second equal line is new only if one is known.
+- An order is charged once, and once more each time its charge was refunded because it was
+cancelled.
+  Any further charge is “billed twice?”. So is a second Extra Cover.
+- No more is refunded than was charged, and nothing while a charge of the same amount is on hold.
+For a
+  lost parcel the contents may be paid, which is more.
 
-What an operator decided is left as it is. Run when a report has been read, so that its page shows it, and again as it
+An operator's decisions stay. This runs when a report has been read, for its page, and again when it
 is posted, when no other report can be.
 """
 
@@ -43,10 +45,10 @@ READ = ("report", "line", "part", "key", "is_repeat", "held", "decision", "refer
 
 @dataclass(eq=False)
 class ComparedLine:
-    """One line of a file: its price with the Extra Cover in it."""
+    """One line of a file, its price including the Extra Cover."""
 
     parts: list[Charge]
-    is_own: bool  # of the report that is compared
+    is_own: bool  # of the compared report
     has_number: bool  # the carrier's own
     is_reversed: bool = False
     is_repeat: bool = False
@@ -62,7 +64,7 @@ class ComparedLine:
 
     @property
     def is_open(self) -> bool:
-        """Return whether it is of this report, nobody decided about it, and nothing was found so far."""
+        """Return whether it is of this report, undecided, and without a finding so far."""
         return self.is_own and not (self.first.decision or self.is_repeat or self.held)
 
     @property
@@ -72,17 +74,17 @@ class ComparedLine:
 
 @dataclass
 class Group:
-    """The lines of one reference, those of other reports first; `order` only where there are several."""
+    """The lines of one reference, other reports' first; `order` only if there are several."""
 
     name: str
     order: Order | None
     items: list[ComparedLine]
-    # Known, and not met again yet.
+    # Known, and not matched yet.
     spare: dict[object, list[ComparedLine]] = field(default_factory=lambda: defaultdict(list))
     days: set[object] = field(default_factory=set)
 
     def compare(self) -> None:
-        """Find what is a repeat, and what goes on hold."""
+        """Find repeats, and what goes on hold."""
         for item in self.items:
             if not item.is_own:
                 self.spare[item.amount, item.first.currency].append(item)
@@ -96,7 +98,8 @@ class Group:
             is_used = self.order is not None and kinds.was_used(self.order, item.first.week)
             if item.first.kind not in COSTS or not is_used:
                 self._take(item)
-        if self.name:  # what names no parcel, such as a fee, is no second cost of one
+        # A line without a parcel, such as a fee, is no second charge of one.
+        if self.name:
             allowed = self._allowed()
             self._hold_beyond(allowed, COSTS)
             self._hold_beyond(allowed, (ChargeKind.COVER,))
@@ -106,7 +109,7 @@ class Group:
         return [item for item in self.items if item.is_open]
 
     def _take(self, item: ComparedLine, *, by_key: bool = False) -> bool:
-        """Mark it as the known line that it repeats, if there is one that no other line of this report repeats."""
+        """Mark it as a repeat of a known line, if there is one that no other line here repeats."""
         alike = self.spare[item.amount, item.first.currency]
         for at, known in enumerate(alike):
             if known.first.key == item.first.key if by_key else self._is_alike(item, known):
@@ -116,7 +119,10 @@ class Group:
         return False
 
     def _is_alike(self, one: ComparedLine, other: ComparedLine) -> bool:
-        """Return whether they say the same, as far as both say it: a column may be mapped in one report only."""
+        """Return whether they agree wherever both have a value.
+
+        A column may be mapped in one only.
+        """
         if one.has_number and other.has_number:
             return False
         return _is_same_word(one.first.word, other.first.word) and self._is_same_day(one.first, other.first)
@@ -124,23 +130,26 @@ class Group:
     def _is_same_day(self, one: Charge, other: Charge) -> bool:
         if one.day == other.day or one.day is None or other.day is None:
             return True
-        # A refund whose own day is in no column has the day of its order.
+        # A refund without a day column of its own has its order's day.
         return one.amount < 0 and (one.day in self.days or other.day in self.days)
 
     def _counting(self, of: Collection[str]) -> list[ComparedLine]:
         return [item for item in self.items if item.counts and any(part.kind in of for part in item.parts)]
 
     def _allowed(self) -> int:
-        """Return how often this order may cost something.
+        """Return how often this order may be charged.
 
-        The refund of a cancellation may come in a later report, but not where the first cost was of the used label.
+        The refund of a cancellation may be in a later report, unless the first charge was for the
+        used label.
         """
         refunds = len(self._counting(CANCEL_REFUNDS)) + sum(item.amount < 0 for item in self._counting(COSTS))
         is_cancelled = self.order is not None and kinds.may_be_cancelled(self.order)
         return 1 + max(refunds, int(is_cancelled and bool(self._counting([ChargeKind.ORDER]))))
 
     def _hold_beyond(self, allowed: int, of: Collection[str]) -> None:
-        """Of what is too much, leave out what repeats a known line and hold the others, the last of the file first."""
+        """Beyond the allowed number, leave out repeats and hold the rest, the file's last ones
+        first.
+        """
         found = [item for item in self._counting(of) if item.amount >= 0]
         excess = len(found) - allowed
         fresh = [item for item in reversed(found) if item.is_open and item.first.kind in of]
@@ -163,14 +172,14 @@ class Group:
 
 
 def _is_same_word(one: str, other: str) -> bool:
-    """Return whether one is the other, or lacks a part of it: “order invoiced”, “order invoiced / paid”."""
+    """Return whether one is the other or a part: “order invoiced”, “order invoiced / paid”."""
     short, long = sorted((one.casefold().split(" / "), other.casefold().split(" / ")), key=len)
     rest = iter(long[1:])
     return short[0] == long[0] and all(part in rest for part in short[1:])
 
 
 def compare(report: BillingReport) -> None:
-    """Mark the lines of a report that were posted before, and those that an operator has to decide."""
+    """Mark a report's repeated lines, and those that an operator must decide."""
     changed: dict[tuple[bool, str], list[int]] = defaultdict(list)
     for group in _groups(report):
         group.compare()
@@ -198,7 +207,7 @@ def _groups(report: BillingReport) -> Iterator[Group]:
 
 
 def _known(report: BillingReport, names: Collection[str]) -> dict[str, list[Any]]:
-    """Return by reference what other reports of this carrier account have posted, or hold."""
+    """Return, by reference, what other reports of this carrier account posted or hold."""
     found: dict[str, list[Any]] = defaultdict(list)
     posted = Charge.objects.filter(account=report.account_id, report__state=BillingReport.State.POSTED, is_repeat=False)
     for line in _in_order(posted.exclude(report=report.pk)).filter(name__in=list(names)):

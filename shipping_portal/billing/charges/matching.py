@@ -1,4 +1,4 @@
-"""Whose a line is: its carrier reference tells. What that does not tell waits for an operator, unseen by senders."""
+"""Match lines to owners by carrier reference. Unmatched lines wait for an operator, unseen."""
 
 import datetime as dt
 from collections.abc import Collection
@@ -25,20 +25,20 @@ AROUND = dt.timedelta(days=60)  # of a line's day: a refund comes weeks after it
 
 
 class AlreadyAssigned(Exception):
-    """The line belongs to somebody by now."""
+    """Raised when the line already has an owner."""
 
 
 def orders_of(account: int, references: Collection[str]) -> dict[str, Order]:
-    """Return the orders of one carrier account with these references, which are in capitals in the answer."""
+    """Return an account's orders with these references, by upper-case reference."""
     wanted = {reference.upper() for reference in references}
     found = Order.objects.filter(account=account, carrier_reference__upper__in=wanted).only(*NEEDED)
     return {str(order.carrier_reference).upper(): order for order in kinds.with_cancellations(found)}
 
 
 def whole_references(account: int, references: Collection[str]) -> dict[str, str]:
-    """Return the numbers that a spreadsheet shortened (00123 is saved as 123), each with the one that it was.
+    """Return numbers that a spreadsheet shortened (00123 becomes 123), with their full form.
 
-    Only where one number that is known here fits, of an order or of what was billed before.
+    Only if exactly one known number fits, of an order or an earlier line.
     """
     spelled = {text: {text, *others} for text in references if text[:1] != "0" and (others := other_spellings(text))}
     wanted = {one for spellings in spelled.values() for one in spellings}
@@ -52,9 +52,9 @@ def whole_references(account: int, references: Collection[str]) -> dict[str, str
 
 
 def orders_named(charges: Collection[Charge], sender: Sender) -> dict[int, Order]:
-    """Return by line the order it names: anybody's with its reference, else this sender's with its customer reference.
+    """Return by line the order it names: by its reference, else this sender's customer reference.
 
-    A customer reference that several parcels of the sender have names none.
+    A customer reference that several of the sender's parcels have matches none.
     """
     found: dict[int, Order] = {}
     for account in {charge.account_id for charge in charges}:
@@ -68,7 +68,7 @@ def orders_named(charges: Collection[Charge], sender: Sender) -> dict[int, Order
 
 
 def _of_customer_references(account: int, lines: list[Charge], sender: Sender) -> dict[str, Order]:
-    """Read the sender's parcels around the days of these lines: pickup days have an index, customer references none."""
+    """Read the sender's parcels around these days: pickup days have an index, references none."""
     named = {line.customer_reference.upper() for line in lines} - {""}
     days = [line.day or line.week for line in lines]
     first, last = min(days) - AROUND, max(days) + AROUND
@@ -83,7 +83,7 @@ def _of_customer_references(account: int, lines: list[Charge], sender: Sender) -
 
 
 def match_late() -> int:
-    """Give lines that were nobody's to the order that has their reference by now; how many."""
+    """Give lines without an owner to the order that has their reference by now; return how many."""
     theirs = Order.objects.filter(account=OuterRef("account"), carrier_reference__upper=Upper(OuterRef("reference")))
     waiting = Charge.objects.unmatched().exclude(reference="").filter(Exists(theirs))
     matched = 0
@@ -95,12 +95,15 @@ def match_late() -> int:
 
 @chore("charges")
 def look_for_owners(now: dt.datetime) -> None:
-    """Match what was charged before anybody knew whose it is."""
+    """Match charges that were posted before their owner was known."""
     match_late()
 
 
 def assign(charge: Charge, *, sender: Sender, order: Order | None = None) -> None:
-    """Give a line to whom an operator says. Raises AlreadyAssigned, and ValueError for another sender's order."""
+    """Give a line to an owner.
+
+    Raises AlreadyAssigned, and ValueError for another sender's order.
+    """
     if order and order.sender_id != sender.pk:
         raise ValueError(f"{order} is not {sender}'s")
     if not _attach(charge, sender, order):
@@ -108,15 +111,15 @@ def assign(charge: Charge, *, sender: Sender, order: Order | None = None) -> Non
 
 
 def acted_on(order: Order) -> bool:
-    """Return whether a person acted on a line that this order has by its reference: then its lines stay."""
+    """Return whether a person acted on a line matched by reference: then its lines stay."""
     touched = Q(disputes__isnull=False) | Q(reversed_by__isnull=False)
     return _by_reference(order).filter(touched).exists()
 
 
 def release(order: Order) -> None:
-    """Make the lines nobody's again that the order has by a reference which is not its own after all.
+    """Detach the lines matched through a wrong reference.
 
-    They are matched anew once the right order has the reference, as any line whose owner is not known yet.
+    They are matched again once the right order has the reference, like any line without an owner.
     """
     if acted_on(order):
         return
@@ -127,17 +130,18 @@ def release(order: Order) -> None:
     lines.update(order=None, sender=None, is_unexpected=False)
     week_sums.add_up(weeks)
     if not order.charges.posted().filter(kind__in=posting.BILLS).exists():
-        limits.unbilled_again(order)
+        limits.count_as_unbilled(order)
 
 
 def _by_reference(order: Order) -> ChargeQuerySet:
-    """Return the carrier's own lines; not those an operator assigned by hand, whose reference is another."""
+    """Return the carrier's own lines, not those that an operator assigned by hand."""
     return order.charges.filter(report__isnull=False, reference__upper=str(order).upper())
 
 
 @transaction.atomic
 def _attach(charge: Charge, sender: Sender, order: Order | None) -> bool:
-    # As undoing an adoption takes it: the order has lost its reference before, or the line is released with it.
+    # As when an adoption is undone: the order lost its reference before, or the line is released
+    # with it.
     CarrierAccount.objects.select_for_update(no_key=True).get(pk=charge.account_id)
     mine = Charge.objects.unmatched().filter(pk=charge.pk)
     if _lost_its_reference(charge, order) or not mine.update(sender=sender, order=order, kind=_kind(charge, order)):
@@ -151,7 +155,10 @@ def _attach(charge: Charge, sender: Sender, order: Order | None) -> bool:
 
 
 def _lost_its_reference(charge: Charge, order: Order | None) -> bool:
-    """Return whether it was matched by a reference that its order lost. One assigned by hand needs none."""
+    """Return whether it was matched by a reference that its order lost.
+
+    An assigned one needs none.
+    """
     named = charge.reference.upper()
     if order is None or (order.carrier_reference or "").upper() != named:
         return False
@@ -159,7 +166,10 @@ def _lost_its_reference(charge: Charge, order: Order | None) -> bool:
 
 
 def _kind(charge: Charge, order: Order | None) -> str:
-    """Return the kind of a refund; its amount never changes, but the order may tell only now which refund it is."""
+    """Return a refund's kind.
+
+    Its amount never changes, but only its order shows which kind it is.
+    """
     if (
         order is None
         or charge.term is None

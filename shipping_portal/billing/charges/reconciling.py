@@ -1,4 +1,4 @@
-"""What the carrier charged against what was expected: each a list for the operator, of orders of the last weeks."""
+"""Compare the carrier's charges with expectations, as lists of recent orders for operators."""
 
 import datetime as dt
 from collections import defaultdict
@@ -13,19 +13,22 @@ from shipping_portal.billing.models import CANCEL_REFUNDS, BillingReport, Charge
 LOOKS_BACK = dt.timedelta(days=90)
 ENOUGH_REPORTS = 2
 BATCH = 1000  # lines marked by one statement
-# What an order may cost: what the carrier said at the booking, and never more than was agreed to.
+# What an order may cost: the carrier's price at booking, and never more than was agreed.
 EXPECTED = Least(Coalesce("order__charged_price", "order__price"), "order__price")
 POSTED = Charge.objects.filter(order=OuterRef("pk"), posted_at__isnull=False)
 
 
 def charged_after_cancelling(now: dt.datetime) -> QuerySet[Order]:
-    """Return cancelled orders whose un-cancellation charge still costs something: tell the sender, or dispute it."""
+    """Return cancelled orders with a remaining un-cancellation charge.
+
+    Inform the sender, or dispute.
+    """
     used = POSTED.filter(kind=ChargeKind.UN_CANCELLATION)
     return _costing(now).filter(Exists(used), status=Status.CANCELLED)
 
 
 def not_refunded(now: dt.datetime) -> QuerySet[Order]:
-    """Return cancelled orders not refunded in their currency, though two reports of later weeks were posted."""
+    """Return cancelled orders not fully refunded after two reports of later weeks."""
     posted = Charge.objects.filter(order=OuterRef("order"), posted_at__isnull=False)
     refund = posted.filter(kind__in=CANCEL_REFUNDS, currency=OuterRef("currency"))
     cost = POSTED.filter(~Exists(refund), kind=ChargeKind.ORDER)
@@ -34,9 +37,9 @@ def not_refunded(now: dt.datetime) -> QuerySet[Order]:
 
 
 def charged_otherwise(now: dt.datetime) -> QuerySet[Order]:
-    """Return orders that cost something else than was agreed, until an operator accepts it, gives or takes back.
+    """Return orders charged differently than agreed, until an operator accepts or corrects it.
 
-    Known from the booking on; from the bill on by its lines.
+    From the booking on by its price; from the bill on by its lines.
     """
     billed = Charge.objects.filter(posted_at__isnull=False, is_unexpected=True).values("order")
     booked = Order.objects.filter(unagreed_price__isnull=False, status=Status.BOOKED)
@@ -46,11 +49,12 @@ def charged_otherwise(now: dt.datetime) -> QuerySet[Order]:
 
 
 def note_unexpected(lines: QuerySet[Charge]) -> None:
-    """Mark the costs among these posted lines that, with their cover, are not what was agreed, and no other.
+    """Mark those of these posted charges that, with their cover, differ from what was agreed.
 
-    Told once, here: to compare all orders of three months on every look at the desk takes half a second. The odd
-    orders are found first and marked by key: of a report just read PostgreSQL's statistics know nothing, and a
-    subquery in the UPDATE was run anew for each line (20,000 lines ended at the statement timeout).
+    Done once, here: comparing all orders of three months on every visit to the admin takes half a
+    second. The orders are found first and marked by key: PostgreSQL has no statistics of a new
+    report, and ran a subquery in the UPDATE again for each line (20,000 lines hit the statement
+    timeout).
     """
     odd, turned = _odd(lines), defaultdict(list)
     costs = lines.filter(kind=ChargeKind.ORDER, order__isnull=False)
@@ -63,7 +67,7 @@ def note_unexpected(lines: QuerySet[Charge]) -> None:
 
 
 def _odd(lines: QuerySet[Charge]) -> set[int]:
-    """Return the orders whose cost and cover among these lines are not what was agreed: the amount or the currency."""
+    """Return the orders whose charge and cover differ from the agreed amount or currency."""
     costs = lines.filter(kind__in=(ChargeKind.ORDER, ChargeKind.COVER), order__isnull=False).order_by()
     sums = costs.values_list("order", "currency", "order__currency")
     billed = sums.annotate(billed=Sum("amount"), expected=Min(EXPECTED))
@@ -75,14 +79,15 @@ def _odd(lines: QuerySet[Charge]) -> set[int]:
 
 
 def accept(line: Charge) -> bool:
-    """Accept that the carrier was right to charge this. False where that was said before, or nothing was odd."""
+    """Accept this charge as correct. Return False if it was accepted before or not unexpected."""
     return bool(Charge.objects.filter(pk=line.pk, is_unexpected=True).update(is_unexpected=False))
 
 
 def never_charged(now: dt.datetime) -> QuerySet[Order]:
-    """Return booked orders without a line of their cost, though two reports of their week or later were posted."""
+    """Return booked orders without a charge after two reports of their week or later."""
     cost = POSTED.filter(kind=ChargeKind.ORDER)
-    unbilled = _recent(now).filter(status=Status.BOOKED, unbilled__gt=0)  # which an index keeps: the few of late
+    # an index has them: the few recent ones
+    unbilled = _recent(now).filter(status=Status.BOOKED, unbilled__gt=0)
     return unbilled.filter(~Exists(cost), _reported("booked_at"))
 
 
@@ -91,14 +96,14 @@ def _recent(now: dt.datetime) -> QuerySet[Order]:
 
 
 def _costing(now: dt.datetime) -> QuerySet[Order]:
-    """Return those that still cost something in one currency, all its lines together, to the cent."""
+    """Return those that still cost something in one currency, all lines together, to the cent."""
     # Rounded, because SQLite adds as floating point.
     sums = POSTED.order_by().values("currency").annotate(net=Round(Sum("amount"), 2))
     return _recent(now).filter(Exists(sums.filter(net__gt=0)))
 
 
 def _reported(moment: str) -> Q:
-    """Return whether this moment lies in a reported week, and reports of two weeks from then on are posted."""
+    """Return whether this moment is in a reported week, with reports of two weeks since."""
     posted = BillingReport.objects.filter(state=BillingReport.State.POSTED).order_by("account", "week")
     weeks: dict[int, list[dt.date]] = defaultdict(list)
     for account, week in posted.values_list("account", "week").distinct():

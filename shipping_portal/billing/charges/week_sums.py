@@ -1,7 +1,7 @@
-"""What each week of each sender comes to, kept with the lines: billing and reports read these sums, never a history.
+"""Store each week's totals per sender with the lines, so that pages never add up a history.
 
-A week is counted anew from its lines by whoever changed one of them, in the same transaction and under its sender's
-row. The daily recount counts all of them, puts right what is wrong, and the desk says so.
+Code that changes a line recounts its week, in the same transaction and under the sender's row. The
+daily recount checks all of them, corrects errors, and the admin says so.
 """
 
 import datetime as dt
@@ -20,7 +20,7 @@ from shipping_portal.jobs.registry import chore
 logger = structlog.get_logger(__name__)
 Week = tuple[int, dt.date]  # a sender's key and a Monday
 GROUP = ("sender", "week", "currency", "kind")
-SENDERS = 200  # looked at by one statement
+SENDERS = 200  # checked by one statement
 
 
 def weeks_of(lines: QuerySet[Charge]) -> set[Week]:
@@ -30,7 +30,7 @@ def weeks_of(lines: QuerySet[Charge]) -> set[Week]:
 
 @transaction.atomic
 def add_up(weeks: Collection[Week]) -> None:
-    """Count these weeks anew. Their senders are locked in one order, so call it before an order is."""
+    """Recount these weeks. Senders are locked in one order, so call it before locking an order."""
     senders: dict[dt.date, list[int]] = defaultdict(list)
     for sender, week in weeks:
         senders[week].append(sender)
@@ -43,7 +43,7 @@ def add_up(weeks: Collection[Week]) -> None:
 
 
 def _counted(of: Q) -> list[WeekSum]:
-    """Return the sums as the lines say: by kind, and of all kinds, in which an order counts once, too."""
+    """Return the totals from the lines: by kind, and for all kinds, counting each order once."""
     lines = Charge.objects.posted().filter(of, sender__isnull=False).order_by()
     found = []
     for grouped in (lines.values_list(*GROUP), lines.values_list(*GROUP[:3], Value(""))):
@@ -58,7 +58,7 @@ def _counted(of: Q) -> list[WeekSum]:
 
 @chore("recount of weeks", every=86_400)
 def recount_weeks(now: dt.datetime) -> None:
-    """Compare every sum with its lines, and put right what is wrong."""
+    """Compare every total with its lines, and correct the wrong ones."""
     senders = list(Sender.objects.order_by("pk").values_list("pk", flat=True))
     some_at_a_time = (senders[at : at + SENDERS] for at in range(0, len(senders), SENDERS))
     wrong = [week for some in some_at_a_time for week in wrong_weeks(Q(sender__in=some))]
@@ -67,7 +67,7 @@ def recount_weeks(now: dt.datetime) -> None:
 
 
 def wrong_weeks(of: Q) -> set[Week]:
-    """Return the weeks whose sums are not what their lines say."""
+    """Return the weeks whose totals differ from their lines."""
     kept = {_facts(row) for row in WeekSum.objects.filter(of)}
     return {(sender, week) for sender, week, *_ in kept ^ {_facts(row) for row in _counted(of)}}
 
@@ -78,7 +78,7 @@ def _facts(row: WeekSum) -> tuple[int, dt.date, str, str, int, int, str]:
 
 @transaction.atomic
 def _mend(sender: int, week: dt.date, now: dt.datetime) -> int:
-    """Look again under the sender's row, which every change of a sum needs, and write what the lines say."""
+    """Check again under the sender's row, which every change of a total locks, and correct it."""
     locked = Sender.objects.select_for_update(no_key=True).get(pk=sender)
     mine = Q(sender=sender, week=week)
     if not wrong_weeks(mine):

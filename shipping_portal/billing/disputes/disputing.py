@@ -1,4 +1,4 @@
-"""“This looks wrong”: a sender's question about lines, and the operator's answer to each."""
+"""Handle “This looks wrong”: a sender's question about lines, and the operator's answers."""
 
 import datetime as dt
 from collections.abc import Collection
@@ -16,16 +16,16 @@ from shipping_portal.billing.pages import notifications
 
 
 class AlreadyOpen(Exception):
-    """The line is with the operator already."""
+    """Raised when the line is already disputed."""
 
 
 class AlreadyAnswered(Exception):
-    """Another operator answered it."""
+    """Raised when another operator answered it."""
 
 
 @transaction.atomic
 def open_all(charges: Collection[Charge], *, by: User, text: str, photo: bytes, now: dt.datetime) -> int:
-    """Hand over several lines of one sender with the same words and photo; returns how many weren't there already."""
+    """Dispute several lines of one sender with one text and photo; return how many were new."""
     if not charges:
         return 0
     kept = photos.keep_photo(photo, by.membership.sender) if photo else None
@@ -40,7 +40,10 @@ def open_all(charges: Collection[Charge], *, by: User, text: str, photo: bytes, 
 
 
 def open_for(charge: Charge, *, by: User, text: str, now: dt.datetime, photo: DisputePhoto | None = None) -> Dispute:
-    """Hand one line of the sender's to the operator. Raises AlreadyOpen, and ValueError for a line that is nobody's."""
+    """Dispute one of the sender's lines.
+
+    Raises AlreadyOpen, and ValueError for a line without an owner.
+    """
     if charge.sender is None:
         raise ValueError(f"{charge} is nobody's")
     try:
@@ -59,7 +62,7 @@ def open_for(charge: Charge, *, by: User, text: str, now: dt.datetime, photo: Di
 
 
 def facts(charge: Charge) -> dict[str, Any]:
-    """Return what the question is about: weights in kg, volumes in m³, money with its currency."""
+    """Return the disputed facts: weights in kg, volumes in m³, money with its currency."""
     order = charge.order
     return {
         "charged": str(charge.amount),
@@ -78,7 +81,7 @@ def facts(charge: Charge) -> dict[str, Any]:
 def answer(
     dispute: Dispute, *, accepted: bool, text: str, by: User, now: dt.datetime, credit: Decimal | None = None
 ) -> None:
-    """Settle it with words for the sender, and money if it is due. Raises AlreadyAnswered."""
+    """Answer a dispute with a text for the sender, and a credit if due. Raises AlreadyAnswered."""
     state = Dispute.State.ACCEPTED if accepted else Dispute.State.DECLINED
     mine = Dispute.objects.open().filter(pk=dispute.pk)
     if not mine.update(state=state, answer=text, answered_at=now, answered_by=by):

@@ -1,4 +1,4 @@
-"""“This looks wrong”: the words and the photo that go to support."""
+"""Read “This looks wrong”: the text and the photo for support."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from shipping_portal.billing.disputes import photos
 
 
 class Words(forms.CharField):
-    """Lines of text, without what can't be seen."""
+    """Lines of text without invisible characters."""
 
     def to_python(self, value: Any) -> str:
         shown = "".join(c for c in str(value or "") if c.isprintable() or c == "\n")
@@ -16,7 +16,10 @@ class Words(forms.CharField):
 
 
 class DisputeForm(forms.Form):
-    """What looks wrong about some charges; `content` are the photo's bytes once the form is good."""
+    """What looks wrong about some charges.
+
+    `content` has the photo's bytes once the form is valid.
+    """
 
     text = Words(
         label="What looks wrong?",
@@ -38,7 +41,7 @@ class DisputeForm(forms.Form):
     content = b""
 
     def clean_photo(self) -> Any:
-        """Read the photo, and refuse what is none."""
+        """Read the photo, and reject anything else."""
         photo = self.cleaned_data["photo"]
         if photo:
             self.content = photo.read()

@@ -1,4 +1,4 @@
-"""Photos of a dispute: known by their first bytes, kept without what the camera wrote beside the picture."""
+"""Store a dispute's photos, identified by their first bytes, without camera metadata."""
 
 import hashlib
 import re
@@ -9,9 +9,10 @@ from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import DisputePhoto
 
 MOST_BYTES = 2_000_000
-KINDS = {"jpg": "image/jpeg", "png": "image/png", "heic": "image/heic"}  # HEIC is no longer taken
+# HEIC is no longer accepted
+KINDS = {"jpg": "image/jpeg", "png": "image/png", "heic": "image/heic"}
 PNG = b"\x89PNG\r\n\x1a\n"
-# What a decoder needs: any other chunk or segment may say where, when and by whom the photo was taken.
+# What a decoder needs: other chunks or segments may say where, when and by whom it was taken.
 CHUNKS = {b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"sBIT", b"pHYS", b"bKGD"}
 PICTURE_ENDS, SCAN_BEGINS, COMMENT = 0xD9, 0xDA, 0xFE
 NOTES = range(0xE1, 0xF0)  # APP1 to APP15
@@ -20,11 +21,11 @@ NEXT_MARKER = re.compile(rb"\xff(?![\x00\xd0-\xd7\xff])")  # in a scan, these fo
 
 
 class NotAPhoto(Exception):
-    """Its words are for the sender."""
+    """Raised with words for the sender."""
 
 
 def stripped(content: bytes) -> tuple[str, bytes]:
-    """Return a name of KINDS by what is in the file, whatever it is called, and the picture alone. Raises NotAPhoto."""
+    """Return the kind in KINDS by content, not by name, and the picture alone. Raises NotAPhoto."""
     if len(content) > MOST_BYTES:
         raise NotAPhoto(f"This photo is {len(content) / 1e6:.1f} MB. Send a copy of 2 MB or less.")
     try:
@@ -38,7 +39,7 @@ def stripped(content: bytes) -> tuple[str, bytes]:
 
 
 def _jpeg(content: bytes) -> bytes:
-    """Copy the segments that make the picture; what follows its end, such as a film, is left out."""
+    """Copy the picture's segments; data after its end, such as a video, is left out."""
     kept, at = [content[:2]], 2
     while (marker := _marker(content, at)) != PICTURE_ENDS:
         end = at + 2 + int.from_bytes(content[at + 2 : at + 4])
@@ -83,7 +84,7 @@ def keep_photo(content: bytes, sender: Sender) -> DisputePhoto:
 
 
 def download(photo: DisputePhoto) -> HttpResponse:
-    """Give the bytes out as a file to keep: a browser neither shows them nor guesses what they are."""
+    """Send the bytes as a download: a browser neither displays them nor guesses their type."""
     response = HttpResponse(bytes(photo.content), content_type=KINDS[photo.kind])
     response["Content-Disposition"] = f'attachment; filename="{photo}"'
     response["Cache-Control"] = "private, no-store"

@@ -1,4 +1,4 @@
-"""Money: the carrier's weekly reports, their lines, and what senders say of them (interface §2.5)."""
+"""Money: weekly reports, their lines, and senders' disputes (interface §2.5)."""
 
 from shipping_portal.billing.models.charges import PLACE, Charge, ChargeQuerySet, WeekSum
 from shipping_portal.billing.models.disputes import Dispute, DisputePhoto, DisputeQuerySet

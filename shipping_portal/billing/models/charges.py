@@ -1,4 +1,4 @@
-"""Every charge, refund and credit as a line of its own (interface §2.5)."""
+"""Charges, refunds and credits, each a line of its own (interface §2.5)."""
 
 from decimal import Decimal
 from typing import Any, Self
@@ -14,7 +14,7 @@ from shipping_portal.accounts.models import OwnedQuerySet
 from shipping_portal.billing.models.kinds import GIVEN_BACK, SIZE_CHARGES, ChargeKind, Hold, cents
 from shipping_portal.billing.models.reports import BillingReport, ChargeWord
 
-# Where a line stands in a statement: after all of the kinds before its own, as the interface names them.
+# A line's position in a statement: kinds in the order in which the interface names them.
 PLACE = Case(
     *(When(kind=kind, then=Value(place)) for place, kind in enumerate(ChargeKind.values)),
     default=Value(len(ChargeKind.values)),
@@ -24,39 +24,40 @@ PLACE = Case(
 
 class ChargeQuerySet(OwnedQuerySet["Charge"]):
     def for_user(self, user: Any) -> Self:
-        """Return the posted lines of those this person may see."""
+        """Return the posted lines of senders this user may see."""
         return super().for_user(user).posted()
 
     def posted(self) -> Self:
         return self.filter(posted_at__isnull=False)
 
     def on_hold(self) -> Self:
-        """Return lines of posted reports that an operator has yet to decide."""
+        """Return held lines of posted reports."""
         waiting = self.exclude(held="").filter(decision="", posted_at=None)
         return waiting.filter(report__state=BillingReport.State.POSTED)
 
     def unmatched(self) -> Self:
-        """Return lines of posted or checked reports that belong to nobody yet."""
+        """Return lines of posted or checked reports without an owner."""
         return self.filter(sender=None, is_repeat=False)
 
     def net(self) -> dict[str, Decimal]:
-        """Return what is owed, by currency: the sum of the lines and nothing else."""
+        """Return what is due, by currency: the sum of the lines and nothing else."""
         sums = self.order_by().values("currency").annotate(net=Sum("amount"))
         return {row["currency"]: cents(row["net"]) for row in sums}
 
 
 class Charge(models.Model):
-    """One line: positive is charged, negative is given back.
+    """One line: positive is charged, negative is refunded.
 
-    Amounts, weeks and words of posted lines never change; a reversing line corrects them. Whose a line is (`sender`,
-    `order`, and of a refund its `kind`, which only the order tells) is filled in once, for a line that was nobody's.
+    Amounts, weeks and words of posted lines never change; a reversing line corrects them. Its owner
+    (`sender`, `order`, and the `kind` of a refund, which depends on the order) is filled in once,
+    for a line without one.
 
-    `stated` is the amount as the file writes it. `key` names the carrier's line for ever, so that it is posted once.
-    Lines without a report are the operator's own, with their `reason`.
+    `stated` is the amount as in the file. `key` identifies the carrier's line permanently, so that
+    it is posted once. Lines without a report are the operator's own, with their `reason`.
     """
 
     class Decision(models.TextChoices):
-        """What an operator said of a line that was on hold, or that was posted before."""
+        """An operator's decision on a held or repeated line."""
 
         POST = "post", "Counts"
         LEAVE = "leave", "Left out"
@@ -67,10 +68,10 @@ class Charge(models.Model):
     part = models.PositiveSmallIntegerField(default=0)  # 1: the Extra Cover inside the line's price
     key = models.CharField(max_length=64)
     is_repeat = models.BooleanField(default=False)  # posted before: shown, and left out
-    # Posted by nobody before an operator decides it; see holding.py.
+    # Not posted before an operator decides; see holding.py.
     held = models.CharField("on hold", max_length=8, choices=Hold.choices, blank=True, default="", db_default="")
     decision = models.CharField(max_length=5, choices=Decision.choices, blank=True, default="", db_default="")
-    is_unexpected = models.BooleanField(default=False)  # not what was booked: told when it was posted or matched
+    is_unexpected = models.BooleanField(default=False)  # not as booked; set when posted or matched
     week = models.DateField()  # Monday of the billing week whose statement has it
     posted_at = models.DateTimeField(null=True, blank=True)
     reference = models.CharField(max_length=100, blank=True)
@@ -140,9 +141,10 @@ class Charge(models.Model):
 
 
 class WeekSum(models.Model):
-    """What one sender's posted lines of a week come to, by currency and kind; the row without a kind is all of them.
+    """A sender's posted lines in a week, by currency and kind; the row without a kind has all.
 
-    Recounted with every change of the lines (billing/charges/week_sums.py), so that no page adds up a history.
+    Recounted from the lines with every change (billing/charges/week_sums.py), so that no page adds up a
+    history.
     """
 
     sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, db_index=False, related_name="week_sums")

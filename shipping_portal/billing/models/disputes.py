@@ -1,4 +1,4 @@
-"""“This looks wrong”: what a sender asked about a line, and what came of it."""
+"""Senders' questions about lines (“This looks wrong”), and their outcome."""
 
 from typing import Self
 
@@ -11,7 +11,7 @@ from shipping_portal.billing.models.charges import Charge
 
 
 class DisputePhoto(models.Model):
-    """What a sender sent along with a question about charges, byte for byte as it came: downloaded, never shown."""
+    """A photo sent with a dispute, byte for byte: downloaded, never displayed."""
 
     sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, related_name="dispute_photos")
     kind = models.CharField(max_length=4)  # of shipping_portal.billing.photos
@@ -30,7 +30,10 @@ class DisputeQuerySet(OwnedQuerySet["Dispute"]):
 
 
 class Dispute(models.Model):
-    """“This looks wrong”: one sender's question about one line. `facts` are declared, measured and quoted, as then."""
+    """One sender's question about one line.
+
+    `facts` are declared, measured and quoted, at that time.
+    """
 
     class State(models.TextChoices):
         OPEN = "open", "Being reviewed"
@@ -43,7 +46,7 @@ class Dispute(models.Model):
     made_at = models.DateTimeField()
     text = models.TextField(max_length=2000)
     facts = models.JSONField(default=dict)
-    # Of all lines that were asked about at once.
+    # Of all lines that were disputed together.
     photo = models.ForeignKey(
         DisputePhoto, on_delete=models.SET_NULL, null=True, blank=True, db_index=False, related_name="disputes"
     )

@@ -1,4 +1,4 @@
-"""What a line is for, and which week it counts in."""
+"""The kinds of lines, and the week that a line counts in."""
 
 import datetime as dt
 from decimal import Decimal
@@ -7,7 +7,7 @@ from django.db import models
 
 
 class ChargeKind(models.TextChoices):
-    """What a line is for, in the words of interface §2.5; the last two are ours."""
+    """A line's kind, named as in interface §2.5; the last two are ours."""
 
     ORDER = "order", "Order cost"
     COVER = "cover", "Extra Cover"
@@ -30,11 +30,13 @@ class Hold(models.TextChoices):
     OVER_REFUNDED = "refund", "Refunded more than charged?"
 
 
-COSTS = (ChargeKind.ORDER, ChargeKind.UN_CANCELLATION)  # of an order: one of them, unless it was cancelled and used
+# an order has one of these, unless it was cancelled and used
+COSTS = (ChargeKind.ORDER, ChargeKind.UN_CANCELLATION)
 SIZE_CHARGES = (ChargeKind.UNDER_DECLARED, ChargeKind.OVERSIZE)
 CANCEL_REFUNDS = (ChargeKind.CANCEL_REFUND, ChargeKind.CANCEL_REFUND_LATER)
-STALE = ""  # the key of a line that is being read again: as a repeat it tells nothing of its order meanwhile
-GIVEN_BACK = (ChargeKind.DELAY_REFUND, ChargeKind.LOSS_REFUND, ChargeKind.OTHER_REFUND)  # for what went wrong
+STALE = ""  # the key of a line being read again: as a repeat it shows nothing about its order
+# for what went wrong
+GIVEN_BACK = (ChargeKind.DELAY_REFUND, ChargeKind.LOSS_REFUND, ChargeKind.OTHER_REFUND)
 REFUNDS = (*CANCEL_REFUNDS, *GIVEN_BACK)
 
 
@@ -44,5 +46,5 @@ def week_of(day: dt.date) -> dt.date:
 
 
 def cents(amount: Decimal) -> Decimal:
-    """Round to the cent: SQLite adds as floating point, and what it adds comes back with a tail."""
+    """Round to the cent: SQLite adds as floating point, which leaves a fraction."""
     return round(amount, 2)

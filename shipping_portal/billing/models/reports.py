@@ -1,4 +1,4 @@
-"""The carrier's weekly reports: their files, the columns they are read by, and their words (interface §2.5)."""
+"""Weekly reports: their files, columns and terms (interface §2.5)."""
 
 from django.conf import settings
 from django.db import models
@@ -10,9 +10,9 @@ from shipping_portal.jobs.models import Job
 
 
 class BillingProfile(models.Model):
-    """How one account's report is written: interface §2.5 does not show its format.
+    """How one account's report is written: interface §2.5 doesn't show its format.
 
-    `columns` leads from our field (shipping_portal.billing.fields) to the header in the file.
+    `columns` maps our field (shipping_portal.billing.fields) to the header in the file.
     """
 
     account = models.OneToOneField(CarrierAccount, on_delete=models.PROTECT, related_name="billing_profile")
@@ -46,12 +46,13 @@ class BillingProfile(models.Model):
 
 
 class ChargeWord(models.Model):
-    """How a report names a kind of line, and what the operator decided it means; empty is not decided.
+    """A report's term for a kind of line, and an operator's meaning for it; empty is undecided.
 
-    `word` is the row's type, paid and reason columns, normalised and joined: "order invoiced / refunded".
+    `word` is the row's type, paid and reason columns, normalised and joined: "order invoiced /
+    refunded".
     """
 
-    ORDER_REFUND = "order-refund"  # cancelled or not, and in which cycle: as the order says
+    ORDER_REFUND = "order-refund"  # cancelled or not, and in which cycle: by its order
     MEANINGS = [
         (kind.value, kind.label) for kind in ChargeKind if kind not in (ChargeKind.UNKNOWN, ChargeKind.CREDIT)
     ] + [(ORDER_REFUND, "Refund of an order; which, the order says")]
@@ -65,12 +66,13 @@ class ChargeWord(models.Model):
 
 
 class BillingReport(Job):
-    """One file of the carrier's. Nothing of it counts before it is posted, and nothing changes after.
+    """One file from the carrier. It counts when it is posted, and never changes afterwards.
 
-    A posted one may be reversed whole, by lines that take back each of its own; the file can be taken anew then.
+    A posted one may be reversed as a whole, by lines that reverse each of its own; the file can
+    then be uploaded again.
 
-    `read` rows are stored as lines so far, of `rows`. `stated` is the total by currency, as the file (or the operator)
-    says; `problems` are [line of the file, message].
+    `read` of `rows` rows are stored as lines so far. `stated` is the total by currency, from the
+    file or the operator; `problems` are [line of the file, message].
     """
 
     FENCE = ("state", "read")
@@ -93,10 +95,11 @@ class BillingReport(Job):
     read = models.PositiveIntegerField(default=0)
     stated = models.JSONField(default=dict, blank=True)
     problems = models.JSONField(default=list, blank=True)
-    tally = models.JSONField(null=True, blank=True, editable=False)  # of its lines as it was posted; see balancing.py
+    # of its lines when posted; see balancing.py
+    tally = models.JSONField(null=True, blank=True, editable=False)
     uploaded_at = models.DateTimeField()
     uploaded_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
-    ended_at = models.DateTimeField(null=True, blank=True)  # posted or made void
+    ended_at = models.DateTimeField(null=True, blank=True)  # posted or voided
     ended_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
@@ -119,7 +122,7 @@ class BillingReport(Job):
 
 
 class ReportFile(models.Model):
-    """The report byte for byte, in a table of its own: read only to read it."""
+    """The report byte for byte, in a table of its own."""
 
     report = models.OneToOneField(BillingReport, on_delete=models.CASCADE, related_name="file")
     content = models.BinaryField()

@@ -1,6 +1,6 @@
-"""Why a line is there: its kind in a few plain words, and its reason in one sentence.
+"""Explain a line: its kind in plain words, and its reason in one sentence.
 
-What a report itself says is the carrier's text: it is never more than a quotation at the end.
+The report's own text is the carrier's, and only quoted at the end.
 """
 
 from decimal import Decimal
@@ -8,13 +8,13 @@ from decimal import Decimal
 from django.urls import reverse
 
 from orders.models import Order
+from shipping_portal.accounts.formatting import local_date, money, plain
 from shipping_portal.accounts.models import Sender
-from shipping_portal.accounts.templatetags.words import local_date, money, plain
 from shipping_portal.billing.models import Charge, ChargeKind
 from shipping_portal.billing.pages import statements
 from shipping_portal.carrier.writing import KILOGRAMS
 
-# One and several of them, as a statement counts them; the interface's own name (§2.5) stands under it.
+# Singular and plural, as a statement counts them; the interface's name (§2.5) is below.
 NAMES = {
     ChargeKind.ORDER: ("Booking", "bookings"),
     ChargeKind.COVER: ("Extra Cover", "Extra Covers"),
@@ -50,7 +50,7 @@ SIDES = ("length", "width", "height")
 
 
 def page_of(charge: Charge) -> str:
-    """Return where it is explained: on its parcel's page, else on its statement."""
+    """Return where it is explained: its parcel's page, else its statement."""
     if charge.order:
         return f"{reverse('parcel', args=[charge.order.uuid])}#charges"
     return reverse("statement", args=[statements.week_name(charge.week)])
@@ -67,12 +67,12 @@ def counted(kind: str, count: int) -> str:
 
 
 def subtitle(kind: str) -> str:
-    """Return the interface's own name of a kind of line (§2.5)."""
+    """Return the interface's name of a line's kind (§2.5)."""
     return INTERFACE.get(ChargeKind(kind), ChargeKind(kind).label)
 
 
 def reason(charge: Charge, sender: Sender) -> str:
-    """Return one sentence for the sender; of the operator's own lines it is the one they wrote."""
+    """Return one sentence for the sender; for an operator's own line the one they wrote."""
     if charge.report_id is None:
         return _ours(charge, sender)
     kind = ChargeKind(charge.kind)
@@ -95,9 +95,9 @@ def _ours(charge: Charge, sender: Sender) -> str:
 
 
 def measured(charge: Charge, sender: Sender) -> str:
-    """Return `You declared 1 kg. The carrier measured 1.6 kg.`; empty where the report measured nothing.
+    """Return `You declared 1 kg. The carrier measured 1.6 kg.`, or "" if nothing was measured.
 
-    Where weight and size were measured, it names the one that was more than declared.
+    If both weight and size were measured, it names the one that was above the declared one.
     """
     is_heavier = _is_more(charge.measured_kg, _declared_kg(charge))
     is_bigger = _is_more(charge.measured_m3, charge.declared_m3)
@@ -109,7 +109,7 @@ def measured(charge: Charge, sender: Sender) -> str:
 
 
 def declared_words(charge: Charge, sender: Sender) -> str:
-    """Return what was declared: as the report has it, else as the parcel was booked."""
+    """Return what was declared: as in the report, else as booked."""
     return _declared(charge, sender, (True, True))
 
 
@@ -142,21 +142,21 @@ def _declared_kg(charge: Charge) -> Decimal | None:
 
 
 def _weight(kg: Decimal | None, sender: Sender) -> str:
-    """Write a weight in the units people of that country weigh in."""
+    """Format a weight in that country's unit."""
     if kg is None:
         return ""
     return f"{plain(round(kg / KILOGRAMS['lb'], 2))} lb" if sender.country == "US" else f"{plain(kg)} kg"
 
 
 def _volume(m3: Decimal | None, sender: Sender) -> str:
-    """Write a volume as people there picture it: nobody's box is a part of a cubic metre."""
+    """Format a volume as people picture it, not as a fraction of a cubic metre."""
     if m3 is None:
         return ""
     return f"{m3 * CUBIC_INCHES:,.0f} cu in" if sender.country == "US" else f"{plain(round(m3 * 1000, 2))} L"
 
 
 def _sides(order: Order | None, m3: Decimal | None) -> str:
-    """Return `30 × 20 × 15 cm` as it was booked, where that is the volume the report says was declared."""
+    """Return `30 × 20 × 15 cm` as booked, if that is the declared volume in the report."""
     if order is None or m3 is None:
         return ""
     booked = order.length_cm * order.width_cm * order.height_cm / 1_000_000

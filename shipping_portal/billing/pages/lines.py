@@ -1,4 +1,4 @@
-"""The rows of a statement and of its spreadsheet, and what became of “This looks wrong”. Never an address or a link."""
+"""Build rows of a statement and its spreadsheet with dispute states. No addresses or links."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -8,19 +8,20 @@ from django.urls import reverse
 
 from orders.drafting.receivers import shown
 from orders.models import Order
+from shipping_portal.accounts.formatting import local_date, money, money_in
 from shipping_portal.accounts.models import Sender
-from shipping_portal.accounts.templatetags.words import local_date, money, money_in
 from shipping_portal.billing.models import Charge, ChargeKind, Dispute, week_of
 from shipping_portal.billing.pages import statements
 from shipping_portal.billing.pages.line_reasons import counted, declared_words, measured_words, name, reason, subtitle
 
 ANSWERED = {Dispute.State.ACCEPTED: "Support agreed", Dispute.State.DECLINED: "Support answered"}
-BADGES = {**dict.fromkeys(statements.PRICES, ""), **dict.fromkeys(statements.ADJUSTMENTS, "on")}  # else ok
+# all others: ok
+BADGES = {**dict.fromkeys(statements.PRICES, ""), **dict.fromkeys(statements.ADJUSTMENTS, "on")}
 TONES = {**dict.fromkeys(statements.PRICES, "f1"), **dict.fromkeys(statements.ADJUSTMENTS, "f2")}
 
 
 def rows(lines: Iterable[Charge], sender: Sender, role: str, *, names_currency: bool = False) -> list[dict[str, Any]]:
-    """Return one dictionary of words for each line; `names_currency` where a page has money of several."""
+    """Return a dictionary of words per line; `names_currency` if a page has several currencies."""
     return [_row(line, sender, role, names_currency=names_currency) for line in lines]
 
 
@@ -46,20 +47,20 @@ def _row(line: Charge, sender: Sender, role: str, *, names_currency: bool) -> di
 
 
 def _booked(order: Order | None, sender: Sender) -> str:
-    """Return the week whose statement has its price, told by the day it was booked."""
+    """Return the week whose statement has its price, by the day it was booked."""
     if order is None or order.booked_at is None:
         return ""
     return statements.week_name(week_of(order.booked_at.astimezone(sender.tzinfo).date()))
 
 
 def _booked_in(line: Charge, sender: Sender) -> str:
-    """Return the days of the week it was booked in; a price is dated by its booking anyhow."""
+    """Return the days of the week it was booked in; a price is dated by its booking anyway."""
     booked = statements.week_named(_booked(line.order, sender))
     return statements.week_words(booked, sender) if booked and line.kind not in statements.PRICES else ""
 
 
 def dispute_state(line: Charge, sender: Sender) -> dict[str, Any]:
-    """Return where “This looks wrong” stands: its words, the operator's answer, and whether it may be said (again)."""
+    """Return a dispute's state: its words, the answer, and whether a new one may be opened."""
     found = next(iter(line.disputes.all()), None)
     if found is None:
         return {"disputed": "", "answer": "", "may_dispute": True, "photo": None}
@@ -75,7 +76,7 @@ def dispute_state(line: Charge, sender: Sender) -> dict[str, Any]:
 
 
 def groups(of: statements.Statement) -> list[dict[str, Any]]:
-    """Return what a statement is made of, each kind as a bar: how many lines, their sum, and how wide it is."""
+    """Return a statement's parts, each kind as a bar: number of lines, total and width."""
     most = max((abs(row["amount"]) for row in of.groups), default=0) or 1
     return [
         {
@@ -90,7 +91,7 @@ def groups(of: statements.Statement) -> list[dict[str, Any]]:
 
 
 def tabs(of: statements.Statement) -> list[tuple[str, str, int]]:
-    """Return value, words and count of each tab that holds a line."""
+    """Return value, words and count of each tab that isn't empty."""
     found = [
         (value, words, sum(row["count"] for row in of.groups if row["kind"] in kinds))
         for value, (words, kinds) in statements.TABS.items()
@@ -101,7 +102,7 @@ def tabs(of: statements.Statement) -> list[tuple[str, str, int]]:
 
 @dataclass(frozen=True)
 class Charged:
-    """What one parcel cost so far."""
+    """What one parcel has cost so far."""
 
     rows: list[dict[str, Any]]
     balances: list[statements.Balance]
@@ -112,7 +113,7 @@ class Charged:
 
 
 def charged(found: Iterable[Charge], sender: Sender, role: str) -> Charged:
-    """Return the lines of one parcel, and their sums."""
+    """Return the lines of one parcel, and their totals."""
     lines = list(found)
     balances = statements.balances((line.kind, line.currency, line.amount) for line in lines)
     return Charged(rows(lines, sender, role, names_currency=len(balances) > 1), balances)

@@ -1,4 +1,4 @@
-"""What people hear about money: size charges, each explained, a week's statement, and the answer to a question.
+"""Notify people about money: size charges, weekly statements, and answers to disputes.
 
 Each is written in the transaction that causes it.
 """
@@ -12,15 +12,15 @@ from django.db.models import Count, Q, QuerySet, Sum
 from django.urls import reverse
 from django.utils import timezone
 
+from shipping_portal.accounts.formatting import money, money_in, say
 from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.mail.outbox import Event
 from shipping_portal.accounts.models import Sender
-from shipping_portal.accounts.templatetags.words import money, money_in, say
 from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, Dispute
 from shipping_portal.billing.pages.line_reasons import page_of, reason
 from shipping_portal.billing.pages.statements import SIZE, week_name, week_words
 
-POSTED_FOR = dt.timedelta(days=14)  # a line that finds its sender later than this is news no more
+POSTED_FOR = dt.timedelta(days=14)  # a line that finds its sender later isn't news
 LATE_REPORT = dt.timedelta(days=120)
 ADDED = "{amount} added to {reference}. {reason}"
 ANSWERED = "We've answered your question about {what}{money}. The answer is next to the charge."
@@ -29,20 +29,20 @@ READY = "Your statement for {week} is ready: {net} for {parcels}."
 
 
 def posted(report: BillingReport, now: dt.datetime) -> None:
-    """Notify the senders of a report's size charges and of their statements; a week long ago is no news."""
+    """Notify senders of a report's size charges and statements. An old week isn't news."""
     if report.week >= (now - LATE_REPORT).date():
         outbox.notify(*size_charges(report), *statements(report), now=now)
 
 
 def counted_later(report: BillingReport, lines: QuerySet[Charge], now: dt.datetime) -> None:
-    """Notify of lines that were on hold when their report was posted: they change a statement, or are its first."""
+    """Notify of held lines that count now: they change a statement, or are its first."""
     if report.week >= (now - LATE_REPORT).date():
         sizes = [_added(line, report, is_alone=True) for line in _explainable(lines)]
         outbox.notify(*sizes, *statements(report, lines), now=now)
 
 
 def found_its_sender(charge: Charge) -> None:
-    """Notify of a size charge that was nobody's when its report was posted."""
+    """Notify of a size charge that had no owner when its report was posted."""
     now = timezone.now()
     lately = Q(
         report__state=BillingReport.State.POSTED,
@@ -58,7 +58,7 @@ def found_its_sender(charge: Charge) -> None:
 
 
 def answered(dispute: Dispute, now: dt.datetime) -> None:
-    """Notify whoever asked about a charge; the words of the answer stand on its page alone."""
+    """Notify the person who disputed a charge. The answer's text is only on its page."""
     credit = dispute.credit
     event = Event(
         sender=dispute.sender,
@@ -77,12 +77,12 @@ def answered(dispute: Dispute, now: dt.datetime) -> None:
 
 
 def taken_back(charge: Charge) -> None:
-    """Take back the notice of a charge that is being reversed, unless its e-mail has left."""
+    """Withdraw the notification of a charge that is being reversed, unless it was sent."""
     outbox.retract(f"charge:{charge.pk}")
 
 
 def size_charges(report: BillingReport) -> Iterator[Event]:
-    """Make the events of a report's size charges; those of one sender share an e-mail."""
+    """Yield the events of a report's size charges. Those of one sender share an email."""
     found = list(_explainable(report.lines.all()).order_by("pk"))
     charges_of = Counter(line.sender_id for line in found)
     for line in found:
@@ -90,9 +90,9 @@ def size_charges(report: BillingReport) -> Iterator[Event]:
 
 
 def statements(report: BillingReport, later: QuerySet[Charge] | None = None) -> Iterator[Event]:
-    """Make the event of each sender's statement, once a week; the figures are the page's own.
+    """Yield each sender's statement event, once a week, with the page's own figures.
 
-    With the lines that count `later` than their report: of a statement that had others before, that it has changed.
+    With lines that count `later` than their report, a statement that had others before has changed.
     """
     name, theirs = week_name(report.week), _week_of_its_senders(report.lines.all() if later is None else later, report)
     nets, parcels = _balances(theirs), _parcels(theirs)
@@ -116,13 +116,13 @@ def statements(report: BillingReport, later: QuerySet[Charge] | None = None) -> 
 
 
 def _explainable(lines: QuerySet[Charge]) -> QuerySet[Charge]:
-    """Select the posted size charges that belong to a sender."""
+    """Return the posted size charges that have an owner."""
     found = lines.filter(kind__in=SIZE_CHARGES, posted_at__isnull=False, sender__isnull=False)
     return found.select_related("order", "sender")
 
 
 def _added(line: Charge, report: BillingReport, *, is_alone: bool) -> Event:
-    """Make the event of one size charge; where it is one of several, it leads to the statement."""
+    """Build the event of one size charge; one of several links to the statement."""
     if line.sender is None:
         raise ValueError(f"{line} is nobody's")
     statement = f"{reverse('statement', args=[week_name(line.week)])}?kind={SIZE}"
@@ -139,13 +139,13 @@ def _added(line: Charge, report: BillingReport, *, is_alone: bool) -> Event:
 
 
 def _week_of_its_senders(lines: QuerySet[Charge], report: BillingReport) -> QuerySet[Charge]:
-    """Select what the senders of these lines owe for the report's week, from whichever report."""
+    """Return these lines' senders' charges for the report's week, from any report."""
     senders = lines.filter(posted_at__isnull=False).filter(sender__isnull=False).order_by().values("sender").distinct()
     return Charge.objects.posted().filter(week=report.week, sender__in=list(senders.values_list("sender", flat=True)))
 
 
 def _balances(week: QuerySet[Charge]) -> dict[int, list[tuple[str, Decimal]]]:
-    """Sum up what each sender owes, by currency."""
+    """Return each sender's total, by currency."""
     found: dict[int, list[tuple[str, Decimal]]] = defaultdict(list)
     sums = week.order_by("currency").values_list("sender", "currency").annotate(net=Sum("amount"))
     for sender, currency, net in sums:
@@ -154,6 +154,6 @@ def _balances(week: QuerySet[Charge]) -> dict[int, list[tuple[str, Decimal]]]:
 
 
 def _parcels(week: QuerySet[Charge]) -> dict[int, int]:
-    """Count each sender's parcels, one whose lines are in two currencies once."""
+    """Return each sender's number of parcels, one with lines in two currencies once."""
     counts = week.order_by().values_list("sender").annotate(parcels=Count("order", distinct=True))
     return dict(counts)

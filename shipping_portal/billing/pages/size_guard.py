@@ -1,9 +1,10 @@
-"""The size guard: a saved size whose parcels were measured heavier than declared warns before the next is booked.
+"""Warn before booking a saved size whose parcels were measured heavier than declared.
 
-The rule. Of a size, its last 5 billed parcels count: booked ones with a posted line. One was measured above when a
-posted size charge of it, neither reversed nor credited after a dispute, states more weight than was declared. From 2
-such parcels on, the middle one of their weights (the heavier of two middle ones) is the size's typical measured
-weight, and a parcel that declares less is told so. Weights that the carrier doesn't state are not guessed.
+The rule: a size's last 5 billed parcels count (booked, with a posted line). One was measured above
+if a posted size charge, neither reversed nor credited after a dispute, states more weight than was
+declared. From 2 such parcels on, the median of their weights (the heavier of two) is the size's
+typical measured weight, and a parcel that declares less gets a warning. Weights that the carrier
+doesn't state are not guessed.
 """
 
 import datetime as dt
@@ -29,7 +30,10 @@ YEAR = dt.timedelta(weeks=52)
 
 @dataclass(frozen=True)
 class History:
-    """What the carrier measured of a size's last billed parcels: `above` are the kilograms over what was declared."""
+    """The carrier's measures of a size's last billed parcels.
+
+    `above` has kilograms over the declared.
+    """
 
     billed: int
     above: tuple[Decimal, ...]
@@ -41,7 +45,7 @@ class History:
 
 @dataclass(frozen=True)
 class Rate:
-    """How many of a size's billed parcels of the last 52 weeks were charged for their size."""
+    """How many of a size's billed parcels of the last 52 weeks had a size charge."""
 
     billed: int = 0
     charged: int = 0
@@ -49,7 +53,7 @@ class Rate:
 
     @property
     def percent(self) -> int:
-        """Of the billed ones, those found under-declared."""
+        """Return the percentage of billed parcels that were under-declared."""
         return round(100 * self.under_declared / self.billed) if self.billed else 0
 
 
@@ -62,11 +66,14 @@ class Advice:
     weight: Decimal
     declared: Decimal
     unit: str
-    is_about: bool  # they were not all measured alike
+    is_about: bool  # they didn't all have the same measure
 
 
 def advice(sender: Sender, details: ParcelDetails, *, kept: str = "") -> Advice | None:
-    """Return what to say about this parcel's weight; nothing about a size whose weight was `kept` (its uuid)."""
+    """Return the advice on this parcel's weight.
+
+    None for a size whose weight was `kept` (its uuid).
+    """
     size = _size_of(sender, details)
     if size is None or str(size.uuid) == kept:
         return None
@@ -80,7 +87,7 @@ def advice(sender: Sender, details: ParcelDetails, *, kept: str = "") -> Advice 
 
 
 def histories(sender: Sender) -> dict[int, History]:
-    """Return the history of each size of a sender, by its key, in two queries."""
+    """Return the history of each of a sender's sizes, by key, in two queries."""
     turn = Window(RowNumber(), partition_by=F("size"), order_by=F("pk").desc())
     billed = _billed(sender).filter(size__isnull=False)
     return _histories(billed.annotate(turn=turn).filter(turn__lte=LAST))
@@ -88,7 +95,9 @@ def histories(sender: Sender) -> dict[int, History]:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Of `total` size charges `count` are about one saved size, whose parcels usually weigh `weight`."""
+    """Of `total` size charges `count` are for one saved size, whose parcels usually weigh
+    `weight`.
+    """
 
     size: ParcelSize
     count: int
@@ -97,7 +106,10 @@ class Suggestion:
 
 
 def suggestion(sender: Sender, lines: QuerySet[Charge]) -> Suggestion | None:
-    """Return the size that most of these size charges are about, if it is saved too light. At most four queries."""
+    """Return the size of most of these size charges, if its saved weight is too low.
+
+    At most four queries.
+    """
     charged = lines.filter(kind__in=SIZE_CHARGES, amount__gt=0).order_by()
     counts = dict(charged.values_list("order__size").annotate(lines=Count("pk")))
     key = max((size for size in counts if size), key=lambda size: (counts[size], size), default=None)
@@ -112,7 +124,7 @@ def suggestion(sender: Sender, lines: QuerySet[Charge]) -> Suggestion | None:
 
 
 def rates(sender: Sender, today: dt.date) -> dict[int, Rate]:
-    """Return the rate of each size of a sender that was billed, by its key, in two queries."""
+    """Return the rate of each billed size of a sender, by key, in two queries."""
     year = Q(sender=sender, week__gte=today - YEAR, order__size__isnull=False, order__status=Status.BOOKED)
     under = Q(kind=ChargeKind.UNDER_DECLARED)
     billed = _by_size(Charge.objects.posted().filter(year))
@@ -122,7 +134,7 @@ def rates(sender: Sender, today: dt.date) -> dict[int, Rate]:
 
 
 def in_unit(kilograms: Decimal, unit: str) -> Decimal:
-    """Write in kg or lb, to 0.01 and never less than was measured."""
+    """Convert to kg or lb, to 0.01, never below the measured weight."""
     return (kilograms / KILOGRAMS[unit]).quantize(Decimal("0.01"), rounding=ROUND_UP)
 
 
@@ -132,7 +144,7 @@ def _by_size(charges: QuerySet[Charge]) -> dict[int, int]:
 
 
 def _size_of(sender: Sender, details: ParcelDetails) -> ParcelSize | None:
-    """Return the saved size it was typed with; or the only one of these sides, where another weight was typed."""
+    """Return its saved size, or the only one with these sides if another weight was typed."""
     if details.size:
         return sender.sizes.filter(uuid=details.size).first()
     sides = details.measures
@@ -144,13 +156,13 @@ def _size_of(sender: Sender, details: ParcelDetails) -> ParcelSize | None:
 
 
 def _billed(sender: Sender) -> QuerySet[Order]:
-    """Return booked orders that a posted line is about; a cancelled one was never measured."""
+    """Return booked orders with a posted line; a cancelled one was never measured."""
     lines = Charge.objects.posted().filter(order=OuterRef("pk"))
     return sender.orders.filter(Exists(lines), status=Status.BOOKED)
 
 
 def _size_charges() -> QuerySet[Charge]:
-    """Return posted size charges that still stand."""
+    """Return posted size charges still in force."""
     lines = Charge.objects.posted().filter(kind__in=SIZE_CHARGES, amount__gt=0, reversed_by=None)
     return lines.exclude(disputes__state=Dispute.State.ACCEPTED)
 
@@ -165,7 +177,7 @@ def _histories(billed: QuerySet[Order]) -> dict[int, History]:
 
 
 def _above(orders: dict[int, tuple[int, Decimal]]) -> dict[int, Decimal]:
-    """Return the heaviest weight measured of each order, where it is more than was declared."""
+    """Return each order's heaviest measured weight, if above the declared one."""
     lines = _size_charges().filter(order__in=orders)
     found: dict[int, Decimal] = {}
     for order, measured, declared in lines.values_list("order", "measured_kg", "declared_kg"):

@@ -1,4 +1,4 @@
-"""Billing as its sender reads it: the weeks, and the lines of one. Every sum is the sum of its lines, by currency."""
+"""Read billing for senders: weeks, and one week's lines. Every total is its lines', by currency."""
 
 import datetime as dt
 import re
@@ -43,9 +43,9 @@ COLUMNS = {
     "refunds": ("Refunds", REFUNDS),
     "credit": ("Credit", (ChargeKind.CREDIT,)),
 }
-LINES = Keyset("place")  # of a statement: group after group, in each as the report has them
-SIZE = "size"  # both kinds of size charge: where the mail about them leads
-# The tabs of a statement, and what its address may ask for besides: one kind, or what is with support.
+LINES = Keyset("place")  # of a statement: group after group, each in the report's order
+SIZE = "size"  # both kinds of size charge, to which their email links
+# A statement's tabs, and other values of its address: one kind, or disputed lines.
 TABS: dict[str, tuple[str, tuple[str, ...]]] = {
     "": ("All", tuple(ChargeKind.values)),
     "bookings": ("Bookings", PRICES),
@@ -65,7 +65,7 @@ FILTERS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Balance:
-    """One currency's money: what was charged, what came back, and what we credited."""
+    """One currency: what was charged, refunded, and credited by us."""
 
     currency: str
     prices: Decimal
@@ -83,7 +83,9 @@ class Balance:
 
 
 def balances(sums: Iterable[tuple[str, str, Decimal]]) -> list[Balance]:
-    """Return the balances of (kind, currency, amount), as a statement's groups or a parcel's lines have them."""
+    """Return the balances of (kind, currency, amount), from a statement's groups or a parcel's
+    lines.
+    """
     found = list(sums)
 
     def total(currency: str, kinds: Iterable[str]) -> Decimal:
@@ -96,31 +98,32 @@ def balances(sums: Iterable[tuple[str, str, Decimal]]) -> list[Balance]:
 
 
 def lines_of(user: Any, sender: Sender) -> ChargeQuerySet:
-    # Named once more, the sender lets PostgreSQL walk its own index instead of everybody's lines.
+    # Naming the sender once more lets PostgreSQL use its index instead of reading everybody's
+    # lines.
     return Charge.objects.for_user(user).filter(sender=sender)
 
 
 def explained(lines: QuerySet[Charge]) -> QuerySet[Charge]:
-    """Read along what a row of these lines shows."""
+    """Prefetch what a row of these lines shows."""
     disputes = Prefetch("disputes", Dispute.objects.order_by("-made_at", "-pk"))
     return lines.select_related("order", "reverses").prefetch_related(disputes)
 
 
 @dataclass(frozen=True)
 class Weeks:
-    """Some weeks, newest first, a row for each currency; `on` is the key of the next page."""
+    """Some weeks, newest first, one row per currency; `on` is the next page's key."""
 
     rows: list[dict[str, Any]]
     on: str | None
 
 
 def sums_of(user: Any, sender: Sender) -> QuerySet[WeekSum]:
-    """Return what this sender's weeks come to; each currency of a week also as one row without a kind."""
+    """Return a sender's weekly totals; each currency also has a row without a kind."""
     return WeekSum.objects.for_user(user).filter(sender=sender)
 
 
 def week_rows(sums: QuerySet[WeekSum], *, before: dt.date | None) -> Weeks:
-    """Return a page of weeks, whose rows have the parcels, the net and the amount of each of COLUMNS."""
+    """Return a page of weeks with parcels, net amount and the amount of each of COLUMNS."""
     older = sums.filter(week__lt=before) if before else sums
     found = list(older.order_by("-week").values_list("week", flat=True).distinct()[: WEEKS + 1])
     shown = found[:WEEKS]
@@ -136,7 +139,7 @@ def week_rows(sums: QuerySet[WeekSum], *, before: dt.date | None) -> Weeks:
 
 
 def final_until() -> dt.date | None:
-    """Return the newest week whose report is posted; it and those before it are final."""
+    """Return the newest week with a posted report; it and earlier ones are final."""
     posted = BillingReport.objects.filter(state=BillingReport.State.POSTED)
     newest: dt.date | None = posted.aggregate(newest=Max("week"))["newest"]
     return newest
@@ -148,7 +151,10 @@ def is_final(week: dt.date, until: dt.date | None, today: dt.date) -> bool:
 
 @dataclass
 class Statement:
-    """One week of one sender, as far as `kind` and `q` ask for it; the groups are always the whole week's."""
+    """One week of one sender, filtered by `kind` and `q`.
+
+    Its groups are always the whole week's.
+    """
 
     whole: QuerySet[Charge]
     sums: QuerySet[WeekSum]
@@ -157,7 +163,9 @@ class Statement:
 
     @cached_property
     def groups(self) -> list[dict[str, Any]]:
-        """Return `kind`, `currency`, `count`, `amount` and how many are `disputed`, as the interface names them."""
+        """Return `kind`, `currency`, `count`, `amount` and how many are `disputed`, in interface
+        order.
+        """
         disputed: Counter[tuple[str, str]] = Counter(
             self.whole.filter(disputes__state=Dispute.State.OPEN).values_list("kind", "currency")
         )
@@ -190,7 +198,7 @@ class Statement:
 
     @cached_property
     def totals(self) -> list[dict[str, Any]]:
-        """Return how many lines were found and what they come to, by currency."""
+        """Return how many lines were found and their total, by currency."""
         if self.q or self.kind == DISPUTED:
             sums = self.found.order_by("currency").values("currency")
             return [dict(row) for row in sums.annotate(count=Count("pk"), amount=Sum("amount"))]
@@ -204,18 +212,18 @@ class Statement:
         return [found[currency] for currency in sorted(found)]
 
     def in_order(self) -> QuerySet[Charge]:
-        """Group after group, as the interface names them; in each as the report has them."""
+        """Return group after group, in interface order; each in the report's order."""
         return explained(self.found.annotate(place=PLACE).order_by("place", "pk"))
 
 
 def net_before(sums: QuerySet[WeekSum], week: dt.date) -> dict[str, Decimal]:
-    """Return what the week before came to, by currency."""
+    """Return the previous week's total, by currency."""
     found = sums.filter(week=week - dt.timedelta(days=7), kind="").values_list("currency", "amount")
     return {currency: cents(amount) for currency, amount in found}
 
 
 def new_size_charges(lines: QuerySet[Charge], since: dt.datetime) -> dict[str, Any] | None:
-    """Return the newest week that got size charges since then, and how many its statement lists."""
+    """Return the newest week with size charges since then, and how many its statement lists."""
     size = lines.filter(kind__in=SIZE_CHARGES, week__gte=since.date() - dt.timedelta(days=28))
     by_week = size.order_by().values("week").annotate(count=Count("pk"), last=Max("posted_at"))
     newest = by_week.filter(last__gte=since).order_by(F("week").desc()).first()
@@ -240,7 +248,7 @@ def week_name(week: dt.date) -> str:
 
 
 def week_named(name: str) -> dt.date | None:
-    """Return the Monday of the week of that name; None for what is no week."""
+    """Return the Monday of the week with that name, or None if it is no week."""
     found = NAME.fullmatch(name)
     try:
         return dt.date.fromisocalendar(int(found[1]), int(found[2]), 1) if found else None
@@ -249,7 +257,7 @@ def week_named(name: str) -> dt.date | None:
 
 
 def week_words(week: dt.date, sender: Sender) -> str:
-    """Return `16–22 November`, in the United States `November 16–22`; the year when it is not this one."""
+    """Return `16–22 November`, in the US `November 16–22`, with the year if it isn't this one."""
     last = week + dt.timedelta(days=6)
     if sender.country == "US":
         end = f"{last.day}" if week.month == last.month else f"{last:%B} {last.day}"

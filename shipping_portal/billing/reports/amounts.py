@@ -1,6 +1,8 @@
-"""Numbers as finance systems write them: `(21.36)`, `$21.36`, `1,021.36`, `21.36-`, `AUD 21.36`, `21.36 CR`.
+"""Read numbers as finance systems write them: `(21.36)`, `$21.36`, `1,021.36`, `21.36-`, `21.36
+CR`.
 
-What can be read in one way is read. What can't, such as `1,021` where the profile names no decimal sign, is asked.
+What has one possible reading is read. Other text, such as `1,021` in a profile without a decimal
+sign, is asked about.
 """
 
 import re
@@ -16,7 +18,7 @@ SIGNS = {
 MARK = r"(?P<unit>[A-Z]{0,2}[$€£¥]|[A-Z]{3})|(?P<side>CR|DR)|(?P<sign>[-+])"
 BEFORE = re.compile(rf"({MARK}) ?", re.IGNORECASE)
 BEHIND = re.compile(rf" ?({MARK})$", re.IGNORECASE)
-# Decimal would read "1e2", "1_0" and other scripts' digits, too. A spreadsheet writes 1.06E+01.
+# Decimal would also read "1e2", "1_0" and other scripts' digits. A spreadsheet writes 1.06E+01.
 NUMBER = {
     sign: re.compile(
         rf"([0-9]++|[0-9]{{1,3}}(?P<by>[ '’{other}])[0-9]{{3}}((?P=by)[0-9]{{3}})*)(?P<part>[{sign}][0-9]*)?"
@@ -28,13 +30,14 @@ ASKED = "If that is its decimal sign, set it in the account's billing profile."
 
 
 class UnreadableCell(Exception):
-    """One cell, and what is wrong with it."""
+    """Raised with one cell and what is wrong with it."""
 
 
 def read_amount(text: str, decimal_sign: str, currency: str) -> Decimal:
     """Read an amount of this currency. Raises UnreadableCell."""
     rest, minuses, sides = text.translate(DASHES), 0, ""
-    if rest == "-":  # as accountants write nothing
+    # Accountants write "-" for nothing.
+    if rest == "-":
         return Decimal(0)
     while re.search("[0-9]", rest):
         if rest[0] == "(" and rest[-1] == ")":
@@ -54,7 +57,7 @@ def read_amount(text: str, decimal_sign: str, currency: str) -> Decimal:
 
 
 def read_number(text: str, decimal_sign: str, *, written: str = "") -> Decimal:
-    """Read digits. A comma is never taken for a decimal sign unless the profile says so."""
+    """Read digits. A comma is a decimal sign only if the profile says so."""
     shown = (written or text)[:40]
     found = NUMBER[decimal_sign or "."].fullmatch(text)
     if not found:

@@ -1,4 +1,4 @@
-"""What a report's lines come to beside what its file says: the one rule for the admin and for posting."""
+"""Compare a report's lines with the file's stated total: one rule for the admin and for posting."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -17,7 +17,7 @@ UNMATCHED = Q(sender=None, is_repeat=False, held="")
 
 @dataclass
 class Tally:
-    """Lines of one report by what becomes of them, and what all of them come to by currency."""
+    """A report's lines by outcome, and their total by currency."""
 
     matched: int = 0
     unmatched: int = 0
@@ -29,7 +29,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Balance:
-    """One currency: what the lines come to, and what the file (or the operator) says they do."""
+    """One currency: the sum of the lines, and the total that the file or the operator states."""
 
     currency: str
     found: Decimal
@@ -37,12 +37,12 @@ class Balance:
 
     @property
     def difference(self) -> Decimal | None:
-        """None when nothing is stated, which keeps a report from being posted like a difference."""
+        """Return the difference, or None if nothing is stated, which also prevents posting."""
         return None if self.stated is None else self.found - self.stated
 
 
 def tallies(reports: Collection[BillingReport]) -> dict[int, Tally]:
-    """Return what the lines of each of these reports come to: as it was posted, or counted now, in two queries."""
+    """Return these reports' tallies, as stored at posting or counted now, in two queries."""
     posted = {report.pk: report.tally for report in reports if report.tally}
     unmatched, held, left_out = (_count(rule, posted) for rule in (UNMATCHED, HELD, LEFT_OUT))
     made = _counted({report.pk for report in reports} - posted.keys())
@@ -59,7 +59,7 @@ def _count(rule: Q, reports: Collection[int]) -> dict[int, int]:
 
 
 def keep_tally(report: BillingReport) -> None:
-    """Write down what its lines come to, as it is posted: from then on nothing of them changes but their owners."""
+    """Store the tally at posting: afterwards only the owners of the lines may change."""
     tally = _counted({report.pk})[report.pk]
     found = {currency: str(amount) for currency, amount in tally.found.items()}
     lines = tally.matched + tally.unmatched + tally.held + tally.left_out
@@ -89,7 +89,7 @@ def _counted(reports: Collection[int]) -> dict[int, Tally]:
 
 
 def balances(report: BillingReport, tally: Tally | None = None) -> list[Balance]:
-    """Return the balance by currency; lines posted before count here too, as the file's total has them."""
+    """Return the balance by currency. Repeated lines count here too, as in the file's total."""
     found = (tally or tallies([report])[report.pk]).found
     stated = {currency: Decimal(total) for currency, total in report.stated.items()}
     return [

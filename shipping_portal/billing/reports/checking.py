@@ -1,7 +1,7 @@
-"""Checking a report: every line read, matched and given its kind. Nothing of it counts before it is posted.
+"""Check a report: read and match every line and decide its kind. Nothing counts before posting.
 
-work   (worker)  1,000 lines at a time, each batch with how far it came → checked, or damaged
-again  (desk)    the same from the first line on, after a word or the profile was decided
+work   (worker)  1,000 lines at a time, each batch with its progress → checked, or damaged
+again  (admin)   the same from the first line, after a decision on a term or the profile
 """
 
 import datetime as dt
@@ -32,18 +32,18 @@ UNPOSTED = (State.READING, State.CHECKED, State.DAMAGED)
 
 
 class LeaseLost(Exception):
-    """Another worker has the report by now, or an operator made it void."""
+    """Raised when another worker has the report by now, or an operator voided it."""
 
 
 @job("report", queue=BillingReport.objects.filter(state=State.READING), order=130)
 def work(report: BillingReport) -> None:
-    """Read one report; killed midway, the next worker goes on where it was."""
+    """Read one report. If the worker is killed, the next one continues where it stopped."""
     with suppress(LeaseLost):
         _read(report)
 
 
 def again(report: BillingReport, *, now: dt.datetime) -> bool:
-    """Read it from the start, by the profile of today. False for one that is posted or void."""
+    """Read it from the start, by today's profile. Return False if it is posted or void."""
     profile = Profile.of(profile_of(report.account)).to_json()
     with transaction.atomic():
         unposted = BillingReport.objects.filter(pk=report.pk, state__in=UNPOSTED)
@@ -51,7 +51,8 @@ def again(report: BillingReport, *, now: dt.datetime) -> bool:
             state=State.READING, due_at=now, read=0, rows=0, problems=[], profile=profile, **BillingReport.AFRESH
         ):
             return False
-        # Kept: a line read again keeps its number at the desk, and what an operator decided about it.
+        # Kept, so that a reread line keeps its number in the admin and an operator's decision about
+        # it.
         report.lines.filter(decision="").update(held="")
         report.lines.update(key=STALE, is_repeat=True)
         enqueue("report", report.pk)
@@ -75,14 +76,16 @@ def _read(report: BillingReport) -> None:
 def _records(report: BillingReport) -> Iterator[ReportRow | ReportTotal | Problem]:
     try:
         yield from read(bytes(report.file.content), Profile(**report.profile))
-    except NotAReport as refusal:  # the account's columns were set otherwise since it was taken
+    except NotAReport as refusal:
+        # The account's columns have changed since it was uploaded.
         yield Problem(1, str(refusal))
 
 
 def _store_batch(report: BillingReport, batch: list[tuple[int, ReportRow | ReportTotal | Problem]]) -> None:
     upto = batch[-1][0]
     fresh = [record for place, record in batch if place > report.read and isinstance(record, ReportRow)]
-    if upto <= report.read:  # stored before a worker was killed
+    # It was stored before a worker was killed.
+    if upto <= report.read:
         return
     with transaction.atomic():
         if not report.renew(read=upto, rows=report.rows + len(fresh)):
@@ -108,20 +111,22 @@ def _lines(report: BillingReport, rows: list[ReportRow]) -> list[Charge]:
 
 
 def _decide_as_before(line: Charge, before: Charge | None) -> None:
-    """Keep an operator's decision about a line that was on hold, if it says the same and no other report has it."""
+    """Keep an operator's decision about a held line that says the same and isn't posted
+    elsewhere.
+    """
     if before and not line.is_repeat and all(getattr(line, name) == getattr(before, name) for name in DECIDED_ABOUT):
         line.held, line.decision = before.held, before.decision
 
 
 @dataclass
 class Reader:
-    """Makes the lines of one batch, knowing its orders, its words, and what was charged or posted before."""
+    """Build the lines of one batch from its orders, terms, and earlier charges."""
 
     report: BillingReport
     profile: Profile
-    orders: dict[str, Order]  # by reference, in capitals
+    orders: dict[str, Order]  # by upper-case reference
     terms: dict[str, ChargeWord]
-    posted: dict[str, dt.date]  # by key, in which week
+    posted: dict[str, dt.date]  # week by key
     history: kinds.History
 
     @classmethod
@@ -157,9 +162,10 @@ class Reader:
         return made
 
     def _key(self, row: ReportRow, kind: str, order: Order | None) -> str:
-        """Return the key of a row's line; another one where an order given back is billed anew.
+        """Return a line's key; a different one if a refunded order is charged again.
 
-        A report of an earlier week than that line holds the first, though it may be read after it.
+        A report of an earlier week than that line has the first charge, though it may be read
+        later.
         """
         week = self.report.week
         if order is None or kind != ChargeKind.UN_CANCELLATION or not kinds.was_used(order, week):
@@ -195,13 +201,14 @@ def _settle(report: BillingReport, totals: dict[str, Decimal], problems: list[Pr
             raise LeaseLost
         report.lines.filter(key=STALE).delete()
         if problems:
-            report.lines.all().delete()  # nothing of a damaged file stays but what is wrong with it
+            # Of a damaged file only its problems stay.
+            report.lines.all().delete()
         else:
             holding.compare(report)
 
 
 def decide(term: ChargeWord, meaning: str, *, now: dt.datetime) -> list[BillingReport]:
-    """Return what a word means from now on. The reports that are not posted and have it are read again; gives them."""
+    """Decide a term's meaning and return the unposted reports with it, which are read again."""
     ChargeWord.objects.filter(pk=term.pk).update(meaning=meaning)
     waiting = BillingReport.objects.filter(lines__term=term, state__in=UNPOSTED).distinct()
     return [report for report in waiting if again(report, now=now)]

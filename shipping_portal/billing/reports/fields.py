@@ -1,4 +1,4 @@
-"""What a report's columns are for. Interface §2.5 names the items and shows no format, so an operator maps them."""
+"""Map a report's columns. Interface §2.5 names the items and shows no format, so operators do."""
 
 import datetime as dt
 from dataclasses import asdict, dataclass
@@ -46,7 +46,7 @@ DEFAULT_COLUMNS = {
 
 @dataclass(frozen=True)
 class Profile:
-    """How one file is read: the profile of its account as it was when the file was taken."""
+    """How one file is read: its account's profile when the file was uploaded."""
 
     delimiter: str
     columns: dict[str, str]
@@ -54,7 +54,7 @@ class Profile:
     refunds_positive: bool
     cover_inside: bool
     total_word: str
-    decimal_sign: str = ""  # of a file taken before there was one to say
+    decimal_sign: str = ""  # empty for older files
 
     @classmethod
     def of(cls, row: BillingProfile) -> Self:
@@ -66,13 +66,13 @@ class Profile:
 
 @chore("report columns", every=60)
 def give_profiles(now: dt.datetime) -> None:
-    """Give each new account its columns, for an operator to look through before the first report comes."""
+    """Create each new account's profile, for an operator to check before the first report."""
     for account in CarrierAccount.objects.filter(billing_profile=None):
         profile_of(account)
 
 
 def profile_of(account: CarrierAccount) -> BillingProfile:
-    """Return the account's profile; the columns known of this carrier's family until an operator changes them."""
+    """Return the account's profile: this family's usual columns until an operator changes them."""
     made, _ = BillingProfile.objects.get_or_create(
         account=account, defaults={"columns": DEFAULT_COLUMNS, "total_word": "Total"}
     )

@@ -1,12 +1,12 @@
-"""Reports left in a folder, such as by an SFTP server: each is taken as an upload is, by nobody.
+"""Take reports from a folder, such as an SFTP server's, like uploads without a user.
 
     REPORTS_FOLDER/               of the account that takes new orders
-        taking/ taken/ refused/   made here, in each folder
-        OLD/                      of an account that OLDER_CARRIERS names
+        taking/ taken/ refused/   created here, in each folder
+        OLD/                      of an account in OLDER_CARRIERS
 
-A sweeper claims a file by moving it to `taking`: of any number, one can. From there it goes to `taken`, or to
-`refused` with the reason beside it. One that a crash left in `taking` is taken again; whatever happens, a report is
-there once, by its hash. Links are not followed.
+A sweeper claims a file by moving it to `taking`: only one of several can. From there it goes to
+`taken`, or to `refused` with the reason beside it. A file that a crash left in `taking` is
+processed again; in any case a report is stored once, by its hash. Links are not followed.
 """
 
 import datetime as dt
@@ -31,23 +31,24 @@ from shipping_portal.jobs.sweep import guarded
 logger = logging.getLogger(__name__)
 TAKING, TAKEN, REFUSED = "taking", "taken", "refused"
 UNFINISHED = (".part", ".filepart", ".tmp")
-QUIET = dt.timedelta(minutes=1)  # unchanged for so long, a file is finished
-GIVEN_UP = dt.timedelta(minutes=10)  # so long after it was claimed, whoever did is gone
+QUIET = dt.timedelta(minutes=1)  # a file that hasn't changed for this long is complete
+GIVEN_UP = dt.timedelta(minutes=10)  # the process that claimed it this long ago is gone
 STUCK = dt.timedelta(minutes=30)
-MOST = 20  # of one folder at a time, so that nothing else of the sweep waits long
+MOST = 20  # of one folder at a time, so that the rest of the sweep doesn't wait long
 
 
 @chore("reports folder", every=60)
 def look(now: dt.datetime) -> None:
-    """Take what is finished."""
+    """Take the completed files."""
     for folder, configured in _folders():
         for file in islice(_finished(folder, now), MOST):
-            with guarded("reports folder"), suppress(FileNotFoundError):  # another sweeper has it
+            # Another sweeper has it.
+            with guarded("reports folder"), suppress(FileNotFoundError):
                 _take(file, folder, configured, now)
 
 
 def why_unusable() -> str:
-    """Say why nothing can be taken at all; "" if nothing is in the way, or no folder is set."""
+    """Return why no file can be taken, or "" if nothing prevents it or no folder is set."""
     for folder, _ in _folders():
         if os.path.isdir(folder) and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             return f"The portal can't read {folder} or move files in it."
@@ -56,7 +57,7 @@ def why_unusable() -> str:
 
 
 def stuck(now: dt.datetime) -> list[dt.datetime]:
-    """Return since when files lie there that should have been taken long ago, those in folders of no account too."""
+    """Return since when overdue files wait, those in folders of no account included."""
     own = [folder for folder, _ in _folders()]
     beside = (place for root in own[:1] for place in root.glob("[!.]*/") if place.name not in (TAKEN, REFUSED))
     places = {*own, *(folder / TAKING for folder in own), *beside}
@@ -64,7 +65,7 @@ def stuck(now: dt.datetime) -> list[dt.datetime]:
 
 
 def _folders() -> Iterator[tuple[Path, CarrierSettings]]:
-    """Yield the folder of each account, whether it is there or not; none where no folder is set."""
+    """Yield each account's folder, existing or not; none if no folder is set."""
     if settings.REPORTS_FOLDER:
         root = Path(os.path.realpath(settings.REPORTS_FOLDER))
         for name in ("", *settings.OLDER_CARRIERS):
@@ -77,11 +78,12 @@ def _finished(folder: Path, now: dt.datetime) -> Iterator[Path]:
 
 
 def _files(place: Path) -> list[tuple[Path, dt.datetime]]:
-    """Return the files of a folder by name, with when each last changed, was moved or renamed. None if it is a link."""
+    """Return a folder's files by name and time of last change, move or rename. None for a link."""
     found = []
     is_listed = os.path.isdir(place) and not os.path.islink(place) and os.access(place, os.R_OK | os.X_OK)
     for name in sorted(os.listdir(place)) if is_listed else ():
-        with suppress(OSError):  # moved by another sweeper since
+        # Another sweeper has moved it.
+        with suppress(OSError):
             facts = (place / name).lstat()
             if stat.S_ISREG(facts.st_mode) and not name.startswith(".") and not name.lower().endswith(UNFINISHED):
                 found.append((place / name, dt.datetime.fromtimestamp(facts.st_ctime, dt.UTC)))
@@ -89,10 +91,14 @@ def _files(place: Path) -> list[tuple[Path, dt.datetime]]:
 
 
 def _take(file: Path, folder: Path, configured: CarrierSettings, now: dt.datetime) -> None:
-    """Claim the file, keep what it holds, and move it to where it ends. Raises FileNotFoundError if it is gone."""
+    """Claim the file, store its content, and move it to its end.
+
+    Raises FileNotFoundError if gone.
+    """
     claimed = file
     if file.parent == folder:
-        claimed = _place(folder, TAKING) / f"{now:%Y%m%dT%H%M%S%f}-{file.name}"  # so that no name comes twice
+        # The time makes each name unique.
+        claimed = _place(folder, TAKING) / f"{now:%Y%m%dT%H%M%S%f}-{file.name}"
         file.rename(claimed)
     name = os.fsencode(claimed.name.partition("-")[2] or claimed.name).decode(errors="replace")
     try:

@@ -1,4 +1,4 @@
-"""What a line is for: what its words mean, decided once by an operator, and what its order tells."""
+"""Decide a line's kind: from its term, mapped once by an operator, and from its order."""
 
 import datetime as dt
 from collections import Counter, defaultdict
@@ -20,7 +20,7 @@ from shipping_portal.billing.models import (
     week_of,
 )
 
-# The words known of this carrier's family (normalised). A word that is not here waits for an operator.
+# Terms known in this carrier's family (normalised). Any other waits for an operator.
 KNOWN = {
     "order invoiced": ChargeKind.ORDER,
     "order invoiced / paid": ChargeKind.ORDER,
@@ -43,7 +43,7 @@ MEANS_REFUND = {*REFUNDS, ChargeWord.ORDER_REFUND}
 
 
 def terms(words: Iterable[str], *, now: dt.datetime) -> dict[str, ChargeWord]:
-    """Return by normalised word what an operator decided of it; one met for the first time is kept for them."""
+    """Return an operator's decisions by normalised term; a new term is stored for them."""
     wanted = {normalise(word) for word in words}
     found = _stored(wanted)
     if new := wanted - set(found):
@@ -64,7 +64,7 @@ def _stored(words: Collection[str]) -> dict[str, ChargeWord]:
 
 
 class History:
-    """Which kinds were charged to some orders before, and in which weeks; lines are added as they are read."""
+    """Kinds charged to some orders earlier, by week. Lines are added as they are read."""
 
     def __init__(self, orders: Collection[int], report: BillingReport | None) -> None:
         self.report_id = report and report.pk
@@ -72,14 +72,14 @@ class History:
         self.invoiced: dict[int, Counter[dt.date]] = defaultdict(Counter)  # by other reports
         self.given_back: dict[int, Counter[dt.date]] = defaultdict(Counter)
         named = Upper("order__carrier_reference")
-        own = Charge.objects.filter(order__in=orders, reference__upper=named)  # none by hand
+        own = Charge.objects.filter(order__in=orders, reference__upper=named)  # none added by hand
         reported = own.filter(report__isnull=False, is_repeat=False, held="")
         reported = reported.exclude(report__state=BillingReport.State.REVERSED)
         for charge in reported.only("order_id", "kind", "week", "posted_at", "report_id"):
             self.add(charge, counts=charge.posted_at is not None or charge.report_id == self.report_id)
 
     def add(self, charge: Charge, *, counts: bool = True) -> None:
-        """Add a line. One of another report that isn't posted yet says that something was given back, and no more."""
+        """Add a line. One in another unposted report only shows that something was refunded."""
         if charge.order_id and counts:
             self.weeks[charge.order_id, charge.kind][charge.week] += 1
             if charge.kind in COSTS and charge.report_id != self.report_id:
@@ -90,8 +90,10 @@ class History:
     def kind(self, meaning: str, order: Order | None, week: dt.date) -> str:
         """Return a line's kind in this week.
 
-        A plain order line of a cancelled order is an un-cancellation once the order was charged before, or when its
-        label was used: the family's report has no word of its own for it. Without a cancellation it is never one."""
+        A plain order line of a cancelled order is an un-cancellation once the order was charged
+        before, or if its label was used: this family's report has no word of its own for it.
+        Without a cancellation it never is.
+        """
         if not meaning:
             return ChargeKind.UNKNOWN
         if meaning == ChargeWord.ORDER_REFUND:
@@ -102,13 +104,14 @@ class History:
         return meaning
 
     def is_given_back(self, order: Order, week: dt.date) -> bool:
-        """Return whether every cost of it up to this week was refunded because it was cancelled."""
+        """Return whether every charge up to this week was refunded because it was cancelled."""
         return _upto(week, self._costs(order)) <= _upto(week, self.given_back[order.pk]) > 0
 
     def _refund(self, order: Order | None, week: dt.date) -> str:
         if order is None or not may_be_cancelled(order):
             return ChargeKind.OTHER_REFUND
-        # Two reports may be of one week: what the first has charged is invoiced when the second gives it back.
+        # Two reports may be of one week: the first one's charges are invoiced when the second
+        # refunds them.
         is_same_cycle = week in self._costs(order) and not _upto(week, self.invoiced[order.pk])
         return ChargeKind.CANCEL_REFUND if is_same_cycle else ChargeKind.CANCEL_REFUND_LATER
 
@@ -122,15 +125,15 @@ def _upto(week: dt.date, counted: Counter[dt.date]) -> int:
 
 
 def with_cancellations(orders: QuerySet[Order]) -> QuerySet[Order]:
-    """Read of their changes only the kind that `may_be_cancelled` looks for: most orders have none."""
+    """Prefetch only the kind of change that `may_be_cancelled` needs: most orders have none."""
     unclear = OrderChange.objects.filter(new=Status.CANCEL_UNCONFIRMED).only("order_id", "new")
     return orders.prefetch_related(Prefetch("changes", unclear))
 
 
 def may_be_cancelled(order: Order) -> bool:
-    """Return whether it is cancelled, or the carrier's lost answer may have been a yes.
+    """Return whether it is cancelled, or the carrier's lost reply may have been an acceptance.
 
-    No more once its label is used.
+    False once its label is used.
     """
     unclear = Status.CANCEL_UNCONFIRMED
     return order.cancelled_at is not None or any(change.new == unclear for change in order.changes.all())
@@ -139,8 +142,9 @@ def may_be_cancelled(order: Order) -> bool:
 def was_used(order: Order, week: dt.date) -> bool:
     """Return whether its label was used after it was cancelled, in this week or before.
 
-    What moves was not cancelled after it moved,
-    so a scan from just before we heard of the cancellation tells it too."""
+    A moving parcel was not cancelled after it moved, so a scan from just before we heard of the
+    cancellation counts too.
+    """
     moves = order.progress not in STILL_AT_SENDER and may_be_cancelled(order)
     used = order.used_after_cancel_at or (order.progress_at if moves else None)
     return used is not None and week >= week_of(used.date())

@@ -1,4 +1,4 @@
-"""Posting: the one moment a report begins to count, whole or not at all. Before it a report can be made void."""
+"""Post a report: from then on it counts, as a whole. Before that it can be voided."""
 
 import datetime as dt
 from collections.abc import Collection
@@ -9,9 +9,8 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Round
 
-from orders.booking import limits as order_limits
+from orders.booking import limits
 from orders.models import CarrierAccount, Order
-from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.charges import holding, reconciling, week_sums
 from shipping_portal.billing.models import REFUNDS, BillingReport, Charge, ChargeKind, Hold, cents
@@ -23,7 +22,7 @@ BATCH = 10_000  # lines of the file
 
 
 class NotReady(Exception):
-    """It cannot be posted (or made void); `obstacles` say why."""
+    """Raised when it can't be posted or voided; `obstacles` say why."""
 
     def __init__(self, obstacles: list[str]) -> None:
         super().__init__(" ".join(obstacles))
@@ -31,21 +30,21 @@ class NotReady(Exception):
 
 
 def totals(report: BillingReport) -> list[Any]:
-    """Return `lines` and `amount` by currency and kind, and whether they were posted before or are on hold."""
+    """Return `lines` and `amount` by currency and kind, with repeats and held lines apart."""
     columns = ("currency", "is_repeat", "held", "decision", "kind")
     sums = report.lines.order_by(*columns).values(*columns).annotate(lines=Count("pk"), amount=Sum("amount"))
     return [{**row, "amount": cents(row["amount"]), "words": _words(**row)} for row in sums]
 
 
 def _words(kind: str, *, is_repeat: bool, held: str, decision: str, **sums: Any) -> str:
-    """Return what lines are, and why they don't count where they don't."""
+    """Return what the lines are, and why they don't count if they don't."""
     left = "left out" if decision == Charge.Decision.LEAVE else f"on hold: {Hold(held).label}" if held else ""
     why = "already posted" if is_repeat else left
     return ", ".join(filter(None, (ChargeKind(kind).label, why)))
 
 
 def obstacles(report: BillingReport) -> list[str]:
-    """Return why it cannot be posted; empty when it can."""
+    """Return why it can't be posted; empty if it can."""
     if report.state != State.CHECKED:
         return [f"It is {report.get_state_display().lower()}."]
     unknown = report.lines.filter(kind=ChargeKind.UNKNOWN).order_by("word").values_list("word", flat=True).distinct()
@@ -62,9 +61,9 @@ def obstacles(report: BillingReport) -> list[str]:
 
 
 def state_total(report: BillingReport, stated: dict[str, Decimal]) -> bool:
-    """Return the totals of the carrier's invoice, for a file that states none.
+    """Store the invoice's totals for a file that states none.
 
-    False for one posted, void or being read.
+    Returns False for one that is posted, void or being read.
     """
     checked = BillingReport.objects.filter(pk=report.pk, state=State.CHECKED)
     return bool(checked.update(stated={currency: str(total) for currency, total in stated.items()}))
@@ -72,8 +71,9 @@ def state_total(report: BillingReport, stated: dict[str, Decimal]) -> bool:
 
 @transaction.atomic
 def post(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
-    """Let it count, for ever. Lines posted before, in this file's week or another, stay out. Raises NotReady."""
-    # One post after the other. Not its key: each booking, which has its sender's row by then, needs that.
+    """Make it count, permanently. Lines posted before, for any week, stay out. Raises NotReady."""
+    # One posting after the other. Not its key: each booking, which locks its sender's row first,
+    # needs that.
     CarrierAccount.objects.select_for_update(no_key=True).get(pk=report.account_id)
     report.refresh_from_db()
     if found := obstacles(report):
@@ -89,7 +89,7 @@ def post(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
 
 
 def _let_count(report: BillingReport, now: dt.datetime) -> None:
-    """Post some thousand lines by each statement: a hundred thousand would come near the statement timeout."""
+    """Post some thousand lines per statement: a hundred thousand would come near the timeout."""
     last = report.lines.aggregate(last=Max("line"))["last"] or 0
     for first in range(0, last + 1, BATCH):
         lines = report.lines.filter(is_repeat=False, held="", line__gte=first, line__lt=first + BATCH)
@@ -98,15 +98,15 @@ def _let_count(report: BillingReport, now: dt.datetime) -> None:
 
 @transaction.atomic
 def void(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
-    """Delete the lines of a report that was never meant; its file stays and may be taken again. Raises NotReady."""
+    """Delete a report's lines; its file stays and may be uploaded again. Raises NotReady."""
     _end(report, State.VOID, [State.READING, State.CHECKED, State.DAMAGED], by=by, now=now)
     report.lines.all().delete()
 
 
 def count_repeats(report: BillingReport) -> int:
-    """Count repeated lines with this report, as the carrier says they are new. Returns how many.
+    """Count repeated lines with this report, because the carrier says they are new.
 
-    Raises NotReady.
+    Returns how many. Raises NotReady.
     """
     with transaction.atomic():
         report.refresh_from_db()
@@ -120,10 +120,10 @@ def count_repeats(report: BillingReport) -> int:
 
 
 def decide(lines: Collection[Charge], *, post: bool, now: dt.datetime) -> list[Charge]:
-    """Let lines that were on hold count as what they are, or leave them out for good; returns those it was said of.
+    """Let held lines count as what they are, or leave them out for good; return those decided.
 
-    Of a posted report they count at once, in the week of the report; of any other with it, if it is posted. Not one
-    that another report has posted meanwhile.
+    In a posted report they count at once, in the report's week; in another when it is posted. A
+    line that another report has posted is skipped.
     """
     found = []
     for account in sorted({line.account_id for line in lines}):
@@ -164,15 +164,12 @@ def _end(report: BillingReport, state: str, from_states: list[str], *, by: User 
     report.refresh_from_db()
 
 
-BILLS = (
-    ChargeKind.ORDER,
-    ChargeKind.UN_CANCELLATION,
-    *REFUNDS,
-)  # of the order itself, rather than of its size or cover
+# of the order itself, not its size or cover
+BILLS = (ChargeKind.ORDER, ChargeKind.UN_CANCELLATION, *REFUNDS)
 
 
 def end_exposure(lines: QuerySet[Charge]) -> None:
-    """Count these posted lines. Their senders are locked in one order, and before any order (Sender, Order, Parcel)."""
+    """Count these posted lines. Senders are locked in one order, before any order row."""
     owners = lines.filter(order__isnull=False)
     rows = Sender.objects.filter(pk__in=owners.values("sender")).order_by("pk")
     list(rows.select_for_update(no_key=True).values_list("pk"))
@@ -183,13 +180,13 @@ def end_exposure(lines: QuerySet[Charge]) -> None:
 def _release(orders: QuerySet[Order]) -> None:
     sums = orders.order_by().values("sender").annotate(billed=Round(Sum("unbilled"), 2))
     for sender, billed in sums.values_list("sender", "billed"):
-        limits.change(sender, unbilled=-billed)
+        limits.add(sender, unbilled=-billed)
     orders.update(unbilled=0)
 
 
 def _count_dearer(orders: QuerySet[Order]) -> None:
-    """Count what bills charge beyond what was reserved, on a day that still counts: rarely any do."""
+    """Count what bills charge above the reserved amount, on a day that still counts: rarely any."""
     own = Q(charges__posted_at__isnull=False, charges__currency=F("currency"))
     billed = orders.annotate(billed=Round(Sum("charges__amount", filter=own), 2))
     for order in billed.filter(billed__gt=F("reserved")):
-        order_limits.billed(order, cents(order.billed))
+        limits.count_bills(order, cents(order.billed))

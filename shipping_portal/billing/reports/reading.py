@@ -1,4 +1,4 @@
-"""Reading a report, record by record in bounded memory. What cannot be read is reported with its line of the file."""
+"""Read a report record by record in bounded memory; report unreadable cells with their line."""
 
 import csv
 import datetime as dt
@@ -26,14 +26,15 @@ LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 100, "customer_r
 
 
 class NotAReport(Exception):
-    """The file cannot be the carrier's report: it is empty, too large, or columns that are needed are not in it."""
+    """Raised when the file can't be the carrier's report: empty, too large, or missing columns."""
 
 
 @dataclass(frozen=True)
 class ReportRow:
-    """One record as the file has it: amounts in the currency's units, weights in kg, volumes in m³.
+    """One record as in the file: amounts in currency units, weights in kg, volumes in m³.
 
-    `number` is the line of the file it begins on; `key` is the carrier's line's own, wherever it is met again.
+    `number` is the line of the file it begins on; `key` identifies the carrier's line, wherever it
+    appears again.
     """
 
     number: int
@@ -46,17 +47,20 @@ class ReportRow:
     currency: str
     day: dt.date | None
     measures: dict[str, Decimal | None]
-    other_keys: Sequence[str] = ()  # with the carrier's own number as a spreadsheet would have shortened it, or not
+    # with the carrier's number as a spreadsheet may have shortened it
+    other_keys: Sequence[str] = ()
 
     @property
     def used_key(self) -> str:
-        """The key of this line when it bills its order a second time, as no word of the report tells."""
+        """Return this line's key when it charges its order again, for which reports have no
+        word.
+        """
         return hashlib.sha256(f"{self.key} used".encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class ReportTotal:
-    """What the file says its lines of one currency come to."""
+    """A stated total for one currency."""
 
     currency: str
     amount: Decimal
@@ -99,7 +103,8 @@ class Cells:
     profile: Profile
     places: dict[str, int]
     cells: list[str]
-    texts: dict[str, str] = field(default_factory=dict)  # that were read: a line's identity asks for each again
+    # already read: a line's identity needs each again
+    texts: dict[str, str] = field(default_factory=dict)
 
     def text(self, field: str) -> str:
         if field not in self.texts:
@@ -108,7 +113,8 @@ class Cells:
 
     def _text(self, field: str) -> str:
         text = " ".join(self.cells[self.places[field]].split()) if field in self.places else ""
-        if "\x00" in text:  # no database keeps it
+        # No database stores it.
+        if "\x00" in text:
             raise UnreadableCell("It holds a character that is no text.")
         if len(text) > LONGEST.get(field, 100):
             raise UnreadableCell(f"“{text[:40]}…” is too long.")
@@ -150,7 +156,8 @@ class Cells:
         return text
 
 
-@lru_cache(maxsize=100)  # a report has the days of a week or two
+# A report has the days of a week or two.
+@lru_cache(maxsize=100)
 def _day(text: str, form: str) -> dt.date:
     try:
         return dt.datetime.strptime(text, form).date()  # noqa: DTZ007  (a day, no time)
@@ -161,7 +168,7 @@ def _day(text: str, form: str) -> dt.date:
 
 
 def _records(content: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record that is not empty, with the line it begins on."""
+    """Yield each record that isn't empty, with the line it begins on."""
     text = io.TextIOWrapper(io.BytesIO(content), encoding=_encoding(content), newline="")
     reader = csv.reader(text, delimiter=delimiter, strict=True)
     begins = 1
@@ -173,11 +180,11 @@ def _records(content: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 def _encoding(content: bytes) -> str:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "utf-16"  # as a spreadsheet's “Unicode text” is
+        return "utf-16"  # like a spreadsheet's “Unicode text”
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:
-        return "latin-1"  # every byte is a letter: what is damaged shows in its cell, with its line
+        return "latin-1"  # every byte is a letter: damage shows in its cell, with its line
     return "utf-8-sig"
 
 
@@ -191,7 +198,7 @@ def _places(header: list[str], columns: dict[str, str]) -> dict[str, int]:
     }
     if missing := [columns.get(field) or field for field in NEEDED if field not in places]:
         raise NotAReport(f"The file has no column {', '.join(f'“{name}”' for name in missing)}.")
-    # Which of two amounts is owed is not ours to guess.
+    # We can't guess which of two amounts is due.
     if twice := [columns[field] for field, place in places.items() if names.count(names[place]) > 1]:
         raise NotAReport(f"The file has more than one column {', '.join(f'“{name}”' for name in twice)}.")
     return places
@@ -215,7 +222,8 @@ def _row(number: int, of: Cells, alike: Counter[bytes]) -> ReportRow:
         raise UnreadableCell("It has no type or no amount.")
     word = " / ".join(part for name in ("type", "paid", "reason") if (part := of.text(name)))
     identity = _identity(of, word)
-    alike[digest := hashlib.sha256(identity.encode()).digest()] += 1  # two lines alike in one file are two lines
+    # two equal lines in one file are two lines
+    alike[digest := hashlib.sha256(identity.encode()).digest()] += 1
     key, *others = (
         hashlib.sha256(f"{one}#{alike[digest]}".encode()).hexdigest()
         for one in (identity, *(f"id {other}" for other in other_spellings(of.text("line_id"))))
@@ -236,7 +244,7 @@ def _row(number: int, of: Cells, alike: Counter[bytes]) -> ReportRow:
 
 
 def other_spellings(number: str) -> list[str]:
-    """Return a number with more or fewer zeros in front: a spreadsheet saves 00123 as 123."""
+    """Return a number with more or fewer leading zeros: a spreadsheet saves 00123 as 123."""
     if not (number.isascii() and number.isdecimal()):
         return []
     digits = number.lstrip("0")
@@ -244,9 +252,9 @@ def other_spellings(number: str) -> list[str]:
 
 
 def _identity(of: Cells, word: str) -> str:
-    """Return the carrier's own number of the line if there is one, else what it says, as read.
+    """Return the carrier's own line number, else the line's parsed values.
 
-    Never what is measured later, and no cell as it is written: a file saved by a spreadsheet has the same lines.
+    Never a later measure, and no raw cell: a file saved by a spreadsheet has the same lines.
     """
     if own := of.text("line_id"):
         return f"id {own}"

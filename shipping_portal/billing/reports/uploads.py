@@ -1,4 +1,4 @@
-"""Accepting a report: its bytes are kept as they came, the same file once, and its reading is owed."""
+"""Accept a report: store its bytes unchanged, each file once, and make its reading due."""
 
 import datetime as dt
 import hashlib
@@ -19,7 +19,7 @@ DAY_IN_NAME = re.compile(r"(20\d\d)-?(\d\d)-?(\d\d)")
 
 
 class TakenBefore(Exception):
-    """The same bytes were accepted before; `report` is what came of them."""
+    """Raised when the same bytes were accepted before, as `report`."""
 
     def __init__(self, report: BillingReport) -> None:
         super().__init__(f"This file is report {report.pk} already.")
@@ -37,10 +37,12 @@ def take(
     stated: dict[str, Decimal] | None = None,
     keeps_refused: bool = False,
 ) -> BillingReport:
-    """Keep the file and owe its reading. `stated` is the total by currency of a file that states none itself.
+    """Store the file and make its reading due.
 
-    Raises TakenBefore, and NotAReport for what cannot be one. With `keeps_refused`, where nobody is there to be told,
-    that is a damaged report instead, for an operator to read again or make void.
+    `stated` is the total by currency for a file that states none itself.
+
+    Raises TakenBefore, and NotAReport for what can't be one. With `keeps_refused`, for files
+    without a user, that becomes a damaged report instead, for an operator to reread or void.
     """
     profile = Profile.of(profile_of(account))
     problems = _problems(content, profile, keeps_refused=keeps_refused)
@@ -65,7 +67,10 @@ def take(
 
 
 def week_in(name: str, now: dt.datetime) -> dt.date:
-    """Return the week a report is for: that of the day before it was written, as its name says, else of yesterday."""
+    """Return a report's week.
+
+    That of the day before it was written, by its name, else of yesterday.
+    """
     written = now.date()
     if found := DAY_IN_NAME.search(name):
         with suppress(ValueError):

@@ -1,4 +1,4 @@
-"""Charges for the pages of lower apps: templates may read up, code may not."""
+"""Show charges on pages of lower apps: templates may read upwards, code may not."""
 
 from django import template
 from django.utils import timezone
@@ -16,7 +16,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def charges_of(context: template.Context, order: Order) -> lines.Charged | None:
-    """Return what was charged for a parcel and why; None for those who see no money."""
+    """Return a parcel's charges with reasons, or None for users who see no money."""
     request: MemberRequest = context["request"]
     if request.membership.role not in SEE_MONEY:
         return None
@@ -26,13 +26,13 @@ def charges_of(context: template.Context, order: Order) -> lines.Charged | None:
 
 @register.simple_tag
 def size_advice(sender: Sender, details: ParcelDetails, kept: str) -> size_guard.Advice | None:
-    """Return what to say of this parcel's weight before it is booked; see size_guard."""
+    """Return the advice on this parcel's weight before it is booked; see size_guard."""
     return size_guard.advice(sender, details, kept=kept)
 
 
 @register.simple_tag
 def sizes_with_history(sender: Sender) -> list[dict[str, object]]:
-    """Return each saved size, how often it was charged for, and what its parcels typically weigh.
+    """Return each saved size with its size charges and its parcels' typical weight.
 
     The number of queries is the same for one size and for many.
     """

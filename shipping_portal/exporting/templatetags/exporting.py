@@ -1,4 +1,4 @@
-"""Exports for the pages of lower apps: templates may read up, code may not."""
+"""Show exports on pages of lower apps: templates may read upwards, code may not."""
 
 from django import template
 from django.utils import timezone
@@ -12,12 +12,12 @@ register = template.Library()
 
 @register.simple_tag
 def account_exports(sender: Sender) -> list[Export]:
-    """Return the exports of the whole account that are still there or on their way, newest first."""
+    """Return the account's exports, stored or in progress, newest first."""
     there = sender.exports.still_there(timezone.now())
     return list(there.filter(what=Export.What.ACCOUNT).select_related("made_by")[:5])
 
 
 @register.simple_tag
 def proof_pack_of(order: Order) -> Export | None:
-    """Return a parcel's newest proof pack that is still there or on its way."""
+    """Return a parcel's newest proof pack, stored or in progress."""
     return order.exports.still_there(timezone.now()).only("uuid", "created_at").first()

@@ -1,4 +1,7 @@
-"""The admin works in UTC (settings.TIME_ZONE); senders' pages use their own zone, see `local_date`."""
+"""The admin works in UTC (settings.TIME_ZONE).
+
+Senders' pages use their own zone, see `local_date`.
+"""
 
 DATE_FORMAT = "j M Y"
 DATETIME_FORMAT = r"j M Y, H:i \U\T\C"

@@ -1,4 +1,4 @@
-"""What templates ask about the rows of an import."""
+"""Answer templates' questions about the rows of an import."""
 
 from typing import Any
 
@@ -27,13 +27,13 @@ LOST = "Letters were lost"
 
 @register.filter
 def why(row: ImportRow) -> str:
-    """Return why a row of an import came to nothing."""
+    """Return why a row was not booked."""
     return progress.reason(row)
 
 
 @register.filter
 def badge(row: ImportRow, doubted: Any = ()) -> tuple[str, str]:
-    """Return how a row stands, as a tone of the look and a word or two, while no order was made of it.
+    """Return an unbooked row's state, as a style and a word or two.
 
     `doubted` are the rows that look wrong.
     """
@@ -46,20 +46,20 @@ def badge(row: ImportRow, doubted: Any = ()) -> tuple[str, str]:
 
 @register.filter
 def status(file: Any) -> tuple[str, str]:
-    """Return how a whole file stands, as a tone of the look and in words."""
+    """Return a whole file's state, as a style and in words."""
     return progress.status(file)
 
 
 @register.filter
 def offers(row: ImportRow) -> list[dict[str, Any]]:
-    """Return the services that can be chosen for a row: none where it isn't ready, or only one is offered."""
+    """Return a row's services to choose from: none if it isn't ready, or only one is offered."""
     found = bookable(row.quote.products) if row.quote and row.state in ImportRow.READY else []
     return sorted(found, key=lambda offer: float(offer["amount"])) if len(found) > 1 else []
 
 
 @register.filter
 def own_service(row: ImportRow) -> str:
-    """Return the service that was chosen for this row by hand."""
+    """Return the service that was chosen for this row."""
     return str(row.corrected.get(chosen_service.SERVICE, ""))
 
 
@@ -71,6 +71,5 @@ def loose(problems: dict[str, list[str]]) -> list[str]:
 
 @register.filter
 def cell_of(row: ImportRow, name: str) -> str:
-    """Return what a row says of a field, as put right or as its file has it; "" where it says nothing."""
-    place = row.file.columns.get(name, len(row.cells))
-    return str(row.corrected.get(name) or (row.cells[place].strip() if place < len(row.cells) else ""))
+    """Return a row's value of a field, corrected or as in its file, or ""."""
+    return str(row.corrected.get(name) or row.cell_of(name).strip())

@@ -1,1 +1,1 @@
-"""The pages of an import, from the file that is uploaded to the rows that were not booked."""
+"""Show an import's pages, from the upload to the rows that were not booked."""

@@ -1,4 +1,4 @@
-"""Booking a whole import: Book, the question about rows that look wrong, and how far it is."""
+"""Book a whole import: Book, the question about rows that look wrong, and the progress."""
 
 import datetime as dt
 import uuid
@@ -29,7 +29,7 @@ SOME_LEFT = "{owed} of {rows} rows are being booked. The others have changed, or
 @audience(*BOOKERS)
 @require_POST
 def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Owe a booking for every ready row; what looks wrong stays where it is, like the others."""
+    """Make every ready row due; rows that look wrong stay, like all others."""
     found, form = import_of(request, file), BookAllForm(request.POST)
     if request.sender.is_suspended:
         return suspended(request, status=403)
@@ -48,7 +48,10 @@ def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 
 
 def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpResponse:
-    """Show what the page showed is booked. Where more is ready by now, the page is shown again with the whole sum."""
+    """Book what the page showed.
+
+    If more is ready by now, show the page again with the new total.
+    """
     chosen = form.cleaned_data
     seen = submitting.Seen(chosen["rows"], chosen["newest"], chosen["doubts"])
     press = submitting.Press(
@@ -72,7 +75,7 @@ LISTED = 50
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Show how far the booking is. A press pauses, goes on, tries again or agrees to prices that went up."""
+    """Show the booking's progress. A press pauses, resumes, retries or accepts higher prices."""
     found = import_of(request, file)
     if request.method == "POST":
         return _act(request, found)
@@ -97,7 +100,7 @@ def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 @audience(*BOOKERS)
 @require_GET
 def shipped_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpResponse:
-    """Download what was booked, in the shop's own shape."""
+    """Download what was booked, in the shop's own format."""
     found = import_of(request, file)
     upload, is_ours = shipped.upload_of(found), not shops.of(found.header)
     ending = "csv" if upload.delimiter == "," else "txt"

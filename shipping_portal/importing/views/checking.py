@@ -1,4 +1,4 @@
-"""The check of an import: what is ready with its price, each row that is to be fixed, and the button that books."""
+"""Check an import: ready rows with prices, rows to fix, and the button that books."""
 
 import datetime as dt
 import re
@@ -26,6 +26,7 @@ from shipping_portal.importing import (
     checking,
     columns,
     joining,
+    leaving_out,
     listing,
     notes,
     outliers,
@@ -39,6 +40,7 @@ from shipping_portal.importing import (
 from shipping_portal.importing.forms import BookAllForm, RateForm
 from shipping_portal.importing.listing import import_of
 from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.importing.read_row import chosen_size
 
 State = ImportRow.State
 TABS = {
@@ -56,7 +58,7 @@ PAGE = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 @audience(*BOOKERS)
 @require_GET
 def check_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Show the dry run as far as it is: what is ready, what there is to fix, what was left out."""
+    """Show the dry run so far: what is ready, what to fix, what was left out."""
     return check_page(request, import_of(request, file), BookAllForm())
 
 
@@ -106,9 +108,9 @@ def _listed(request: MemberRequest, file: Import, context: dict[str, Any]) -> li
 
 
 def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[str, Any]:
-    """Return what the Book form says: the rows that are ready, their cost by each rule, and the days for a pickup.
+    """Return the Book form: the ready rows, their cost by each rule, and the pickup days.
 
-    Rows that look wrong are in no sum.
+    Rows that look wrong are in no total.
     """
     ready, last = submitting.ready(file), choosing.last_product(request.sender)
     offered = [rule for rule in Sender.ServiceRule if rule != Sender.ServiceRule.LAST or last]
@@ -142,7 +144,7 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
 
 
 def common_pickup_days(sender: Sender, rows: list[choosing.Ready]) -> list[dt.date]:
-    """Return the pickup days on offer for all of these rows: none before the last of their first ones."""
+    """Return the pickup days on offer for all of these rows: none before the latest first one."""
     address = sender.pickup_address()
     firsts = [asking.first_pickup(offer) for row in rows for offer in bookable(row.products)]
     first = max(filter(None, firsts), default=None)
@@ -150,7 +152,7 @@ def common_pickup_days(sender: Sender, rows: list[choosing.Ready]) -> list[dt.da
 
 
 def _average(sure: list[choosing.Choice]) -> Money | None:
-    """Return what a parcel costs in the middle of all; None without any, or in two currencies."""
+    """Return a parcel's average price, or None without any or with two currencies."""
     currencies = {choice.offer["currency"] for choice in sure if choice.offer}
     if len(currencies) != 1:
         return None
@@ -160,7 +162,7 @@ def _average(sure: list[choosing.Choice]) -> Money | None:
 @audience(*BOOKERS)
 @require_POST
 def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Take every row that was left out for one reason of its shop's; each is checked like any other."""
+    """Take every row left out for one of its shop's reasons; each is checked like any other."""
     found = import_of(request, file)
     taken = checking.take_all(found, request.POST.get("why", ""), timezone.now())
     messages.info(request, f"{taken} row{'' if taken == 1 else 's'} taken. Nothing is booked by this.")
@@ -170,7 +172,7 @@ def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def price_import_again(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Ask for the prices of a former day once more."""
+    """Ask again for the prices of an earlier day."""
     found = import_of(request, file)
     checking.price_again(found, timezone.now())
     return redirect("check_import", found.uuid)
@@ -179,7 +181,10 @@ def price_import_again(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpResponse:
-    """Show all fields of a row; posting checks it again at once, and the rows in the same trouble if asked for."""
+    """Show all fields of a row.
+
+    Posting checks it again, and rows with the same problem if asked.
+    """
     mine = ImportRow.objects.filter(file__sender__memberships__user=request.user, file__uuid=file)
     found = get_object_or_404(mine.select_related("file__sender", "file__made_by", "order", "joined_into"), pk=row)
     address = request.sender.pickup_address()
@@ -188,7 +193,7 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
         return redirect("import", found.file.uuid)
     if found.joined_into:
         return _joined(request, found)
-    form = row_form.form_of(found, found.file, address, checking.chosen_size(found.file))
+    form = row_form.form_of(found, found.file, address, chosen_size(found.file))
     if request.method == "GET":
         context = {"row": found, "file": found.file, "form": form, **_parts(found, form)}
         return render(request, "importing/import_row.html", context)
@@ -206,7 +211,7 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
 @audience(*BOOKERS)
 @require_POST
 def save_rows(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Save every row of the page whose fields were changed."""
+    """Save every row on the page whose fields were changed."""
     found, address = import_of(request, file), request.sender.pickup_address()
     saved = row_form.save_changed(found, address, request.POST.dict(), timezone.now()) if address else 0
     if saved:
@@ -217,7 +222,7 @@ def save_rows(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 
 
 def _joined(request: MemberRequest, row: ImportRow) -> HttpResponse:
-    """Make a row that is part of another's parcel a parcel of its own."""
+    """Make a row of another's parcel a parcel of its own."""
     if request.method == "POST" and not joining.separate(row, timezone.now()):
         messages.warning(request, f"Row {row.number} is booked with the row it was joined to, so it stays there.")
     if request.method == "POST":
@@ -226,21 +231,21 @@ def _joined(request: MemberRequest, row: ImportRow) -> HttpResponse:
 
 
 def _parts(row: ImportRow, form: row_form.ParcelForm) -> dict[str, list[row_form.FixCell]]:
-    """Return what holds something, is needed or is in trouble; and apart from it what a parcel may have."""
+    """Return the fields with a value, need or problem, and apart from them the optional ones."""
     cells = row_form.cells(row, form, form.fields)
     filled = [cell for cell in cells if cell.control.name in row.problems or cell.is_filled]
     return {"filled": filled, "others": [cell for cell in cells if cell not in filled]}
 
 
 def _save(request: MemberRequest, row: ImportRow, form: row_form.ParcelForm) -> bool:
-    """Save the row; False when somebody else was faster."""
+    """Save the row. Return False if somebody else was faster."""
     corrected = row_form.corrections(row, form, request.POST)
     if "anyway" in request.POST:
-        corrected |= checking.let_through(row)
+        corrected |= leaving_out.let_through(row)
     saved = row_form.save(
         row.file, row, corrected, alike="alike" in request.POST or "alike" in request.GET, now=timezone.now()
     )
-    checking.work(row.pk)
+    checking.check_row(row.pk)
     if saved > 1:
         messages.success(request, f"Applied to {saved} rows. They are checked again.")
     return saved > 0

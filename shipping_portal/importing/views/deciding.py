@@ -1,4 +1,7 @@
-"""What a sender decides on the check of an import: services of single rows, rows that look wrong, the whole file."""
+"""Take a sender's decisions on an import's check.
+
+Services, rows that look wrong, the whole file.
+"""
 
 import re
 import uuid
@@ -33,14 +36,14 @@ CHANGED = "Rows or prices have changed. Nothing is booked yet: check them once m
 
 
 def _back(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Return to the rows as they were looked at."""
+    """Return to the rows that were shown."""
     return redirect(f"{reverse('check_import', args=[file])}?{request.GET.urlencode()}")
 
 
 @audience(*BOOKERS)
 @require_POST
 def choose_services(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Keep the services chosen for single rows: `service-7` is that of row 7 by its key."""
+    """Store the services chosen for single rows: `service-7` is for the row with key 7."""
     found, chosen = import_of(request, file), dict[int, str]()
     for name in request.POST:
         key = name.removeprefix("service-")
@@ -53,12 +56,12 @@ def choose_services(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def decide_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Take rows that look wrong as right, or read the whole file in another unit."""
+    """Confirm rows that look wrong, or read the whole file in another unit."""
     found, now = import_of(request, file), timezone.now()
     kind, _, unit = request.POST.get("unit", "").partition(":")
     if kind:
         known = unit in units.TABLES.get(kind, ())
-        # Against the column's own name, which says another unit, it is read so in this file alone.
+        # Overrides the column's own name, which says another unit, in this file alone.
         named = f"{units.READ_AS}{kind}" if units.of_columns(found.header, found.columns, kind) else kind
         if not known or not checking.begin(found, found.columns, found.constants | {named: unit}, now):
             messages.warning(request, CHANGED)
@@ -74,7 +77,7 @@ def decide_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def answer_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Give one answer for all rows that wait for the same: of the columns, emails, rates or corrections asked about."""
+    """Apply one answer to all rows that wait for it: columns, emails, rates or corrections."""
     found, now, posted = import_of(request, file), timezone.now(), request.POST
     address, form = request.sender.pickup_address(), RateForm(request.POST)
     waiting = {str(place): place for place in unread.waiting(row_form.to_fix(found))}
@@ -103,7 +106,7 @@ def answer_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def remove_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Ask, then delete an import, or archive one of which parcels were booked; bring an archived one back."""
+    """Ask, then delete an import, archive one with bookings, or restore an archived one."""
     found = import_of(request, file)
     if request.method == "GET":
         context = {"file": found, "counts": progress.counts(found), "may_delete": keeping.may_delete(found)}

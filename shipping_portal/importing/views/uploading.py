@@ -1,4 +1,4 @@
-"""Imports: upload or paste, then match the columns. Nothing is booked by either."""
+"""Upload or paste an import, then match its columns. Neither books anything."""
 
 import uuid
 
@@ -10,8 +10,8 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
-from shipping_portal.accounts.models import PickupAddress
-from shipping_portal.accounts.templatetags.words import local_date
+from shipping_portal.accounts.models import PickupAddress, Sender
+from shipping_portal.accounts.templatetags.words import local_date, local_time
 from shipping_portal.importing import checking, columns, notes, progress, uploads
 from shipping_portal.importing.forms import ImportUploadForm, MatchForm, guesses
 from shipping_portal.importing.listing import import_of
@@ -23,10 +23,10 @@ NEWEST = 50
 @audience(*BOOKERS)
 @require_GET
 def imports(request: MemberRequest) -> HttpResponse:
-    """List the newest files with how each stands; archived ones apart."""
+    """List the newest files with their state; archived ones apart."""
     mine, show_archived = Import.objects.for_user(request.user), request.GET.get("archived") == "yes"
     files = mine.filter(archived_at__isnull=not show_archived).order_by("-created_at")
-    # Found before they are counted, or the rows of every file ever sent would be.
+    # Select the page first, or the rows of every file ever sent would be counted.
     newest = Import.objects.filter(pk__in=list(files.values_list("pk", flat=True)[:NEWEST]))
     listed = progress.with_counts(newest).select_related("made_by").order_by("-created_at")
     archived = mine.exclude(archived_at=None).count()
@@ -37,15 +37,15 @@ def imports(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def new_import(request: MemberRequest) -> HttpResponse:
-    """Take a file or a paste; nothing is booked by it."""
+    """Take a file or a paste, without booking anything."""
     if request.sender.pickup_address() is None:
         messages.info(request, "First tell us where your parcels are picked up.")
         return redirect("start")
     if request.method == "POST":
         try:
             uploads.count_try(request.sender, request.user, timezone.now())
-        except uploads.TooMany as error:
-            messages.error(request, str(error))
+        except uploads.TooManyFiles as error:
+            messages.error(request, _too_many(error, request.sender))
             form = ImportUploadForm(initial={"pasted": request.POST.get("pasted", "")})
             return render(request, "importing/import_new.html", {"form": form}, status=429)
     form = ImportUploadForm(request.POST or None, request.FILES or None)
@@ -64,7 +64,7 @@ def new_import(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_GET
 def import_template(request: MemberRequest) -> StreamingHttpResponse:
-    """Show a first line with our own names, in the words of the sender's country."""
+    """Download a header line with our field names, in the words of the sender's country."""
     address = request.sender.pickup_address() or PickupAddress(country=request.sender.country)
     heads = [field.label for field in columns.fields(request.sender, address)]
     return sheets.stream("import-template.csv", heads, [])
@@ -73,7 +73,7 @@ def import_template(request: MemberRequest) -> StreamingHttpResponse:
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Show which column is which of our fields; remembered for the next file with this header."""
+    """Match columns to our fields; the answer is remembered for this header."""
     found, address = import_of(request, file), request.sender.pickup_address()
     if address is None:
         return redirect("start")
@@ -85,7 +85,8 @@ def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         checking.begin(found, form.columns, form.constants, timezone.now())
         return redirect("check_import", found.uuid)
-    matches = sorted(form.matches(), key=lambda match: not match.is_missing)  # what has to be done stands first
+    # what needs an answer comes first
+    matches = sorted(form.matches(), key=lambda match: not match.is_missing)
     context = {
         "file": found,
         "notes": list(notes.reading_notes(found)),
@@ -95,6 +96,13 @@ def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         "others": [match for match in matches if not match.is_used],
     }
     return render(request, "importing/import_match.html", context, status=422 if form.errors else 200)
+
+
+def _too_many(error: uploads.TooManyFiles, sender: Sender) -> str:
+    return (
+        f"You gave us {error.most} files within an hour, the most there is. Files that couldn't be read count as well. "
+        f"Nothing of this one was read: upload it again after {local_time(error.free_at, sender)}."
+    )
 
 
 def _known_file(before: Import) -> str:

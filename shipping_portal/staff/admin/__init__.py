@@ -1,4 +1,4 @@
-"""The pages that join several apps, by noun; importing them registers them on the staff's site."""
+"""Register the pages that join several apps, by noun, on the staff's site."""
 
 from shipping_portal.staff.admin import audit, carrier, charges, orders, recovery, senders
 

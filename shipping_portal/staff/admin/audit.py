@@ -1,4 +1,4 @@
-"""Who did what, when and why. Read here and taken away as a file, never changed anywhere."""
+"""Show who did what, when and why. It is read and exported here, never changed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,16 +8,16 @@ from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.urls import URLPattern, reverse
 from django.utils import timezone
 
 from orders.masking import holds_link
 from orders.models import Order
 from orders.status.references import with_reference
 from shipping_portal import sheets
-from shipping_portal.accounts.adminkit.facts import TYPED_BY_HAND, ReadOnlyAdmin
+from shipping_portal.accounts.adminkit.facts import TYPED_BY_HAND, AdminPage, ReadOnlyAdmin
 from shipping_portal.accounts.adminkit.filters import SenderFilter
 from shipping_portal.accounts.login.security_events import hash_of
 from shipping_portal.accounts.models import Audit, User
@@ -54,55 +54,24 @@ class ActorFilter(admin.SimpleListFilter):
         return queryset
 
 
-@admin.register(Audit)
-class AuditAdmin(ReadOnlyAdmin):
-    """Who did what, when and why; filtered, and taken away as a file."""
-
-    change_list_template = "admin/list_with_acts.html"
-    list_display = ["at", "actor", "action", "subject", "sender", "reason"]
-    list_filter = ["at", ActorFilter, SenderFilter, "action"]
-    list_select_related = ["actor", "sender"]
-    search_fields = ["subject"]  # turns the box on; get_search_results does the looking
-    search_help_text = "Object, like “order 17”, parcel reference, action or person's email"
-
-    def get_urls(self) -> list[URLPattern]:
-        return [self.own_page("export/", "export", self.export_view), *super().get_urls()]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Audit]:
-        return super().get_queryset(request).select_related("actor", "sender")
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Audit], search_term: str
-    ) -> tuple[QuerySet[Audit], bool]:
-        """Return the whole of what was typed: “order 17” is one object, not two words."""
-        typed = " ".join(search_term.lower().split())
-        if not typed:
-            return queryset, False
-        named = with_reference(Order.objects.all(), typed).only("pk")
-        objects = [typed, *(subject_of(order) for order in named)]
-        return queryset.filter(Q(subject__in=objects) | Q(action=typed) | Q(actor__email=typed)), False
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        address = f"{reverse('admin:accounts_audit_export')}?{urlencode(list(request.GET.items()))}"
-        return super().changelist_view(request, {"acts": [("Export as CSV", address)], **(extra_context or {})})
-
-    def export_view(self, request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
-        """Show the list as it is filtered, newest first. That it was taken away is in the audit as well."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        operator: Any = request.user
-        now = timezone.now()
-        try:
-            rows = self.get_changelist_instance(request).get_queryset(request)
-            rows.exists()  # before a file begins
-        except (IncorrectLookupParameters, *TYPED_BY_HAND):
-            return redirect("admin:accounts_audit_changelist")
-        asked = request.GET.copy()
-        if "@" in (typed := str(asked.get("q", ""))):  # the audit itself names nobody
-            asked["q"] = hash_of(typed)
-        query = _without_links(asked.urlencode())
-        Audit.write("audit exported", operator, by=operator, reason=query, at=now)
-        return sheets.stream(f"audit-{now:%Y-%m-%d}.csv", HEADS, _cells(rows))
+def export_rows(request: HttpRequest, context: dict[str, Any]) -> HttpResponseBase:
+    """Return the list as it is filtered, newest first. The export is recorded in the audit as well."""
+    page = context["model_admin"]
+    if not page.has_view_permission(request):
+        raise PermissionDenied
+    operator: Any = request.user
+    now = timezone.now()
+    try:
+        rows = page.get_changelist_instance(request).get_queryset(request)
+        rows.exists()  # before a file begins
+    except (IncorrectLookupParameters, *TYPED_BY_HAND):
+        return redirect("admin:accounts_audit_changelist")
+    asked = request.GET.copy()
+    if "@" in (typed := str(asked.get("q", ""))):  # the audit itself names nobody
+        asked["q"] = hash_of(typed)
+    query = _without_links(asked.urlencode())
+    Audit.write("audit exported", operator, by=operator, reason=query, at=now)
+    return sheets.stream(f"audit-{now:%Y-%m-%d}.csv", HEADS, _cells(rows))
 
 
 def _cells(rows: QuerySet[Audit]) -> Iterator[tuple[object, ...]]:
@@ -112,5 +81,29 @@ def _cells(rows: QuerySet[Audit]) -> Iterator[tuple[object, ...]]:
 
 
 def _without_links(text: str) -> str:
-    """Return what was typed, unless a signed link was pasted into it."""
+    """Return the text, unless it contains a signed link."""
     return CUT if holds_link(text) else text
+
+
+@admin.register(Audit)
+class AuditAdmin(ReadOnlyAdmin):
+    """Who did what, when and why; filtered, and exported."""
+
+    admin_pages = (AdminPage("export", export_rows, label="Export as CSV", is_of_list=True),)
+    list_display = ["at", "actor", "action", "subject", "sender", "reason"]
+    list_filter = ["at", ActorFilter, SenderFilter, "action"]
+    related = ("actor", "sender")
+    search_fields = ["subject"]  # turns the box on; get_search_results does the looking
+    search_help_text = "Object, like “order 17”, parcel reference, action or person's email"
+
+    def search_rows(self, request: HttpRequest, rows: QuerySet[Audit], typed: str) -> QuerySet[Audit]:
+        """Search for the whole text: “order 17” is one object, not two words."""
+        typed = " ".join(typed.lower().split())
+        named = with_reference(Order.objects.all(), typed).only("pk")
+        objects = [typed, *(subject_of(order) for order in named)]
+        return rows.filter(Q(subject__in=objects) | Q(action=typed) | Q(actor__email=typed))
+
+    def list_buttons(self, request: HttpRequest) -> list[tuple[str, str]]:
+        """Return the button that exports the list as it is filtered."""
+        [(label, url)] = super().list_buttons(request)
+        return [(label, f"{url}?{urlencode(list(request.GET.items()))}")]

@@ -1,4 +1,4 @@
-"""The partner's account with the carrier: what is paused and until when, and the carrier's own stop."""
+"""Show the partner's carrier account: its pauses and their ends, and the carrier's own stop."""
 
 import datetime as dt
 from functools import partial
@@ -19,6 +19,7 @@ from orders.models.account import BOOKINGS, QUOTES
 from orders.models.statuses import Status
 from shipping_portal.accounts.address.countries import ZONES_OF_COUNTRIES
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
+from shipping_portal.accounts.adminkit.facts import column
 from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.formats import desk_time
 from shipping_portal.staff import queues
@@ -48,7 +49,7 @@ MEANINGS = {
 
 
 class PauseForm(ReasonForm):
-    """Message to senders during a pause, when it ends, and why it is made."""
+    """The message to senders during a pause, its end, and the reason."""
 
     text = SafeText(label="Message to senders", max_length=300)
     ends = forms.ChoiceField(
@@ -63,7 +64,7 @@ class PauseForm(ReasonForm):
 
 
 class ChangePauseForm(PauseForm):
-    """Another text or end for a pause that is on."""
+    """Another text or end for a current pause."""
 
     ends = forms.ChoiceField(
         label="Ends", choices=[(AS_IT_IS, "Keep current end"), *ENDS], required=False, widget=forms.RadioSelect
@@ -71,7 +72,7 @@ class ChangePauseForm(PauseForm):
 
 
 def end_of(choice: str, now: dt.datetime) -> dt.datetime | None:
-    """Return when a pause ends that begins now: after so many minutes, in the morning of a zone, or None."""
+    """Return the end of a pause that begins now: after minutes, in a zone's morning, or None."""
     if choice.isdecimal():
         return now + dt.timedelta(minutes=int(choice))
     if choice not in CITIES:
@@ -111,7 +112,7 @@ act = partial(AdminAction, needs="pause", refusals=(pausing.PauseRefused,))
 
 
 def pause_actions(what: str, *, resumed: str) -> tuple[AdminAction, ...]:
-    """Return the actions of one pause: begin it, change it, end it; `resumed` is what happens then."""
+    """Return one pause's actions: begin, change, end. `resumed` says what happens at its end."""
     is_paused = partial(_is_paused, what)
     return (
         act(
@@ -158,7 +159,7 @@ def _held(now: dt.datetime) -> Q:
 
 @admin.register(CarrierAccount)
 class CarrierAccountAdmin(ActionsAdmin):
-    """The partner's accounts with the carrier: pauses, the carrier's own stop, and what settings say."""
+    """Carrier accounts: pauses, the carrier's own stop, and settings."""
 
     admin_actions = (
         *pause_actions(BOOKINGS, resumed="Waiting bookings are sent within a minute, at their accepted price or less."),
@@ -204,20 +205,17 @@ class CarrierAccountAdmin(ActionsAdmin):
     readonly_fields = [*DESCRIBED, "waiting"]
 
     def notice(self, thing: CarrierAccount) -> str:
-        """Return what is amiss while orders are open that nobody can follow."""
+        """Return the problem while open orders can't be followed."""
         if gateway.is_reachable(thing):
             return ""
         count = carrier_accounts.still_open(CarrierAccount.objects.filter(pk=thing.pk), timezone.now()).count()
         return LEFT_BEHIND.format(count=f"{count:,}", are="is" if count == 1 else "are") if count else ""
 
-    @admin.display(description="role")
-    def role(self, account: CarrierAccount) -> str:
-        """Show whether new orders go to it."""
-        return known(account).role
+    role = column("role", lambda account: known(account).role)
 
     @admin.display(description="settings")
     def described_by(self, account: CarrierAccount) -> str:
-        """Show the prefix of the settings that describe it."""
+        """Show the prefix of its settings."""
         configured = known(account).configured
         return f"{configured.prefix}_…" if configured else "None"
 
@@ -240,18 +238,12 @@ class CarrierAccountAdmin(ActionsAdmin):
         found = owed.aggregate(n=Count("pk"), oldest=Min("created_at"))
         return f"{found['n']:,}, oldest {timesince(found['oldest'])} ago" if found["n"] else "None"
 
-    @admin.display(description="bookings")
-    def bookings(self, account: CarrierAccount) -> str:
-        """Show whether bookings are on, paused, and until when."""
-        return _pause_state(account, BOOKINGS)
-
-    @admin.display(description="prices")
-    def quotes(self, account: CarrierAccount) -> str:
-        """Show whether prices are on, paused, and until when."""
-        return _pause_state(account, QUOTES)
+    bookings = column("bookings", lambda account: _pause_state(account, BOOKINGS))
+    quotes = column("prices", lambda account: _pause_state(account, QUOTES))
 
 
 def _pause_state(account: CarrierAccount, what: str) -> str:
+    """Return whether one of them is on or paused, and until when."""
     pause = account.pause_of(what, timezone.now())
     if pause is None:
         return "On"

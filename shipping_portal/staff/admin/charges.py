@@ -1,4 +1,4 @@
-"""Lines of money at the desk: those of nobody's are ticked, looked at on one page, and given to one sender."""
+"""Assign lines without an owner: ticked, checked on one page, and given to one sender."""
 
 from typing import Any
 
@@ -8,12 +8,13 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ReasonForm
+from shipping_portal.accounts.adminkit.facts import AdminPage
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.admin.charges import ChargeAdmin
 from shipping_portal.billing.models import Charge
@@ -24,13 +25,13 @@ NO_LINES = "No lines selected. Nothing was assigned."
 
 
 class LinesForm(ReasonForm):
-    """One sender for all of the lines, and why."""
+    """One sender for all of the lines, and the reason."""
 
     sender = forms.CharField(label="Assign to", max_length=20, help_text="The sender's A-number, like A-1007.")
     field_order = ["sender", "reason"]
 
     def clean_sender(self) -> Sender:
-        """Return the sender. Refuses a number that nobody has."""
+        """Return the sender. Rejects an unknown number."""
         number = Sender.pk_of(self.cleaned_data["sender"].strip())
         sender = Sender.objects.filter(pk=number).first() if number else None
         if sender is None:
@@ -38,17 +39,54 @@ class LinesForm(ReasonForm):
         return sender
 
 
+@require_POST
+def assign_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    """Show where the ticked lines would go, or assign those whose place was shown."""
+    shown = _shown(request.POST.getlist("line"))
+    if not 0 < len(shown) <= assigning.MOST:
+        return _back(request, TOO_MANY if shown else NO_LINES)
+    form = LinesForm(request.POST)
+    form.fields["reason"].required = "assign" in request.POST
+    is_valid = form.is_valid()
+    lines = assigning.plan(shown, form.cleaned_data.get("sender"))
+    if not (is_valid and "assign" in request.POST):
+        return _page(request, context, form, lines)
+    reason, now = form.cleaned_data["reason"], timezone.now()
+    done = assigning.assign_all(lines, shown, reason=reason, by=request.user, now=now)
+    rest = [line for line in lines if line not in done]
+    summary = f"{len(done)} assigned to {form.cleaned_data['sender']}."
+    messages.success(request, summary if not rest else f"{summary} {len(rest)} not assigned: see below.")
+    return _page(request, context, form, rest) if rest else _back(request)
+
+
+def _page(request: HttpRequest, context: dict[str, Any], form: LinesForm, lines: list[assigning.Line]) -> HttpResponse:
+    going = [line for line in lines if line.goes_to]
+    shown = {"form": form, "lines": lines, "going": going, "sums": assigning.sums(lines)}
+    shown = {**context, "title": "Assign lines to one sender", **shown}
+    return TemplateResponse(request, "admin/assign_lines.html", shown)
+
+
+def _back(request: HttpRequest, error: str = "") -> HttpResponse:
+    if error:
+        messages.error(request, error)
+    return redirect(f"{reverse('admin:billing_charge_changelist')}?owner=nobody")
+
+
+def _shown(ticks: list[str]) -> dict[int, str]:
+    """Return where the page showed each line to go; "" for nowhere yet. Invalid boxes are left out."""
+    pairs = (tick.partition(":") for tick in ticks)
+    return {int(pk): goes_to for pk, _, goes_to in pairs if pk.isascii() and pk.isdecimal() and len(pk) < 19}
+
+
 @admin.register(Charge)
 class DeskChargeAdmin(ChargeAdmin):
-    """Lines of money, with ticks where all of them are nobody's."""
+    """Lines of money, with boxes if all of them have no owner."""
 
     actions = ["assign_lines"]
-
-    def get_urls(self) -> list[URLPattern]:
-        return [self.own_page("assign/", "assign", require_POST(self.assign_view)), *super().get_urls()]
+    admin_pages = (AdminPage("assign", assign_page, needs="billing", is_of_list=True),)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Offer it in the list of what nobody owns, to those who may assign one."""
+        """Offer the action in the list of unassigned lines, to users who may assign."""
         is_offered = request.GET.get("owner") == "nobody" and permissions.may(request.user, "billing")
         return dict(super().get_actions(request)) if is_offered else {}
 
@@ -57,41 +95,5 @@ class DeskChargeAdmin(ChargeAdmin):
         """Show the lines that were ticked in the list."""
         ticked = list(queryset.order_by().values_list("pk", flat=True)[: assigning.MOST + 1])
         if len(ticked) > assigning.MOST:
-            return self._back(request, TOO_MANY)
-        return self._page(request, LinesForm(), assigning.plan(ticked, None))
-
-    def assign_view(self, request: HttpRequest) -> HttpResponse:
-        """Show where the ticked lines go, or assign those that the page before showed to go there."""
-        permissions.demand(request.user, "billing")
-        shown = _shown(request.POST.getlist("line"))
-        if not 0 < len(shown) <= assigning.MOST:
-            return self._back(request, TOO_MANY if shown else NO_LINES)
-        form = LinesForm(request.POST)
-        form.fields["reason"].required = "assign" in request.POST
-        is_valid = form.is_valid()
-        lines = assigning.plan(shown, form.cleaned_data.get("sender"))
-        if not (is_valid and "assign" in request.POST):
-            return self._page(request, form, lines)
-        reason, now = form.cleaned_data["reason"], timezone.now()
-        done = assigning.assign_all(lines, shown, reason=reason, by=request.user, now=now)
-        rest = [line for line in lines if line not in done]
-        summary = f"{len(done)} assigned to {form.cleaned_data['sender']}."
-        messages.success(request, summary if not rest else f"{summary} {len(rest)} not assigned: see below.")
-        return self._page(request, form, rest) if rest else self._back(request)
-
-    def _page(self, request: HttpRequest, form: LinesForm, lines: list[assigning.Line]) -> HttpResponse:
-        going = [line for line in lines if line.goes_to]
-        shown = {"form": form, "lines": lines, "going": going, "sums": assigning.sums(lines)}
-        context = self.page_context(request, title="Assign lines to one sender", **shown)
-        return TemplateResponse(request, "admin/assign_lines.html", context)
-
-    def _back(self, request: HttpRequest, error: str = "") -> HttpResponse:
-        if error:
-            messages.error(request, error)
-        return redirect(f"{reverse('admin:billing_charge_changelist')}?owner=nobody")
-
-
-def _shown(ticks: list[str]) -> dict[int, str]:
-    """Return by line's number where the page showed it to go; "" for nowhere yet. Leaves out what is no tick."""
-    pairs = (tick.partition(":") for tick in ticks)
-    return {int(pk): goes_to for pk, _, goes_to in pairs if pk.isascii() and pk.isdecimal() and len(pk) < 19}
+            return _back(request, TOO_MANY)
+        return _page(request, self.page_context(request), LinesForm(), assigning.plan(ticked, None))

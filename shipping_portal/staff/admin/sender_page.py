@@ -1,4 +1,4 @@
-"""One sender as a person reads it: what its page shows above the columns, and seeing the portal as it does."""
+"""Show one sender above its columns, as a person reads it, and let operators see its pages."""
 
 import datetime as dt
 from typing import Any
@@ -10,10 +10,10 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.views.decorators.http import require_POST
 
+from orders.booking import limit_words
 from orders.status.status_labels import status_label
-from shipping_portal.accounts import limits
-from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ReasonForm
 from shipping_portal.accounts.login import seeing_as
 from shipping_portal.accounts.models import Notification, Sender
@@ -30,7 +30,7 @@ SEE_AS = {
 
 
 def context(sender: Sender, by: Any) -> dict[str, Any]:
-    """Return what the page shows of a sender; the same number of queries however much it ships."""
+    """Return the page's content, with the same number of queries however much it ships."""
     now = timezone.now()
     orders = sender.orders.select_related("account").order_by("-pk")[:LAST_PARCELS]
     sees_people = by.has_perm("accounts.view_membership")
@@ -45,7 +45,7 @@ def context(sender: Sender, by: Any) -> dict[str, Any]:
         "people": sender.memberships.select_related("user").order_by("pk")[:MOST] if sees_people else None,
         "links_people": by.has_perm("accounts.view_user"),
         "addresses": sender.pickup_addresses.order_by("-is_default", "pk")[:LAST_MAILS],
-        "limits": limits.usage(sender, now),
+        "limits": limit_words.usage(sender, now),
         "mails": Notification.objects.filter(sender=sender).select_related("user").order_by("-pk")[:LAST_MAILS],
         **noting.shown(sender, by),
     }
@@ -64,15 +64,14 @@ def _lists(sender: Sender) -> list[tuple[str, str]]:
 
 
 def _weeks(sender: Sender, now: dt.datetime) -> list[Any]:
-    """Return what the last weeks' statements come to, by week and currency."""
+    """Return the totals of the last weeks' statements, by week and currency."""
     since = week_of(now.date()) - dt.timedelta(weeks=WEEKS)
     sums = WeekSum.objects.filter(sender=sender, week__gte=since, kind="")
     return list(sums.order_by("-week", "currency").values("week", "currency", net=F("amount")))
 
 
 def see_as_page(request: HttpRequest, sender: Sender, context: dict[str, Any]) -> HttpResponse:
-    """Ask why; then lead to the sender's first page."""
-    permissions.demand(request.user, "see_as")
+    """Ask why; then redirect to the sender's first page."""
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         seeing_as.begin(request, sender, reason=form.cleaned_data["reason"], now=timezone.now())
@@ -81,8 +80,9 @@ def see_as_page(request: HttpRequest, sender: Sender, context: dict[str, Any]) -
     return TemplateResponse(request, "admin/act.html", shown)
 
 
-def stop_seeing(request: HttpRequest) -> HttpResponse:
-    """End it, and lead back to the sender's page at the desk."""
+@require_POST
+def stop_seeing(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    """End it, and return to the sender's admin page."""
     sender = seeing_as.stop_looking(request, now=timezone.now())
     if sender is None:
         return redirect("admin:accounts_sender_changelist")

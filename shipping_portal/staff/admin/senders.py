@@ -1,7 +1,6 @@
-"""Business accounts: who they are, what they may do, and stopping or starting their bookings."""
+"""Manage business accounts: who they are, what they may do, and stopping their bookings."""
 
 import datetime as dt
-from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -9,17 +8,15 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
-from django.urls import URLPattern, reverse
+from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_POST
 
 from orders.masking import SafeText
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
-from shipping_portal.accounts.adminkit.facts import ReadOnlyInline
+from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyInline
 from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.accounts.login import signing_up
 from shipping_portal.accounts.models import Membership, PickupAddress, Sender, User
@@ -34,7 +31,7 @@ LIMITS = ("bookings_a_day", "money_a_day", "unbilled_limit", "quotes_a_minute", 
 
 
 class SuspendForm(forms.Form):
-    """Why an account's bookings are stopped, in one of few kinds."""
+    """The kind of reason for which an account's bookings are stopped."""
 
     category = forms.ChoiceField(
         choices=[one for one in Sender.Suspension.choices if one[0] != Sender.Suspension.CLOSED]
@@ -49,7 +46,7 @@ class SuspendForm(forms.Form):
 
 
 class CreditForm(ToSenderForm):
-    """A credit to an account, and why it is given."""
+    """A credit to an account, and its reason."""
 
     amount = forms.DecimalField(min_value=Decimal("0.01"), max_digits=16, decimal_places=2)
     currency = forms.ChoiceField(choices=[(code, code) for code in CURRENCIES.values()])
@@ -57,7 +54,7 @@ class CreditForm(ToSenderForm):
 
 
 class LimitsForm(ReasonForm):
-    """What an account may book in a day and ask for in a minute."""
+    """An account's limits for bookings a day and prices a minute."""
 
     bookings_a_day = forms.IntegerField(min_value=0, max_value=100_000)
     money_a_day = forms.DecimalField(
@@ -108,7 +105,7 @@ def _limit(sender: Sender, **written: Any) -> str:
 
 
 def _credit(sender: Sender, *, amount: Decimal, currency: str, reason: str, by: User, now: dt.datetime) -> str:
-    """Give it by a line of the operator's own, with the reason the sender reads."""
+    """Give a credit as an operator's own line, with the reason the sender reads."""
     correcting.credit(sender, amount, currency, by=by, now=now, reason=reason)
     return f"{amount} {currency}"
 
@@ -123,9 +120,7 @@ class MembershipInline(ReadOnlyInline):
     model = Membership
     fields = ["user", "role", "created_at"]
     show_change_link = False
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
-        return super().get_queryset(request).select_related("user")
+    related = ("user",)
 
 
 class PickupAddressInline(ReadOnlyInline):
@@ -209,6 +204,11 @@ class SenderAdmin(ActionsAdmin):
             initial=lambda sender: {"currency": sender.currency or "AUD"},
         ),
     )
+    admin_pages = (
+        AdminPage("note", noting.page, needs="cases"),
+        AdminPage("see_as", sender_page.see_as_page, needs="see_as", label="See as this sender"),
+        AdminPage("stop_seeing", sender_page.stop_seeing, is_of_list=True),
+    )
     list_display = [*("number", "name", "country", "zone", "approved_at", "suspended_at", "suspension", "created_at")]
     list_display_links = ["number", "name"]
     waits = ("bookings", queues.SENDERS)
@@ -234,36 +234,16 @@ class SenderAdmin(ActionsAdmin):
     inlines = [MembershipInline, PickupAddressInline]
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
-        """Put the action that most visits are for beside each sender, for those who may."""
+        """Show the most used action beside each sender, for users who may."""
         return [*super().get_list_display(request), *(["act"] if permissions.may(request.user, "suspend") else [])]
 
-    def get_urls(self) -> list[URLPattern]:
-        stop = self.own_page("stop-seeing/", "stop_seeing", require_POST(sender_page.stop_seeing))
-        pages = {"see_as": sender_page.see_as_page, "note": noting.page}
-        own = [self.own_page(f"<int:pk>/{name}/", name, partial(self.page_view, page)) for name, page in pages.items()]
-        return [stop, *own, *super().get_urls()]
-
-    def page_view(self, page: Callable[..., HttpResponse], request: HttpRequest, pk: int) -> HttpResponse:
-        """Answer a page about one sender."""
-        return page(request, get_object_or_404(Sender, pk=pk), self.page_context(request))
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
+    def thing_context(self, request: HttpRequest, thing: Sender) -> dict[str, Any]:
         """Show the sender as a person reads it, above its columns."""
-        sender = self.get_object(request, object_id)
-        shown = sender_page.context(sender, request.user) if sender else {}
-        return super().change_view(request, object_id, form_url, shown | (extra_context or {}))
-
-    def open_actions(self, request: HttpRequest, object_id: str) -> list[tuple[str, str]]:
-        """Return the actions that apply now, and the way to see as the sender does."""
-        may = object_id.isdecimal() and permissions.may(request.user, "see_as")
-        last = [("See as this sender", reverse("admin:accounts_sender_see_as", args=[object_id]))] if may else []
-        return [*super().open_actions(request, object_id), *last]
+        return super().thing_context(request, thing) | sender_page.context(thing, request.user)
 
     @admin.display(description="parcels")
     def parcels(self, sender: Sender) -> SafeString:
-        """Link to the account's parcels, the newest first."""
+        """Link to the account's parcels, newest first."""
         url = reverse("admin:orders_order_changelist")
         return format_html('<a href="{}?sender={}">Every parcel of this sender</a>', url, sender.number)
 
@@ -275,11 +255,6 @@ class SenderAdmin(ActionsAdmin):
         url = reverse("admin:accounts_sender_act", args=[sender.pk, name])
         return format_html('<a href="{}">{}</a>', url, label)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Sender], search_term: str
-    ) -> tuple[QuerySet[Sender], bool]:
-        term = search_term.strip()
-        if not term:
-            return queryset, False
-        finding.record_search(request.user, term)
-        return queryset.filter(finding.senders_by(term)), False
+    def search_rows(self, request: HttpRequest, rows: QuerySet[Sender], typed: str) -> QuerySet[Sender]:
+        finding.record_search(request.user, typed)
+        return rows.filter(finding.senders_by(typed))

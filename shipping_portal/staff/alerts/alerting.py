@@ -1,6 +1,7 @@
-"""Alerts to the operators: once when something needs a person, again while it does, and once when it no longer does.
+"""Alert operators once when something needs a person, repeatedly while it lasts, and at its end.
 
-An incident is a row, and so is each message about it, owed with it: any number of sweepers send one of each.
+An incident is a row, and so is each message about it, committed with it: any number of sweepers
+send one of each.
 """
 
 import datetime as dt
@@ -17,7 +18,7 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from orders.calling import gateway
+from orders.calling.contract import user_agent
 from orders.models.restores import DatabaseMark
 from shipping_portal.accounts.mail.mailing import wait_after
 from shipping_portal.carrier import outgoing
@@ -38,18 +39,19 @@ MAIL = "{text}\n{next_step}\n\n{url}\n"
 
 @chore("alerts", every=60)
 def look(now: dt.datetime) -> None:
-    """Owe messages about what began, goes on and ended; then tell whoever waits for our heartbeat that we looked.
+    """Queue messages about new, lasting and ended incidents; then send the heartbeat.
 
-    Should looking fail, there is no heartbeat either, and its receiver wakes somebody.
+    If the check fails there is no heartbeat either, and its monitor wakes somebody.
     """
     check(now)
-    # A full disk, or a standby, lets everything be read: nothing is late then, as nothing new can come in.
+    # With a full disk, or on a standby, everything can be read: nothing is late, because nothing
+    # new comes in.
     DatabaseMark.objects.update(stamp=F("stamp"))
     _beat()
 
 
 def check(now: dt.datetime) -> None:
-    """Open, repeat and close incidents as things are now."""
+    """Open, repeat and close incidents by the current conditions."""
     before = {alert.name: alert for alert in Alert.objects.filter(closed_at=None)}
     present = conditions.present(now)
     for condition in present:
@@ -70,7 +72,7 @@ def _open(condition: Condition, now: dt.datetime) -> None:
 
 @transaction.atomic
 def _go_on(alert: Alert, condition: Condition, now: dt.datetime) -> None:
-    """Note that it still is so; one of any number of sweepers owes its repetition."""
+    """Record that it lasts; one of any number of sweepers queues its repetition."""
     mine = Alert.objects.filter(pk=alert.pk, closed_at=None)
     is_due = alert.sent_at <= now - dt.timedelta(hours=settings.ALERT_REPEAT_HOURS)
     if is_due and mine.filter(sent_at=alert.sent_at).update(sent_at=now, seen_at=now):
@@ -86,7 +88,7 @@ def _close(alert: Alert, now: dt.datetime) -> None:
 
 
 def _owe(alert: Alert, state: str, now: dt.datetime, condition: Condition | None = None) -> None:
-    """Owe one message by each channel that is set."""
+    """Queue one message for each channel that is set."""
     content = {
         "alert": alert.pk,
         "name": alert.name,
@@ -109,7 +111,7 @@ def _owe(alert: Alert, state: str, now: dt.datetime, condition: Condition | None
 
 
 def _text(alert: Alert, state: str, now: dt.datetime, condition: Condition | None) -> str:
-    """Return one line of it, for a subject or a chat."""
+    """Return it in one line, for a subject or a chat."""
     if condition is None:
         return f"[all clear] {alert.title}"
     age = f", oldest {timesince(condition.oldest, now)}" if condition.oldest else ""
@@ -119,11 +121,12 @@ def _text(alert: Alert, state: str, now: dt.datetime, condition: Condition | Non
 
 @job("alert", queue=AlertMessage.objects.select_related("alert"), order=15)
 def work(message: AlertMessage) -> None:
-    """Send one message; a crash in between at worst repeats it."""
+    """Send one message; a crash in between repeats it at worst."""
     try:
         _send(message)
-    except (OSError, outgoing.Undelivered) as problem:  # as every SMTP error is an OSError
-        # An SMTP error's words may hold an address.
+    except (OSError, outgoing.Undelivered) as problem:
+        # Every SMTP error is an OSError.
+        # An SMTP error's text may contain an address.
         why = str(problem) if isinstance(problem, outgoing.Undelivered) else type(problem).__name__
         logger.warning("alert_undelivered", extra={"channel": message.channel, "why": why})
         if message.tries >= MOST_TRIES:
@@ -143,14 +146,16 @@ def _send(message: AlertMessage) -> None:
 
 
 def signature(body: bytes, now: dt.datetime) -> str:
-    """Return `t=seconds since 1970,v1=hex`: HMAC-SHA256 by ALERT_WEBHOOK_SECRET over `seconds.body`."""
+    """Return `t=seconds since 1970,v1=hex`: HMAC-SHA256 by ALERT_WEBHOOK_SECRET over
+    `seconds.body`.
+    """
     seconds = int(now.timestamp())
     made = hmac.new(settings.ALERT_WEBHOOK_SECRET.encode(), f"{seconds}.".encode() + body, hashlib.sha256)
     return f"t={seconds},v1={made.hexdigest()}"
 
 
 def _beat() -> None:
-    """Ask HEARTBEAT_URL; what goes wrong is logged, as the sweep goes on without it."""
+    """Request HEARTBEAT_URL; log a failure, because the sweep continues without it."""
     try:
         if settings.HEARTBEAT_URL:
             _ask(settings.HEARTBEAT_URL)
@@ -164,9 +169,7 @@ def _ask(url: str, body: bytes | None = None, headers: dict[str, str] | None = N
     # A public service beside our own receiver keeps its public authority.
     is_ours = urlsplit(url).hostname in settings.ALERT_PRIVATE_HOSTS
     authority = settings.ALERT_CA_BUNDLE if is_ours else None
-    outgoing.send(
-        url, user_agent=gateway.user_agent(), body=body, headers=headers, may_reach=may_reach, ca_bundle=authority
-    )
+    outgoing.send(url, user_agent=user_agent(), body=body, headers=headers, may_reach=may_reach, ca_bundle=authority)
 
 
 @retention.term("alerts")

@@ -1,4 +1,4 @@
-"""The certificates that may run out: our own, and those of the carriers. The sweeper looks at them once an hour."""
+"""Check hourly when our own and the carriers' certificates end."""
 
 import datetime as dt
 import logging
@@ -14,12 +14,13 @@ from shipping_portal.staff.models import Certificate
 
 logger = logging.getLogger(__name__)
 SOON, NOW = dt.timedelta(days=14), dt.timedelta(days=2)
-FORGOTTEN_AFTER = dt.timedelta(days=3)  # a server that has not been seen for so long, such as a former carrier's
+# a server not seen for this long, such as a former carrier's
+FORGOTTEN_AFTER = dt.timedelta(days=3)
 
 
 @chore("certificates", every=3600)
 def look(now: dt.datetime) -> None:
-    """Write down until when each is good. What can't be reached keeps what was seen of it before."""
+    """Store when each ends. An unreachable server keeps what was seen before."""
     for origin, proxy in _servers().items():
         try:
             ends_at = certificates.ends_at(origin, proxy=proxy)
@@ -30,13 +31,13 @@ def look(now: dt.datetime) -> None:
 
 
 def ending(now: dt.datetime) -> list[Certificate]:
-    """Return those that end within two weeks, or have ended; the first to end first."""
+    """Return those that end within two weeks or have ended, the earliest first."""
     found = Certificate.objects.filter(ends_at__lte=now + SOON, seen_at__gt=now - FORGOTTEN_AFTER)
     return list(found.order_by("ends_at"))
 
 
 def _servers() -> dict[Origin, str]:
-    """Return our own server and each carrier's, with the proxy that leads there."""
+    """Return our own server and each carrier's, with the proxy to it."""
     ours = {settings.SITE_URL: ""}
     theirs = {one.base_url: settings.CARRIER_PROXY for one in carrier_settings.every() if not one.is_closed}
     found = {Origin.of(url): proxy for url, proxy in (theirs | ours).items()}

@@ -1,4 +1,4 @@
-"""What calls an operator: a queue past its term, and what no queue shows."""
+"""List what needs an operator: overdue queues, and conditions without a queue."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -19,9 +19,10 @@ from shipping_portal.staff.alerts import certificates, health
 from shipping_portal.staff.models import Severity
 from tracking.receiving import webhook_health
 
-WAKES_WITHIN = dt.timedelta(hours=4)  # a queue with a longer term can wait until the morning
+# a queue with a longer response time can wait until the morning
+WAKES_WITHIN = dt.timedelta(hours=4)
 WORK_IS_LATE = dt.timedelta(minutes=5)
-STILL_SILENT = dt.timedelta(hours=1)  # after the last rest, where no booking has tried since
+STILL_SILENT = dt.timedelta(hours=1)  # after the last rest, if no booking has tried since
 FARTHEST_WEST = dt.timedelta(hours=12)  # of UTC: where a day ends last
 NEAR_LIMIT = Decimal("0.9")
 GIGABYTE = 10**9
@@ -29,7 +30,7 @@ GIGABYTE = 10**9
 
 @dataclass(frozen=True)
 class Condition:
-    """One thing that needs a person now. `name` is its own for good; `oldest` is since when, where that is known."""
+    """One thing that needs a person now. `name` is permanent; `oldest` is since when, if known."""
 
     name: str
     title: str
@@ -41,7 +42,7 @@ class Condition:
 
 
 def present(now: dt.datetime) -> list[Condition]:
-    """Return all that calls an operator now."""
+    """Return all that needs an operator now."""
     return [*_queues(now), *_work(now), *_accounts(now), *_data(now)]
 
 
@@ -61,7 +62,8 @@ def _work(now: dt.datetime) -> Iterator[Condition]:
 
 def _accounts(now: dt.datetime) -> Iterator[Condition]:
     accounts, url = gateway.accounts(), reverse("admin:orders_carrieraccount_changelist")
-    # A rest of half a minute falls between two looks, so it counts until the carrier answers a booking.
+    # A rest of half a minute falls between two checks, so it counts until the carrier answers a
+    # booking.
     resting = [one.resting_until for one in accounts if one.resting_until and one.resting_until > now - STILL_SILENT]
     if resting:
         title = "The carrier isn't answering bookings"
@@ -96,7 +98,7 @@ def _data(now: dt.datetime) -> Iterator[Condition]:
 
 
 def _certificates(now: dt.datetime) -> Iterator[Condition]:
-    """Yield a ticket while there is time to renew one in daylight, and a page where there no longer is."""
+    """Yield a ticket while a certificate can be renewed by day, and a page later."""
     ending = certificates.ending(now)
     pressing = [one for one in ending if one.ends_at <= now + certificates.NOW]
     for name, severity, found in (
@@ -110,7 +112,7 @@ def _certificates(now: dt.datetime) -> Iterator[Condition]:
 
 
 def _money(now: dt.datetime) -> Iterator[Condition]:
-    """Yield a warning before DAILY_MONEY_LIMIT refuses anybody; from then on, its queue pages."""
+    """Yield a warning before DAILY_MONEY_LIMIT refuses anybody; after that its queue pages."""
     near = DailySpend.objects.filter(
         day__gte=(now - FARTHEST_WEST).date(), spent__gte=settings.DAILY_MONEY_LIMIT * NEAR_LIMIT
     )

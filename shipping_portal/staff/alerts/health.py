@@ -1,4 +1,4 @@
-"""How the carrier and our own jobs are doing right now, for the strip on the admin's first page."""
+"""Show how the carrier and our own jobs are doing, on the admin's first page."""
 
 import datetime as dt
 import logging
@@ -22,13 +22,13 @@ from tracking.models import IS_AHEAD, LastTime, TrackingEvent, WebhookDelivery
 from tracking.receiving import webhook_health
 
 WINDOW = dt.timedelta(minutes=15)
-CLEAR = ("ok", "incomplete", "rejected")  # the carrier answered, if only with a no
+CLEAR = ("ok", "incomplete", "rejected")  # the carrier answered, if only with a rejection
 SLOWEST_SHARE = 0.95
 
 
 @dataclass(frozen=True)
 class OperationHealth:
-    """Calls of one kind in the last 15 minutes. `errors` had no clear answer; 95 of 100 took at most `p95` ms."""
+    """Calls of one kind in the last 15 minutes. `errors` had no clear reply; `p95` is in ms."""
 
     name: str
     calls: int
@@ -48,7 +48,7 @@ class OperationHealth:
 
 @dataclass(frozen=True)
 class Backlog:
-    """Rows that are due, of all kinds of jobs together; dead letters are not."""
+    """Due rows of all job types together, without dead letters."""
 
     rows: int
     oldest: dt.datetime | None
@@ -56,7 +56,7 @@ class Backlog:
 
 @dataclass(frozen=True)
 class AccountHealth:
-    """What holds up the bookings and prices of one account that the settings name."""
+    """What delays the bookings and prices of one account with settings."""
 
     known: Known
     bookings: Pause | None
@@ -66,7 +66,7 @@ class AccountHealth:
 
 @dataclass(frozen=True)
 class Health:
-    """The strip on the first page: calls, each account, and the last report."""
+    """The first page's overview: calls, each account, and the last report."""
 
     operations: list[OperationHealth]
     last_webhook_at: dt.datetime | None
@@ -75,7 +75,7 @@ class Health:
 
 
 def strip(now: dt.datetime) -> Health:
-    """Read what the strip shows in five queries, each on an index."""
+    """Read the overview in five queries, each on an index."""
     pushed = WebhookDelivery.objects.filter(polled_for="").order_by("-received_at")
     return Health(
         operations=_operations(now),
@@ -106,20 +106,23 @@ def _operations(now: dt.datetime) -> list[OperationHealth]:
 
 
 def _p95(calls: QuerySet[CarrierCall]) -> dict[str, int]:
-    """Return by operation the time that 95 of 100 calls kept to; only the slowest twentieth is read."""
+    """Return the 95th percentile by operation; only the slowest twentieth is read."""
     share = Window(CumeDist(), partition_by=F("operation"), order_by=F("milliseconds").asc())
     slowest = calls.annotate(share=share).filter(share__gte=SLOWEST_SHARE).order_by("-milliseconds")
     return dict(slowest.values_list("operation", "milliseconds"))
 
 
 def due_by_kind(now: dt.datetime) -> list[dict[str, Any]]:
-    """Return of each kind of job that has due rows its name as `job`, how many (`n`) and the `oldest`, in one query."""
+    """Return each job type with due rows: its name as `job`, the number `n` and the `oldest`.
+
+    One query.
+    """
     first, *rest = (_due(kind, now) for kind in kinds())
     return list(first.union(*rest, all=True))
 
 
 def backlog(now: dt.datetime) -> Backlog:
-    """Count the due rows of every kind of job, in one query."""
+    """Count the due rows of every job type, in one query."""
     found = due_by_kind(now)
     oldest = [row["oldest"] for row in found if row["oldest"]]
     return Backlog(sum(row["n"] for row in found), min(oldest, default=None))
@@ -141,7 +144,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class HealthRow:
-    """Scans first seen in one span of time, by how their webhook did."""
+    """Scans first seen in a period, by what happened to their webhook."""
 
     title: str
     in_time: int
@@ -151,7 +154,7 @@ class HealthRow:
 
 @dataclass(frozen=True)
 class Alarm:
-    """An account whose webhooks get lost, with what polling found first in the last hour and the list of just those."""
+    """An account that loses webhooks, with polling's finds of the last hour and a link to them."""
 
     account: str
     polled_first: int
@@ -160,7 +163,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class ClockAhead:
-    """An account whose carrier dated scans of the last 24 hours after we received them: how many, and by how much."""
+    """An account with recent scans dated after their receipt: how many, and by how much."""
 
     account: str
     scans: int
@@ -170,7 +173,7 @@ class ClockAhead:
 
 @dataclass(frozen=True)
 class Meter:
-    """Scans by the way they came, the alarm of each account, and the clocks that are ahead."""
+    """Scans by the way they came, each account's alarm, and fast clocks."""
 
     rows: list[HealthRow]
     alarms: list[Alarm]
@@ -178,9 +181,9 @@ class Meter:
 
 
 def meter(now: dt.datetime) -> Meter:
-    """Return the last hour and the last 24, and each account's alarm, in one query over the scans of a day.
+    """Return the last hour and the last 24, and each account's alarm, in one query.
 
-    One more finds the clocks that are ahead, of whatever parcels.
+    Another query finds fast clocks, for any parcels.
     """
     since = {title: Q(received_at__gt=now - span) for title, span in SPANS.items()}
     counts = {
@@ -200,7 +203,7 @@ def meter(now: dt.datetime) -> Meter:
 
 
 def clocks_ahead(now: dt.datetime) -> list[ClockAhead]:
-    """Return the accounts whose scans of the last 24 hours were dated ahead of their receipt, in one query."""
+    """Return the accounts with fast clocks in the last 24 hours, in one query."""
     ahead = TrackingEvent.objects.filter(IS_AHEAD, received_at__gt=now - SPANS["Last 24 hours"], received_at__lte=now)
     most = Max(ExpressionWrapper(F("scan_time") - F("received_at"), DurationField()))
     found: list[Any] = list(
@@ -218,7 +221,7 @@ def clocks_ahead(now: dt.datetime) -> list[ClockAhead]:
 
 
 def alarms(now: dt.datetime) -> list[Alarm]:
-    """Return the accounts whose webhooks get lost, in one query over the scans of an hour."""
+    """Return the accounts that lose webhooks, in one query over the scans of an hour."""
     found = webhook_health.found_first_by_polling(now).values("account", "account__name").order_by("account")
     counted: list[Any] = list(found.annotate(polled_first=Count("pk")))
     return [_alarm(one) for one in counted if one["polled_first"] >= webhook_health.ALARM]
@@ -235,7 +238,7 @@ def _scans_url(**query: Any) -> str:
 
 @chore("gaps")
 def report(now: dt.datetime) -> None:
-    """Log one line an hour for each account whose alarm is on, however many sweepers look."""
+    """Log one line an hour for each account whose alarm is on, however many sweepers run."""
     for account in gateway.accounts():
         once = f"webhook gap logged {account.pk}"
         if webhook_health.is_alarmed(account, now) and LastTime.is_first_in(webhook_health.WINDOW, once, now=now):

@@ -1,5 +1,6 @@
-"""`/metrics`: how queues, jobs, accounts and data stand, read from rows, so that each of any number of webs says the
-same. What a process does itself is told at its own port: see shipping_portal/ops/metrics_port.py.
+"""Serve `/metrics`: queues, jobs, accounts and data, read from rows, so that every web agrees.
+
+A process's own activity is at its own port: see shipping_portal/ops/metrics_port.py.
 """
 
 import datetime as dt
@@ -31,9 +32,10 @@ from shipping_portal.staff.models import Alert, Certificate, Severity
 from tracking.models import WebhookDelivery
 from tracking.receiving import webhook_health
 
-LOOKED_BACK = 1000  # deliveries: an account without one among them is told by the oldest of them, at least
+# deliveries: an account without one among them is as old as the oldest of them, at least
+LOOKED_BACK = 1000
 Values = Mapping[Any, float]  # by the value of the label, or those of the labels
-# What each family says, and its labels. None is "job": that is Prometheus' own, for what it scrapes.
+# Each family's meaning and labels. None is "job": Prometheus uses that for its targets.
 FAMILIES = {
     "queue_items": ("Items waiting for a person.", "queue"),
     "queue_oldest_seconds": ("Age of the oldest item.", "queue"),
@@ -59,7 +61,10 @@ FAMILIES = {
 @public
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Answer whoever sends METRICS_TOKEN, in Prometheus' text form. Without the setting 404, without the token 401."""
+    """Answer holders of METRICS_TOKEN in Prometheus' text form.
+
+    404 without the setting, else 401.
+    """
     if not settings.METRICS_TOKEN:
         raise Http404
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -72,13 +77,16 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 class Rows:
-    """A collector: reads everything when it is asked, in a number of queries that no number of rows changes."""
+    """A collector that reads everything when asked, in a fixed number of queries."""
 
     def __init__(self, now: dt.datetime) -> None:
         self.now = now
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Give every family. Not as a Gauge: gunicorn's processes would keep its values, to add them up."""
+        """Yield every family.
+
+        Not as a Gauge: gunicorn's processes would store and add up its values.
+        """
         for name, values in {**_queues(self.now), **_jobs(self.now), **_accounts(self.now), **_data(self.now)}.items():
             text, *labels = FAMILIES[name]
             family = GaugeMetricFamily(f"portal_{name}", text, labels=labels)
@@ -115,7 +123,8 @@ def _jobs(now: dt.datetime) -> dict[str, Values]:
 def _accounts(now: dt.datetime) -> dict[str, Values]:
     rows = {one.configured.prefix: one.account for one in carrier_accounts.named() if one.configured}
     latest = WebhookDelivery.objects.filter(polled_for="").order_by("-received_at")
-    heard = list(latest.values_list("account", "received_at")[:LOOKED_BACK])[::-1]  # so that the last one is kept
+    # so that the last one wins
+    heard = list(latest.values_list("account", "received_at")[:LOOKED_BACK])[::-1]
     last = dict(heard)
     gaps = dict(webhook_health.found_first_by_polling(now).values_list("account").annotate(Count("pk")))
     return {
@@ -136,7 +145,10 @@ def _held(account: CarrierAccount, now: dt.datetime) -> dict[str, bool]:
 
 
 def _data(now: dt.datetime) -> dict[str, Values]:
-    """Return the figures without labels, whose one key is (), and certificates. What never happened has no age."""
+    """Return certificates, and figures without labels under the key ().
+
+    What never happened has no age.
+    """
     under_way = DailySpend.objects.filter(day__gte=(now - dt.timedelta(hours=12)).date())
     report = BillingReport.objects.order_by("-pk").values_list("uploaded_at", flat=True).first()
     report = report or awaiting.unbilled().values_list("booked_at", flat=True).first()

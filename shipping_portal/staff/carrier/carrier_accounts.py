@@ -1,4 +1,4 @@
-"""Carrier accounts as operators read them: what the settings say about each row, and what is still open on it."""
+"""Describe carrier accounts for operators: their settings, and what is still open on each."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT, Status.CANCELLING, Status.CANCEL
 
 @dataclass(frozen=True)
 class Known:
-    """A row, and the settings that describe it; None once the environment doesn't name it any more."""
+    """A row with its settings, or None if the environment no longer has them."""
 
     account: CarrierAccount
     configured: CarrierSettings | None
@@ -36,7 +36,7 @@ class Known:
 
     @property
     def role(self) -> str:
-        """Return in a few words what the settings say of the account."""
+        """Return in a few words what the settings say about the account."""
         if self.configured is None:
             return NAMED_BY_NOBODY
         if self.configured.is_closed:
@@ -45,12 +45,15 @@ class Known:
 
 
 def known(account: CarrierAccount) -> Known:
-    """Return the account with the settings that describe it."""
+    """Return the account with its settings."""
     return Known(account, settings_of(account))
 
 
 def named() -> list[Known]:
-    """Return all that the settings name, the one that takes new orders first. One query, once each has its row."""
+    """Return all accounts with settings, the one for new orders first.
+
+    One query, once they have rows.
+    """
     every = carrier_settings.every()
     rows = CarrierAccount.objects.in_bulk([configured.fingerprint for configured in every], field_name="fingerprint")
     return [
@@ -59,13 +62,13 @@ def named() -> list[Known]:
 
 
 def asked_by_nobody() -> QuerySet[CarrierAccount]:
-    """Return the accounts that no settings describe any more."""
+    """Return the accounts without settings."""
     configured = [configured.fingerprint for configured in carrier_settings.every() if not configured.is_closed]
     return CarrierAccount.objects.exclude(fingerprint__in=configured)
 
 
 def still_open(accounts: QuerySet[CarrierAccount], now: dt.datetime) -> QuerySet[Order]:
-    """Return what of these accounts still wants an answer or a scan; a parcel silent for 45 days no longer does."""
+    """Return these accounts' orders that await a reply or a scan; 45 silent days end that."""
     heard = Order.objects.filter(OPEN, account__in=accounts).annotate(heard_at=Coalesce("progress_at", "booked_at"))
     moving = Q(status=Status.BOOKED, heard_at__gt=now - GIVE_UP_SILENT) & ~Q(progress__in=TERMINAL)
     return heard.filter(moving | Q(status__in=UNCLEAR))

@@ -1,4 +1,4 @@
-"""Questions to an account's carrier that book nothing and cost nothing."""
+"""Ask an account's carrier questions that book nothing and cost nothing."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -8,6 +8,7 @@ from django.db import DatabaseError, connection
 
 from orders.calling import gateway
 from orders.calling.carrier_settings import CarrierSettings
+from orders.calling.contract import client_of
 from shipping_portal.accounts.models import LocalityList
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
@@ -25,7 +26,7 @@ NOT_ASKED = "book, cancel, view, label, subscribe and the link; each needs an or
 
 @dataclass(frozen=True)
 class Finding:
-    """What one question found; `holds` is None where the contract gives no way to ask."""
+    """What one question found; `holds` is None if the contract gives no way to ask."""
 
     question: str
     holds: bool | None
@@ -33,8 +34,8 @@ class Finding:
 
 
 def probe(configured: CarrierSettings) -> Iterator[Finding]:
-    """Yield every question to this account's carrier in turn, each with at most one request of its own."""
-    client = gateway.carrier(gateway.account_of(configured)) if has_tables() else gateway.client_of(configured)
+    """Yield the answer to each question in turn, each with at most one request of its own."""
+    client = gateway.carrier(gateway.account_of(configured)) if has_tables() else client_of(configured)
     offered: list[Product] = []
     yield _asked("Our account is accepted", lambda: _ping(client))
     yield _asked("Another key is refused", lambda: _refused_to_strangers(configured))
@@ -59,7 +60,7 @@ def _ping(client: Carrier) -> tuple[bool, str]:
 
 
 def _refused_to_strangers(configured: CarrierSettings) -> tuple[bool, str]:
-    stranger = gateway.client_of(replace(configured, account="nobody", key="not-a-key"))
+    stranger = client_of(replace(configured, account="nobody", key="not-a-key"))
     try:
         stranger.track(configured.contract.nobodys_reference)
     except AccountStopped as error:
@@ -81,7 +82,7 @@ def _products(client: Carrier, offered: list[Product]) -> tuple[bool, str]:
 
 
 def _members(offered: list[Product], contract: Contract) -> str:
-    """Return which of the members that the contract names no product had: their names may be others at this carrier."""
+    """Return the contract's members that no product had: this carrier may name them differently."""
     named = [(point, getattr(contract, point)) for point in OF_A_PRODUCT]
     sought = [(point, path) for point, path in named if path]
     missing = [
@@ -92,7 +93,7 @@ def _members(offered: list[Product], contract: Contract) -> str:
 
 
 def has_tables() -> bool:
-    """Return whether the database has been migrated: a contract may be tried before that."""
+    """Return whether the database is migrated: a contract may be tried before that."""
     try:
         return LocalityList._meta.db_table in connection.introspection.table_names()
     except DatabaseError:
@@ -108,7 +109,7 @@ def _not_found(client: Carrier) -> tuple[bool, str]:
 
 
 def _small_parcel() -> Shipment:
-    """Return a domestic parcel between two pairs of the active list, or of the two largest towns."""
+    """Return a domestic parcel between two pairs of the active list, or the two largest towns."""
     pairs = [("MELBOURNE", "VIC", "3000"), ("SYDNEY", "NSW", "2000")]
     lists = LocalityList.objects.filter(country="AU", is_active=True)
     active = lists.first() if has_tables() else None

@@ -1,4 +1,4 @@
-"""The webhook listener's address (interface §6), its secret, a test of it, and the operators' page about it."""
+"""Show the webhook listener's address (interface §6) and secret, and test it."""
 
 import base64
 import json
@@ -28,25 +28,26 @@ from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.contract import Contract
 from tracking.models import WebhookDelivery, WebhookTally
 
-# The same scan every time: the second test is a duplicate, so testing leaves one scan in all.
+# The same scan every time: a second test is a duplicate, so testing leaves one scan in all.
 TEST_EVENT_ID = str(uuid.uuid5(uuid.NAMESPACE_URL, "shipping-portal/webhook-test"))
 TEST_SCAN_TIME = "2024-01-01T00:00:00Z"
 
 
 class NoSecret(Exception):
-    """An account has no webhook secret, so the listener refuses every delivery of its carrier."""
+    """Raised when an account has no webhook secret, so the listener refuses all its deliveries."""
 
 
 class TestFailed(Exception):
-    """The listener did not take the test event; the text says what it answered."""
+    """Raised when the listener did not accept the test event. The text says what it answered."""
 
     __test__ = False  # pytest collects classes by this prefix
 
 
 def addresses(configured: CarrierSettings, *, shown: bool) -> list[str]:
-    """Return the listener's addresses, preferred one first: credentials before the host, or in the path.
+    """Return the listener's addresses, preferred one first: credentials before the host, or in the
+    path.
 
-    `shown` puts the secret in; without it dots stand for it, as on any page. Raises NoSecret.
+    `shown` includes the secret; without it dots replace it, as on any page. Raises NoSecret.
     """
     user, secret = _newest(configured)
     secret = quote(secret, safe="") if shown else "•••"
@@ -57,16 +58,17 @@ def addresses(configured: CarrierSettings, *, shown: bool) -> list[str]:
 
 
 def rotated(configured: CarrierSettings) -> str:
-    """A new value of its secrets' setting: a fresh one first, then that in use until the dashboard is changed."""
+    """Return a new value for the secrets' setting: a new one first, then the one in use."""
     fresh = f"carrier:{secrets.token_urlsafe(32)}"
     return ",".join([fresh, *configured.webhook_secrets[:1]])
 
 
 def send_test_event(configured: CarrierSettings, *, authority: str = "") -> str:
-    """Post one scan of a reference nobody has to our own listener, as this account's carrier would.
+    """Post one scan of a nonexistent reference to our own listener, as this account's carrier
+    would.
 
-    `authority` is the file of a private authority that vouches for our own certificate. Returns the listener's answer.
-    Raises NoSecret or TestFailed.
+    `authority` is the file of a private authority that signed our own certificate. Returns the
+    listener's reply. Raises NoSecret or TestFailed.
     """
     user, secret = _newest(configured)
     credentials = base64.b64encode(f"{user}:{secret}".encode()).decode()
@@ -81,7 +83,8 @@ def send_test_event(configured: CarrierSettings, *, authority: str = "") -> str:
     )
     try:
         trusted = ssl.create_default_context(cafile=authority or None)
-    except OSError as error:  # ssl.SSLError is one, too
+    except OSError as error:
+        # ssl.SSLError is one, too.
         raise TestFailed(f"{authority} can't be read as an authority's certificate.") from error
     try:
         with urllib.request.urlopen(request, timeout=10, context=trusted) as answer:  # noqa: S310
@@ -94,7 +97,7 @@ def send_test_event(configured: CarrierSettings, *, authority: str = "") -> str:
 
 
 def _test_body(contract: Contract) -> bytes:
-    """Return a scan in the carrier's own form, wherever the contract puts its members."""
+    """Return a scan in the carrier's own form, with its members where the contract puts them."""
     scan: dict[str, Any] = {}
     _put(scan, contract.event_id, TEST_EVENT_ID)
     _put(scan, contract.event_type, "Info")
@@ -120,7 +123,7 @@ def _newest(configured: CarrierSettings) -> tuple[str, str]:
 
 @require_http_methods(["GET", "POST"])
 def page(request: HttpRequest) -> HttpResponse:
-    """Show the listener; POST sends one test event. The address with its secret is printed by the command only."""
+    """Show the listener; POST sends a test event. Only the command prints the secret address."""
     if not request.user.has_perm("tracking.view_webhookdelivery"):
         raise PermissionDenied
     if request.method == "POST":
@@ -146,7 +149,7 @@ def _addresses(configured: CarrierSettings) -> list[str]:
 
 
 def _send(request: HttpRequest) -> None:
-    """Send a test event as the carrier of the account on whose button it was pressed."""
+    """Send a test event as the chosen account's carrier."""
     every = carrier_settings.every()
     configured = next(
         (configured for configured in every if configured.prefix == request.POST.get("account")), every[0]

@@ -1,6 +1,6 @@
-"""Pausing bookings or prices for everybody, for as long as an operator says, and lifting the carrier's own stop.
+"""Pause bookings or prices for everybody, and end the carrier's own stop.
 
-A pause is over when its time has come, whether or not anything runs then (Pause.is_over).
+A pause ends at its time, whether or not anything runs then (Pause.is_over).
 """
 
 import datetime as dt
@@ -16,7 +16,7 @@ from shipping_portal.jobs.registry import chore
 
 
 class PauseRefused(Exception):
-    """Someone else was faster; the text is for the operator."""
+    """Raised when someone else was faster. The text is for the operator."""
 
 
 def pause(
@@ -29,9 +29,10 @@ def pause(
     reason: str,
     now: dt.datetime,
 ) -> None:
-    """Let nothing new of this kind leave for any sender; what was sent is still settled. Raises PauseRefused.
+    """Send nothing new of this kind, for any sender; sent bookings still get their outcome.
 
-    Senders read the text. Without `ends_at` it lasts until somebody resumes it.
+    Senders read the text. Without `ends_at` it lasts until somebody resumes it. Raises
+    PauseRefused.
     """
     with transaction.atomic():
         end_what_is_over(now)
@@ -53,7 +54,7 @@ def change(
     reason: str,
     now: dt.datetime,
 ) -> None:
-    """Give a pause that is on another text or another end. Raises PauseRefused when it is over."""
+    """Change the text or end of a pause. Raises PauseRefused if it is over."""
     with transaction.atomic():
         new = replace(_running(account, what, now), text=text, ends_at=ends_at)
         _put(account, what, new)
@@ -61,7 +62,7 @@ def change(
 
 
 def resume(account: CarrierAccount, what: str, *, by: User, reason: str, now: dt.datetime) -> None:
-    """End the pause at once; bookings that waited leave within a minute. Raises PauseRefused."""
+    """End the pause at once; waiting bookings leave within a minute. Raises PauseRefused."""
     with transaction.atomic():
         _running(account, what, now)
         _put(account, what, None, ended_at=now)
@@ -70,7 +71,7 @@ def resume(account: CarrierAccount, what: str, *, by: User, reason: str, now: dt
 
 @chore("pauses")
 def end_what_is_over(now: dt.datetime) -> None:
-    """Clear pauses that ended by themselves, one audit row for each. Only keeps the record: they ended without it."""
+    """Clear expired pauses, one audit row each. Only for the record: they ended by themselves."""
     for account in CarrierAccount.objects.exclude(paused_at=None, quotes_paused_at=None):
         for what in PAUSE_FIELDS:
             kept = account.kept_pause(what)
@@ -82,14 +83,15 @@ def _end(account: CarrierAccount, kept: Pause, now: dt.datetime) -> None:
     with transaction.atomic():
         try:
             _put(account, kept.what, None, ended_at=kept.ends_at)
-        except PauseRefused:  # another process was faster
+        except PauseRefused:
+            # Another process was faster.
             return
         reason = f"automatically, {_described(kept)}"
         Audit.write(f"{kept.what} pause ended", account, by=None, reason=reason, at=now)
 
 
 def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Let the next booking ask the carrier again at once, though it had refused the account."""
+    """Let the next booking ask the carrier again at once, though it refused the account."""
     with transaction.atomic():
         stopped = CarrierAccount.objects.filter(pk=account.pk, stopped_at__isnull=False)
         if not stopped.update(probe_due_at=now):
@@ -98,7 +100,7 @@ def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime)
 
 
 def end_stop(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Forget that the carrier refused an account on which no booking will ask it again. Raises PauseRefused."""
+    """Clear the refusal of an account on which no booking will ask again. Raises PauseRefused."""
     with transaction.atomic():
         account.refresh_from_db()
         if not account.stopped_at:
@@ -108,9 +110,9 @@ def end_stop(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime
 
 
 def end_fault(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Note that what the carrier refused is corrected: its alert ends. Raises PauseRefused.
+    """Record that the cause of a refusal is corrected, which ends its alert. Raises PauseRefused.
 
-    Not of a refusal that came after this account was read.
+    Not for a refusal after this account was read.
     """
     with transaction.atomic():
         as_read = CarrierAccount.objects.filter(pk=account.pk, fault_at=account.fault_at, fault_at__isnull=False)
@@ -130,9 +132,10 @@ def _running(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
 
 
 def _put(account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.datetime | None = None) -> None:
-    """Replace the pause as it was read: one of two operators at the same moment is told. Raises PauseRefused.
+    """Replace the pause as it was read: of two operators, one is refused. Raises PauseRefused.
 
-    When the last one ended stays, as bookings that waited are tried from then on; see verdict.is_too_late.
+    The end of the last one stays, because waiting bookings are retried from then on; see
+    verdict.is_too_late.
     """
     since, text, ends_at = PAUSE_FIELDS[what]
     as_read = {name: getattr(account, name) for name in (since, ends_at)}

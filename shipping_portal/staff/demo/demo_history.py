@@ -1,7 +1,7 @@
-"""A month of the demo's sender, which tests/demo lived through once by the real code, moved to the day it is loaded.
+"""Load a month of the demo's sender, generated once by the real code, moved to the present.
 
-Its first four weeks keep their weekdays. The five business days after them end at the last one before now, so that
-what is on its way today was picked up on a day on which drivers come.
+tests/demo generated it. Its first four weeks keep their weekdays. The five business days after them
+end at the last one before now, so that what is on its way today was picked up on a business day.
 """
 
 import datetime as dt
@@ -34,7 +34,7 @@ from tracking.models import Poll, TrackingEvent
 from tracking.scanning import scans
 
 FILE = Path(__file__).with_name("demo_history.json.xz")
-LIVE = dt.date(2026, 8, 17)  # the Monday of the five days that are still going on
+LIVE = dt.date(2026, 8, 17)  # the Monday of the five days still in progress
 LIVE_DAYS, ENDS = 5, dt.timedelta(hours=1, minutes=15)  # of the last day, in UTC
 DATE = re.compile(r"\b2026-\d\d-\d\d")
 TABLES = (
@@ -50,7 +50,7 @@ WAITING = {"email": f"jonas@{demo.DOMAIN}", "name": "Jonas Keller"}
 
 
 def load(now: dt.datetime, carrier_state: Path | None = None, file: Path = FILE) -> bool:
-    """Load the month, unless the database has an order; what the pretend carrier knows of it goes to its ledger.
+    """Load the month unless there are orders, and write the sandbox's part to its ledger.
 
     Return whether it was loaded.
     """
@@ -64,7 +64,8 @@ def load(now: dt.datetime, carrier_state: Path | None = None, file: Path = FILE)
         Sender.objects.filter(pk=_business().pk).update(**month["sender"])
         _hash_again()
         week_sums.add_up(week_sums.weeks_of(Charge.objects.posted()))
-        Poll.objects.filter(due_at__lt=now).update(due_at=now)  # else the desk is told of jobs that run late
+        # Otherwise the admin would report late jobs.
+        Poll.objects.filter(due_at__lt=now).update(due_at=now)
         _open_an_account(now)
         if carrier_state:
             _tell_the_carrier(carrier_state, month["ledger"])
@@ -74,7 +75,7 @@ def load(now: dt.datetime, carrier_state: Path | None = None, file: Path = FILE)
 
 
 def _open_an_account(now: dt.datetime) -> None:
-    """Let a second business wait for an operator's approval, as where SIGN_UP asks for it."""
+    """Create a second business that waits for approval, as SIGN_UP may require."""
     user = User.objects.create_user(password=None, **WAITING)
     EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
     business = signing_up.open_account(user, name="Northside Ceramics", country="AU", now=now)
@@ -82,11 +83,11 @@ def _open_an_account(now: dt.datetime) -> None:
 
 
 def follow_the_carrier() -> None:
-    """Let the pretend carrier's parcels keep their account and their links where it listens at another port now."""
+    """Keep the sandbox parcels' account and links when it listens at another port."""
     current = carrier_settings.current()
     a_port = re.compile(rf"{re.escape(current.account)} at (http://127\.0\.0\.1:\d+)")
     for former in filter(None, map(a_port.fullmatch, CarrierAccount.objects.values_list("name", flat=True))):
-        # Where both have orders already, each keeps its own, and the operator's first page shows those left behind.
+        # If both have orders already, each keeps its own, and the admin shows those left behind.
         with suppress(CommandError):
             carrier_moved.move(replace(current, base_url=former[1]), current)
     linked = Order.objects.filter(account__fingerprint=current.fingerprint, public_tracking_url__startswith="http:")
@@ -97,7 +98,7 @@ def follow_the_carrier() -> None:
 
 
 def _tell_the_carrier(state: Path, ledger: list[dict[str, Any]]) -> None:
-    """Write what the pretend carrier keeps: its ledger, and the labels it made, which are never made anew."""
+    """Write the sandbox's ledger and the labels it made, which are never made again."""
     (state / "labels").mkdir(parents=True, exist_ok=True)
     lines = (json.dumps(line, ensure_ascii=False) + "\n" for line in ledger)
     (state / "ledger.jsonl").write_text("".join(lines), encoding="utf-8")
@@ -107,7 +108,7 @@ def _tell_the_carrier(state: Path, ledger: list[dict[str, Any]]) -> None:
 
 
 def with_dates_at(text: str, now: dt.datetime) -> str:
-    """Return the text with each of its dates moved. All are as long as before, so a label's offsets still hold."""
+    """Return the text with all dates moved. Their length stays, so a label's offsets still hold."""
     last = (now.astimezone(dt.UTC) - ENDS).date()
     last -= dt.timedelta(days=max(last.weekday() - 4, 0))
     monday = last - dt.timedelta(days=last.weekday())
@@ -124,7 +125,7 @@ def with_dates_at(text: str, now: dt.datetime) -> str:
 
 
 def _instant(member: dict[str, Any]) -> Any:
-    """Read a moment of the carrier's ledger, which counts seconds since the epoch."""
+    """Read a time in the carrier's ledger, which counts seconds since the epoch."""
     return dt.datetime.fromisoformat(member["$t"]).timestamp() if "$t" in member else member
 
 
@@ -133,7 +134,7 @@ def _business() -> Sender:
 
 
 def _fill(model: type[models.Model], columns: list[str], rows: list[list[Any]]) -> None:
-    """Write the rows of one table as they are, but for whose they are: the people, business and account of here."""
+    """Write one table's rows, changing only their owner: this database's people and account."""
     fields: list[Any] = [model._meta.get_field(name) for name in columns]
     reads = [_reader(field) for field in fields]
     made = [
@@ -150,7 +151,7 @@ def _fill(model: type[models.Model], columns: list[str], rows: list[list[Any]]) 
 
 
 def _reader(field: Any) -> Callable[[Any], Any]:
-    """Return what makes a column's value of what stands in the file."""
+    """Return the function that reads a column's value from the file."""
     if field.related_model is User:
         return dict(User.objects.values_list("email", "pk")).__getitem__
     if field.related_model in (Sender, CarrierAccount):
@@ -162,7 +163,7 @@ def _reader(field: Any) -> Callable[[Any], Any]:
 
 
 def _hash_again() -> None:
-    """Name what holds a date by its bytes again, as whatever reads it will."""
+    """Recompute the hashes of what contains dates, as its readers will."""
     for kept in LabelBytes.objects.all():
         Label.objects.filter(pk=kept.label_id).update(sha256=_sha256(kept.content))
     for attempt in BookingAttempt.objects.all():

@@ -1,6 +1,7 @@
-"""What the demo has beside the portal: a bar that makes the pretend carrier act, and the mail it sent.
+"""Add the demo's own pages: a bar that controls the sandbox carrier, and its mail.
 
-There with DEMO=1, for somebody at this machine. Acts go to the carrier's switchboard; its bill is taken in as any is.
+Available with DEMO=1, from this machine. Actions go to the sandbox's control pages; its bill is
+uploaded as any is.
 """
 
 import email
@@ -34,7 +35,7 @@ ADDRESS = re.compile(r"(https?://\S+)")
 @never_cache
 @require_safe
 def mail(request: HttpRequest) -> HttpResponse:
-    """Show the newest mails that were sent to a folder, as text with links."""
+    """Show the newest mails in the demo's folder, as text with links."""
     _only_here(request)
     folder = Path(getattr(settings, "EMAIL_FILE_PATH", "") or "/nowhere")
     files = sorted(folder.glob("*.log"), key=lambda file: file.stat().st_mtime, reverse=True)[:MOST_MAILS]
@@ -45,7 +46,7 @@ def mail(request: HttpRequest) -> HttpResponse:
 @public
 @require_POST
 def act(request: HttpRequest, name: str) -> HttpResponse:
-    """Let the pretend carrier do something, say what, and go back to the page."""
+    """Make the sandbox carrier do something, say what, and return to the page."""
     _only_here(request)
     if name not in ACTS:
         raise Http404
@@ -94,7 +95,7 @@ ACTS: dict[str, Callable[[], str]] = {
 
 
 def _ask(what: str, members: dict[str, Any]) -> Any:
-    """Turn a switch of the pretend carrier, which answers to this machine only."""
+    """Send a command to the sandbox carrier, which accepts it from this machine only."""
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     url = f"{settings.CARRIER_BASE_URL}/_sandbox/{what}"
     with direct.open(url, data=json.dumps(members).encode(), timeout=30) as reply:
@@ -102,7 +103,7 @@ def _ask(what: str, members: dict[str, Any]) -> Any:
 
 
 def _texts(file: Path) -> list[str]:
-    """Split a file of Django's filebased backend, which ends each mail with a line of dashes."""
+    """Split a file of Django's file-based backend, which ends each mail with a line of dashes."""
     return [text for text in re.split(r"^-{79}\n", file.read_text(errors="replace"), flags=re.M) if text.strip()]
 
 

@@ -1,4 +1,4 @@
-"""What the operators' site keeps of its own."""
+"""The operators' site's own tables."""
 
 from shipping_portal.staff.models.alerts import Alert, AlertMessage, Severity
 from shipping_portal.staff.models.cases import Assignment, Note, SenderMail

@@ -1,4 +1,4 @@
-"""Alerts: one row for each time something needed a person, and one for each message about it."""
+"""Alerts: a row for each time something needed a person, and one for each message about it."""
 
 from django.db import models
 from django.db.models import Q
@@ -12,9 +12,9 @@ class Severity(models.TextChoices):
 
 
 class Alert(models.Model):
-    """One incident: from when something needed a person until it had not for a while. One is open of each name.
+    """One incident: from when something needed a person until the all-clear. One is open per name.
 
-    `seen_at` is when it was last found to be so, `sent_at` when messages about it were last owed.
+    `seen_at` is when it was last found, `sent_at` when messages about it were last queued.
     """
 
     name = models.CharField(max_length=60)
@@ -37,7 +37,7 @@ class Alert(models.Model):
 
 
 class AlertMessage(Job):
-    """One message about an alert by one channel, with what it says."""
+    """One message about an alert by one channel, with its text."""
 
     class Channel(models.TextChoices):
         MAIL = "mail", "Email"

@@ -1,6 +1,6 @@
-"""What operators keep of a case: notes that no sender reads, who has it, and what was written to its sender.
+"""Operators' case data: internal notes, owners, and emails to senders.
 
-Personal data may stand in `Note.text` and `SenderMail.text` alone; whoever erases a person overwrites these two.
+Only `Note.text` and `SenderMail.text` may contain personal data; erasing overwrites these two.
 """
 
 from typing import Any
@@ -15,10 +15,10 @@ from shipping_portal.jobs.models import Job
 
 
 class Note(models.Model):
-    """What one operator tells the others, about a sender or about one of its orders. Never changed by a page."""
+    """An operator's note about a sender or one of its orders. No page changes it."""
 
     class AppendOnly(Exception):
-        """Somebody tried to change a note."""
+        """Raised when somebody tries to change a note."""
 
     sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="+")
     order = models.ForeignKey(Order, on_delete=models.CASCADE, null=True, blank=True, related_name="operator_notes")
@@ -36,7 +36,7 @@ class Note(models.Model):
 
 
 class Assignment(models.Model):
-    """Who looks after an order's case. Without a row, nobody does."""
+    """Who owns an order's case. Without a row, nobody does."""
 
     order = models.OneToOneField(Order, on_delete=models.CASCADE, related_name="assignment")
     operator = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assignments")
@@ -47,7 +47,7 @@ class Assignment(models.Model):
 
 
 class SenderMail(Job):
-    """An email of an operator's to one member of an order's sender, owed while `due_at` is set."""
+    """An operator's email to one member of an order's sender, due while `due_at` is set."""
 
     class About(models.TextChoices):
         MISSED = "missed", "The driver didn't come"

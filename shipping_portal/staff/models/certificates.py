@@ -4,7 +4,7 @@ from django.db import models
 
 
 class Certificate(models.Model):
-    """Until when the certificate of one server is good: ours, or a carrier's. `server` is its host and port."""
+    """When one server's certificate ends: ours, or a carrier's. `server` is its host and port."""
 
     server = models.CharField(max_length=300, unique=True)
     ends_at = models.DateTimeField()

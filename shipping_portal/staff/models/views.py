@@ -1,11 +1,14 @@
-"""Saved views: the filters of one list at the desk, under a name, for the operator who saved them."""
+"""Saved views: the filters of an admin list, under a name, for the operator who saved them."""
 
 from django.conf import settings
 from django.db import models
 
 
 class DeskView(models.Model):
-    """One operator's own link above a list. `list` is the list's address by name, `query` its filters, no search."""
+    """One operator's link above a list.
+
+    `list` is its address by name, `query` its filters, no search.
+    """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="desk_views")
     list = models.CharField(max_length=60)

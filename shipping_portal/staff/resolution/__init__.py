@@ -1,1 +1,1 @@
-"""Resolution: what is known of an unclear booking, and the decisions an operator takes on it."""
+"""Resolve unclear bookings: the evidence, and an operator's decisions."""

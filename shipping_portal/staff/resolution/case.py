@@ -1,11 +1,10 @@
-"""One unclear booking for its page: what was sent and answered, step by step, and all that may settle it."""
+"""Collect one unclear booking's evidence for its page: what was sent and answered, step by step."""
 
 import datetime as dt
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.timesince import timesince
 
@@ -13,7 +12,8 @@ from orders.calling.contract import contract_of
 from orders.masking import masked, without_emails
 from orders.models import BookingAttempt, CarrierCall, Order
 from orders.models.statuses import Status
-from orders.status.status_labels import status_label, waits_for
+from orders.status.status_labels import status_label
+from orders.status.status_sentences import status_sentence
 from shipping_portal.accounts.adminkit.queues import urgency
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of
@@ -43,13 +43,13 @@ class HistoryStep:
 
 
 def steps(order: Order, attempts: list[BookingAttempt]) -> list[HistoryStep]:
-    """Return the steps from the first to the last. Calls are there for as long as their log is kept."""
+    """Return the steps in order. Calls are included while their log is stored."""
     found = [*_changes(order), *_attempts(attempts), *_calls(order, attempts), *_audit(order)]
     return sorted(found, key=lambda step: step.at)
 
 
 def span(duration: dt.timedelta) -> str:
-    """Return how long, as one reads it: `0.8 s`, `12 min`, `3 h`, `2 d`."""
+    """Return a duration for people: `0.8 s`, `12 min`, `3 h`, `2 d`."""
     seconds = max(duration.total_seconds(), 0)
     if seconds < 60:
         return f"{seconds:.1f} s"
@@ -74,7 +74,7 @@ def _attempts(attempts: list[BookingAttempt]) -> Iterator[HistoryStep]:
 
 
 def broke(attempt: BookingAttempt) -> Iterator[str]:
-    """Yield what is known of how an attempt ended, in a few words each."""
+    """Yield how an attempt ended, as far as known, in a few words each."""
     if attempt.error:
         yield attempt.error
     yield f"HTTP {attempt.http_status}" if attempt.http_status else "no HTTP status"
@@ -103,7 +103,7 @@ def _calls(order: Order, attempts: list[BookingAttempt]) -> Iterator[HistoryStep
 
 
 def _attempt_of(call: CarrierCall, attempts: list[BookingAttempt]) -> int:
-    """Return the generation of the last attempt written down before this call ended."""
+    """Return the generation of the last attempt recorded before this call ended."""
     return max((attempt.generation for attempt in attempts if attempt.sent_at <= call.at), default=1)
 
 
@@ -137,7 +137,7 @@ class CaseSummary:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the page of an unclear booking shows."""
+    """The content of an unclear booking's page."""
 
     last_attempt: str  # names the attempt a decision is about
     age: Age
@@ -153,7 +153,7 @@ class Evidence:
 
 
 def evidence(order: Order) -> Evidence:
-    """Return the attempts step by step, the last one's masked request and answer, and what it may have booked."""
+    """Return the attempts step by step, the last one's masked request and reply, and candidates."""
     now = timezone.now()
     attempts = list(order.attempts.order_by("pk"))
     last = attempts[-1] if attempts else None
@@ -175,19 +175,19 @@ def evidence(order: Order) -> Evidence:
 
 
 def last_attempt(order: Order) -> str:
-    """Return the key of the newest attempt, so that nobody decides about one they have not read of."""
+    """Return the newest attempt's key, so that nobody decides without having seen it."""
     key = order.attempts.order_by("pk").values_list("key", flat=True).last()
     return str(key or "")
 
 
 def age(since: dt.datetime, now: dt.datetime) -> Age:
-    """Return how old it is: late after 15 minutes, overdue after two hours, as on the first page."""
+    """Return its age: late after 15 minutes, overdue after two hours, as on the first page."""
     level = urgency(since, queues.UNCLEAR_TERM, now)
     return Age(f"{level.capitalize()}: open for {timesince(since, now)}", level)
 
 
 def _open_since(order: Order, last: BookingAttempt | None) -> dt.datetime:
-    """Return when the order became unclear; one that went from unclear to unclear has been open since the first."""
+    """Return when the order first became unclear."""
     since = None
     for change in reversed(order.changes.all()):
         if change.new not in UNCLEAR:
@@ -197,15 +197,12 @@ def _open_since(order: Order, last: BookingAttempt | None) -> dt.datetime:
 
 
 def reading(order: Order, now: dt.datetime) -> CaseSummary:
-    """Return what the sender reads of it now: a chip and a sentence."""
-    context = {"order": order, "sender": order.sender, "sees_contact": True, "pause": waits_for(order, now)}
-    context |= {"progress": order.shown_progress(now), "missed_twice": order.missed_twice(now)}
-    sentence = " ".join(render_to_string("orders/_status_sentence.html", context).split())
-    return CaseSummary(status_label(order, now)[1], sentence)
+    """Return what the sender reads about it now: a chip and a sentence."""
+    return CaseSummary(status_label(order, now)[1], status_sentence(order, now, sees_contact=True))
 
 
 def _as_if(order: Order, status: str) -> Order:
-    """Return a copy that is never saved, as the sender's page would read it."""
+    """Return an unsaved copy in the status that the sender's page would show."""
     fields = {field.attname: getattr(order, field.attname) for field in Order._meta.concrete_fields}
     copy = Order(**{**fields, "status": status, "booked_at": timezone.now(), "problem": {}})
     copy.sender, copy.account = order.sender, order.account
@@ -213,7 +210,7 @@ def _as_if(order: Order, status: str) -> Order:
 
 
 def _support_lines(order: Order, attempts: list[BookingAttempt]) -> Iterator[str]:
-    """Yield what the carrier's support needs: our key, times, what broke. Nobody's name, address or phone."""
+    """Yield what the carrier's support needs: our key, times, the failure. No personal data."""
     yield "A booking whose outcome we don't know."
     tries: list[BookingAttempt | None] = [*attempts]
     for attempt in tries or [None]:

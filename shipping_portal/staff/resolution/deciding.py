@@ -1,4 +1,4 @@
-"""An operator's decision on an unclear booking: adopt its reference, settle it as not booked, or keep waiting."""
+"""Carry out an operator's decision on an unclear booking: adopt, not booked, or keep waiting."""
 
 import datetime as dt
 from typing import Any
@@ -21,7 +21,7 @@ State = BookingAttempt.State
 
 
 class CannotResolve(Exception):
-    """Why an operator's decision was not taken; the text is for the operator."""
+    """Raised when an operator's decision was not carried out. The text is for the operator."""
 
 
 def adopt(
@@ -61,11 +61,15 @@ def adopt(
             Audit.write("reference adopted", order, by=by, sender=order.sender, reason=summary, at=now)
     except (Order.WrongStatus, IntegrityError) as error:
         raise CannotResolve("This order is already resolved.") from error
-    matching.match_late()  # what was charged for it before anybody knew whose it is
+    # Also match what was charged before the owner was known.
+    matching.match_late()
 
 
 def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Settle as not booked what the carrier does not have; the sender may book again. Raises CannotResolve."""
+    """Mark as not booked what the carrier doesn't have; the sender may book again.
+
+    Raises CannotResolve.
+    """
     _need_a_reason(reason)
     text = "It wasn't booked and you weren't charged."
     try:
@@ -80,7 +84,7 @@ def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
 
 
 def keep_waiting(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Leave the case open, as nothing is known yet, and keep the reason. Raises CannotResolve."""
+    """Leave the case open for lack of evidence, and store the reason. Raises CannotResolve."""
     _need_a_reason(reason)
     order.refresh_from_db()
     _need_an_open_case(order)
@@ -88,7 +92,10 @@ def keep_waiting(order: Order, *, by: Any, reason: str, now: dt.datetime) -> Non
 
 
 def _accept_attempt(order: Order, reference: str, now: dt.datetime) -> None:
-    """Accept the attempt whose answer named this reference, else the last one: the order's one live attempt."""
+    """Accept the attempt whose reply named this reference, else the last.
+
+    The order's one live attempt.
+    """
     attempts = order.attempts.order_by("pk")
     it = attempts.filter(seen_reference__upper=reference.upper()).last() or attempts.last()
     if it is None:
@@ -98,7 +105,10 @@ def _accept_attempt(order: Order, reference: str, now: dt.datetime) -> None:
 
 
 def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | None = None) -> None:
-    """Give up its unknown attempts, after the order's own row: the order is locked before its attempts."""
+    """Give up its unknown attempts, after the order's own row.
+
+    Orders are locked before attempts.
+    """
     others = order.attempts.filter(state=State.UNKNOWN)
     if but:
         others = others.exclude(pk=but.pk)
@@ -106,14 +116,14 @@ def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | No
 
 
 def _refuse_while_it_may_be_sent(order: Order, now: dt.datetime) -> None:
-    """Refuse while a worker may send it again: that may book it yet, and its answer may be lost. Locks the order."""
+    """Lock the order and refuse while a worker may send it again, which may still book it."""
     Order.objects.locked(order.pk)
     if order.attempts.filter(lease_until__gt=now).exists():
         raise CannotResolve("We're asking the carrier again right now. Decide in half a minute.")
 
 
 def _need_an_open_case(order: Order) -> None:
-    """Refuse unless the case is open, as it was read; move_to sees to it that it still is."""
+    """Refuse unless the case was open when read; move_to makes sure that it still is."""
     if order.status not in {Status.UNCONFIRMED, Status.CONFLICT}:
         raise CannotResolve("This order is already resolved.")
 

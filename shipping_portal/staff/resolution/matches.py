@@ -1,7 +1,7 @@
-"""References that may be an unclear booking's: those a reply named, then those that webhooks and reports brought.
+"""Find references for an unclear booking: from its replies, then from webhooks and reports.
 
-What a webhook or a line of a billing report names is a candidate while nobody owns it, unless we heard of it before
-this booking was sent, or the carrier has it under another order's name.
+A reference in a webhook or a billing report is a candidate while it has no owner, unless we heard
+of it before this booking was sent, or the carrier has it under another order's name.
 """
 
 import datetime as dt
@@ -19,11 +19,11 @@ from shipping_portal.staff.resolution import unowned
 from shipping_portal.staff.resolution.unowned import Scanned, billed
 from shipping_portal.staff.resolution.verifying import CLOCKS, is_its_name, sent_between
 
-EARLIER = dt.timedelta(minutes=30)  # by which the carrier's clock may be behind ours
+EARLIER = dt.timedelta(minutes=30)  # how far the carrier's clock may be behind ours
 LATER = dt.timedelta(days=5)
 MOST = 20
 KNOWN_BEFORE = "We knew it before this booking was sent, so it belongs to another parcel"
-AROUND = dt.timedelta(days=7)  # in which the other orders were made that a reference may be
+AROUND = dt.timedelta(days=7)  # the period of other orders that a reference may belong to
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class Candidate:
     first_scan_at: dt.datetime | None = None
     places: str = ""
     same_postcode: bool = False
-    was_named: bool = False  # by a reply of the carrier's to this very booking
-    taken_by: Order | None = None  # another order has it: it cannot be this one's
+    was_named: bool = False  # by the carrier's reply to this booking
+    taken_by: Order | None = None  # another order has it: it can't be this one's
     billed: str = ""  # what the carrier charges for it
-    names: tuple[Names, ...] = ()  # what the carrier's documents call it
-    is_its_own: str = ""  # the name of this order that the carrier has it under
-    cannot_be: str = ""  # why not, of one that is shown all the same, as a reply to this very booking named it
+    names: tuple[Names, ...] = ()  # its identifiers in the carrier's documents
+    is_its_own: str = ""  # the identifier of this order under which the carrier has it
+    cannot_be: str = ""  # why not, if it is shown anyway because a reply to this booking named it
 
     @property
     def is_strong(self) -> bool:
@@ -65,21 +65,21 @@ def candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
 
 
 def likeliest(order: Order, found: list[Candidate]) -> str:
-    """Return the one reference an operator starts from; "" where several compete or answers disagree."""
+    """Return the likeliest reference, or "" if several compete or replies disagree."""
     strong = [candidate for candidate in found if candidate.is_strong]
     best = [candidate for candidate in strong if candidate.is_its_own] or strong
     return best[0].reference if len(best) == 1 and order.status == Status.UNCONFIRMED else ""
 
 
 def _judged(candidate: Candidate, own: str, anothers: str) -> Candidate | None:
-    """Leave out another order's; one that a reply to this booking named is shown with the reason."""
+    """Leave out another order's, unless a reply to this booking named it: then add the reason."""
     if not anothers:
         return replace(candidate, is_its_own=own)
     return replace(candidate, cannot_be=anothers) if candidate.was_named else None
 
 
 def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
-    """Read in replies that were not trusted."""
+    """Yield references in untrusted replies."""
     tellers = {attempt.seen_reference: attempt for attempt in attempts if attempt.seen_reference}
     wanted = {reference.upper() for reference in tellers}
     theirs = Order.objects.filter(account=order.account, carrier_reference__upper__in=wanted)
@@ -101,7 +101,9 @@ def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
 
 
 def _heard(order: Order) -> list[Candidate]:
-    """Return references scanned in the time of this booking that are nobody's: at one of its two ends first."""
+    """Return unowned references scanned at the time of this booking, those at its two ends
+    first.
+    """
     start, end = unowned.postcodes_of(order)
     first, last = sent_between(order)
     found = unowned.nobodys(order.account, first - CLOCKS, first - EARLIER, last + LATER, start | end)
@@ -130,9 +132,10 @@ NamesByReference = dict[str, tuple[Names, ...]]
 
 
 def judge(order: Order, names: NamesByReference) -> dict[str, tuple[str, str]]:
-    """Return by reference the name by which it is this order's, and the one by which it is another's; "" for none.
+    """Return, by reference, the identifier that makes it this order's, and another's; "" for none.
 
-    A customer reference that no order of ours has decides nothing: the carrier may have filled it in.
+    A customer reference that no order of ours has decides nothing: the carrier may have filled it
+    in.
     """
     others = _others(order, names)
     return {reference: _compared(order, own, others) for reference, own in names.items()}
@@ -155,13 +158,13 @@ def _name(name: Names) -> str:
 
 
 def _others(order: Order, names: NamesByReference) -> set[str]:
-    """Return those of these customer references that other orders of this account and time have, normalised."""
+    """Return which of these customer references other recent orders of this account have."""
     references = {name.customer_reference for own in names.values() for name in own} - {""}
     if not references:
         return set()
     first, last = sent_between(order)
     made = Order.objects.filter(account=order.account_id, created_at__range=(first - AROUND, last + AROUND))
-    # Whatever the case: carriers write in capitals.
+    # In any case: carriers write in capitals.
     upper = made.exclude(pk=order.pk).annotate(upper=Upper("customer_reference"))
     found = upper.filter(upper__in={name.upper() for name in references})
     return {normalise(name) for name in found.values_list("customer_reference", flat=True)}

@@ -1,9 +1,10 @@
-"""Taking an adoption back: an operator had named another order's reference for an unclear booking.
+"""Undo an adoption, when an operator chose another order's reference for an unclear booking.
 
-undo     nobody was given a label of it: the order is unclear again, as it was before
-contest  a person has a label of it, or has acted on its charges: a conflict, to be sorted out
+undo     nobody was given a label of it: the order is unclear again, as before
+contest  a person has a label of it, or acted on its charges: a conflict to be resolved
 
-Either way the reference goes, and all that came by it, so that the order it belongs to can have it.
+Either way the reference and everything that came with it are removed, so that its own order can
+have them.
 """
 
 import datetime as dt
@@ -35,16 +36,18 @@ NOTHING_BOOKED: dict[str, Any] = {
     "printed_by": None,
     "progress": Progress.NONE,
     "progress_at": None,
-    "due_at": None,  # an operator decides, not a replay: see resolving
+    "due_at": None,  # an operator decides, not a repeat: see resolving
 }
 
 
 class CannotUndo(Exception):
-    """The undo no longer applies; the text is for the operator, and says what does."""
+    """Raised when the undo no longer applies. The text tells the operator what does."""
 
 
 def stands(order: Order) -> bool:
-    """Return whether it is booked because an operator adopted a reference, and not by an answer of the carrier's."""
+    """Return whether it is booked because an operator adopted a reference, not by a carrier's
+    reply.
+    """
     if order.status != Status.BOOKED:
         return False
     bookings = order.changes.filter(new=Status.BOOKED, old__in=(*UNCLEAR, Status.BOOKING))
@@ -84,9 +87,16 @@ def contest(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
 
 
 def _lock(order: Order) -> None:
-    """Lock the order, then its labels: whoever is just being given one is done before, or finds it gone."""
-    CarrierAccount.objects.select_for_update(no_key=True).get(pk=order.account_id)  # as posting.post: it has the lines
-    Sender.objects.select_for_update(no_key=True).get(pk=order.sender_id)  # its sums change, and it comes before orders
+    """Lock the order, then its labels.
+
+    A label being served now is finished first, or finds it gone.
+    """
+    CarrierAccount.objects.select_for_update(no_key=True).get(
+        pk=order.account_id
+    )  # like posting.post: it has the lines
+    Sender.objects.select_for_update(no_key=True).get(
+        pk=order.sender_id
+    )  # its totals change, and it comes before orders
     now = Order.objects.locked(order.pk)
     list(order.labels.select_for_update())
     if now.carrier_reference != order.carrier_reference or not stands(now):
@@ -98,7 +108,8 @@ def _take_back(order: Order, status: str, action: str, *, by: Any, reason: str, 
     matching.release(order)
     move_to(order, status, by=by, reason=f"{action} {summary}", at=now, search=order.search_text(), **NOTHING_BOOKED)
     order.attempts.filter(state=BookingAttempt.State.ACCEPTED).update(state=BookingAttempt.State.UNKNOWN)
-    order.attempts.update(duplicate_booking_at=None)  # which of several answers is the order's is open again
+    # Which of several replies is the order's is open again.
+    order.attempts.update(duplicate_booking_at=None)
     order.labels.all().delete()
     notifications.forget_progress(order)
     polling.close_parcel(order)
@@ -106,7 +117,7 @@ def _take_back(order: Order, status: str, action: str, *, by: Any, reason: str, 
 
 
 def _what(order: Order) -> Iterator[str]:
-    """Yield what is taken back, for good: also which files somebody may hold in their hands."""
+    """Yield what is removed, for good, including files that somebody may have."""
     yield str(order.carrier_reference)
     if order.carrier_order_id:
         yield f"order id {order.carrier_order_id}"

@@ -1,4 +1,4 @@
-"""What the scans and charges of a reference without an owner show: evidence for a booking whose outcome is unknown."""
+"""Show the scans and charges of references without an owner, as evidence for unclear bookings."""
 
 import datetime as dt
 from collections.abc import Collection, Iterator, Sequence
@@ -21,7 +21,10 @@ MOST = 20
 
 @dataclass(frozen=True)
 class Scanned:
-    """One reference. `heard_at` is by our own clock, `first_scan_at` by the carrier's; `said` is what they call it."""
+    """One reference.
+
+    `heard_at` is by our clock, `first_scan_at` by the carrier's; `names` are what it is called.
+    """
 
     reference: str
     heard_at: dt.datetime
@@ -32,7 +35,7 @@ class Scanned:
 
 
 def of(account: CarrierAccount, references: Collection[str]) -> dict[str, Scanned]:
-    """Return what is known of each of these at this account, by the reference in capitals."""
+    """Return what is known about each of these at this account, by upper-case reference."""
     wanted = {reference.upper() for reference in references}
     known = Parcel.objects.filter(account=account, reference__upper__in=wanted)
     return {one.reference.upper(): one for one in _scanned(_dated(known))}
@@ -45,7 +48,9 @@ def nobodys(
     until: dt.datetime,
     near: Collection[str],
 ) -> list[Scanned]:
-    """Return nobody's references first heard of in this time at this account: those at these postcodes first."""
+    """Return unowned references first heard of in this period at this account, those nearby
+    first.
+    """
     unmatched = _dated(account.parcels.filter(queues.unmatched(), created_at__gte=known_from))
     in_time = unmatched.filter(heard_at__range=(known_from, until), first_scan_at__gte=first_scan_from)
     at_its_ends = TrackingEvent.objects.filter(parcel=OuterRef("pk"), postcode__in=near)
@@ -54,13 +59,16 @@ def nobodys(
 
 
 def first_seen(account: CarrierAccount, typed: str) -> tuple[str, dt.datetime | None]:
-    """Return a typed reference as its scans spell it, and when we first heard of it; as typed if we never did."""
+    """Return a typed reference as its scans spell it, and when we first heard of it, if we did."""
     seen = _dated(Parcel.objects.filter(account=account, reference__upper=typed.strip().upper())).first()
     return (seen.reference, _heard_at(seen)) if seen else (typed, None)
 
 
 def postcodes_of(order: Order) -> tuple[set[str], set[str]]:
-    """Return the postcodes of its start and of its end, with and without spaces; none for a country that has none."""
+    """Return the postcodes of its start and end, with and without spaces.
+
+    None for some countries.
+    """
     ends = (order.pickup["postcode"], order.receiver_postcode)
     start, end = ({typed, typed.replace(" ", "")} - {""} for typed in ends)
     return start, end
@@ -71,7 +79,10 @@ def _dated(parcels: QuerySet[Parcel]) -> QuerySet[Any]:
 
 
 def _heard_at(parcel: Any) -> dt.datetime:
-    """Return when we first heard of the reference: a scan may have been read late, or the reference watched before."""
+    """Return when we first heard of the reference.
+
+    Scans may be read late, or it was followed before.
+    """
     heard_at: dt.datetime = min(parcel.created_at, parcel.heard_at or parcel.created_at)
     return heard_at
 
@@ -102,7 +113,7 @@ MAY_BE_ITS_COST = (ChargeKind.ORDER, ChargeKind.COVER, ChargeKind.UNKNOWN)
 
 @dataclass(frozen=True)
 class Billed:
-    """What is charged for one reference, in words, and the customer reference on its line, if any."""
+    """The charges for one reference, in words, and its line's customer reference, if any."""
 
     reference: str
     words: str
@@ -110,7 +121,7 @@ class Billed:
 
 
 def billed(order: Order, early: dt.datetime, late: dt.datetime, *, read_from: dt.datetime) -> list[Billed]:
-    """Return what was charged on this order's account in this time, in reports taken since `read_from`.
+    """Return charges on this order's account in this period, from reports since `read_from`.
 
     Those in its own currency come first, the nearest price before the others.
     """

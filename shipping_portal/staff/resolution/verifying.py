@@ -1,4 +1,4 @@
-"""An operator names a reference or an order id: the carrier is asked whose it is before it is kept."""
+"""Verify a reference or order id from an operator with the carrier before it is stored."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -31,17 +31,20 @@ WHERE_THE_ID_IS = (
 NEEDS_ID = (
     f"Enter the carrier's order ID too: only the carrier's order shows whose reference this is. {WHERE_THE_ID_IS}"
 )
-CLOCKS = dt.timedelta(seconds=5)  # by which the clocks of our own machines may differ
+CLOCKS = dt.timedelta(seconds=5)  # how far our own machines' clocks may differ
 MAY_HAVE_ARRIVED = sorted({*BookingAttempt.State} - {BookingAttempt.State.NOT_SENT, BookingAttempt.State.REJECTED})
 
 
 class NotConfirmed(Exception):
-    """The carrier does not say so, or says something else; the text is for the operator."""
+    """Raised when the carrier doesn't confirm it. The text is for the operator."""
 
 
 @dataclass(frozen=True)
 class Confirmed:
-    """What may be adopted: the reference in the carrier's case, its id if known, and what nobody could compare."""
+    """What may be adopted.
+
+    Reference in the carrier's case, its id if known, and what wasn't compared.
+    """
 
     reference: str
     order_id: str = ""
@@ -54,8 +57,9 @@ class Confirmed:
 def confirm(order: Order, typed: str, order_id: str = "", *, heard_at: dt.datetime | None = None) -> Confirmed:
     """Ask the carrier whether this reference is this order's. Raises NotConfirmed.
 
-    Its tracking must know the reference, and its own order must tell our order key or customer reference, as far as
-    the contract has ways to ask. `heard_at` is when anything named the reference here first, by our own clock.
+    Its tracking must know the reference, and its own order must have our order key or customer
+    reference, as far as the contract has ways to ask. `heard_at` is when anything first named the
+    reference here, by our own clock.
     """
     reference = _as_spelled(order, typed.strip())
     if not reference:
@@ -75,12 +79,13 @@ def confirm(order: Order, typed: str, order_id: str = "", *, heard_at: dt.dateti
 
 
 def can_view(order: Order) -> bool:
-    """Return whether the carrier shows its orders, so that whose a reference is can be compared."""
+    """Return whether the carrier shows its orders, so that references can be compared."""
     return contract_of(order.account).operation("view") is not None
 
 
 def _as_spelled(order: Order, typed: str) -> str:
-    """Return it as one of our replies spelled it; else as typed, in a case that a reference may have.
+    """Return it as one of our replies spelled it; else as typed, in a case that a reference may
+    have.
 
     "" if it is none.
     """
@@ -99,7 +104,10 @@ def _refuse_another_orders(order: Order, reference: str) -> None:
 
 
 def _refuse_heard_before(order: Order, reference: str, heard_at: dt.datetime | None) -> None:
-    """Refuse what the carrier named before it can have heard of this order: it is another parcel's."""
+    """Refuse a reference that the carrier named before this order existed.
+
+    It is another parcel's.
+    """
     unmatched = Charge.objects.unmatched()
     billed = unmatched.filter(account=order.account_id, reference__upper=reference.upper())
     charged_at = billed.aggregate(at=Min("report__uploaded_at"))["at"]
@@ -117,7 +125,7 @@ def _reason(error: CarrierError) -> str:
 
 
 def _track(order: Order, reference: str) -> tuple[bool, str]:
-    """Return whether the carrier's tracking tells that it is this order's, and what could not be checked by it."""
+    """Return whether the carrier's tracking confirms it, and what tracking couldn't check."""
     try:
         tracked = gateway.carrier_of(order, is_person=True).track(reference)
     except OperationOff:
@@ -133,7 +141,7 @@ def _track(order: Order, reference: str) -> tuple[bool, str]:
 
 
 def _viewed(order: Order, reference: str, order_id: str) -> Confirmed:
-    """Return the carrier's order with this id; it must be this very parcel's. Raises NotConfirmed."""
+    """Return the carrier's order with this id, if it is this very parcel's. Raises NotConfirmed."""
     try:
         viewed = gateway.carrier_of(order, is_person=True).view(order_id)
     except CarrierError as error:
@@ -164,12 +172,18 @@ def _refuse_another_name(order: Order, names: Names) -> None:
 
 
 def lacks_order_id(order: Order) -> bool:
-    """Return whether its order id is unknown: the label can't be fetched, nor the order cancelled here."""
+    """Return whether its order id is unknown.
+
+    Its label can't be fetched, nor the order cancelled.
+    """
     return order.is_held and not order.carrier_order_id
 
 
 def add_order_id(order: Order, carrier_order_id: str, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Give an adopted order the carrier's id for it, and owe its labels anew. Raises NotConfirmed or waiting.Full."""
+    """Give an adopted order the carrier's id, and make its labels due.
+
+    Raises NotConfirmed or waiting.Full.
+    """
     order_id, doubt = carrier_order_id.strip(), UNCOMPARED
     if can_view(order):
         with waiting.at_a_page(by):
@@ -191,21 +205,21 @@ def add_order_id(order: Order, carrier_order_id: str, *, by: Any, reason: str, n
 
 
 def with_doubt(reason: str, doubt: str) -> str:
-    """Return the operator's reason, and what nobody could compare, for whoever reads of it later."""
+    """Return the operator's reason, with what wasn't compared, for later readers."""
     return f"{reason} ({doubt})" if doubt else reason
 
 
 def sent_between(order: Order) -> tuple[dt.datetime, dt.datetime]:
-    """Return the first and the last moment at which the carrier can have heard of this order.
+    """Return the first and last time at which the carrier can have heard of this order.
 
-    Without an attempt that reached it, the moment the order was made. What a restored backup owed may have been sent at
-    any time up to the restore, by attempts that it knows nothing of.
+    Without an attempt that reached it, the time it was made. Pending work of a restored backup may
+    have been sent at any time up to the restore, by attempts missing here.
     """
     return between(with_sendings(Order.objects.filter(pk=order.pk)).get())
 
 
 def with_sendings(orders: QuerySet[Order]) -> QuerySet[Any]:
-    """Add to each order what `between` needs."""
+    """Annotate each order with what `between` needs."""
     fenced, arrived = Q(changes__new=Status.UNCONFIRMED, changes__reason=OLDER), Q(attempts__state__in=MAY_HAVE_ARRIVED)
     return orders.annotate(
         fenced_at=Max("changes__at", filter=fenced),
@@ -215,14 +229,14 @@ def with_sendings(orders: QuerySet[Order]) -> QuerySet[Any]:
 
 
 def between(order: Any) -> tuple[dt.datetime, dt.datetime]:
-    """Return the same as `sent_between`, of an order that `with_sendings` read."""
+    """Return the same as `sent_between`, for an order that `with_sendings` read."""
     if order.fenced_at:
         return order.created_at, order.fenced_at
     return order.first_sent_at or order.created_at, order.last_sent_at or order.created_at
 
 
 def known_order_id(order: Order, reference: str) -> str:
-    """Return the carrier's id for it, if the reply that named this reference told that too."""
+    """Return the carrier's id for it, if the reply with this reference had one."""
     parts = (
         order.attempts.exclude(seen_reference="").filter(seen_reference__upper=reference.upper()).order_by("pk").last()
     )
@@ -230,9 +244,9 @@ def known_order_id(order: Order, reference: str) -> str:
 
 
 def is_its_name(order: Order, names: Names) -> bool | None:
-    """Do these names say that it is this order? None where they tell nothing that can be compared.
+    """Return whether these identifiers are this order's, or None if nothing can be compared.
 
-    Our key is unique, so it decides; a customer reference is compared where there is no key.
+    Our key is unique, so it decides; a customer reference is compared if there is no key.
     """
     if names.order_key:
         return names.order_key.startswith(str(order.uuid))  # of any generation

@@ -1,7 +1,8 @@
-"""What a restored database still owes may have been done since its backup, so none of it is done automatically.
+"""Hold what a restored database has pending: it may have been done since the backup.
 
-Bookings become cases, cancellations are asked about, import rows and replacements are held, labels are compared with
-the carrier before they are shown. What was in flight stays so: its worker is gone, so it becomes unknown as ever.
+Bookings become cases, cancellations are checked, import rows and replacements are held, and labels
+are compared with the carrier before they are shown. In-flight attempts stay so: their workers are
+gone, so they become unknown as usual.
 """
 
 import datetime as dt
@@ -29,7 +30,7 @@ from shipping_portal.staff import erasing
 
 @dataclass(frozen=True)
 class Fenced:
-    """One line of what was fenced: in words, how many, and since when the oldest was owed."""
+    """One line of what was held: in words, how many, and since when the oldest was due."""
 
     what: str
     count: int
@@ -37,15 +38,18 @@ class Fenced:
 
 
 class HalfRestored(Exception):
-    """Something wrote into the database while it was restored; the text says how that shows."""
+    """Raised when something wrote into the database during the restore.
+
+    The text says how it shows.
+    """
 
 
 @transaction.atomic(durable=True)
 def fence(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] | None:
-    """Fence a database that is as old as `backup_at` and mark it as the one in use.
+    """Hold everything in a database as old as `backup_at`, and mark it as the one in use.
 
-    Raises HalfRestored, marks.NoMarkFile or erased_keys.NoErasedFile. None when this was done before, and nothing was
-    restored since.
+    Raises HalfRestored, marks.NoMarkFile or erased_keys.NoErasedFile. Returns None if this was done
+    before, and nothing was restored since.
     """
     _refuse_half_a_restore()
     if _is_done(backup_at, now):
@@ -70,7 +74,10 @@ def fence(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] | None:
 
 
 def _refuse_half_a_restore() -> None:
-    """Refuse tables without their key: pg_restore adds it last, and can't where a process added a row of its own."""
+    """Refuse tables without their key.
+
+    Pg_restore adds it last, and fails if a process added a row.
+    """
     models_of_ours = [model for name in APPS for model in apps.get_app_config(name).get_models()]
     with connection.cursor() as cursor:
         key_of = connection.introspection.get_primary_key_columns
@@ -90,8 +97,8 @@ def _is_done(backup_at: dt.datetime, now: dt.datetime) -> bool:
 
 
 def _pause(now: dt.datetime) -> Fenced:
-    """Pause the bookings of every account until the gap is lifted; see staff/restores/restoring.py."""
-    gateway.account()  # there is one, though nothing was ever booked
+    """Pause every account's bookings until the gap is closed; see staff/restores/restoring.py."""
+    gateway.account()  # it exists, even if nothing was ever booked
     for account in CarrierAccount.objects.all():
         CarrierAccount.objects.filter(pk=account.pk).update(paused_at=now, pause_text=GAP_IS_OPEN, pause_ends_at=None)
         Audit.write("bookings paused", account, by=None, reason="by after_restore", at=now)
@@ -109,7 +116,7 @@ def _bookings(now: dt.datetime) -> Fenced:
 
 
 def _cancellations(now: dt.datetime) -> Fenced:
-    """Make cancellations due: the carrier is asked whether it is cancelled, as after any unclear try."""
+    """Make cancellations due: the carrier is asked, as after any unclear attempt."""
     wanted = CancelAttempt.objects.filter(
         state=CancelAttempt.State.WANTED, order__status=Status.CANCELLING
     ).select_related("order")
@@ -128,7 +135,7 @@ def _replacements(restore: Restore) -> Fenced:
 
 
 def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
-    """Hold import rows by their files, also those that were stopped before, so that they stay stopped."""
+    """Hold import rows by their files, also files stopped before, so that they stay stopped."""
     owed = ImportRow.objects.filter(state=ImportRow.State.OWED)
     times = list(owed.values_list("file__begun_at", flat=True))
     Import.objects.filter(pk__in=owed.values("file")).update(restore=restore)
@@ -137,7 +144,7 @@ def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
 
 
 def _labels(now: dt.datetime) -> list[Fenced]:
-    """Withhold labels of parcels that may have been cancelled since; see orders/restoring/marks.py."""
+    """Hold labels of parcels that may have been cancelled since; see orders/restoring/marks.py."""
     waiting = Order.objects.filter(status=Status.BOOKED, progress__in=STILL_AT_SENDER)
     shown = [row for row in gateway.accounts() if contract_of(row).operation("view")]
     comparable = waiting.filter(account__in=shown).exclude(carrier_order_id="")
@@ -164,7 +171,7 @@ APPS = ("accounts", "orders", "tracking", "billing", "importing", "exporting", "
 
 
 def jump() -> int:
-    """Let every numbered table of ours go on a million further; how many these are."""
+    """Advance every numbered table's sequence by a million; return how many there are."""
     tables = [
         (model._meta.db_table, model._meta.pk.attname)
         for name in APPS
@@ -184,7 +191,7 @@ def _in_postgresql(table: str, column: str) -> None:
 
 
 def _in_sqlite(table: str, column: str) -> None:
-    """Set the sequence of a table; one that never had a row has no line there yet."""
+    """Set a table's sequence; one that never had a row has no entry yet."""
     with connection.cursor() as cursor:
         cursor.execute("UPDATE sqlite_sequence SET seq = seq + %s WHERE name = %s", [FURTHER, table])
         if not cursor.rowcount:

@@ -1,6 +1,7 @@
-"""The gap after a restore: what was booked between the backup and the restore is known to the carrier only.
+"""Handle the gap after a restore: only the carrier knows what was booked since the backup.
 
-What after_restore held is released or left out here, as the carrier's records say; then an operator lifts the gap.
+Work held by after_restore is released or left out here, by the carrier's records; then an operator
+closes the gap.
 """
 
 import datetime as dt
@@ -24,7 +25,7 @@ from shipping_portal.staff.carrier import pausing
 
 @dataclass(frozen=True)
 class Gap:
-    """A restore whose gap is open, with the lists in which its bookings turn up."""
+    """A restore with an open gap, and the lists in which its bookings turn up."""
 
     restore: Restore
     scans_url: str
@@ -33,12 +34,12 @@ class Gap:
 
 
 def gaps() -> list[Gap]:
-    """Return those open now, as a rule none. One query."""
+    """Return the open gaps, usually none. One query."""
     return [gap_of(restore) for restore in Restore.objects.open().order_by("backup_at")]
 
 
 def gap_of(restore: Restore) -> Gap:
-    """Return where the bookings of this gap may turn up."""
+    """Return where this gap's bookings may turn up."""
     since = restore.backup_at.isoformat()
     parcels = reverse("admin:tracking_parcel_changelist")
     charges = reverse("admin:billing_charge_changelist")
@@ -51,14 +52,14 @@ def gap_of(restore: Restore) -> Gap:
 
 
 def held(restore: Restore) -> int:
-    """Return how many parcels were owed by import rows and replacements, and are held for this restore."""
+    """Return how many parcels of import rows and replacements are held for this restore."""
     rows = ImportRow.objects.filter(file__restore=restore, state=ImportRow.State.OWED)
     return rows.count() + restore.replacements.filter(ended_at=None).count()
 
 
 @transaction.atomic
 def release(restore: Restore, count: int, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Book all that is held once the gap is lifted: the carrier has none of these parcels. Raises Refused."""
+    """Book everything held once the gap is closed: the carrier has none of it. Raises Refused."""
     _refuse_another_count(restore, count)
     for file in restore.imports.all():
         holding.release(file, restore)
@@ -70,7 +71,7 @@ def release(restore: Restore, count: int, *, by: User, reason: str, now: dt.date
 
 @transaction.atomic
 def leave_out(restore: Restore, count: int, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Never book what is held: the carrier has these parcels, or nobody wants them. Raises Refused."""
+    """Never book what is held: the carrier has it, or nobody wants it. Raises Refused."""
     _refuse_another_count(restore, count)
     for file in restore.imports.all():
         holding.leave_out(file, restore)
@@ -81,7 +82,7 @@ def leave_out(restore: Restore, count: int, *, by: User, reason: str, now: dt.da
 
 @transaction.atomic
 def lift(restore: Restore, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Let bookings go out again, and show labels that the carrier was not asked about. Raises Refused."""
+    """Resume bookings, and show labels that weren't compared. Raises Refused."""
     if not Restore.objects.open().filter(pk=restore.pk).update(lifted_at=now, lifted_by=by):
         raise Refused("Someone else has already closed it.")
     Audit.write("gap lifted", restore, by=by, reason=f"{restore}: {reason}", at=now)

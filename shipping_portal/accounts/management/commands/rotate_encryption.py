@@ -1,4 +1,6 @@
-"""`manage.py rotate_encryption`: encrypt every second factor by the first of `ENCRYPTION_KEYS`."""
+"""`manage.py rotate_encryption`: encrypt every second factor with the first `ENCRYPTION_KEYS`
+key.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`manage.py totp`: the demo operator's code of the moment, under DEMO=1 only."""
+"""`manage.py totp`: print the demo operator's current code, under DEMO=1 only."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`manage.py billing_import FILE`: takes the carrier's weekly report, checks it, and posts it if told to."""
+"""`manage.py billing_import FILE`: take the weekly report, check it, and post it with `--post`."""
 
 import datetime as dt
 import time
@@ -34,7 +34,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         report = self._take(options)
-        while report.state == State.READING:  # a worker may be faster, or a killed one still have it
+        # A worker may be faster, or a killed one still have it.
+        while report.state == State.READING:
             checking.work(report.pk)
             report.refresh_from_db()
             self.stdout.write(f"{report.read} lines read")

@@ -1,4 +1,6 @@
-"""`manage.py after_restore --backup-at T`: what a restored database owed is fenced; then web and workers may start."""
+"""`manage.py after_restore --backup-at T`: hold a restored database's work, so that it may
+start.
+"""
 
 import datetime as dt
 from argparse import ArgumentParser, ArgumentTypeError
@@ -45,7 +47,8 @@ class Command(BaseCommand):
             raise CommandError(f"Nothing was changed. {AGAIN} {why}") from why
         except (marks.NoMarkFile, NoErasedFile) as why:
             raise CommandError(f"Nothing was changed. {why}") from why
-        except ProgrammingError as why:  # the numbers of rows are the owner's to move
+        except ProgrammingError as why:
+            # Row numbers are the owner's to change.
             raise CommandError(f"Nothing was changed. Run it as the owner: MIGRATE_DATABASE_URL. {why}") from why
         if fenced is None:
             self.stdout.write("This has already been done, and nothing has been restored since. Nothing was changed.")
@@ -57,7 +60,7 @@ class Command(BaseCommand):
 
 
 def moment(text: str) -> dt.datetime:
-    """Return an instant with its zone. Raises ArgumentTypeError."""
+    """Return a time with its zone. Raises ArgumentTypeError."""
     try:
         found = dt.datetime.fromisoformat(text)
     except ValueError as error:

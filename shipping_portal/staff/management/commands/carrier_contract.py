@@ -1,4 +1,4 @@
-"""Print the contract register: what is assumed or documented about this carrier, and where."""
+"""Print the contract's points: what is assumed or documented about this carrier, and where."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ VERDICTS = {True: "yes", False: "NO", None: "not asked"}
 
 class Command(BaseCommand):
     help = "Prints every contract point: documented, assumed or overridden. --probe checks with the carrier."
-    requires_system_checks = ()  # the contract can be looked at and tried before the installation is complete
+    requires_system_checks = ()  # the contract can be examined before the installation is complete
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

@@ -1,4 +1,4 @@
-"""`manage.py carrier_moved --from ADDRESS`: the carrier gave an account another address; its orders go with it."""
+"""`manage.py carrier_moved --from ADDRESS`: move an account's orders to its new address."""
 
 from argparse import ArgumentParser
 from dataclasses import replace
@@ -45,7 +45,10 @@ class Command(BaseCommand):
 
 @transaction.atomic
 def move(old: CarrierSettings, new: CarrierSettings) -> str:
-    """Let the row of `old` find the settings of `new`. What was done, in words. Raises CommandError."""
+    """Let the row of `old` find the settings of `new`; return what was done.
+
+    Raises CommandError.
+    """
     if named := next(
         (configured for configured in carrier_settings.every() if configured.fingerprint == old.fingerprint), None
     ):
@@ -69,7 +72,7 @@ def _done_before(old: CarrierSettings, new: CarrierSettings, words: str) -> str:
 
 
 def _make_way(row: CarrierAccount, old: CarrierSettings, new: CarrierSettings) -> None:
-    """Delete the empty row that a process started at the new address may have made. Raises CommandError."""
+    """Delete the empty row that a process at the new address may have made. Raises CommandError."""
     empty = CarrierAccount.objects.filter(fingerprint=new.fingerprint)
     CarrierCall.objects.filter(account__in=empty).update(account=row)
     BillingProfile.objects.filter(account__in=empty).delete()

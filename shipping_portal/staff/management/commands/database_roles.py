@@ -1,4 +1,4 @@
-"""`manage.py database_roles`: the app's database role, made or mended by the owner after every `migrate`."""
+"""`manage.py database_roles`: create or repair the app's database role after every `migrate`."""
 
 from typing import Any
 

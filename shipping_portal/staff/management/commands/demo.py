@@ -1,4 +1,4 @@
-"""`manage.py demo`: the people, places and history of the demo, under DEMO=1 only."""
+"""`manage.py demo`: create the demo's people, places and history, under DEMO=1 only."""
 
 import json
 from argparse import ArgumentParser

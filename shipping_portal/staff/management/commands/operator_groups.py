@@ -1,4 +1,4 @@
-"""`manage.py operator_groups`: make the operators' groups as the table of permissions has them."""
+"""`manage.py operator_groups`: set the operators' groups from the table of permissions."""
 
 from typing import Any
 

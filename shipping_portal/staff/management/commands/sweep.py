@@ -1,4 +1,4 @@
-"""The sweeper: finds what is due and sees that it is done. Run exactly one, or several; both are safe."""
+"""Run the sweeper, which finds due rows and has them processed. One or several are safe."""
 
 import signal
 from threading import Event
@@ -32,7 +32,7 @@ class Command(BaseCommand):
 
 
 def _stopped_by_signals() -> Event:
-    """Set by SIGTERM and SIGINT; the row in hand is finished first."""
+    """Return an event set by SIGTERM and SIGINT; the current row is finished first."""
     stop = Event()
 
     def asked_to_stop(number: int, frame: FrameType | None) -> None:

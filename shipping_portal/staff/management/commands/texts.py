@@ -1,4 +1,7 @@
-"""Prints every text that people read, one a line behind its file: pages, mails, messages, scripts, run-book."""
+"""Print every text for people, one a line after its file.
+
+Pages, mails, messages, scripts, run-book.
+"""
 
 import ast
 import html
@@ -12,7 +15,7 @@ from django.core.management.base import BaseCommand
 
 ROOT = Path(settings.BASE_DIR)
 APPS = ("shipping_portal", "orders", "tracking")
-UNREAD = {"migrations", "sandbox"}  # folders whose strings no person reads
+UNREAD = {"migrations", "sandbox"}  # folders with strings that no person reads
 NO_WORDS = re.compile(
     r"{%\s*comment.*?endcomment\s*%}|{#.*?#}|<!--.*?-->|<(script|style|code|pre)\b.*?</\1>|```.*?```", re.DOTALL
 )
@@ -32,7 +35,7 @@ class Command(BaseCommand):
 
 
 def files() -> list[Path]:
-    """Return what holds texts: templates, scripts, modules, README and the run-book."""
+    """Return the files with texts: templates, scripts, modules, README and the run-book."""
     kinds = [("templates", "*.html"), ("templates", "*.txt"), ("static", "*.js"), ("deploy", "*.md")]
     found = [path for folder, kind in kinds for path in (ROOT / folder).rglob(kind)]
     found += [path for app in APPS for path in (ROOT / app).rglob("*.py") if not UNREAD & set(path.parts)]
@@ -40,7 +43,7 @@ def files() -> list[Path]:
 
 
 def texts(path: Path) -> Iterable[str]:
-    """Return the texts of a file, without what they are made of; what is put in later is ` x `."""
+    """Return a file's texts without markup; inserted values are ` x `."""
     if path.suffix == ".py":
         return _of_a_module(ast.parse(path.read_text()))
     if path.suffix == ".js":
@@ -52,7 +55,7 @@ def texts(path: Path) -> Iterable[str]:
 
 
 def shown(template: str) -> str:
-    """Return what a template or a page of Markdown says; `¶` ends a paragraph."""
+    """Return the text of a template or Markdown page; `¶` ends a paragraph."""
     bare = END_OF_A_TEXT.sub(" ¶ ", NO_WORDS.sub(" ", template))
     bare = re.sub(r"{%.*?%}|{{.*?}}", " x ", bare, flags=re.DOTALL)
     return html.unescape(re.sub(r"<[^>]*>", " ", bare))
@@ -66,7 +69,7 @@ def split(paragraphs: Iterable[str]) -> Iterator[str]:
 
 
 def _of_a_module(tree: ast.Module) -> Iterator[str]:
-    """Yield the strings that speak; not what explains the module to its readers, and no log event."""
+    """Yield a module's strings for people, without docstrings and log events."""
     quiet = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):

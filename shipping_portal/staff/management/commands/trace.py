@@ -1,4 +1,4 @@
-"""`manage.py trace ORDER`: one parcel's life in order, from every table that knows of it."""
+"""`manage.py trace ORDER`: print one parcel's life in order, from every table with its rows."""
 
 import datetime as dt
 import uuid
@@ -39,7 +39,7 @@ class Command(BaseCommand):
 
 
 def _find(typed: str) -> Order | None:
-    """Return the newest order of this reference, or the one with this number or uuid."""
+    """Return the newest order with this reference, or the one with this number or uuid."""
     orders = Order.objects.select_related("sender", "account")
     if found := with_reference(orders, typed).first():
         return found
@@ -52,7 +52,7 @@ def _find(typed: str) -> Order | None:
 
 
 def _life(order: Order) -> Iterator[Line]:
-    """Yield what happened, by table; bodies, addresses and links stay where they are."""
+    """Yield what happened, by table, without bodies, addresses and links."""
     yield order.quoted_at, "quote", f"{order.product_code}, {order.price} {order.currency}"
     for move in order.changes.all():
         yield move.at, "move", f"{move.old} → {move.new}: {without_emails(move.reason)}"

@@ -1,4 +1,4 @@
-"""Prints the listener's address with its secret inside: for the operator's own terminal, once."""
+"""Print the listener's address with its secret, for the operator's own terminal, once."""
 
 from typing import Any
 

@@ -1,0 +1,151 @@
+"""What a cancellation's outcome does to its attempt and its order, whoever found it out: a worker or an operator.
+
+confirmed     cancelled; tracking watches its label for a while
+stays booked  the sender reads why, and may ask again
+unsettled     tried again after a back-off, and after eight tries left to an operator
+"""
+
+import datetime as dt
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from orders.booking import answers, settling
+from orders.cancelling.cancel_verdict import Confirmed, Outcome, StaysBooked, Unsettled
+from orders.models import CancelAttempt, Order
+from orders.models.statuses import BEING_CANCELLED, STILL_AT_SENDER, Status
+from orders.status.transitions import move_to
+from shipping_portal.accounts.models import Audit, User
+from shipping_portal.carrier.errors import AccountStopped, CarrierError, Crowded, OutcomeUnknown, Rejected
+from shipping_portal.carrier.messages import Booked, Cancelled
+from shipping_portal.jobs.models import backoff
+
+State = CancelAttempt.State
+ASK_AN_OPERATOR_AFTER = 8
+FOUND_BOOKED = "We asked the carrier: it is still booked there."
+ANSWERED: dict[str, Any] = {"problem": {}, "cancel_refused_at": None}
+
+
+def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
+    """Store an outcome. A yes is stored in any case, anything else only while the attempt is as it was read."""
+    now = timezone.now()
+    match outcome:
+        case Unsettled(reason, text, error):
+            new, fields = Status.CANCEL_UNCONFIRMED, _evidence(outcome)
+            if reason and isinstance(error, AccountStopped):
+                answers.report(error, order.account, now, operation="cancel")
+        case StaysBooked(refusal):
+            answers.report(refusal, order.account, now, operation="cancel")
+            text = answers.why_not_cancelled(refusal, order)
+            new, reason = Status.BOOKED, f"not cancelled: {text}"
+            fields = {"state": State.REFUSED, "done_at": now, "answer": text[:500], **_reply(refusal)}
+        case Confirmed(answer):
+            return settling.persist(partial(confirm, order.pk, attempt.pk, answer))
+    with transaction.atomic(durable=True):
+        known = Order.objects.locked(order.pk)
+        if not attempt.change(**fields):
+            return None
+        if new == Status.BOOKED:
+            # Due now for tracking: a parcel cancelled right after its booking may not be opened
+            # yet.
+            changes = {**_refused(known, text, now), "due_at": now}
+        else:
+            changes = {"problem": {"kind": "unclear", "text": text}}
+        if text and order.status != new:
+            move_to(order, new, reason=reason, at=now, **changes)
+    return _try_later(order, outcome, now) if isinstance(outcome, Unsettled) else None
+
+
+def _evidence(found: Unsettled) -> dict[str, Any]:
+    """Return what the attempt stores of what is not settled: the reason, and a reply that can't be relied on."""
+    fields: dict[str, Any] = {"state": State.UNKNOWN if found.was_asked else State.WANTED}
+    if found.why:
+        fields |= {"answer": found.why[:500], **_reply(found.error)}
+    return fields
+
+
+def _reply(error: CarrierError | None) -> dict[str, Any]:
+    if not isinstance(error, Rejected | OutcomeUnknown):
+        return {}
+    return {"http_status": error.status or None, "response": error.body}
+
+
+def _try_later(order: Order, found: Unsettled, now: dt.datetime) -> None:
+    """Let it be tried again after a back-off; after eight tries, or where only an operator can tell, not any more."""
+    if isinstance(found.error, Crowded):  # a call that got no turn is no try
+        order.postpone(now + dt.timedelta(seconds=found.error.retry_after or 0.0))
+    elif found.is_for_operator:
+        order.finish(**{"problem": {"kind": "unclear", "text": found.text}} if found.text else {})
+    elif order.status == Status.CANCEL_UNCONFIRMED and order.tries + 1 >= ASK_AN_OPERATOR_AFTER:
+        order.finish()
+    else:
+        order.retry(now + backoff(order.tries + 1, first=2))
+
+
+def confirm(order_id: int, attempt_id: int, answer: Cancelled) -> None:
+    """Store a clear acceptance: a fact, whichever worker has the order by now."""
+    now = timezone.now()
+    fields = {"http_status": answer.status, "response": answer.body, "answer": answer.message[:500]}
+    with transaction.atomic(durable=True):
+        order = Order.objects.locked(order_id)
+        attempt = order.cancels.filter(pk=attempt_id)
+        if order.status in BEING_CANCELLED:  # for this attempt, or one more since: either way it is cancelled
+            order.cancels.filter(state__in=CancelAttempt.LIVE).update(state=State.DONE, done_at=now)
+            attempt.update(state=State.DONE, done_at=now, **fields)
+            # Due now for tracking, which watches the label of a cancelled order too (interface
+            # §2.5).
+            changes = {**ANSWERED, "cancelled_at": now, "due_at": now}
+            move_to(order, Status.CANCELLED, reason="the carrier cancelled it", at=now, **changes)
+        elif order.status == Status.BOOKED and attempt.update(state=State.UNKNOWN, done_at=None, **fields):
+            reason = "the carrier said yes late, after it was found still booked"
+            move_to(order, Status.CANCELLING, reason=reason, at=now, due_at=None, **ANSWERED)
+            problem = {"kind": "unclear", "text": "The carrier said no, and yes after that"}
+            # This waits for an operator.
+            move_to(order, Status.CANCEL_UNCONFIRMED, reason=reason, at=now, problem=problem)
+
+
+def _refused(order: Order, why: str, now: dt.datetime) -> dict[str, Any]:
+    """Return what its sender sees until the parcel moves, is cancelled, asked for again, or kept."""
+    is_there = order.progress in STILL_AT_SENDER
+    return {"problem": {"kind": "cancel_refused", "text": why}, "cancel_refused_at": now if is_there else None}
+
+
+def resolve(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.datetime) -> None:
+    """Resolve an unclear cancellation as the carrier told an operator.
+
+    Raises Order.WrongStatus once it is resolved, and while a worker asks the carrier.
+    """
+    changes: dict[str, Any]
+    ended: dict[str, Any]
+    if is_cancelled:
+        new, ended = Status.CANCELLED, {"state": State.DONE}
+        changes = {**ANSWERED, "cancelled_at": now}
+    else:
+        new, ended = Status.BOOKED, {"state": State.REFUSED, "answer": FOUND_BOOKED}
+        changes = _refused(order, FOUND_BOOKED, now)
+    if order.status != Status.CANCEL_UNCONFIRMED:
+        raise Order.WrongStatus("It is settled already.")
+    with transaction.atomic():
+        move_to(order, new, by=by, reason=reason, at=now, due_at=now, **changes)
+        if not order.cancels.filter(state=State.UNKNOWN).update(done_at=now, **ended):
+            raise Order.WrongStatus("The carrier is being asked at this moment. Decide in half a minute.")
+        action = "cancellation confirmed" if is_cancelled else "found still booked"
+        Audit.write(action, order, by=by, sender=order.sender, reason=reason, at=now)
+
+
+def found_cancelled(order: Order, viewed: Booked, *, why: str) -> None:
+    """Store that the carrier shows a booked order as cancelled, and notify its sender."""
+    now = timezone.now()
+    with transaction.atomic(durable=True):
+        order = Order.objects.locked(order.pk)
+        if order.status != Status.BOOKED:
+            return
+        CancelAttempt.objects.create(
+            order=order, by=None, why=why, state=State.DONE, asked_at=now, done_at=now, answer=viewed.state[:500],
+            http_status=viewed.status, response=viewed.body,
+        )  # fmt: skip
+        for operation in (Status.CANCELLING, Status.CANCEL_UNCONFIRMED):
+            move_to(order, operation, reason=why, at=now)
+        move_to(order, Status.CANCELLED, reason=why, at=now, cancelled_at=now, due_at=now)

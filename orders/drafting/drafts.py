@@ -1,0 +1,134 @@
+"""A parcel before it is booked: a row from its first letter. Pages and programs use the same entry points.
+
+begin       makes the row of a copy, a correction or a price check
+save        stores the form as it stands, right or wrong
+ask_prices  returns the quote of a form that is right, and keeps it as the draft's
+submit      books one of the offers, which ends the draft
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from orders.booking import booking_rules, bookings
+from orders.drafting.forms import ParcelForm, after_presses, initial_from
+from orders.drafting.parcel_details import ParcelDetails
+from orders.drafting.sizes import offered
+from orders.models import Draft, Order, PriceWait, Quote
+from orders.quoting import asking
+from shipping_portal.accounts.address.text import one_line
+from shipping_portal.accounts.models import Sender, User
+
+MOST = 50  # saved ones of an account, and untouched ones of a person
+DAYS = 30  # since the last change; it holds addresses
+UNTOUCHED_DAYS = 1
+LONGEST = 2000
+FULL = f"{MOST} drafts are kept already, so this one wasn't. Delete one first."
+
+
+def listed(user: User) -> QuerySet[Draft]:
+    """Return the drafts that this person's account can go on with, the one changed last first."""
+    drafts = Draft.objects.for_user(user).filter(is_saved=True, order=None)
+    return drafts.exclude(source=Draft.Source.CORRECTED).order_by("-updated_at", "-pk")
+
+
+def parcel_form(sender: Sender, data: Any = None, *, initial: Mapping[str, Any] | None = None) -> ParcelForm:
+    """Return the parcel form of a sender with a pickup address, with what was sent or with its first values."""
+    sent = None if data is None else after_presses(data)
+    return ParcelForm(sent, initial=initial, sender=sender, address=sender.pickup_address(), sizes=offered(sender))
+
+
+def begin(
+    sender: Sender, by: User, first: ParcelDetails | Mapping[str, Any], *, now: dt.datetime, **known: Any
+) -> Draft:
+    """Make a draft that nobody has typed into yet, of a parcel or of the form's values.
+
+    `known` are its `source` if it is no copy, its `origin` and its `quote`.
+    """
+    values = initial_from(first, sender) if isinstance(first, ParcelDetails) else first
+    _delete_oldest_untouched(by)
+    stored = {"source": Draft.Source.COPIED, "values": _as_stored(values), "is_saved": False, "updated_at": now}
+    return Draft.objects.create(sender=sender, made_by=by, **stored | known)
+
+
+def save(draft: Draft, values: Mapping[str, Any], *, now: dt.datetime) -> Draft:
+    """Store the form as it stands and return its row: another one if this parcel is booked already.
+
+    An account saves MOST drafts. One more has a row too, for UNTOUCHED_DAYS only: its `is_saved` is False.
+    Raises IntegrityError where the key is another account's.
+    """
+    stored = {"values": _as_stored(values), "updated_at": now}
+    if draft.is_saved and Draft.objects.filter(pk=draft.pk, order=None).update(**stored):
+        draft.values, draft.updated_at = stored["values"], now
+        return draft
+    with transaction.atomic():
+        Sender.objects.select_for_update(no_key=True).get(pk=draft.sender_id)
+        mine = Draft.objects.filter(sender=draft.sender)
+        key = uuid.uuid4() if mine.filter(uuid=draft.uuid, order__isnull=False).exists() else draft.uuid
+        saved = mine.filter(is_saved=True, order=None).exclude(source=Draft.Source.CORRECTED)
+        stored["is_saved"] = draft.source == Draft.Source.CORRECTED or saved.exclude(uuid=key).count() < MOST
+        made = {"made_by": draft.made_by, "source": draft.source}
+        if not stored["is_saved"]:
+            _delete_oldest_untouched(draft.made_by)
+        row, _ = mine.update_or_create(uuid=key, sender=draft.sender, defaults=stored, create_defaults=stored | made)
+    row.sender, row.origin = draft.sender, draft.origin
+    return row
+
+
+def change(draft: Draft, values: Mapping[str, Any]) -> None:
+    """Write these values over those of a stored draft."""
+    Draft.objects.filter(pk=draft.pk, order=None).update(values=draft.values | _as_stored(values))
+
+
+def ask_prices(draft: Draft, details: ParcelDetails, *, by: User, now: dt.datetime, fresh: bool = False) -> Quote:
+    """Return the prices to book from, and keep them as the draft's.
+
+    A quote that was booked would answer with its order, so another is asked for. Raises what quoting.ask and
+    booking_rules.refuse_unless_booking_is_on raise.
+    """
+    booking_rules.refuse_unless_booking_is_on(draft.sender, now, is_booking=False)
+    quote = asking.ask(draft.sender, details, by=by, now=now, fresh=fresh)
+    if quote.orders.exists():
+        quote = asking.ask(draft.sender, details, by=by, now=now, fresh=True)
+    if draft.quote_id != quote.pk:
+        Draft.objects.filter(pk=draft.pk).update(quote=quote)
+        draft.quote = quote
+    return quote
+
+
+def submit(draft: Draft, quote: Quote, *, by: User, now: dt.datetime, product: str, **chosen: Any) -> Order:
+    """Book an offer of this quote, which ends the draft. `chosen` are the pickup_date and the form_token.
+
+    Raises what booking.submit raises, and ValueError for a correction, whose old parcel would stay booked.
+    """
+    if draft.corrects:
+        raise ValueError(f"{draft} is booked once {draft.corrects} is cancelled")
+    order = bookings.submit(quote=quote, code=product, by=by, now=now, **chosen)
+    PriceWait.objects.filter(draft=draft).delete()
+    Draft.objects.filter(pk=draft.pk).update(order=order, values={})
+    return order
+
+
+def expired(now: dt.datetime) -> QuerySet[Draft]:
+    """Return drafts that nobody has touched for so long that nobody comes back to them."""
+    untouched = Draft.objects.filter(is_saved=False, updated_at__lt=now - dt.timedelta(days=UNTOUCHED_DAYS))
+    return untouched | Draft.objects.filter(updated_at__lt=now - dt.timedelta(days=DAYS))
+
+
+def _delete_oldest_untouched(by: User) -> None:
+    """Make room for one more draft that this person hasn't saved."""
+    untouched = Draft.objects.filter(made_by=by, is_saved=False).order_by("-pk")
+    Draft.objects.filter(pk__in=list(untouched.values_list("pk", flat=True)[MOST - 1 :])).delete()
+
+
+def _as_stored(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is filled in, as JSON takes it: text on one line, as long as a control holds and without NUL."""
+    return {
+        name: value if isinstance(value, list) else one_line(str(value))[:LONGEST]
+        for name, value in values.items()
+        if value is not None
+    }

@@ -1,0 +1,34 @@
+"""Addresses of versions before drafts had their own: pages still open and bookmarks name a price. To go with 0.4."""
+
+import uuid
+from typing import Any
+
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_http_methods
+
+from orders.drafting.parcel_details import ParcelDetails
+from orders.models import Draft, Quote
+from orders.views import quotes
+from orders.views.parcel import orders_of
+from orders.views.responses import begin_draft
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+
+
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def older_prices(request: MemberRequest, quote: uuid.UUID, order: uuid.UUID | None = None) -> HttpResponseBase:
+    """Lead to the draft with this price, which may correct an order; begin it first where there is none.
+
+    A press of Book, or of the one button of a correction, is answered.
+    """
+    found = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
+    known: dict[str, Any] = {"quote": found, "source": Draft.Source.COPIED}
+    if order:
+        corrected = get_object_or_404(orders_of(request), uuid=order)
+        known |= {"source": Draft.Source.CORRECTED, "origin": corrected}
+    draft = Draft.objects.for_user(request.user).filter(**known).last()
+    draft = draft or begin_draft(request, ParcelDetails.from_json(found.details), **known)
+    if "form_token" not in request.POST:
+        return redirect("quotes", draft.uuid)
+    return quotes.book(request, draft.uuid)

@@ -1,0 +1,97 @@
+"""Words, units, money and days as a country writes them, mostly the sender's. Plain functions that know no template."""
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+from django.utils import timezone
+
+from shipping_portal.db.keyset import MOST_COUNTED
+
+ELSEWHERE = ""  # any country without a word of its own
+WORDS = {
+    "suburb": {"AU": "suburb", "GB": "town or city", ELSEWHERE: "city"},
+    "state": {"AU": "state", "CA": "province", "GB": "county", "US": "state", ELSEWHERE: "state or province"},
+    "postcode": {"CA": "postal code", "US": "ZIP code", ELSEWHERE: "postcode"},
+    "parcel": {"US": "package", ELSEWHERE: "parcel"},
+    "parcels": {"US": "packages", ELSEWHERE: "parcels"},
+    "mass": {"US": "lb", ELSEWHERE: "kg"},
+    "length": {"US": "in", ELSEWHERE: "cm"},
+    "paper": {"CA": "Letter", "US": "Letter", ELSEWHERE: "A4"},
+    "suburbs": {"AU": "suburbs", ELSEWHERE: "cities"},
+}
+PLACE = ("suburb", "state", "postcode")
+DEFAULT_COUNTRY = "AU"
+DOLLARS = {"AUD", "CAD", "USD", ""}
+
+
+def say(word: str, country: str) -> str:
+    """Return a word as that country says it: `say("postcode", "US")` is `ZIP code`.
+
+    Keep a capital.
+    """
+    term = WORDS[word.lower()].get(country, WORDS[word.lower()][ELSEWHERE])
+    return term[0].upper() + term[1:] if word[0].isupper() else term
+
+
+def money(amount: Any, currency: str = "") -> str:
+    """Format `8.95` as $8.95. Three countries share the dollar sign; others show their code."""
+    amount, currency = getattr(amount, "amount", amount), getattr(amount, "currency", currency)
+    if amount is None or amount == "":
+        return ""
+    value = Decimal(str(amount))
+    minus = "−" if value < 0 else ""
+    sign = "$" if currency.upper() in DOLLARS else f"{currency.upper()} "
+    return f"{minus}{sign}{abs(value):,.2f}"
+
+
+def money_in(amount: Any, currency: str = "") -> str:
+    """Format `8.95` as $8.95 AUD, for a total."""
+    currency = getattr(amount, "currency", currency)
+    shown = money(amount, currency)
+    return f"{shown} {currency}" if shown.lstrip("−").startswith("$") and currency else shown
+
+
+def plain(number: Any) -> str:
+    """Return a number without trailing zeros: `2.400` is 2.4."""
+    shown = f"{number:f}" if isinstance(number, Decimal) else str(number)
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown
+
+
+def up_to_thousand(count: int) -> str:
+    """Format more than a thousand as `1,000+`, because counting stops there."""
+    return f"{count:,}" if count <= MOST_COUNTED else f"{MOST_COUNTED:,}+"
+
+
+def local_date(value: dt.datetime | dt.date | None, sender: Any) -> str:
+    """Format `Tue 25 Nov` in the sender's zone, `Tue, Nov 25` in the US, with a year if not this
+    one.
+    """
+    if value is None:
+        return ""
+    day = value.astimezone(_zone(sender)) if isinstance(value, dt.datetime) else value
+    month = f"{day:%a}, {day:%b} {day.day}" if _country(sender) == "US" else f"{day:%a} {day.day} {day:%b}"
+    is_this_year = day.year == timezone.now().astimezone(_zone(sender)).year
+    return month if is_this_year else f"{month}{',' if _country(sender) == 'US' else ''} {day.year}"
+
+
+def local_time(value: dt.datetime | None, sender: Any) -> str:
+    """Format `2:35 pm` in the sender's zone."""
+    if value is None:
+        return ""
+    at = value.astimezone(_zone(sender))
+    return f"{at.hour % 12 or 12}:{at:%M} {'am' if at.hour < 12 else 'pm'}"
+
+
+def local_moment(value: dt.datetime | None, sender: Any) -> str:
+    """Format `Tue 25 Nov, 2:35 pm` in the sender's zone."""
+    return f"{local_date(value, sender)}, {local_time(value, sender)}" if value else ""
+
+
+def _zone(sender: Any) -> dt.tzinfo:
+    zone: dt.tzinfo = sender.tzinfo if sender else dt.UTC
+    return zone
+
+
+def _country(sender: Any) -> str:
+    return str(getattr(sender, "country", DEFAULT_COUNTRY))

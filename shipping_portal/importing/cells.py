@@ -1,0 +1,188 @@
+"""What the cells of a row say, by our field: each kind of cell has one step that reads it."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from shipping_portal.accounts.address import countries
+from shipping_portal.accounts.address.text import as_seen, normalise
+from shipping_portal.importing import currencies, headings, items, shops, synonyms, units
+from shipping_portal.importing.columns import ADDRESS, AMOUNTS, CURRENCY, OF_LINE, OF_PIECE, OUNCES, PICKUP_DAY, PRICES
+from shipping_portal.importing.headings import split_words
+from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.importing.reading import NOTHING
+from shipping_portal.importing.units import DIMENSIONS, SIZES, WEIGHT
+
+LINE_ENDS = re.compile(r"[\r\n]+")  # an address of two lines in one cell is one line of ours
+ADDRESS_PARTS = re.compile(r"[,\r\n]+|  +")
+POSTCODE = re.compile(r"[0-9]{4,5}(?:-[0-9]{4})?|[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9]", re.ASCII)
+# What marketplaces write in place of a buyer's address.
+NO_EMAIL = frozenset(split_words("invalid request, not available, unavailable, no email, none, n a, na, unknown, 0"))
+NUMBERS = {*AMOUNTS, *units.MEASURES, OUNCES}
+OF_AN_ITEM = {*items.OWN, "item_1_quantity", "item_1_origin", WEIGHT}
+LAST_FIRST = re.compile(r"[^\W\d]+(?:[-’'][^\W\d]+)*, *[^\W\d]+(?:[-’'][^\W\d]+)*(?: [A-Z])?\.?")
+NOT_FIRST = frozenset(split_words("inc, llc, ltd, limited, pty, co, corp, plc, gmbh, jr, sr, ii, iii, md, phd"))
+
+
+@dataclass(frozen=True)
+class CellsOfRow:
+    """A row that is being read: `values` are what it says so far by our field, `head` the first row of its parcel."""
+
+    row: ImportRow
+    head: ImportRow
+    file: Import
+    values: dict[str, str]
+
+
+def read_lines(row: ImportRow, file: Import) -> list[dict[str, str]]:
+    """Return this row's values by our field, its weight with the unit, then its joined rows'.
+
+    Items of a partly sent order that are never sent are left out.
+    """
+    rows = row.of_parcel
+    values = [_read(one, row, file) for one in rows]
+    sent = [shops.is_sent(file.header, one.cells, row.cells) for one in rows]
+    if any(sent):
+        for line, is_sent in zip(values, sent, strict=True):
+            for name in () if is_sent else OF_AN_ITEM & line.keys():
+                del line[name]
+    return values
+
+
+def _read(row: ImportRow, head: ImportRow, file: Import) -> dict[str, str]:
+    found = {
+        name: _on_one_line(row.cells[place], ", " if name.startswith("receiver_line") else " ")
+        for name, place in file.columns.items()
+        if place < len(row.cells)
+    }
+    values = {name: text for name, text in found.items() if text and text not in NOTHING}
+    values.pop(PICKUP_DAY, "")  # is no field of the form: see pickup_days.py
+    line = CellsOfRow(row, head, file, values)
+    for read in STEPS:
+        read(line)
+    return values
+
+
+def _on_one_line(text: str, between: str) -> str:
+    return between.join(filter(None, map(str.strip, LINE_ENDS.split(as_seen(text)))))
+
+
+def _read_decimal_commas(line: CellsOfRow) -> None:
+    """Read the decimal comma of a sheet with semicolons as a dot."""
+    if line.file.delimiter == ";":
+        for name in NUMBERS & line.values.keys():
+            line.values[name] = units.with_dot(line.values[name])
+
+
+def _read_whole_address(line: CellsOfRow) -> None:
+    """Read the parts of an address in one cell, where they have no columns of their own."""
+    if text := line.values.pop(ADDRESS, ""):
+        typed = line.row.cells[line.file.columns[ADDRESS]]
+        parts = split_address(text, typed, line.file.sender.country)
+        line.values.update(parts | line.values)
+
+
+def _read_weight(line: CellsOfRow) -> None:
+    """Read a weight with its unit, and ounces in a column beside it."""
+    if ounces := line.values.pop(OUNCES, ""):
+        line.values[WEIGHT] = f"{line.values.get(WEIGHT, '0')} lb {ounces} oz"
+    if WEIGHT in line.values:
+        unit = units.of_cell(WEIGHT, line.row, line.file)
+        line.values[WEIGHT] = units.with_unit(line.values[WEIGHT], unit)
+
+
+def _read_three_sides(line: CellsOfRow) -> None:
+    """Read the three sides of one cell, where no side has a column of its own."""
+    text = line.values.pop(DIMENSIONS, "")
+    if text and line.values.keys().isdisjoint(SIZES):
+        unit = units.of_cell(DIMENSIONS, line.row, line.file)
+        line.values.update(units.sides(text, unit))
+
+
+def _read_receiver(line: CellsOfRow) -> None:
+    """Read no email where the cell says that there is none; and a name that begins with the last name."""
+    if normalise(line.values.get("receiver_email", "")) in NO_EMAIL:
+        del line.values["receiver_email"]
+    if name := line.values.get("receiver_name"):
+        heading = headings.plain(line.file.header[line.file.columns["receiver_name"]])
+        is_last_first = heading == synonyms.LAST_FIRST
+        line.values["receiver_name"] = _first_name_first(name, is_stated=is_last_first)
+
+
+def _read_amounts(line: CellsOfRow) -> None:
+    """Read amounts with the currency of the cell, of its row or of its column, and a value as that of one piece."""
+    currency = line.values.pop(CURRENCY, "") or line.head.cell(line.file.columns.get(CURRENCY))
+    for name in AMOUNTS & line.values.keys():
+        number, code = currencies.read(line.values[name])
+        stated = currency or currencies.stated(line.file.header[line.file.columns[name]])
+        if code := code or currencies.currency_of(stated):
+            line.values[name] = f"{code} {number}"
+    if "item_1_value" in line.values:
+        line.values["item_1_value"] = _value_of_one(line)
+
+
+STEPS: tuple[Callable[[CellsOfRow], None], ...] = (
+    _read_decimal_commas,
+    _read_whole_address,
+    _read_weight,
+    _read_three_sides,
+    _read_receiver,
+    _read_amounts,
+)
+
+
+def _value_of_one(line: CellsOfRow) -> str:
+    """Return the value of one piece: by the shop, the column's name, a total beside it, or as its sender chose."""
+    text, times = line.values["item_1_value"], line.values.get("item_1_quantity", "")
+    header, cells, place = line.file.header, line.row.cells, line.file.columns["item_1_value"]
+    answer = line.file.constants.get(PRICES)
+    if shops.is_price_of_line(header, place):
+        return currencies.of_one(text, shops.bought(header, cells) or times)
+    is_of_one = times in ("", "0", "1") or answer == OF_PIECE
+    if is_of_one or shops.is_price_of_piece(header, place):
+        return text
+    number, total = (currencies.read(one)[0] for one in (text, shops.total_of_line(header, cells)))
+    if answer == OF_LINE or (total and currencies.is_times(total, number, "1")):
+        return currencies.of_one(text, times)
+    if (total and currencies.is_times(total, number, times)) or not times.isdecimal():
+        return text
+    return f"{text} of one or of {times}"
+
+
+def split_address(line: str, cell: str, home: str) -> dict[str, str]:
+    """Return the parts of a one-cell address that ends like “Brunswick VIC 3056”.
+
+    Anything else is a street, so that the form asks for the rest.
+    """
+    parts = [part.strip(" .") for part in ADDRESS_PARTS.split(as_seen(cell)) if part.strip(" .")]
+    code = countries.code_of(parts[-1]) if len(parts) > 1 else ""
+    words = " , ".join(parts[:-1] if code else parts).split()
+    if not code and any(POSTCODE.fullmatch(" ".join(words[at:-1])) for at in (-2, -3)):
+        code = countries.code_of(words[-1])
+        words = words[:-1] if code else words
+    country = code or home
+    at = next((at for at in (1, 2) if POSTCODE.fullmatch(" ".join(words[-at:]))), 0)
+    before = " ".join(words[:-at]).rstrip(" ,") if at else ""
+    for count in (1, 2, 3):
+        head, last = before.rsplit(" ", count)[0], " ".join(before.split()[-count:])
+        state = countries.state_code(country, last) if last else ""
+        if state in countries.STATES.get(country, {}):
+            street, comma, suburb = head.rstrip(" ,").rpartition(" , ")
+            found = {
+                "receiver_line1": street.replace(" ,", ",") if comma else "",
+                "receiver_suburb": suburb,
+                "receiver_state": state,
+                "receiver_postcode": " ".join(words[-at:]),
+                "receiver_country": code,
+            }
+            return {name: text for name, text in found.items() if text or name == "receiver_suburb"}
+    return {"receiver_line1": line}
+
+
+def _first_name_first(text: str, *, is_stated: bool) -> str:
+    """Return Jane Doe for “Doe, Jane”: if the column says so, or both are one word and no company."""
+    last, comma, first = text.partition(",")
+    is_a_person = LAST_FIRST.fullmatch(text) and normalise(first) not in NOT_FIRST
+    if not comma or not (is_stated or is_a_person):
+        return text
+    return f"{first.strip()} {last.strip()}".strip()

@@ -1,0 +1,116 @@
+"""Which column of a file is which of our fields, by its name: the name that a person would take, or none."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from shipping_portal.accounts.address.text import normalise
+from shipping_portal.importing import currencies, headings, shops, units
+from shipping_portal.importing.columns import ADDRESS, AMOUNTS, EXTRA, LAST_NAME, OUNCES, Field
+from shipping_portal.importing.synonyms import SYNONYMS
+from shipping_portal.importing.units import KINDS, TABLES, WEIGHT, WEIGHT_UNIT
+
+CONTACT = ("receiver_phone", "receiver_email")
+SHOPS_NUMBER = ("customer_reference", "name")  # in one shop's export; in all other files `name` is the receiver's
+LAST = 99
+QUANTITY = re.compile(r"\b(?:quantity|qty)\b")
+FIRST_NAMES = ("first name", "firstname", "given name", "prenom")
+OF_RECEIVER = re.compile(
+    r"(?:(?:ship|post|deliver|send) to|to|delivery|recipient|receiver|shipping|ship|sa|home|address 1(?! 2)|your"
+    r"|default address|default|addr 1) (.+)"
+)
+ANYWHERE = re.compile("(?:home|your|default) ")  # is not where a parcel goes, where the file says that too
+OF_PART = re.compile("^(?:address|person|name) ")  # “delivery_address_city”, “shipping_person_name”
+OF_PARCEL = re.compile(r"(?:(?:parcel|package|box|carton|shipment)(?: size| dimensions?)?|dimensions?) (.+)")
+ONLY_WITH_UNIT = ("", "size")  # “Lbs” is a weight, “Size (cm)” are the three sides
+
+
+def guess_columns(header: list[str], wanted: list[Field], filled: Collection[int] = ()) -> dict[str, int]:
+    """Return the best column for each field by name; no column is two fields.
+
+    Of two for a phone or an email, one that isn't empty wins: `filled` are these, if known.
+    """
+    wishes = [
+        (field.name in CONTACT and bool(filled) and place not in filled, rank, field.name, place)
+        for place, name in enumerate(header)
+        for field in wanted
+        if (rank := _rank(field, name)) is not None
+    ]
+    found: dict[str, int] = {}
+    for *_, name, place in sorted(wishes, key=lambda wish: wish[:2]):
+        if name not in found and place not in found.values():
+            found[name] = place
+    if shops.of(header) == "Xero":  # its contacts are businesses, or people in no business
+        named = (at for at, name in enumerate(header) if normalise(name) == "contactname")
+        if (at := next(named, None)) not in (None, found.get("receiver_name")):
+            found["receiver_company"] = at
+    if shops.of(header) == "PayPal":  # its payments come from whoever bought, to us
+        names = [headings.plain(name) for name in header]
+        found["receiver_email"] = names.index("from email address")
+        found["receiver_line1"] = names.index("address line 1")
+    if "receiver_name" not in found and LAST_NAME in found:
+        found["receiver_name"] = found.pop(LAST_NAME)
+    if not _is_split_name(header, found):
+        found.pop(LAST_NAME, None)
+    if any(QUANTITY.search(headings.plain(name)) for name in header):  # an item's sides are no parcel's
+        found = {n: at for n, at in found.items() if n not in units.SIZES or "item" not in headings.plain(header[at])}
+    return _without_ounces(header, _with_one_address(found))
+
+
+def _with_one_address(found: dict[str, int]) -> dict[str, int]:
+    """Return the columns, with one-cell addresses only if the file has no postcode column."""
+    if "receiver_postcode" in found:
+        return {name: at for name, at in found.items() if name != ADDRESS}
+    if ADDRESS not in found and "receiver_line1" in found and "receiver_suburb" not in found:
+        found[ADDRESS] = found.pop("receiver_line1")
+    return found
+
+
+def _without_ounces(header: list[str], found: dict[str, int]) -> dict[str, int]:
+    """Return the columns, with separate ounces only beside pounds: alone they are the weight."""
+    if OUNCES not in found:
+        return found
+    ounces, weight = found.pop(OUNCES), found.get(WEIGHT)
+    if weight is None:
+        return found | {WEIGHT: ounces}
+    return found | {OUNCES: ounces} if units.stated(header[weight], TABLES[WEIGHT_UNIT]) == "lb" else found
+
+
+def _is_split_name(header: list[str], found: Mapping[str, int]) -> bool:
+    """Return whether to append a last name: a full name, such as Etsy's, already has it."""
+    first, last = (
+        headings.plain(header[found[name]]) if name in found else "" for name in ("receiver_name", LAST_NAME)
+    )
+    return any(word in first for word in FIRST_NAMES) or last == normalise(EXTRA[LAST_NAME])
+
+
+def _rank(field: Field, name: str) -> int | None:
+    """Return how well a column name fits: lower is better, below 0 if it names the receiver."""
+    words, label = _words(field, name), _words(field, field.label)
+    if words in ONLY_WITH_UNIT and not units.stated(name, units.NAMES):
+        return None
+    known = (*SYNONYMS.get(field.name, ()), label)
+    if bare := next((one for one in _bare(field, words) if one in known), ""):
+        return known.index(bare) - (LAST if ANYWHERE.match(words) else 2 * LAST)
+    if words not in known:
+        return None
+    return LAST if (field.name, words) == SHOPS_NUMBER else known.index(words)
+
+
+def _bare(field: Field, words: str) -> Iterator[str]:
+    """Yield a column name without its owner: “delivery address city” is city."""
+    if field.name.startswith("receiver_") or field.name == ADDRESS:
+        if words.endswith(" shipping"):
+            yield words.removesuffix(" shipping")
+        if found := OF_RECEIVER.fullmatch(words):
+            yield found[1]
+            yield OF_PART.sub("", found[1])
+    elif (field.name in KINDS or field.name in TABLES) and (found := OF_PARCEL.fullmatch(words)):
+        yield found[1]
+
+
+def _words(field: Field, name: str) -> str:
+    """Return the normalised name, without the unit of a measure or the currency of an amount."""
+    if field.name in AMOUNTS:
+        return currencies.bare(name)
+    kind = KINDS.get(field.name)
+    return units.bare(name, TABLES[kind]) if kind else headings.plain(name)

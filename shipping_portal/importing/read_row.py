@@ -1,0 +1,64 @@
+"""One parcel of a file, read once: whoever checks it asks this value, and never its cells again."""
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from orders.drafting.forms import ParcelForm
+from shipping_portal.accounts.models import ParcelSize
+from shipping_portal.importing import cells, columns, pickup_days, row_values
+from shipping_portal.importing.models import Import, ImportRow
+
+Problems = dict[str, list[str]]  # sentences by the form's field, "" for the whole row
+
+
+@dataclass(frozen=True)
+class ReadRow:
+    """What the rows of one parcel say, and the parcel form as if it had been typed there.
+
+    `cells` are those of the first row by our field, as typed. `lines` are what each row says by our field.
+    """
+
+    row: ImportRow
+    rows: list[ImportRow]
+    file: Import
+    cells: Mapping[str, str]
+    lines: list[dict[str, str]]
+    form: ParcelForm
+    pickup_day: dt.date | None  # that the row asks for
+    day_problems: Problems
+
+    def cell(self, name: str) -> str:
+        """Return the cell of a field, "" without one."""
+        return self.cells.get(name, "")
+
+    @property
+    def corrected(self) -> Mapping[str, str]:
+        """What was put right by our field, and what its sender decided."""
+        corrected: dict[str, str] = self.row.corrected
+        return corrected
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The values by the fields of the form."""
+        return {name: str(self.form.data.get(name, "")) for name in self.form.fields}
+
+
+def read_row(row: ImportRow) -> ReadRow | None:
+    """Read a row and those joined to it; None where its sender has no pickup address yet."""
+    file = row.file
+    address = file.sender.pickup_address()
+    if address is None:
+        return None
+    size, lines = chosen_size(file), cells.read_lines(row, file)
+    values = row_values.read_values(row, file, size, lines)
+    day, day_problems = pickup_days.read_day(row, address)
+    typed = {name: row.cell(place).strip() for name, place in file.columns.items()}
+    form = ParcelForm(values, sender=file.sender, address=address)
+    return ReadRow(row, row.of_parcel, file, typed, lines, form, day, day_problems)
+
+
+def chosen_size(file: Import) -> ParcelSize | None:
+    """Return the saved size for all rows, if one was chosen and still exists."""
+    wanted = file.constants.get(columns.SIZE)
+    return file.sender.sizes.filter(uuid=wanted).first() if wanted else None

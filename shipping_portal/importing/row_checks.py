@@ -1,0 +1,154 @@
+"""The checks of a row that was read: each returns what is to be fixed, by the form's field, or nothing."""
+
+import re
+from collections.abc import Callable
+
+from orders.drafting.contents_form import CURRENCY, ROWS
+from orders.drafting.parcel_details import ParcelDetails
+from orders.drafting.receiver_form import AUTHORITY, SIGNATURE
+from orders.models import Quote
+from orders.quoting import choosing, offers
+from shipping_portal.accounts.address.addresses import LINE_ADVISED
+from shipping_portal.importing import columns, currencies, encodings, items, reading, row_values, unread
+from shipping_portal.importing.read_row import Problems, ReadRow
+
+SHORTENED = re.compile(r"\d(\.\d+)?E\+\d+", re.IGNORECASE | re.ASCII)
+MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+A_DAY = re.compile(rf"\d{{4}}-\d\d-\d\d(?: 00:00(?::00)?)?|\d\d?-{MONTH}(?:-\d{{2,4}})?|{MONTH}-\d\d?", re.I | re.A)
+LINES = ("receiver_line1", "receiver_line2")
+
+
+def find_problems(read: ReadRow) -> Problems:
+    """Return everything that is to be fixed: what the form refuses, then what each check finds."""
+    refused = read.form.errors.items()
+    found = {"" if name == "__all__" else name: [str(text) for text in texts] for name, texts in refused}
+    for check in CHECKS:
+        found |= check(read)
+    return found
+
+
+def _find_numbers_that_a_spreadsheet_changed(read: ReadRow) -> Problems:
+    """Spreadsheets write long numbers as 6.14E+10: what stood there is lost, though it may pass as text."""
+    message = "A spreadsheet shortened this number. Write it in full."
+    texts = read.texts
+    found = {name: [message] for name, text in texts.items() if SHORTENED.fullmatch(text.strip())}
+    message = "A spreadsheet turned this into a date. Write the number as it was, such as 6/7."
+    return found | {name: [message] for name in LINES if A_DAY.fullmatch(texts[name].strip())}
+
+
+def _find_gaps_for_customs(read: ReadRow) -> Problems:
+    """Return what only a file leaves open: a value without a quantity, and too many items."""
+    if not read.form.is_abroad:
+        return {}
+    uncounted = items.uncounted(read.form.data)
+    found = {name: ["Enter how many, 1 or more."] for name in uncounted if name in read.form.fields}
+    if items.TOO_MANY in read.form.data and not any(name.startswith("item_") for name in read.corrected):
+        text = f"This order has more than {ROWS} items. Write them as {ROWS} or fewer."
+        found["item_1_description"] = [text]
+    return found
+
+
+def _find_unclear_amounts(read: ReadRow) -> Problems:
+    """Return the amounts in another currency, or of more than one piece."""
+    own, found = CURRENCY[read.file.sender.country], Problems()
+    for name, text in read.texts.items():
+        if not row_values.is_amount(name):
+            continue
+        if many := currencies.OF_MANY.fullmatch(text):
+            found[name] = [f"{many[1]} is the price of {many[2]} together. Write the value of one."]
+        elif unsure := currencies.UNSURE.fullmatch(text):
+            found[name] = [f"{unsure[1]} may be the price of one or of all {unsure[2]}. Write the value of one."]
+        elif (code := currencies.read(text)[1]) and code != own:
+            found[name] = [f"This is in {code}. Write it in {own}, or enter a rate for the whole file."]
+    return found
+
+
+def _find_unclear_lines(read: ReadRow) -> Problems:
+    """Return what three address lines leave open: where the street is, and whether they fit on two."""
+    first, second, third = (read.cell(f"receiver_line{number}") for number in (1, 2, 3))
+    if not third or not read.corrected.keys().isdisjoint(LINES):
+        return {}
+    if not any(map(str.isdigit, first)) and any(map(str.isdigit, third)):
+        text = f"The street may be in the third line: “{third}”. Put it first, or save the row."
+        return {"receiver_line1": [text]}
+    if (length := len(", ".join(filter(None, (second, third))))) > LINE_ADVISED:
+        text = f"Lines 2 and 3 have {length} characters together; {LINE_ADVISED} fit on the label."
+        return {"receiver_line2": [text]}
+    return {}
+
+
+def _find_two_terms(read: ReadRow) -> Problems:
+    """Return that two columns ask for both delivery terms at once."""
+    fields = ("delivery_choice", "receiver_instructions")
+    name = next(one for one in fields if one in read.form.fields)
+    if name in read.corrected or not all(row_values.is_yes(read.cell(column)) for column in row_values.YES_OR_NO):
+        return {}
+    return {name: [f"Your file says yes to {AUTHORITY} and to {SIGNATURE}. Choose one."]}
+
+
+def _find_misread_cells(read: ReadRow) -> Problems:
+    """Return the cells that a spreadsheet could not compute, and letters decoded wrongly."""
+    found: Problems = {}
+    for row in read.rows:
+        for name, place in read.file.columns.items():
+            text = row.cell(place).strip()
+            field = "receiver_name" if name == columns.LAST_NAME else name
+            control = columns.form_name(field, read.file.sender.country)
+            if control in read.corrected:
+                continue
+            where = control if control in read.form.fields else ""
+            if reading.NOT_COMPUTED.fullmatch(text):
+                found[where] = [f"Your sheet couldn't compute this: “{text}”. Write what belongs here."]
+            elif (meant := encodings.decoded_back(text)) != text:
+                found[where] = [f"Letters were read wrongly here: “{text}” may be “{meant}”. Write it as it is."]
+    return found
+
+
+def _find_unread_cells(read: ReadRow) -> Problems:
+    """Return what no field reads: the row waits until its sender says that it doesn't matter."""
+    if read.corrected.get(unread.SEEN):
+        return {}
+    return unread.find_unread(read.rows, read.file, read.form.data, is_abroad=read.form.is_abroad)
+
+
+def _find_no_pickup_day(read: ReadRow) -> Problems:
+    """Return that the day which the row asks for is none on offer, or could be several."""
+    return read.day_problems
+
+
+# What a later one finds at a field stands in place of what an earlier one found there.
+CHECKS: tuple[Callable[[ReadRow], Problems], ...] = (
+    _find_numbers_that_a_spreadsheet_changed,
+    _find_gaps_for_customs,
+    _find_unclear_amounts,
+    _find_unclear_lines,
+    _find_two_terms,
+    _find_misread_cells,
+    _find_unread_cells,
+    _find_no_pickup_day,
+)
+
+
+def find_doubts(read: ReadRow, details: ParcelDetails, quote: Quote) -> Problems:
+    """Return what may be booked as it is, and is told before, by our field.
+
+    Whoever saved the row has seen what stands at its fields.
+    """
+    weight = columns.form_name(columns.WEIGHT, read.file.sender.country)
+    unmet = choosing.unmet(quote.products, read.file.sender.service_rule)
+    found = {name: [text] for name, text in read.form.left_out.items()}
+    found |= {"": offers.warnings(details) + unmet} | _find_lost_letters(details)
+    if not items.are_weights_of_one(read.file) and (problem := items.of_weights(read.lines)):
+        found[weight] = [problem]
+    return {name: texts for name, texts in found.items() if texts and name not in read.corrected}
+
+
+def _find_lost_letters(details: ParcelDetails) -> Problems:
+    """Find question marks where an export could not write a name's letters."""
+    parts = ("name", "company", "line1", "line2")
+    values = {f"receiver_{part}": getattr(details.receiver, part) for part in parts}
+    return {
+        name: [f"Letters were lost here: “{text}”. Put it right, or save the row as it is."]
+        for name, text in values.items()
+        if "?" in text
+    }

@@ -1,0 +1,175 @@
+"""What the parcel form would hold had somebody typed a row into it: its cells, what all rows have, and a saved size."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from orders.drafting.contents_form import CURRENCY as OWN_CURRENCY
+from orders.drafting.forms import UNITS
+from orders.drafting.receiver_form import AUTHORITY, SIGNATURE
+from shipping_portal.accounts.address import countries
+from shipping_portal.accounts.address.text import normalise
+from shipping_portal.accounts.models import ParcelSize
+from shipping_portal.importing import cells, currencies, items, units
+from shipping_portal.importing.columns import (
+    AUTHORITY_COLUMN,
+    LAST_NAME,
+    LINE3,
+    RATES,
+    SIGNATURE_COLUMN,
+    SIZE,
+    form_name,
+)
+from shipping_portal.importing.headings import split_words
+from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.importing.units import SIZES, WEIGHT
+
+YES_OR_NO = {AUTHORITY_COLUMN: AUTHORITY, SIGNATURE_COLUMN: SIGNATURE}
+YES = frozenset(split_words("yes, y, true, 1, x, on, required"))
+NO = frozenset(split_words(", no, n, false, 0, off, none, not required, n a, na"))
+SHORT_ZIP = re.compile("[0-9]{3,4}(-[0-9]{4})?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class ParcelValues:
+    """A parcel that is being read: `values` are those of the parcel form, without their units."""
+
+    file: Import
+    home: str
+    values: dict[str, str]
+
+    def get(self, name: str) -> str:
+        """Return the value of a field so far, "" where nothing is."""
+        return self.values.get(name, "")
+
+
+def read_values(row: ImportRow, file: Import, size: ParcelSize | None, lines: list[dict[str, str]]) -> dict[str, str]:
+    """Return the values of the parcel form for a row whose cells, and those joined to it, say `lines`."""
+    country, is_of_one = file.sender.country, items.are_weights_of_one(file)
+    constants = {name: text for name, text in file.constants.items() if isinstance(text, str) and name != SIZE}
+    of_size = _measures_of(size, country)
+    if any(side in lines[0] for side in SIZES):  # a saved size never fills in for sides that the row has
+        of_size = {name: text for name, text in of_size.items() if name not in SIZES}
+    joined = items.joined(lines, of_size | constants, are_weights_of_one=is_of_one)
+    values = of_size | units.in_the_forms(constants, joined, row, file)
+    parcel = ParcelValues(file, country, values)
+    for read in STEPS:
+        read(parcel)
+    return {form_name(name, country): text for name, text in values.items()} | row.corrected
+
+
+def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict[str, str]:
+    """Return the values of the parcel form for this row."""
+    return read_values(row, file, size, cells.read_lines(row, file))
+
+
+def country_code(text: str) -> str:
+    """Return AU for `Australia`; a code or an unknown country unchanged."""
+    return countries.code_of(text) or text.strip()
+
+
+def is_yes(text: str) -> bool:
+    """Return whether a delivery term's cell says yes, or more than no."""
+    return normalise(text) not in NO
+
+
+def _measures_of(size: ParcelSize | None, country: str) -> dict[str, str]:
+    """Return a saved size's measures, if they are in the sender's units."""
+    if size is None or (size.weight_units, size.dimension_units) != UNITS[country]:
+        return {}
+    found = {name: f"{getattr(size, name).normalize():f}" for name in (WEIGHT, *SIZES)}
+    return found | ({"description": size.description} if size.description else {})
+
+
+def _join_names(parcel: ParcelValues) -> None:
+    """Put the last name behind the name; take a lone company for the name."""
+    last = parcel.values.pop(LAST_NAME, "")
+    name = f"{parcel.get('receiver_name')} {last}".strip()
+    parcel.values["receiver_name"] = name or parcel.values.pop("receiver_company", "")
+
+
+def _read_country(parcel: ParcelValues) -> None:
+    """Read Australia as AU; a territory that is a country by its code is a state at home."""
+    code = country_code(parcel.get("receiver_country")) or parcel.home
+    where = countries.at_home(parcel.home, code, parcel.get("receiver_state"))
+    parcel.values["receiver_country"], parcel.values["receiver_state"] = where
+
+
+def _restore_numbers(parcel: ParcelValues) -> None:
+    """Take “.0” off what a program took for a number, and give a ZIP code its zeros back: 2155 was 02155."""
+    code = parcel.get("receiver_postcode")
+    if parcel.get("receiver_country") == "US" and SHORT_ZIP.fullmatch(code):
+        start, dash, end = code.partition("-")
+        parcel.values["receiver_postcode"] = f"{start.zfill(5)}{dash}{end}"
+    for name in ("receiver_postcode", "receiver_phone"):
+        if (text := parcel.get(name)).endswith(".0") and text[:-2].isdigit():
+            parcel.values[name] = text[:-2]
+
+
+def _join_lines(parcel: ParcelValues) -> None:
+    """Print the third line of an address behind the second, or in its place; a suburb without its postcode."""
+    third = parcel.values.pop(LINE3, "")
+    parcel.values["receiver_line2"] = ", ".join(filter(None, (parcel.get("receiver_line2"), third)))
+    suburb, code = parcel.get("receiver_suburb"), parcel.get("receiver_postcode")
+    if code and suburb.endswith(f" {code}"):
+        parcel.values["receiver_suburb"] = suburb.removesuffix(code).rstrip(" ,")
+
+
+def _convert_amounts(parcel: ParcelValues) -> None:
+    """Convert amounts to our currency.
+
+    At home customs need no value, so its currency doesn't matter.
+    """
+    own, rates = OWN_CURRENCY[parcel.home], parcel.file.constants.get(RATES, {})
+    is_abroad = parcel.get("receiver_country") != parcel.home
+    for name in [name for name in parcel.values if is_amount(name)]:
+        text = currencies.converted(parcel.values[name], own, rates)
+        is_wanted = is_abroad or name == "cover_amount"
+        parcel.values[name] = text if is_wanted else currencies.read(text)[0]
+        if not is_abroad and currencies.is_unsure(text):
+            del parcel.values[name]
+
+
+def is_amount(name: str) -> bool:
+    """Return whether this field of the form is an amount of money."""
+    return name == "cover_amount" or name.endswith("_value")
+
+
+def _choose_delivery(parcel: ParcelValues) -> None:
+    """Use instructions that begin with an Australian term as that choice; the rest is for the
+    driver.
+    """
+    yes = [_read_term(parcel.values.pop(name, ""), term) for name, term in YES_OR_NO.items()]
+    yes = [words for words in yes if words]
+    choice = parcel.values.pop("delivery_choice", "").replace("_", " ")
+    place = parcel.get("delivery_place")
+    if yes and "receiver_instructions" in parcel.values and not choice and not place:
+        yes.append(parcel.values["receiver_instructions"])
+    if normalise(choice) == "none":
+        choice = ""
+    if yes:
+        choice = ": ".join(dict.fromkeys(filter(None, [*yes, choice])))
+        parcel.values["receiver_instructions"] = choice
+    if words := ", ".join(filter(None, (choice, place))):
+        parcel.values["delivery_place"] = words
+    for code, term in (("authority_to_leave", AUTHORITY), ("signature", SIGNATURE)):
+        if words.casefold().startswith(term.casefold()):
+            parcel.values["delivery_choice"] = code
+            parcel.values["delivery_place"] = words[len(term) :].lstrip(" :-,")
+
+
+def _read_term(text: str, term: str) -> str:
+    """Return the term that a cell accepts, with its other text; "" for a no."""
+    if not is_yes(text):
+        return ""
+    return term if normalise(text) in {*YES, normalise(term)} else f"{term}: {text}"
+
+
+STEPS: tuple[Callable[[ParcelValues], None], ...] = (
+    _read_country,
+    _restore_numbers,
+    _join_names,
+    _join_lines,
+    _convert_amounts,
+    _choose_delivery,
+)

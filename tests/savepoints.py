@@ -1,0 +1,16 @@
+"""A part of a test after which the database is as before."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import transaction
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Undo what happens inside. Durable transactions may begin in it, as they may inside a test."""
+    part = transaction.atomic()
+    part._from_testcase = True
+    with part:
+        yield
+        transaction.set_rollback(True)

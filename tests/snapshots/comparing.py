@@ -1,0 +1,40 @@
+"""Compare lines of text with a file in `expected/`, or write it."""
+
+import difflib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.apps import apps
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+HEX = re.compile(r"\b[0-9a-f]{32}\b")
+HERE = Path(__file__).parent
+
+
+def named(lines: list[str]) -> Iterator[str]:
+    """The same lines with a name in place of each random identifier."""
+    names = dict(_names())
+    for line in lines:
+        yield HEX.sub("{random}", UUID.sub(lambda found: names.get(found[0], "{random}"), line))
+
+
+def _names() -> Iterator[tuple[str, str]]:
+    for model in apps.get_models():
+        for field in model._meta.concrete_fields:
+            if field.get_internal_type() == "UUIDField":
+                values = model._default_manager.order_by("pk").values_list(field.attname, flat=True)
+                for number, value in enumerate(values, 1):
+                    yield str(value), f"{{{model._meta.model_name} {number}}}"
+
+
+def compare(name: str, lines: list[str]) -> None:
+    """Fail with what differs from `expected/`; with UPDATE_EXPECTED, write it there. Nothing has no file."""
+    path = HERE / "expected" / f"{name}.txt"
+    if os.environ.get("UPDATE_EXPECTED") and lines:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+    expected = path.read_text().splitlines() if path.exists() else []
+    changed = list(difflib.unified_diff(expected, lines, "expected", "now", lineterm="", n=1))
+    assert not changed, "\n".join(changed)

@@ -1,0 +1,129 @@
+"""Which modules a due job passes, in the order of their first call: a walk that grows is seen, and meant."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders.booking import bookings
+from orders.cancelling import cancels
+from orders.labels import fetching
+from orders.models import Order
+from shipping_portal.accounts.models import User
+from tests import factories
+from tests.sandbox_carrier import SandboxCarrier
+from tracking import polling
+from tracking.models import Poll
+
+ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.django_db
+
+
+@contextmanager
+def rooms() -> Iterator[list[str]]:
+    """The modules of orders and tracking that this thread enters, without models, each once."""
+    seen: dict[str, None] = {}
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        name = frame.f_code.co_filename.removeprefix(f"{ROOT}/")
+        if event == "call" and name.startswith(("orders/", "tracking/")) and "models" not in name:
+            seen.setdefault(name.removeprefix("orders/").removesuffix(".py"))
+
+    found: list[str] = []
+    sys.setprofile(note)
+    try:
+        yield found
+    finally:
+        sys.setprofile(None)
+        found += seen
+
+
+@pytest.fixture
+def due(carrier: SandboxCarrier, alice: User) -> Order:
+    return factories.order(alice.membership.sender, alice, status="booking", due_at=timezone.now())
+
+
+@pytest.fixture
+def booked(due: Order) -> Order:
+    bookings.work(due.pk)
+    polling.open_parcel(due.pk)
+    due.refresh_from_db()
+    return due
+
+
+def test_booking(due: Order) -> None:
+    with rooms() as found:
+        bookings.work(due.pk)
+    assert found == [
+        "booking",
+        "verdict",
+        "parcel_details",
+        "gateway",
+        "carrier_settings",
+        "contract",
+        "turns",
+        "settling",
+        "folding",
+        "transitions",
+        "limits",
+        "notifications",
+        "cancel_rules",
+        "progress",
+        "receivers",
+        "labels",
+    ]
+
+
+def test_cancelling(booked: Order, alice: User) -> None:
+    cancels.ask(booked, by=alice, why="not sending it", now=timezone.now())
+    with rooms() as found:
+        cancels.work(booked.pk)
+    assert found == [
+        "cancelling",
+        "contract",
+        "carrier_settings",
+        "cancel_verdict",
+        "gateway",
+        "turns",
+        "progress",
+        "cancel_rules",
+        "settling",
+        "cancel_outcomes",
+        "transitions",
+        "limits",
+        "notifications",
+    ]
+
+
+def test_polling(booked: Order, carrier: SandboxCarrier) -> None:
+    carrier.scan(booked.carrier_reference, "Pickup", push=False)
+    Poll.objects.update(due_at=timezone.now())
+    with rooms() as found:
+        polling.work(booked.parcel.pk)
+    assert found == [
+        "tracking/polling",
+        "gateway",
+        "contract",
+        "carrier_settings",
+        "turns",
+        "references",
+        "tracking/scans",
+        "tracking/vocabulary",
+        "tracking/statements",
+        "tracking/folding",
+        "progress",
+        "transitions",
+        "notifications",
+        "tracking/webhook_health",
+    ]
+
+
+def test_fetching_a_label(booked: Order) -> None:
+    with rooms() as found:
+        fetching.work(booked.labels.get(size="full").pk)
+    assert found == ["labels", "gateway", "contract", "carrier_settings", "turns"]
