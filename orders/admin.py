@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from orders import queues
 from orders.calling.contract import contract_of
-from orders.masking import masked
+from orders.masking import masked_body
 from orders.models import BookingAttempt, CarrierCall, DailySpend, Label
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, Refused
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin, column, details, link_to
@@ -44,13 +44,13 @@ class BookingAttemptAdmin(ReadOnlyAdmin):
     @admin.display(description="request, masked")
     def request(self, attempt: BookingAttempt) -> SafeString | str:
         """Show the request body, with people and addresses masked."""
-        return details(masked(attempt.body, contract_of(attempt.order.account)), "Request")
+        return details(masked_body(attempt.body, contract_of(attempt.order.account)), "Request")
 
     @admin.display(description="answer, masked")
     def answer(self, attempt: BookingAttempt) -> SafeString | str:
         """Show the carrier's reply, with people and addresses masked."""
         response = bytes(attempt.response)
-        return details(masked(response, contract_of(attempt.order.account)) if response else "", "Answer")
+        return details(masked_body(response, contract_of(attempt.order.account)) if response else "", "Answer")
 
 
 @admin.register(CarrierCall)

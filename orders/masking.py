@@ -9,7 +9,7 @@ from django.conf import settings
 
 from orders.calling import carrier_settings
 from shipping_portal.carrier.contract import Contract
-from shipping_portal.carrier.scrubbing import CUT, scrub, signed
+from shipping_portal.carrier.scrubbing import CUT, has_signed_link, scrub_body
 
 PERSONAL = ("name", "company", "email", "phone", "line1", "line2", "instructions")
 # Match only from the start of a run and don't backtrack into it: a long run without @ would take
@@ -18,26 +18,26 @@ EMAIL = re.compile(r"(?<![^\s@\"'<>])[^\s@\"'<>]++@([^\s@\"'<>]+)")
 LONGEST_SHOWN = 8_000
 
 
-def masked(body: bytes | memoryview, contract: Contract) -> str:
+def masked_body(body: bytes | memoryview, contract: Contract) -> str:
     """Return the body as indented JSON with people masked and every signed link removed.
 
     Suburb, state, postcode and country stay, to tell two parcels apart. Empty for an empty body.
     """
-    safe = scrub(bytes(body), contract)
+    safe = scrub_body(bytes(body), contract)
     try:
         read = json.loads(safe)
     except ValueError:
         return without_emails(safe.decode(errors="replace"))[:LONGEST_SHOWN]
-    return json.dumps(_without_people(read, _personal(contract)), indent=2, ensure_ascii=False)[:LONGEST_SHOWN]
+    return json.dumps(_without_people(read, _personal_members(contract)), indent=2, ensure_ascii=False)[:LONGEST_SHOWN]
 
 
-def revealed(body: bytes | memoryview, contract: Contract) -> str:
+def revealed_body(body: bytes | memoryview, contract: Contract) -> str:
     """Return the body with people shown. Signed links and secrets are still removed."""
     exact = bytes(body)
-    safe = scrub(exact, contract)
+    safe = scrub_body(exact, contract)
     text = (exact if _says_the_same(exact, safe) else safe).decode(errors="replace")
     # Remove the longest first, so that none is left half removed.
-    for secret in sorted(filter(None, [settings.SECRET_KEY, *carrier_settings.secrets()]), key=len, reverse=True):
+    for secret in sorted(filter(None, [settings.SECRET_KEY, *carrier_settings.all_secrets()]), key=len, reverse=True):
         text = text.replace(secret, CUT)
     return text
 
@@ -51,7 +51,7 @@ def _says_the_same(exact: bytes, safe: bytes) -> bool:
 
 def holds_link(text: str) -> bool:
     """Return whether this text contains a signed link of any account's carrier."""
-    return any(signed(text, configured.contract) for configured in carrier_settings.every())
+    return any(has_signed_link(text, configured.contract) for configured in carrier_settings.all_settings())
 
 
 class SafeText(forms.CharField):
@@ -70,7 +70,7 @@ class SafeText(forms.CharField):
         return text
 
 
-def _personal(contract: Contract) -> frozenset[str]:
+def _personal_members(contract: Contract) -> frozenset[str]:
     """Return the last names of members that hold personal data under this contract."""
     paths = [getattr(contract, f"{end}_{what}") for end in ("sender", "receiver") for what in PERSONAL]
     return frozenset(path.rpartition(".")[2] for path in paths if path)
@@ -79,19 +79,20 @@ def _personal(contract: Contract) -> frozenset[str]:
 def _without_people(value: Any, personal: frozenset[str]) -> Any:
     if isinstance(value, dict):
         return {
-            key: mask(member) if key in personal else _without_people(member, personal) for key, member in value.items()
+            key: mask_value(member) if key in personal else _without_people(member, personal)
+            for key, member in value.items()
         }
     if isinstance(value, list):
         return [_without_people(member, personal) for member in value]
     return without_emails(value) if isinstance(value, str) else value
 
 
-def mask(value: Any) -> Any:
+def mask_value(value: Any) -> Any:
     """Return a text's first letter, and an email's host; mask nested members too."""
     if isinstance(value, dict):
-        return {key: mask(member) for key, member in value.items()}
+        return {key: mask_value(member) for key, member in value.items()}
     if isinstance(value, list):
-        return [mask(member) for member in value]
+        return [mask_value(member) for member in value]
     if not isinstance(value, str) or not value:
         return value
     return without_emails(value) if "@" in value else f"{value[0]}•••"

@@ -46,7 +46,7 @@ def purge_labels(now: dt.datetime) -> int:
     The checksum stays and still proves which file was printed.
     """
     purged = 0
-    while ids := list(_over(now).values_list("pk", flat=True)[:BATCH]):
+    while ids := list(_labels_past_term(now).values_list("pk", flat=True)[:BATCH]):
         with transaction.atomic():
             LabelBytes.objects.filter(label__in=ids).delete()
             Label.objects.filter(pk__in=ids).update(purged_at=now)
@@ -54,7 +54,7 @@ def purge_labels(now: dt.datetime) -> int:
     return purged
 
 
-def _over(now: dt.datetime) -> QuerySet[Label]:
+def _labels_past_term(now: dt.datetime) -> QuerySet[Label]:
     """Return stored labels whose parcel's journey ended, or was last scanned, long enough ago."""
     before = now - dt.timedelta(days=settings.LABEL_RETENTION_DAYS)
     ended = Q(order__progress__in=sorted(TERMINAL), order__progress_at__lt=before)

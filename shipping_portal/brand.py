@@ -22,41 +22,41 @@ LOGOS = {".svg": "image/svg+xml", ".png": "image/png"}
 LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
 
 
-def address(name: str) -> str:
+def asset_address(name: str) -> str:
     """Return the address of `brand_style`, `brand_colours` or `brand_logo`, which changes with
     content.
     """
-    version = {"brand_style": style, "brand_colours": colours, "brand_logo": _logo}[name]()
+    version = {"brand_style": page_style, "brand_colours": brand_colours, "brand_logo": _logo_version}[name]()
     return f"/{PATHS[name]}?v={zlib.crc32(version.encode()):08x}"
 
 
-def style() -> str:
+def page_style() -> str:
     """Return the whole style sheet of senders' pages.
 
     One file is smaller than two, in one request.
     """
-    return _look() + colours()
+    return _read_style() + brand_colours()
 
 
-def colours() -> str:
+def brand_colours() -> str:
     """Return the two colours as CSS, or "": the admin has its own style sheet beside them."""
     return f":root{{--brand:{settings.BRAND_COLOUR};--brand-ink:{settings.BRAND_INK}}}" if settings.BRAND_COLOUR else ""
 
 
 @cache
-def _look() -> str:
+def _read_style() -> str:
     written = "".join((settings.BASE_DIR / "static" / name).read_text() for name in SHEETS)
     # The text before each comment's end, without the comment.
     return "".join(part.partition("/*")[0] for part in written.split("*/"))
 
 
-def _logo() -> str:
+def _logo_version() -> str:
     return f"{settings.BRAND_LOGO} {Path(settings.BRAND_LOGO).stat().st_mtime_ns}"
 
 
-def contrast(one: str, other: str) -> float:
+def contrast_ratio(one: str, other: str) -> float:
     """Return two colours' contrast ratio by WCAG 2, 1 to 21."""
-    bright, dim = sorted((_luminance(one), _luminance(other)), reverse=True)
+    bright, dim = sorted((_relative_luminance(one), _relative_luminance(other)), reverse=True)
     return (bright + 0.05) / (dim + 0.05)
 
 
@@ -77,16 +77,16 @@ def _faults_of_colours() -> Iterator[CheckMessage]:
     wrong = [name for name, colour in pair.items() if not COLOUR.fullmatch(colour)]
     for name in wrong:
         yield Error(f"{name} is not a colour like #0b5563.", id="portal.E063")
-    if not wrong and contrast(*pair.values()) < LEAST_CONTRAST:
+    if not wrong and contrast_ratio(*pair.values()) < LEAST_CONTRAST:
         yield Error(
-            f"BRAND_INK on BRAND_COLOUR has a contrast of {contrast(*pair.values()):.1f}; it needs at least 4.5 to "
+            f"BRAND_INK on BRAND_COLOUR has a contrast of {contrast_ratio(*pair.values()):.1f}; it needs at least 4.5 to "
             "be readable.",
             hint="Choose a darker or lighter BRAND_INK: #ffffff or #000000 is nearly always enough.",
             id="portal.E064",
         )
 
 
-def _luminance(colour: str) -> float:
+def _relative_luminance(colour: str) -> float:
     parts = (int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5))
     red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

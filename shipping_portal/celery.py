@@ -31,7 +31,7 @@ BREAK_SECONDS = 10.0
 _broken_until = 0.0
 
 
-def publish(task: str, pk: int) -> bool:
+def publish_task(task: str, pk: int) -> bool:
     """Send one row's task to the workers. Return False if the broker did not take it.
 
     Never raises or blocks for long: one try with one-second socket timeouts, then ten seconds
@@ -41,7 +41,7 @@ def publish(task: str, pk: int) -> bool:
     if time.monotonic() < _broken_until:
         return False
     try:
-        with producers[_publisher()].acquire(block=True, timeout=1) as producer:
+        with producers[_task_publisher()].acquire(block=True, timeout=1) as producer:
             app.send_task(task, args=[pk], producer=producer, retry=False, expires=settings.LEASE_SECONDS)
     except Exception as error:  # noqa: BLE001  (kombu, redis and socket errors have no common base)
         _broken_until = time.monotonic() + BREAK_SECONDS
@@ -50,6 +50,6 @@ def publish(task: str, pk: int) -> bool:
     return True
 
 
-def _publisher() -> Connection:
+def _task_publisher() -> Connection:
     options = dict(app.conf.broker_transport_options, socket_timeout=1, socket_connect_timeout=1, max_retries=0)
     return Connection(app.conf.broker_url, transport_options=options)

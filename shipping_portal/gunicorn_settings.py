@@ -19,11 +19,11 @@ from gunicorn.glogging import Logger
 from gunicorn.workers.gthread import ThreadWorker
 
 from shipping_portal.http.probes import draining
-from shipping_portal.ops.logs import described
+from shipping_portal.ops.logs import logging_config
 
 # read now: the formatter needs them, and reading them writes a line itself
 bool(settings.SECRET_KEY)
-logconfig_dict = described("INFO")
+logconfig_dict = logging_config("INFO")
 # Enough for everybody: at most a quarter of them wait for the carrier (orders/calling/waiting.py).
 workers = 2
 threads = settings.WEB_THREADS

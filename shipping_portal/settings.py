@@ -92,7 +92,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "shipping_portal.accounts.access.frame",
+                "shipping_portal.accounts.access.page_context",
             ],
             "builtins": ["shipping_portal.accounts.templatetags.words"],
         },

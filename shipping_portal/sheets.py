@@ -12,7 +12,7 @@ AT_ONCE = 200  # lines: each piece is a write to the network
 STARTS_A_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four are fullwidth
 
 
-def cell(value: object) -> str:
+def safe_cell(value: object) -> str:
     """Return the value as text, with an apostrophe before anything a spreadsheet would calculate.
 
     Numbers stay numbers.
@@ -32,7 +32,7 @@ class _Line:
         return line
 
 
-def stream(
+def stream_sheet(
     name: str, heads: Sequence[str], rows: Iterable[Sequence[object]], *, has_mark: bool = True, delimiter: str = ","
 ) -> StreamingHttpResponse:
     """Return a download of `name`, written while the rows are read. Everything is quoted.
@@ -43,8 +43,8 @@ def stream(
     writer = csv.writer(_Line(), quoting=csv.QUOTE_MINIMAL if delimiter == "\t" else csv.QUOTE_ALL, delimiter=delimiter)
 
     def lines() -> Iterator[str]:
-        yield (BYTE_ORDER_MARK if has_mark else "") + writer.writerow([cell(head) for head in heads])
-        written = (writer.writerow([cell(value) for value in row]) for row in rows)
+        yield (BYTE_ORDER_MARK if has_mark else "") + writer.writerow([safe_cell(head) for head in heads])
+        written = (writer.writerow([safe_cell(value) for value in row]) for row in rows)
         while some := "".join(itertools.islice(written, AT_ONCE)):
             yield some
 

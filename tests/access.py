@@ -136,7 +136,7 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
         "address": sender.pickup_address(),
         "charge": factories.charge(order, "under-declared", "4.13", measured_kg="3.6"),
         "photo": DisputePhoto.objects.create(sender=sender, kind="png", content=b"x"),
-        "invitation": team.invite(sender, "new@quill.example", "viewer", by=person, now=timezone.now()),
+        "invitation": team.invite_person(sender, "new@quill.example", "viewer", by=person, now=timezone.now()),
     }
 
 

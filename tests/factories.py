@@ -200,7 +200,7 @@ def quote(
     parcel = parcel or details(of)
     return Quote.objects.create(
         sender=of,
-        account=gateway.account(),
+        account=gateway.current_account(),
         made_by=by,
         details=parcel.to_json(),
         inputs_hash=parcel.hash(),
@@ -272,7 +272,7 @@ def event(at: Parcel, **fields: Any) -> TrackingEvent:
 
 
 def account() -> Any:
-    return gateway.account()
+    return gateway.current_account()
 
 
 def delivery(*, body: bytes = b"{", **fields: Any) -> WebhookDelivery:
@@ -285,7 +285,7 @@ def deliver(body: bytes, *, at: CarrierAccount | None = None, now: dt.datetime |
     """A webhook as the carrier of this account brings it, stored and read."""
     configured = settings_of(at or account())
     assert configured
-    pk = intake.receive(body, configured, now=now or timezone.now())
+    pk = intake.receive_delivery(body, configured, now=now or timezone.now())
     reading.read_due()
     return WebhookDelivery.objects.get(pk=pk)
 
@@ -334,7 +334,7 @@ def size(of: Sender, *, name: str = "Mug box", **fields: Any) -> ParcelSize:
 
 def saved_receiver(of: Sender, *, group: str = "", **changes: Any) -> Receiver:
     made = Receiver(sender=of)
-    receivers.store(made, receiver(**changes), group=group, is_saved=True)
+    receivers.store_receiver(made, receiver(**changes), group=group, is_saved=True)
     return made
 
 
@@ -423,7 +423,7 @@ def billing_report(*, week: dt.date | None = None, state: str = "posted", **fiel
     """One of the carrier's weekly files, as it stands after its reading; its lines are made by `charge`."""
     now = timezone.now()
     values: dict[str, Any] = {
-        "account": gateway.account(),
+        "account": gateway.current_account(),
         "name": "billing-001.csv",
         "sha256": uuid.uuid4().hex,
         "profile": {},
@@ -465,4 +465,4 @@ def restore(**fields: Any) -> Restore:
 def count_days(sender: Sender) -> None:
     """Let the job count all days of a sender."""
     counting.owe_days(sender, timezone.now())
-    counting.work(sender.pk)
+    counting.count_due_days(sender.pk)

@@ -14,7 +14,7 @@ def lines() -> Any:
     """Everything written to the root logger while the test runs, as it reaches standard error."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(logs._formatter())
+    handler.setFormatter(logs._json_formatter())
     root = logging.getLogger()
     root.addHandler(handler)
     yield lambda: stream.getvalue().splitlines()

@@ -29,7 +29,7 @@ def described(**parts: Any) -> dict[str, Any]:
 def named(settings: Any, **parts: Any) -> CarrierAccount:
     """The row of an account that the settings name as an older one from now on; needs a database."""
     settings.OLDER_CARRIERS = {"OLD": described(**parts)}
-    return gateway.account_of(carrier_settings.every()[1])
+    return gateway.account_of(carrier_settings.all_settings()[1])
 
 
 def unnamed() -> CarrierAccount:

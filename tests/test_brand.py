@@ -22,15 +22,15 @@ def test_a_page_carries_the_partners_name_and_asks_for_one_stylesheet(settings: 
 
 def test_the_two_colours_come_as_a_stylesheet_whose_address_changes_with_them(settings: Any) -> None:
     settings.BRAND_COLOUR, settings.BRAND_INK = "#6b2d5c", "#ffffff"
-    before = brand.address("brand_style")
+    before = brand.asset_address("brand_style")
     answer = Client().get(before)
     assert answer.content.startswith(b"@layer")
     assert answer.content.endswith(b":root{--brand:#6b2d5c;--brand-ink:#ffffff}")
-    assert Client().get(brand.address("brand_colours")).content == b":root{--brand:#6b2d5c;--brand-ink:#ffffff}"
+    assert Client().get(brand.asset_address("brand_colours")).content == b":root{--brand:#6b2d5c;--brand-ink:#ffffff}"
     assert answer["Content-Type"] == "text/css; charset=utf-8"
     assert "immutable" in answer["Cache-Control"]
     settings.BRAND_COLOUR = "#0b5563"
-    assert brand.address("brand_style") != before
+    assert brand.asset_address("brand_style") != before
 
 
 def test_the_logo_is_the_partners_file(settings: Any, tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_the_logo_is_the_partners_file(settings: Any, tmp_path: Path) -> None:
     path = tmp_path / "logo.svg"
     path.write_text(DOT)
     settings.BRAND_LOGO = str(path)
-    answer = Client().get(brand.address("brand_logo"))
+    answer = Client().get(brand.asset_address("brand_logo"))
     assert (answer.content.decode(), answer["Content-Type"]) == (DOT, "image/svg+xml")
 
 

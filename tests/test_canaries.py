@@ -143,7 +143,7 @@ def test_the_link_is_in_no_mail_and_no_export(order: Order, alice: User, visit: 
     advance(order, "pickup_futile", at=timezone.now())
     Notification.objects.update(due_at=timezone.now())
     for notice in Notification.objects.filter(user=alice):
-        mailing.work(notice.pk)
+        mailing.send_due_mail(notice.pk)
     sent = "".join(str(message.message()) for message in mail.outbox)
     assert f"/parcels/{order.uuid}/" in sent
     exported = client.get("/parcels/export.csv").getvalue().decode()
@@ -165,7 +165,7 @@ def test_no_export_has_a_link_or_the_labels_address(
     factories.charge(order, word=f"Order {link}", reason=f"See {link}")
     path = reverse("pack_proof", args=[order.uuid]) if what == "proof" else reverse("pack_everything")
     page = client.post(path)["Location"]
-    packing.work(Export.objects.get().pk)
+    packing.pack_due_export(Export.objects.get().pk)
     archive = zipfile.ZipFile(io.BytesIO(client.get(f"{page}file.zip").getvalue()))  # type: ignore[attr-defined]
     assert len([name for name in archive.namelist() if name.endswith(".pdf")]) == order.labels.count()
     for name in archive.namelist():

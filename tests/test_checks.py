@@ -46,7 +46,7 @@ def production(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     settings.ALERT_WEBHOOK_URL, settings.HEARTBEAT_URL = "https://1.1.1.1/a", "https://1.1.1.1/b"
     settings.ALERT_WEBHOOK_SECRET = "6f1f0c2b9a8e7f6d5c4b3a2918070607"
     settings.MAIN_DATABASE = DATABASE  # the tests' own stays as it is
-    monkeypatch.setattr(deploy_checks, "database", lambda: settings.MAIN_DATABASE)
+    monkeypatch.setattr(deploy_checks, "default_database", lambda: settings.MAIN_DATABASE)
     return settings
 
 

@@ -100,7 +100,7 @@ def test_a_portal_that_works_as_the_owner_is_an_error_and_a_line_in_the_log(capl
     (told,) = deploy_checks.check_database_role(databases=["default"])
     assert told.id == "portal.E040"
     assert "is a superuser, may make roles or databases, owns tables" in told.msg
-    marks.renew(now=timezone.now())  # a test whose tables were emptied after it took the mark with it
+    marks.renew_mark(now=timezone.now())  # a test whose tables were emptied after it took the mark with it
     starting.refuse_a_restored_database()
     assert "database_role_has_too_many_rights" in caplog.text
 

@@ -41,7 +41,7 @@ PRICE = Decimal("12.08")
 def _threads_have_connections_of_their_own(db: None) -> None:
     if "memory" in str(connection.settings_dict["NAME"]):
         pytest.skip("a SQLite in memory is one connection; ./dev test has it in a file")
-    gateway.account()
+    gateway.current_account()
 
 
 def presses(sender: Sender, by: User, count: int) -> list[Callable[[], Order]]:
@@ -91,7 +91,7 @@ def test_of_fifty_presses_of_two_senders_with_room_for_two_together_exactly_two_
     assert sum(isinstance(one, Order) for one in found) == Order.objects.count() == 2
     assert all(isinstance(one, Order | LimitReached) for one in found), found
     assert DailySpend.objects.get().spent == 2 * PRICE
-    assert recounting.miscounted(timezone.now()) == []
+    assert recounting.miscounted_rows(timezone.now()) == []
 
 
 def test_of_fifty_requests_for_prices_with_room_for_five_five_are_asked(quill: Sender) -> None:
@@ -108,7 +108,7 @@ def test_an_attempt_that_is_settled_eight_times_at_once_is_given_back_once(quill
     copies = [BookingAttempt.objects.get(pk=attempt.pk) for _ in range(8)]
     found = at_once(*[partial(settling.settle, copy, Rejected(422, "", "no")) for copy in copies])
     assert found == [None] * 8
-    assert recounting.miscounted(timezone.now()) == []
+    assert recounting.miscounted_rows(timezone.now()) == []
     quill.refresh_from_db()
     assert quill.booked_today == 1
 
@@ -133,14 +133,14 @@ def test_bookings_answers_cancellations_and_a_bill_at_once_never_lock_each_other
     gone = verdict.BackToDraft({"kind": "gone", "text": "-"})
     unsent = [Order.objects.get(pk=order.pk) for order in orders[10:]]
     found = at_once(
-        partial(posting.post, report, by=None, now=now),
+        partial(posting.post_report, report, by=None, now=now),
         *answered,
         *[partial(settling.settle, attempt, Rejected(422, "", "no")) for attempt in attempts if attempt],
         *[partial(bookings._carry_out, order, gone, now) for order in unsent],
         *presses(quill, alice, 6),
     )
     assert not [one for one in found if isinstance(one, Exception)], found
-    assert recounting.miscounted(now) == []
+    assert recounting.miscounted_rows(now) == []
     quill.refresh_from_db()
     assert (quill.booked_today, quill.unbilled) == (4 + 6, 6 * PRICE)
 
@@ -167,7 +167,7 @@ def test_of_thirty_invitations_at_once_twenty_are_sent(quill: Sender, alice: Use
     now = timezone.now()
     found = at_once(
         *[
-            partial(team.invite, quill, f"new{number}@quill.example", "viewer", by=alice, now=now)
+            partial(team.invite_person, quill, f"new{number}@quill.example", "viewer", by=alice, now=now)
             for number in range(30)
         ]
     )
@@ -180,11 +180,13 @@ def test_of_thirty_more_invitations_with_room_for_three_that_day_three_are_sent(
 ) -> None:
     now = timezone.now()
     for number in range(47):
-        team.revoke(team.invite(quill, f"old{number}@quill.example", "viewer", by=alice, now=now), by=alice, now=now)
+        team.revoke_invitation(
+            team.invite_person(quill, f"old{number}@quill.example", "viewer", by=alice, now=now), by=alice, now=now
+        )
     mailoutbox.clear()
     at_once(
         *[
-            partial(team.invite, quill, f"new{number}@quill.example", "viewer", by=alice, now=now)
+            partial(team.invite_person, quill, f"new{number}@quill.example", "viewer", by=alice, now=now)
             for number in range(30)
         ]
     )
@@ -204,7 +206,7 @@ def test_of_ten_drafts_and_ten_watches_with_room_for_two_two_are_kept(
         ]
     )
     assert drafts.listed(alice).count() == 2
-    at_once(*[partial(watching.watch, quill, f"S7K2Q{n}", name="", by=alice, now=now) for n in range(10)])
+    at_once(*[partial(watching.follow_reference, quill, f"S7K2Q{n}", name="", by=alice, now=now) for n in range(10)])
     assert Watch.objects.count() == 2
 
 
@@ -213,7 +215,7 @@ def test_of_ten_views_with_room_for_two_two_are_kept(
 ) -> None:
     monkeypatch.setattr(parcels, "MOST_SAVED", 2)
     request = SimpleNamespace(sender=quill, user=alice)
-    found = at_once(*[partial(parcels._keep, request, f"View {n}", query="", is_shared=False) for n in range(10)])
+    found = at_once(*[partial(parcels._save_view, request, f"View {n}", query="", is_shared=False) for n in range(10)])
     assert found.count("") == 8
     assert SavedView.objects.count() == 2
 

@@ -93,7 +93,7 @@ def test_an_event_with_its_own_facts_is_a_line_like_any_other(lines: Any) -> Non
 
 def test_ordinary_words_are_left_alone() -> None:
     line = '{"event": "order 17 booked as SQ7K2M in Fitzroy", "milliseconds": 120, "path": "/webhooks/tracking/"}'
-    assert logs.scrub(line) == line
+    assert logs.scrub_line(line) == line
 
 
 @pytest.mark.django_db

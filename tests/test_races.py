@@ -43,7 +43,7 @@ pytestmark = [
 
 def submitted(quill: Sender, alice: User) -> Order:
     now = timezone.now()
-    quote = asking.ask(quill, factories.details(quill), by=alice, now=now)
+    quote = asking.ask_for_prices(quill, factories.details(quill), by=alice, now=now)
     return bookings.submit(
         quote=quote, code="STANDARD-PICKUP", by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now
     )
@@ -61,7 +61,7 @@ def test_fifty_presses_of_one_button_are_one_order(quill: Sender, alice: User, m
 
     monkeypatch.setattr(Order, "save", counted)
     quote, token, now = factories.quote(quill, alice), uuid.uuid4(), timezone.now()
-    gateway.account()
+    gateway.current_account()
 
     def press() -> Order:
         return bookings.submit(
@@ -83,7 +83,7 @@ def test_eight_workers_on_one_order_book_once(carrier: SandboxCarrier, quill: Se
 
 
 def test_a_receiver_is_erased_or_booked_to_and_never_both(quill: Sender, alice: User, sam: User) -> None:
-    gateway.account()
+    gateway.current_account()
     for _ in range(6):
         order = factories.order(quill, alice, status="draft")
         chosen, now = {"order": {order.pk}}, timezone.now()
@@ -158,7 +158,7 @@ def test_an_answer_and_its_expired_lease_at_once_end_booked(
         order = submitted(quill, alice)
         attempt = bookings._write_down(order, timezone.now())
         assert attempt
-        answer = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
+        answer = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
         at_once(
             lambda attempt=attempt, answer=answer: settling.settle(attempt, answer),
             lambda attempt=attempt: settling.unknown(attempt, "lease expired", at=timezone.now()),
@@ -175,7 +175,7 @@ def test_of_two_operators_at_once_one_decides(carrier: SandboxCarrier, quill: Se
     one, other = Order.objects.get(pk=order.pk), Order.objects.get(pk=order.pk)
     why, now = "seen in the carrier's dashboard", timezone.now()
     found = at_once(
-        lambda: deciding.adopt(one, reference, by=sam, reason=why, now=now),
+        lambda: deciding.adopt_reference(one, reference, by=sam, reason=why, now=now),
         lambda: deciding.not_booked(other, by=sam, reason=why, now=now),
     )
     assert sorted(type(error).__name__ for error in found) == ["CannotResolve", "NoneType"]
@@ -188,17 +188,17 @@ def test_an_operator_and_the_carriers_late_answer_never_lock_each_other_out(
     carrier: SandboxCarrier, quill: Sender, alice: User, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both write the order and its attempt: in one order, or they would wait for each other."""
-    monkeypatch.setattr(verifying, "confirm", lambda order, reference, *more, **heard: Confirmed(reference))
+    monkeypatch.setattr(verifying, "confirm_reference", lambda order, reference, *more, **heard: Confirmed(reference))
     why = "seen in the carrier's dashboard"
     for _ in range(10):
         order = submitted(quill, alice)
         attempt = bookings._write_down(order, timezone.now())
         assert attempt
-        answer = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
+        answer = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
         settling.unknown(attempt, "lease expired", at=timezone.now())
         unclear = Order.objects.get(pk=order.pk)
         found = at_once(
-            lambda unclear=unclear, reference=answer.reference: deciding.adopt(
+            lambda unclear=unclear, reference=answer.reference: deciding.adopt_reference(
                 unclear, reference, by=sam, reason=why, now=timezone.now()
             ),
             lambda attempt=attempt, answer=answer: settling.settle(attempt, answer),
@@ -211,14 +211,14 @@ def test_an_operator_and_the_carriers_late_answer_never_lock_each_other_out(
 
 def test_many_presses_of_pack_everything_are_one_export(quill: Sender, alice: User) -> None:
     now = timezone.now()
-    exports = at_once(*[lambda: packing.everything(quill, by=alice, now=now)] * 12)
+    exports = at_once(*[lambda: packing.request_everything(quill, by=alice, now=now)] * 12)
     assert {export.pk for export in exports} == {Export.objects.get().pk}
 
 
 def test_eight_workers_on_one_export_pack_it_once(quill: Sender, alice: User) -> None:
     factories.stored_label(factories.order(quill, alice, status="booked"))
-    export = packing.everything(quill, by=alice, now=timezone.now())
-    assert at_once(*[lambda: packing.work(export.pk)] * 8) == [None] * 8
+    export = packing.request_everything(quill, by=alice, now=timezone.now())
+    assert at_once(*[lambda: packing.pack_due_export(export.pk)] * 8) == [None] * 8
     export.refresh_from_db()
     assert export.failures == 0
     content = b"".join(bytes(part.content) for part in export.parts.all())
@@ -239,8 +239,8 @@ def test_a_booking_that_fails_while_its_import_ends_is_news_once(quill: Sender, 
 
 def test_turns_at_the_carrier_taken_at_once_are_as_far_apart_as_the_rate_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "APART", 1.15)
-    account = gateway.account()
-    take = partial(turns.take, account, "book", shares=False, patience=60)
+    account = gateway.current_account()
+    take = partial(turns.take_turn, account, "book", shares=False, patience=60)
     taken = sorted(at_once(*[take] * 12))
     gaps = [later - earlier for earlier, later in pairwise(taken)]
     assert min(gaps) > 1.15 / 5 - 0.001
@@ -248,13 +248,13 @@ def test_turns_at_the_carrier_taken_at_once_are_as_far_apart_as_the_rate_asks(mo
 
 def test_eight_sweepers_at_one_incident_owe_one_message_at_each_turn_of_it(settings: Any) -> None:
     settings.ALERT_EMAILS = ["oncall@ops.example"]
-    account, now = gateway.account(), timezone.now()
+    account, now = gateway.current_account(), timezone.now()
     type(account).objects.update(stopped_at=now - dt.timedelta(hours=1))
     told = []
     for minutes in (0, 4 * 60, 5 * 60):
         if minutes == 5 * 60:
             type(account).objects.update(stopped_at=None)
-        assert at_once(*[partial(alerting.check, now + dt.timedelta(minutes=minutes))] * 8) == [None] * 8
+        assert at_once(*[partial(alerting.check_conditions, now + dt.timedelta(minutes=minutes))] * 8) == [None] * 8
         told = [message.content["state"] for message in AlertMessage.objects.order_by("pk")]
         AlertMessage.objects.update(due_at=None)
     assert told == ["opened", "repeated", "closed"]

@@ -146,7 +146,7 @@ def test_one_booking_calls_the_stops_in_their_order(
         assert "Picked up" in page.content.decode()
         browser.get(reverse("label", args=[order.uuid, "full"]))
         Poll.objects.update(due_at=timezone.now())
-        polling.work(order.parcel.pk)
+        polling.poll_due_parcel(order.parcel.pk)
         other = factories.order(order.sender, alice, status="booking", due_at=timezone.now())
         bookings.work(other.pk)
         other.refresh_from_db()

@@ -104,7 +104,7 @@ def test_polling(booked: Order, carrier: SandboxCarrier) -> None:
     carrier.scan(booked.carrier_reference, "Pickup", push=False)
     Poll.objects.update(due_at=timezone.now())
     with rooms() as found:
-        polling.work(booked.parcel.pk)
+        polling.poll_due_parcel(booked.parcel.pk)
     assert found == [
         "tracking/polling",
         "gateway",

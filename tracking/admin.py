@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from orders.calling.contract import contract_of
-from orders.masking import masked
+from orders.masking import masked_body
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyAdmin, ReadOnlyInline, column, details, link_to
 from shipping_portal.accounts.adminkit.filters import Rule, by_day, choices, on_day
@@ -49,7 +49,7 @@ class ParcelAdmin(ReadOnlyAdmin):
             "whose",
             "whose",
             {
-                "nobody": ("Unknown reference", queues.unmatched),
+                "nobody": ("Unknown reference", queues.unmatched_references),
                 "ours": ("Booked here", Q(order__isnull=False)),
                 "watched": ("Watched", lambda now: Q(pk__in=Watch.objects.values("parcel"))),
             },
@@ -107,7 +107,7 @@ class TrackingEventAdmin(ReadOnlyAdmin):
     readonly_fields = ["clock_ahead_by", "as_it_came"]
     related = ("parcel", "account")
     deferred = ("raw",)
-    as_it_came = column("raw", lambda it: details(masked(it.raw, contract_of(it.account)), "Show original"))
+    as_it_came = column("raw", lambda it: details(masked_body(it.raw, contract_of(it.account)), "Show original"))
 
     def search_rows(self, request: HttpRequest, rows: QuerySet[TrackingEvent], typed: str) -> QuerySet[TrackingEvent]:
         return _found_by_scan(rows, typed, "")
@@ -131,7 +131,7 @@ def _set_aside(text: str) -> Q:
 
 
 def _of_nobody(now: dt.datetime) -> Q:
-    return Q(event__parcel__in=Parcel.objects.filter(queues.unmatched(now)).values("pk"))
+    return Q(event__parcel__in=Parcel.objects.filter(queues.unmatched_references(now)).values("pk"))
 
 
 @admin.register(WebhookDelivery)
@@ -139,11 +139,17 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     """Show stored webhook bodies. Reprocessing previews what would change (replaying.py)."""
 
     actions = ["read_ticked_again"]
-    admin_pages = (AdminPage("replay", replaying.page, needs="replay", label="Reprocess by time", is_of_list=True),)
+    admin_pages = (
+        AdminPage("replay", replaying.replay_page, needs="replay", label="Reprocess by time", is_of_list=True),
+    )
     waits = ("needs", queues.DELIVERIES)
     list_display = ["received_at", "state", "reason", "parcel", "kind"]
     list_filter = [
-        choices("queue", "needs", {"reading": ("No scan", queues.unread), "owner": ("Unknown reference", _of_nobody)}),
+        choices(
+            "queue",
+            "needs",
+            {"reading": ("No scan", queues.unread_webhooks), "owner": ("Unknown reference", _of_nobody)},
+        ),
         by_day("day received, UTC", "day", on_day("received_at")),
         "state",
     ]
@@ -159,7 +165,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     deferred = ("body", "event__raw")
     parcel = column("parcel", lambda delivery: link_to(delivery.event.parcel if delivery.event else None))
     kind = column("kind", lambda delivery: delivery.event.event_type if delivery.event else "–")
-    as_it_came = column("raw", lambda it: details(masked(it.body, contract_of(it.account)), "Show original"))
+    as_it_came = column("raw", lambda it: details(masked_body(it.body, contract_of(it.account)), "Show original"))
 
     def has_replay_permission(self, request: HttpRequest) -> bool:
         return permissions.may(request.user, "replay")
@@ -167,7 +173,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     @admin.action(description="Reprocess", permissions=["replay"])
     def read_ticked_again(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> HttpResponse:
         ids = list(queryset.order_by("pk").values_list("pk", flat=True)[:MOST])
-        return replaying.shown(request, self.page_context(request), ids)
+        return replaying.show_preview(request, self.page_context(request), ids)
 
     def list_buttons(self, request: HttpRequest) -> list[tuple[str, str]]:
         """Reprocess what the list is filtered by; without a filter the page asks what."""

@@ -20,15 +20,15 @@ UNREAD = WebhookDelivery.objects.filter(state__in=(State.NEW, State.QUARANTINED,
 def erase_scans(orders: Keys) -> int:
     """Reduce scans to what, when, and which state and country: fold and reports need no more."""
     count = erase_bytes(WebhookDelivery.objects.filter(pk__in=_set_aside(orders)), "body")
-    return count + _erase(TrackingEvent.objects.filter(parcel__order__in=orders))
+    return count + _erase_scans(TrackingEvent.objects.filter(parcel__order__in=orders))
 
 
 @eraser("scan", "scans of parcels that nobody here booked")
 def erase_unknown(scans: Keys) -> int:
-    return _erase(TrackingEvent.objects.filter(pk__in=scans))
+    return _erase_scans(TrackingEvent.objects.filter(pk__in=scans))
 
 
-def _erase(scans: QuerySet[TrackingEvent]) -> int:
+def _erase_scans(scans: QuerySet[TrackingEvent]) -> int:
     count = erase_bytes(WebhookDelivery.objects.filter(event__in=scans), "body") + erase_bytes(scans, "raw")
     scans.update(description="", suburb="", postcode="")
     return count
@@ -41,10 +41,10 @@ def erase_unread(webhooks: Keys) -> int:
 
 def _set_aside(orders: Keys) -> list[int]:
     """Return unreadable webhooks whose bodies name one of these parcels."""
-    return naming(Parcel.objects.filter(order__in=orders).values_list("reference", flat=True))
+    return webhooks_naming(Parcel.objects.filter(order__in=orders).values_list("reference", flat=True))
 
 
-def naming(words: Iterable[str]) -> list[int]:
+def webhooks_naming(words: Iterable[str]) -> list[int]:
     """Return unreadable webhooks that contain one of these words, in any case, as text or JSON."""
     spelled = {form.upper() for word in words for form in (word.encode(), json.dumps(word)[1:-1].encode())}
     since = timezone.now() - dt.timedelta(days=settings.WEBHOOK_DAYS)
@@ -55,7 +55,7 @@ def naming(words: Iterable[str]) -> list[int]:
 @term("bodies of webhooks and scans")
 def purge_bodies(now: dt.datetime) -> int:
     """Overwrite raw bodies after WEBHOOK_DAYS, one day's worth at a time. Parsed values stay."""
-    mark, _ = LastTime.objects.get_or_create(name="bodies kept since", defaults={"at": _oldest(now)})
+    mark, _ = LastTime.objects.get_or_create(name="bodies kept since", defaults={"at": _oldest_kept(now)})
     count, before = 0, now - dt.timedelta(days=settings.WEBHOOK_DAYS)
     while mark.at < before:
         until = min(mark.at + dt.timedelta(days=1), before)
@@ -66,6 +66,6 @@ def purge_bodies(now: dt.datetime) -> int:
     return count
 
 
-def _oldest(now: dt.datetime) -> dt.datetime:
+def _oldest_kept(now: dt.datetime) -> dt.datetime:
     kept = (model.objects.aggregate(oldest=Min("received_at"))["oldest"] for model in (WebhookDelivery, TrackingEvent))
     return min((at for at in kept if at), default=now)

@@ -45,7 +45,7 @@ def of_order(order: Order, progress: str, timeline: Sequence[TimelineEntry]) -> 
     # the oldest wins
     scans = {REACHED.get(Progress(entry.progress)): entry for entry in timeline if entry.progress}
     steps = []
-    for step, (name, icon) in enumerate(_names(order, progress)):
+    for step, (name, icon) in enumerate(_milestone_names(order, progress)):
         state = "done" if step < reached or reached == ARRIVED else "now" if step == reached else ""
         scan = scans.get(step) if state else None
         at = order.booked_at if step == BOOKED else scan.at if scan else None
@@ -53,7 +53,7 @@ def of_order(order: Order, progress: str, timeline: Sequence[TimelineEntry]) -> 
     return steps
 
 
-def _names(order: Order, progress: str) -> list[tuple[str, str]]:
+def _milestone_names(order: Order, progress: str) -> list[tuple[str, str]]:
     dropped = order.first_mile == "drop-off"
     last_mile = {Progress.DELIVERY_ATTEMPTED: "Delivery attempted", Progress.HELD: "Waiting to be collected"}.get(
         Progress(progress), "Out for delivery"

@@ -12,14 +12,14 @@ from django.db.models.functions import Upper
 from orders.models import CarrierAccount, Order
 from orders.models.statuses import Progress
 from orders.status.progress import CLOCK_TOLERANCE, clock_ahead
-from shipping_portal.accounts.models import theirs
+from shipping_portal.accounts.models import belongs_to
 from shipping_portal.formats import desk_time, hours_and_minutes
 from shipping_portal.jobs.models import Job
 
 
 class ParcelQuerySet(models.QuerySet["Parcel"]):
     def for_user(self, user: Any) -> Self:
-        mine = theirs(user, "order__sender") | theirs(user, "watches__sender")
+        mine = belongs_to(user, "order__sender") | belongs_to(user, "watches__sender")
         return self.filter(mine).distinct()
 
 

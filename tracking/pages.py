@@ -13,13 +13,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from orders.calling import gateway, waiting
-from orders.calling.contract import contract
+from orders.calling.contract import current_contract
 from orders.models import Order
 from orders.models.statuses import Progress, Status
-from orders.views.responses import suspended
+from orders.views.responses import suspended_page
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, MemberRequest, audience, same_origin
 from shipping_portal.accounts.address.addresses import LineField
-from shipping_portal.accounts.models import Audit, User, theirs
+from shipping_portal.accounts.models import Audit, User, belongs_to
 from shipping_portal.carrier.errors import CarrierError, LinkOff
 from tracking import watching
 from tracking.models import Watch
@@ -41,7 +41,7 @@ class WatchForm(forms.Form):
         super().__init__(*args, **options)
         messages = self.fields["reference"].error_messages
         for problem in ("required", "max_length"):
-            messages[problem] = messages[problem].format(example=contract().reference_example)
+            messages[problem] = messages[problem].format(example=current_contract().reference_example)
 
 
 @audience(*EVERY_MEMBER)
@@ -55,30 +55,30 @@ def watched(request: MemberRequest) -> HttpResponse:
             raise Http404
         if request.sender.is_suspended:
             return render(request, "orders/suspended.html", status=403)
-        watch = _watch(request, form)
+        watch = _watch_from_form(request, form)
         if watch:
             return redirect("watched_parcel", watch.uuid)
-    context = {"form": form, "rows": _watches(request).order_by("-pk")[: watching.MOST_WATCHES]}
+    context = {"form": form, "rows": _watches_of(request).order_by("-pk")[: watching.MOST_WATCHES]}
     return render(request, "tracking/watched.html", context, status=422 if form.errors else 200)
 
 
-def _watch(request: MemberRequest, form: WatchForm) -> Watch | None:
+def _watch_from_form(request: MemberRequest, form: WatchForm) -> Watch | None:
     if not form.is_valid():
         return None
     typed = form.cleaned_data
     try:
-        return watching.watch(
+        return watching.follow_reference(
             request.sender, typed["reference"], name=typed["name"], by=request.user, now=timezone.now()
         )
     except watching.NotAReference:
-        form.add_error("reference", f"This holds no reference. One looks like {contract().reference_example}.")
+        form.add_error("reference", f"This holds no reference. One looks like {current_contract().reference_example}.")
     except watching.TooManyWatched:
         form.add_error("reference", f"You follow {watching.MOST_WATCHES} parcels, the most there is. Stop one first.")
     return None
 
 
-def _watches(request: MemberRequest) -> QuerySet[Watch]:
-    return Watch.objects.filter(theirs(request.user)).select_related("parcel__order", "parcel__account")
+def _watches_of(request: MemberRequest) -> QuerySet[Watch]:
+    return Watch.objects.filter(belongs_to(request.user)).select_related("parcel__order", "parcel__account")
 
 
 @audience(*EVERY_MEMBER)
@@ -88,7 +88,7 @@ def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
 
     No label, price or pickup tools, it isn't ours.
     """
-    found = get_object_or_404(_watches(request), uuid=watch)
+    found = get_object_or_404(_watches_of(request), uuid=watch)
     state = f"{found.parcel.progress}.{found.parcel.subscription}.{found.parcel.events.count()}"
     if request.GET.get("seen") == state:
         return HttpResponse(status=204)
@@ -112,8 +112,8 @@ def _is_anothers(watch: Watch) -> bool:
 @audience(*BOOKERS)
 @require_POST
 def stop_watching(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
-    found = get_object_or_404(_watches(request), uuid=watch)
-    watching.stop(found)
+    found = get_object_or_404(_watches_of(request), uuid=watch)
+    watching.stop_following(found)
     messages.success(request, f"Stopped watching {found.parcel.reference}.")
     return redirect("watched")
 
@@ -126,7 +126,7 @@ def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     mine = Order.objects.for_user(request.user).select_related("sender", "account")
     found = get_object_or_404(mine, uuid=order, status=Status.BOOKED, erased_at=None)
     if found.is_stopped(request.sender):
-        return suspended(request, status=403)
+        return suspended_page(request, status=403)
     context: dict[str, object] = {"order": found}
     try:
         context["link"] = tracking_page_link(found, by=request.user, now=timezone.now())

@@ -56,7 +56,7 @@ def open_parcel(owed: Order) -> None:
     """
     now, reference = timezone.now(), owed.carrier_reference
     if reference and not _open_new(owed, reference, now):
-        _open(owed, now)
+        _open_parcel_of(owed, now)
 
 
 def _open_new(owed: Order, reference: str, now: dt.datetime) -> bool:
@@ -73,7 +73,7 @@ def _open_new(owed: Order, reference: str, now: dt.datetime) -> bool:
     return True
 
 
-def _open(owed: Order, now: dt.datetime) -> None:
+def _open_parcel_of(owed: Order, now: dt.datetime) -> None:
     with transaction.atomic():
         order = Order.objects.select_for_update().get(pk=owed.pk)
         if not order.carrier_reference:
@@ -90,7 +90,7 @@ def _open(owed: Order, now: dt.datetime) -> None:
             Poll.owe(parcel, now)
         if order.status in TRACKED:
             order.finish()
-    folding.project(parcel.pk)
+    folding.project_parcels(parcel.pk)
 
 
 def close_parcel(order: Order) -> None:
@@ -107,7 +107,7 @@ def close_parcel(order: Order) -> None:
     Parcel.objects.filter(pk=parcel.pk).update(order=None)
     if not parcel.watches.exists():
         Poll.objects.filter(parcel=parcel).update(due_at=None, **Poll.AFRESH)
-    folding.project(parcel.pk)
+    folding.project_parcels(parcel.pk)
 
 
 def _is_polled(parcel: Parcel) -> bool:
@@ -120,7 +120,7 @@ def _is_polled(parcel: Parcel) -> bool:
     lane="parcel__order__sender",
     order=140,
 )
-def work(poll: Poll) -> None:
+def poll_due_parcel(poll: Poll) -> None:
     """Poll or subscribe to one parcel at its own account, if that account still has settings."""
     parcel = poll.parcel
     account = parcel.account
@@ -128,14 +128,14 @@ def work(poll: Poll) -> None:
     is_reachable = gateway.is_reachable(account)
     if is_reachable:
         with suppress(CarrierError):
-            tracked = _ask(poll, gateway.carrier(account, parcel.order, first="track"))
+            tracked = _ask_carrier(poll, gateway.carrier_client(account, parcel.order, first="track"))
     if tracked:
-        take(parcel, tracked, now=timezone.now())
+        take_scans(parcel, tracked, now=timezone.now())
     is_answered = tracked is not None and tracked.is_whole
     _owe_next(poll, is_answered=is_answered, first=30.0 if is_reachable else LONGEST_REST)
 
 
-def _ask(poll: Poll, client: Carrier) -> Tracked:
+def _ask_carrier(poll: Poll, client: Carrier) -> Tracked:
     """Subscribe, which returns the scans so far.
 
     A refusal is stored and the parcel polled anyway.
@@ -156,33 +156,33 @@ def _ask(poll: Poll, client: Carrier) -> Tracked:
     return client.track(parcel.reference)
 
 
-def take(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
+def take_scans(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
     """Merge polled scans with pushed ones and fold them. Unreadable ones are stored and counted."""
     ours = []
     for scan in tracked.scans:
         if not scan.reference or is_same(scan.reference, parcel.reference):
             ours.append(scan)
         else:
-            _quarantine(parcel, scan.raw, f"the scan names {scan.reference}", now=now)
+            _quarantine_scan(parcel, scan.raw, f"the scan names {scan.reference}", now=now)
     arrivals = [
         scans.Arrival(parcel.pk, scan, TrackingEvent.Source.POLL, scans.as_bytes(scan.raw), now) for scan in ours
     ]
     with transaction.atomic():
         held = scans.lock_parcels([parcel.pk])
-        stored = scans.store(arrivals, held)
+        stored = scans.store_scans(arrivals, held)
         folding.fold_held(held)
     for scan, one in zip(ours, stored, strict=True):
         if one.event is None:
-            _quarantine(parcel, scan.raw, f"event {scan.event_id} is known with other content", now=now)
+            _quarantine_scan(parcel, scan.raw, f"event {scan.event_id} is known with other content", now=now)
     for raw, reason in tracked.unreadable:
-        _quarantine(parcel, raw, reason, now=now)
+        _quarantine_scan(parcel, raw, reason, now=now)
     if parcel.order and tracked.pickup_date:
         parcel.order.note_pickup_date(tracked.pickup_date)
     if parcel.order:
         parcel.order.note_cancellable(tracked.is_cancellable)
 
 
-def _quarantine(parcel: Parcel, raw: object, reason: str, *, now: dt.datetime) -> None:
+def _quarantine_scan(parcel: Parcel, raw: object, reason: str, *, now: dt.datetime) -> None:
     """Set a scan aside once, however often it is polled."""
     body = scans.as_bytes(raw)
     sha256 = hashlib.sha256(body).hexdigest()
@@ -202,19 +202,19 @@ def _owe_next(poll: Poll, *, is_answered: bool, first: float) -> None:
     """
     now = timezone.now()
     parcel = Parcel.objects.select_related("order", "account").get(pk=poll.parcel_id)
-    factor = interval(parcel, now=now)
+    factor = poll_interval(parcel, now=now)
     if factor is None:
         poll.finish(**{"polled_at": now} if is_answered else {})
     elif is_answered:
         if webhook_health.is_alarmed(parcel.account, now):  # webhooks get lost, so look twice as often
             factor /= 2
-        wait = dt.timedelta(seconds=factor * settings.POLL_SECONDS * _jitter())
+        wait = dt.timedelta(seconds=factor * settings.POLL_SECONDS * _random_jitter())
         poll.postpone(now + wait, tries=0, polled_at=now)
     else:
         poll.retry(now + backoff(poll.tries + 1, first=first, cap=LONGEST_REST))
 
 
-def interval(parcel: Parcel, *, now: dt.datetime) -> float | None:
+def poll_interval(parcel: Parcel, *, now: dt.datetime) -> float | None:
     """Return the time to the next poll in multiples of POLL_SECONDS, or None at the journey's
     end.
     """
@@ -234,8 +234,8 @@ def interval(parcel: Parcel, *, now: dt.datetime) -> float | None:
 
 
 def _first_poll() -> dt.timedelta:
-    return dt.timedelta(seconds=settings.POLL_SECONDS * _jitter())
+    return dt.timedelta(seconds=settings.POLL_SECONDS * _random_jitter())
 
 
-def _jitter() -> float:
+def _random_jitter() -> float:
     return random.uniform(0.8, 1.2)  # noqa: S311  (spreads polls, not a secret)

@@ -12,13 +12,13 @@ State = WebhookDelivery.State
 UNREAD_AFTER = dt.timedelta(minutes=1)
 
 
-def unmatched(now: dt.datetime | None = None) -> Q:
+def unmatched_references(now: dt.datetime | None = None) -> Q:
     """Match references with scans but without an order or a watch."""
-    of_tests = {configured.contract.nobodys_reference for configured in carrier_settings.every()}
+    of_tests = {configured.contract.nobodys_reference for configured in carrier_settings.all_settings()}
     return Q(order=None, watches=None, last_scan_at__isnull=False) & ~Q(reference__in=of_tests)
 
 
-def unread(now: dt.datetime) -> Q:
+def unread_webhooks(now: dt.datetime) -> Q:
     """Match recent webhook bodies that gave no scan, or have been unread for over a minute."""
     odd = Q(state__in=[State.QUARANTINED, State.DIFFERS], received_at__gte=now - 2 * WEEK)
     return odd | Q(state=State.NEW, received_at__lte=now - UNREAD_AFTER)
@@ -27,14 +27,14 @@ def unread(now: dt.datetime) -> Q:
 PARCELS = {
     "nobody": Wait(
         "Scans for unknown references",
-        unmatched,
+        unmatched_references,
         "Compare with unconfirmed bookings: one may have received this reference.",
     )
 }
 DELIVERIES = {
     "reading": Wait(
         "Webhooks without a scan",
-        unread,
+        unread_webhooks,
         "Read the reason. Once the contract file covers the format, open the list and press Reprocess these.",
         "received_at",
         term=WEEK,

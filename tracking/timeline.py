@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from orders.calling.contract import contract_of
 from orders.models.statuses import Progress
-from shipping_portal.carrier.scrubbing import scrub, without_links
+from shipping_portal.carrier.scrubbing import scrub_body, without_links
 from tracking.models import Parcel, happened_at
 from tracking.scanning import vocabulary
 
@@ -35,28 +35,28 @@ def for_parcel(parcel: Parcel | None, zone: ZoneInfo) -> list[TimelineEntry]:
         return []
     events = list(parcel.events.order_by(happened_at().desc(), "-scan_time", "-pk")[:500])
     contract = contract_of(parcel.account)
-    words = vocabulary.meanings((event.event_type for event in events), contract)
+    words = vocabulary.meanings_of((event.event_type for event in events), contract)
     return [
         TimelineEntry(
             at=event.happened_at.astimezone(zone),
-            words=_words(event.event_type, words),
-            place=place(event.suburb, event.state, event.postcode, event.country),
+            words=_event_words(event.event_type, words),
+            place=place_line(event.suburb, event.state, event.postcode, event.country),
             description=without_links(event.description, contract),
-            progress=words[vocabulary.normalise(event.event_type)],
+            progress=words[vocabulary.normalise_word(event.event_type)],
             is_unknown=not vocabulary.is_known(event.event_type, contract),
             is_clock_ahead=bool(event.clock_ahead),
-            raw=scrub(bytes(event.raw), contract).decode(errors="replace"),
+            raw=scrub_body(bytes(event.raw), contract).decode(errors="replace"),
         )
         for event in events
     ]
 
 
-def _words(event_type: str, meanings: dict[str, str]) -> str:
-    progress = meanings[vocabulary.normalise(event_type)]
+def _event_words(event_type: str, meanings: dict[str, str]) -> str:
+    progress = meanings[vocabulary.normalise_word(event_type)]
     return Progress(progress).label if progress else event_type
 
 
-def place(suburb: str, state: str, postcode: str, country: str) -> str:
+def place_line(suburb: str, state: str, postcode: str, country: str) -> str:
     """Return one line, with the country as a name even if the carrier sent a code (interface
     §2.2).
     """

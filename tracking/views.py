@@ -31,21 +31,21 @@ def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
         return HttpResponseNotAllowed(["POST"])
     # The secret was sent in the clear: if it were accepted, nobody would notice.
     if settings.SECURE and not request.is_secure():
-        intake.refuse("over plain http", now=timezone.now())
+        intake.count_refusal("over plain http", now=timezone.now())
         return HttpResponse("Use https.", status=403, content_type="text/plain")
-    given = token or _basic(request)
+    given = token or _basic_credentials(request)
     if given is None:
         return HttpResponse(status=401, headers={"WWW-Authenticate": 'Basic realm="webhooks"'})
-    configured = _whose(given, in_path=bool(token))
+    configured = _account_of_secret(given, in_path=bool(token))
     if configured is None:
-        intake.refuse("wrong credentials", now=timezone.now())
+        intake.count_refusal("wrong credentials", now=timezone.now())
         return HttpResponse("Not found", status=404, content_type="text/plain")
     try:
-        body = _body(request)
+        body = _read_body(request)
     except _Unread as problem:
-        intake.refuse(str(problem), now=timezone.now())
+        intake.count_refusal(str(problem), now=timezone.now())
         return HttpResponse(status=problem.answer)
-    intake.receive(body, configured, now=timezone.now())
+    intake.receive_delivery(body, configured, now=timezone.now())
     return HttpResponse("stored", content_type="text/plain")
 
 
@@ -57,7 +57,7 @@ class _Unread(Exception):
         self.answer = answer
 
 
-def _body(request: HttpRequest) -> bytes:
+def _read_body(request: HttpRequest) -> bytes:
     """Return the whole body. Raises _Unread when it is too large, broke off or has no marked end.
 
     Beware of chunked bodies: without a Content-Length Django reads nothing, so the body is read
@@ -79,7 +79,7 @@ def _body(request: HttpRequest) -> bytes:
     return body
 
 
-def _basic(request: HttpRequest) -> str | None:
+def _basic_credentials(request: HttpRequest) -> str | None:
     """Return `user:secret` from the Authorization header; some clients send it only after a 401."""
     scheme, _, encoded = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
     if scheme.casefold() != "basic":
@@ -90,7 +90,7 @@ def _basic(request: HttpRequest) -> str | None:
         return ""
 
 
-def _whose(given: str, *, in_path: bool) -> CarrierSettings | None:
+def _account_of_secret(given: str, *, in_path: bool) -> CarrierSettings | None:
     """Return the account a delivery belongs to, by its secret.
 
     A path contains only the part after the colon. Every accepted secret of every account is
@@ -98,14 +98,16 @@ def _whose(given: str, *, in_path: bool) -> CarrierSettings | None:
     """
     accepted = [
         (configured, secret.partition(":")[2] if in_path else secret)
-        for configured in carrier_settings.every()
+        for configured in carrier_settings.all_settings()
         for secret in configured.webhook_secrets
     ]
     matches = [
-        (hmac.compare_digest(_digest(given), _digest(secret)), configured) for configured, secret in accepted if secret
+        (hmac.compare_digest(_secret_digest(given), _secret_digest(secret)), configured)
+        for configured, secret in accepted
+        if secret
     ]
     return next((configured for is_its, configured in matches if is_its), None)
 
 
-def _digest(text: str) -> bytes:
+def _secret_digest(text: str) -> bytes:
     return hashlib.sha256(text.encode(errors="surrogatepass")).digest()

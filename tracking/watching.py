@@ -33,7 +33,7 @@ def reference_in(text: str) -> str:
     references have another shape.
     """
     text = text.strip()
-    for configured in carrier_settings.every():
+    for configured in carrier_settings.all_settings():
         with suppress(NotAReference):
             return _reference_of(configured.contract, text)
     raise NotAReference(text[:40])
@@ -64,7 +64,7 @@ def _parts_of_address(text: str) -> list[str]:
     return [*(value for _, value in parse_qsl(address.query)), *reversed(address.path.split("/"))]
 
 
-def watch(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -> Watch:
+def follow_reference(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -> Watch:
     """Follow a reference; a repeated one is the same watch.
 
     Raises NotAReference or TooManyWatched.
@@ -92,7 +92,7 @@ def _parcel_of(reference: str, now: dt.datetime) -> Parcel:
 
     One carrier's reference is never sent to another, whether its account still has settings or not.
     """
-    account, typed = gateway.account(), reference.upper()
+    account, typed = gateway.current_account(), reference.upper()
     parcels = Parcel.objects.filter(reference__upper=typed).select_related("account")
     # An order's parcel may not be opened yet.
     orders = Order.objects.filter(carrier_reference__upper=typed).select_related("account")
@@ -102,6 +102,6 @@ def _parcel_of(reference: str, now: dt.datetime) -> Parcel:
     return scans.parcel_for(reference, account=account, at=now, is_typed=True)
 
 
-def stop(watched: Watch) -> None:
+def stop_following(watched: Watch) -> None:
     """Stop following it; its scans remain visible to operators."""
     watched.delete()

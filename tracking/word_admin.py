@@ -34,7 +34,7 @@ def decide_page(request: HttpRequest, word: EventWord, context: dict[str, Any]) 
     """Show what a meaning would change; POST saves it, with a reason."""
     form = DecideForm(request.POST) if request.method == "POST" else None
     if form and form.is_valid():
-        owed = word_decisions.reword(word, **form.cleaned_data, by=request.user, now=timezone.now())
+        owed = word_decisions.decide_word(word, **form.cleaned_data, by=request.user, now=timezone.now())
         done = f"“{word}” is mapped. Parcels to recalculate in the next few minutes: {owed}."
         messages.success(request, done)
         return redirect("admin:tracking_eventword_changelist")
@@ -47,7 +47,7 @@ def decide_page(request: HttpRequest, word: EventWord, context: dict[str, Any]) 
         "meaning": meaning,
         "says": dict(MEANINGS)[progress],
         "is_as_now": word.is_known and progress == word.progress,
-        "effect": word_decisions.effect(word, progress),
+        "effect": word_decisions.preview_effect(word, progress),
         "form": form or DecideForm(initial={"progress": progress}),
     }
     return TemplateResponse(request, "admin/decide_word.html", context | shown)

@@ -24,23 +24,23 @@ class Move:
     after: str
 
 
-def moves(as_they_would_be: Iterable[Parcel]) -> list[Move]:
+def compare_progress(as_they_would_be: Iterable[Parcel]) -> list[Move]:
     """Compare parcels as read inside the transaction with what is stored after its end."""
     changed = {parcel.pk: parcel for parcel in as_they_would_be}
     stored = Parcel.objects.in_bulk(list(changed))
     return [
-        Move(stored.get(pk) or Parcel(reference=parcel.reference), _words(stored.get(pk)), _words(parcel))
+        Move(stored.get(pk) or Parcel(reference=parcel.reference), _label_of(stored.get(pk)), _label_of(parcel))
         for pk, parcel in changed.items()
-        if _progress(stored.get(pk)) != parcel.progress
+        if _progress_of(stored.get(pk)) != parcel.progress
     ]
 
 
-def _progress(parcel: Parcel | None) -> str:
+def _progress_of(parcel: Parcel | None) -> str:
     return parcel.progress if parcel else ""
 
 
-def _words(parcel: Parcel | None) -> str:
-    return str(Progress(_progress(parcel)).label)
+def _label_of(parcel: Parcel | None) -> str:
+    return str(Progress(_progress_of(parcel)).label)
 
 
 MOST_TRIED = 200
@@ -58,7 +58,7 @@ class Effect:
     moves: list[Move]
 
 
-def effect(word: EventWord, progress: str) -> Effect:
+def preview_effect(word: EventWord, progress: str) -> Effect:
     """Return what this meaning would change. The newest parcels are folded and rolled back."""
     concerned = parcels_with(word)
     tried = list(concerned.order_by("-pk").values_list("pk", flat=True)[:MOST_TRIED])
@@ -68,10 +68,10 @@ def effect(word: EventWord, progress: str) -> Effect:
         folding.fold_held(held)
         as_they_would_be = list(Parcel.objects.filter(pk__in=tried).order_by("-pk"))
         transaction.set_rollback(True)
-    return Effect(concerned.count(), len(tried), moves(as_they_would_be))
+    return Effect(concerned.count(), len(tried), compare_progress(as_they_would_be))
 
 
-def reword(word: EventWord, progress: str, *, by: Any, reason: str, now: dt.datetime) -> int:
+def decide_word(word: EventWord, progress: str, *, by: Any, reason: str, now: dt.datetime) -> int:
     """Save the decision and schedule a fold of every affected parcel, newest first; return how
     many.
 

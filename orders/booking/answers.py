@@ -50,14 +50,18 @@ def sort_out(error: Rejected, *, operation: str = "book") -> Refusal:
     return Refusal(fields, faults)
 
 
-def report(error: Rejected | AccountStopped, account: CarrierAccount, now: dt.datetime, *, operation: str) -> None:
+def report_fault(
+    error: Rejected | AccountStopped, account: CarrierAccount, now: dt.datetime, *, operation: str
+) -> None:
     """Record a fault in our setup on the account's page. A sender's own mistake isn't one."""
     faults = [error.reason] if isinstance(error, AccountStopped) else sort_out(error, operation=operation).faults
     if faults:
         account.note_fault("; ".join(faults), now)
 
 
-def problem(error: Rejected, sender: Sender, country: str, *, to: str = "", operation: str = "book") -> dict[str, Any]:
+def refusal_problem(
+    error: Rejected, sender: Sender, country: str, *, to: str = "", operation: str = "book"
+) -> dict[str, Any]:
     """Build the `problem` of a rejected order.
 
     `country` is the pickup's, `to` the receiver's. `text` fits one line, `said` holds every
@@ -65,26 +69,26 @@ def problem(error: Rejected, sender: Sender, country: str, *, to: str = "", oper
     sender can't correct alone.
     """
     refusal = sort_out(error, operation=operation)
-    sentences = _sentences(refusal, sender, country, to)
+    sentences = _refusal_sentences(refusal, sender, country, to)
     if not refusal.faults:
-        return {"text": shortened(sentences), "said": sentences, "fields": refusal.fields}
+        return {"text": first_sentences(sentences), "said": sentences, "fields": refusal.fields}
     ours = OURS_TOO if sentences else OURS
-    text = f"{shortened(sentences)} {ours}".strip()
+    text = f"{first_sentences(sentences)} {ours}".strip()
     return {"text": text, "said": [*sentences, ours], "fields": refusal.fields, "kind": "ours"}
 
 
 def why_not_cancelled(error: Rejected, order: Order) -> str:
     """Return why an order stays booked, for its sender."""
     refusal = sort_out(error, operation="cancel")
-    sentences = _sentences(refusal, order.sender, order.pickup["country"], order.receiver_country)
+    sentences = _refusal_sentences(refusal, order.sender, order.pickup["country"], order.receiver_country)
     sentences += [OURS_CANCEL] if refusal.faults else []
-    return shortened(sentences) or NO_REASON
+    return first_sentences(sentences) or NO_REASON
 
 
-def _sentences(refusal: Refusal, sender: Sender, country: str, to: str) -> list[str]:
+def _refusal_sentences(refusal: Refusal, sender: Sender, country: str, to: str) -> list[str]:
     address = PickupAddress(sender=sender, country=country)
     form = ParcelForm(initial={"receiver_country": to}, sender=sender, address=address)
-    return refused_fields.sentences(refusal.fields, form)
+    return refused_fields.field_sentences(refusal.fields, form)
 
 
 def why_silent(error: Exception) -> str:
@@ -93,10 +97,10 @@ def why_silent(error: Exception) -> str:
         return SLOW_DOWN
     if isinstance(error, NotSent):
         return AWAY
-    return unclear(error)
+    return why_unclear(error)
 
 
-def unclear(error: Exception | None) -> str:
+def why_unclear(error: Exception | None) -> str:
     """Return why the carrier's outcome is unknown.
 
     Without a reply, a worker stopped while waiting.
@@ -114,7 +118,7 @@ def put_at(form: ParcelForm, error: Rejected) -> None:
         form.add_error(None, f"{OURS_TOO if refusal.fields else OURS} Nothing was booked.")
 
 
-def shortened(sentences: list[str]) -> str:
+def first_sentences(sentences: list[str]) -> str:
     """Return the first sentences on one line, and how many more there are."""
     more = f" And {len(sentences) - MOST} more." if len(sentences) > MOST else ""
     return f"{' '.join(sentences[:MOST])[:500]}{more}"

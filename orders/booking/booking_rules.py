@@ -18,7 +18,7 @@ from orders.models.statuses import Status
 from orders.quoting import asking
 from orders.status.status_labels import UNCLEAR
 from shipping_portal.accounts.address import places
-from shipping_portal.accounts.address.receivers import fingerprint
+from shipping_portal.accounts.address.receivers import receiver_fingerprint
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.messages import Party
 
@@ -75,7 +75,7 @@ def refuse_unless_booking_is_on(
     """
     if sender.is_suspended:
         raise Suspended(sender.suspension_text)
-    account = gateway.account()
+    account = gateway.current_account()
     if pause := account.pause_of(BOOKINGS, now):
         raise Paused(pause.text)
     refuse_unless_room(sender, now, price, is_booking=is_booking)
@@ -117,8 +117,10 @@ def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | 
         receiver_country=receiver.country,
         **in_metric(details.measures),
     ).exclude(form_token=but)
-    who = fingerprint(receiver)
-    return next((order for order in alike.order_by("-pk") if fingerprint(order.details().receiver) == who), None)
+    who = receiver_fingerprint(receiver)
+    return next(
+        (order for order in alike.order_by("-pk") if receiver_fingerprint(order.details().receiver) == who), None
+    )
 
 
 def duplicate_to_ask_about(quote: Quote, now: dt.datetime, *, form_token: uuid.UUID) -> Order | None:

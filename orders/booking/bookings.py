@@ -26,7 +26,7 @@ from shipping_portal.accounts.address import places, receivers
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError
-from shipping_portal.jobs.models import lease
+from shipping_portal.jobs.models import lease_time
 from shipping_portal.jobs.registry import enqueue, job
 from shipping_portal.ops.starting import end_if_restored
 
@@ -53,7 +53,7 @@ def submit(
         order.form_token, order.form_hash = form_token, form_hash
         with limits.noting_refusals(now):
             owe(order, by=by, reason="booked by the sender", at=now)
-            receivers.remember(order.sender, order.details().receiver, at=now)
+            receivers.count_use(order.sender, order.details().receiver, at=now)
             enqueue("book", order.pk)
     except (Order.SameForm, LimitReached):
         # A simultaneous request was faster, and maybe the last within the limit.
@@ -187,7 +187,7 @@ def _end_unsent(order: Order, found: verdict.BackToDraft | verdict.Refuse, now: 
         if order.renew(now):
             move_to(order, found.status, reason=found.reason, at=now, due_at=None, problem=found.problem)
     if found.error:
-        answers.report(found.error, order.account, now, operation="quote")
+        answers.report_fault(found.error, order.account, now, operation="quote")
 
 
 def _send(order: Order, client: Carrier) -> None:
@@ -210,7 +210,7 @@ def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
         product_code=order.product_code, order_key=order.order_key(), pickup_date=order.pickup_date
     )
     body = gateway.carrier_of(order).booking_body(shipment)
-    until = now + lease()
+    until = now + lease_time()
     try:
         with transaction.atomic(durable=True):
             end_if_restored()

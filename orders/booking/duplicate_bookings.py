@@ -19,12 +19,12 @@ class NothingWaits(Exception):
     """Raised when the duplicate is already resolved. The text is for the operator."""
 
 
-def waiting(order: Order) -> QuerySet[BookingAttempt]:
+def waiting_duplicates(order: Order) -> QuerySet[BookingAttempt]:
     """Return unresolved attempts that were answered with a reference other than the order's."""
     return order.attempts.filter(duplicate_booking_at__isnull=False).order_by("generation")
 
 
-def note(order: Order, *, at: dt.datetime, answered: BookingAttempt | None = None) -> None:
+def note_answers(order: Order, *, at: dt.datetime, answered: BookingAttempt | None = None) -> None:
     """Compare the references in replies with the order's. The caller locks the order."""
     is_own = Q(seen_reference__upper=(order.carrier_reference or "").upper())
     of_account = Order.objects.filter(account=order.account_id)
@@ -39,11 +39,11 @@ def note(order: Order, *, at: dt.datetime, answered: BookingAttempt | None = Non
     )
 
 
-def settle(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
+def resolve_duplicate(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Resolve a duplicate once an operator has asked the carrier. Raises NothingWaits."""
     with transaction.atomic():
-        references = [attempt.seen_reference for attempt in waiting(order).select_for_update()]
-        if not waiting(order).update(duplicate_booking_at=None):
+        references = [attempt.seen_reference for attempt in waiting_duplicates(order).select_for_update()]
+        if not waiting_duplicates(order).update(duplicate_booking_at=None):
             raise NothingWaits("No second order waits any more.")
         named = ", ".join(references)
         Audit.write("second order settled", order, by=by, sender=order.sender, reason=f"{named}: {reason}", at=now)

@@ -25,9 +25,9 @@ LOOKS_BACK = dt.timedelta(days=7)  # for the daily spend of all senders together
 
 
 @chore("recount", every=86_400)
-def recount(now: dt.datetime) -> None:
+def recount_limits(now: dt.datetime) -> None:
     """Compare every counter with the orders, and correct the wrong ones."""
-    note_mended(sum(_mend(row, now) for row in miscounted(now)), now)
+    note_mended(sum(_correct_counter(row, now) for row in miscounted_rows(now)), now)
 
 
 def note_mended(mended: int, now: dt.datetime) -> None:
@@ -37,42 +37,42 @@ def note_mended(mended: int, now: dt.datetime) -> None:
         DailySpend.objects.filter(pk=day.pk).update(mended=F("mended") + mended, mended_at=now)
 
 
-def miscounted(now: dt.datetime) -> list[Any]:
+def miscounted_rows(now: dt.datetime) -> list[Any]:
     """Return the rows with wrong counters: senders, and days of all senders together."""
-    return [*_senders(), *_days(now)]
+    return [*_miscounted_senders(), *_miscounted_days(now)]
 
 
-def _senders() -> QuerySet[Any]:
+def _miscounted_senders() -> QuerySet[Any]:
     """Return senders whose counters differ from their orders, in one consistent statement."""
     orders = Order.objects.filter(sender=OuterRef("pk")).order_by().values("sender")
     today = orders.filter(reserved_on=OuterRef("counted_on"))
     in_all = orders.filter(reserved_on__isnull=False)
     counted = {
-        "counted_booked_today": _number(today),
-        "counted_spent_today": _sum(today, "reserved"),
-        "counted_unbilled": _sum(orders, "unbilled"),
-        "counted_booked_in_all": _number(in_all),
-        "counted_spent_in_all": _sum(in_all, "reserved"),
+        "counted_booked_today": _count_of(today),
+        "counted_spent_today": _sum_of(today, "reserved"),
+        "counted_unbilled": _sum_of(orders, "unbilled"),
+        "counted_booked_in_all": _count_of(in_all),
+        "counted_spent_in_all": _sum_of(in_all, "reserved"),
     }
-    return _wrong(Sender.objects.annotate(**counted), COUNTERS)
+    return _wrong_rows(Sender.objects.annotate(**counted), COUNTERS)
 
 
-def _days(now: dt.datetime) -> QuerySet[Any]:
+def _miscounted_days(now: dt.datetime) -> QuerySet[Any]:
     orders = Order.objects.filter(reserved_on=OuterRef("day")).order_by().values("reserved_on")
     lately = DailySpend.objects.filter(day__gte=(now - LOOKS_BACK).date())
-    return _wrong(lately.annotate(counted_spent=_sum(orders, "reserved")), ("spent",))
+    return _wrong_rows(lately.annotate(counted_spent=_sum_of(orders, "reserved")), ("spent",))
 
 
-def _number(orders: QuerySet[Any, Any]) -> Coalesce:
+def _count_of(orders: QuerySet[Any, Any]) -> Coalesce:
     return Coalesce(Subquery(orders.annotate(n=Count("pk")).values("n")), 0)
 
 
-def _sum(orders: QuerySet[Any, Any], field: str) -> Coalesce:
+def _sum_of(orders: QuerySet[Any, Any], field: str) -> Coalesce:
     in_all = orders.annotate(in_all=Round(Sum(field), 2)).values("in_all")
     return Coalesce(Subquery(in_all, output_field=MONEY), Value(Decimal(0)), output_field=MONEY)
 
 
-def _wrong(rows: QuerySet[Any], counters: tuple[str, ...]) -> QuerySet[Any]:
+def _wrong_rows(rows: QuerySet[Any], counters: tuple[str, ...]) -> QuerySet[Any]:
     differs = Q()
     for counter in counters:
         differs |= ~Q((counter, F(f"counted_{counter}")))
@@ -80,10 +80,12 @@ def _wrong(rows: QuerySet[Any], counters: tuple[str, ...]) -> QuerySet[Any]:
 
 
 @transaction.atomic
-def _mend(seen: Any, now: dt.datetime) -> int:
+def _correct_counter(seen: Any, now: dt.datetime) -> int:
     """Check again under the row's lock, which every change of a counter takes, and correct it."""
     type(seen).objects.select_for_update(no_key=True).get(pk=seen.pk)
-    rows, counters = (_senders(), COUNTERS) if isinstance(seen, Sender) else (_days(now), ("spent",))
+    rows, counters = (
+        (_miscounted_senders(), COUNTERS) if isinstance(seen, Sender) else (_miscounted_days(now), ("spent",))
+    )
     row = rows.filter(pk=seen.pk).first()
     if row is None:
         return 0

@@ -40,13 +40,13 @@ def is_known(name: str) -> bool:
     return name in FORM or ITEM.fullmatch(name) is not None
 
 
-def sentences(fields: dict[str, list[str]], form: ParcelForm) -> list[str]:
+def field_sentences(fields: dict[str, list[str]], form: ParcelForm) -> list[str]:
     """Return the carrier's words after our labels. Words about several fields are shown once."""
     labels: dict[str, list[str]] = {}
     for name, texts in fields.items():
         for text in texts:
-            labels.setdefault(text, []).append(_label(name, form))
-    return [_labelled(", ".join(filter(None, names)), text) for text, names in labels.items()]
+            labels.setdefault(text, []).append(_field_label(name, form))
+    return [_with_label(", ".join(filter(None, names)), text) for text, names in labels.items()]
 
 
 def put_at(form: ParcelForm, fields: dict[str, list[str]]) -> None:
@@ -55,17 +55,17 @@ def put_at(form: ParcelForm, fields: dict[str, list[str]]) -> None:
         form.cleaned_data = {}
     for name, texts in fields.items():
         for text in texts:
-            for control in _controls(name, form) or [NON_FIELD_ERRORS]:
-                form.add_error(control, _labelled(_label(name, form), text))
+            for control in _field_controls(name, form) or [NON_FIELD_ERRORS]:
+                form.add_error(control, _with_label(_field_label(name, form), text))
 
 
-def ended(text: str) -> str:
+def with_full_stop(text: str) -> str:
     """Return a sentence with its full stop."""
     return text if text[-1:] in {".", "!", "?", "…"} else f"{text}."
 
 
-def _labelled(label: str, text: str) -> str:
-    return ended(f"{label}: {text}") if label else _about_the_parcel(text)
+def _with_label(label: str, text: str) -> str:
+    return with_full_stop(f"{label}: {text}") if label else _about_the_parcel(text)
 
 
 def _about_the_parcel(text: str) -> str:
@@ -73,13 +73,13 @@ def _about_the_parcel(text: str) -> str:
     if text[:1] == "“":
         return f"The carrier also says {text}."
     if VERB.match(text):
-        return ended(f"The parcel {text[0].lower()}{text[1:]}")
+        return with_full_stop(f"The parcel {text[0].lower()}{text[1:]}")
     if " " in text and not text[0].islower():
-        return ended(text)
+        return with_full_stop(text)
     return f"The carrier says “{text.rstrip('.')}”."
 
 
-def _label(name: str, form: ParcelForm) -> str:
+def _field_label(name: str, form: ParcelForm) -> str:
     """Return our label of a field, or "" for the whole parcel."""
     if name in LABELS or not name:
         return LABELS.get(name, "")
@@ -95,7 +95,7 @@ def _label(name: str, form: ParcelForm) -> str:
     return str(form.fields[name].label) if name in form.fields else "Contents"
 
 
-def _controls(name: str, form: ParcelForm) -> list[str]:
+def _field_controls(name: str, form: ParcelForm) -> list[str]:
     """Return the form's controls for a field, or none if another page has it."""
     found = [name]
     if name in {"receiver_suburb", "receiver_postcode"}:

@@ -14,7 +14,7 @@ from orders.models import BookingAttempt, Order, Restore
 from orders.models.statuses import Status
 from shipping_portal.carrier.errors import CarrierError, Crowded, Rejected
 from shipping_portal.carrier.messages import Booked
-from shipping_portal.jobs.models import lease
+from shipping_portal.jobs.models import lease_time
 from shipping_portal.jobs.registry import job
 from shipping_portal.ops.starting import end_if_restored
 
@@ -53,7 +53,7 @@ def _is_of_a_backup(attempt: BookingAttempt) -> bool:
 def _replay(order: Order, attempt: BookingAttempt) -> None:
     """Send it again. Only an acceptance or a valid rejection ends it; else it stays unknown."""
     client = gateway.carrier_of(order, first="book")
-    until = timezone.now() + lease()
+    until = timezone.now() + lease_time()
     with transaction.atomic(durable=True):
         end_if_restored()
         if not order.renew(until) or not _change(attempt, replays=attempt.replays + 1, lease_until=until):

@@ -101,9 +101,9 @@ def _book(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime
     if booked.price is None:
         reason += "; its reply names no price we can use"
     move_to(order, Status.BOOKED, reason=reason, at=at, **fields)
-    notifications.booked(order, at)
+    notifications.notify_booking(order, at)
     if order.generation > 1 or attempt.replays:  # the first attempt has no other answer beside it
-        duplicate_bookings.note(order, at=at)
+        duplicate_bookings.note_answers(order, at=at)
     fetching.owe(order, booked.labels, at=at)
     enqueue("open", order.pk)
 
@@ -156,7 +156,7 @@ def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: 
     if unsent or order.status in SETTLED_OTHERWISE:
         move_to(order, Status.CONFLICT, reason=reason, at=at, due_at=None)
     else:
-        duplicate_bookings.note(order, at=at, answered=attempt)
+        duplicate_bookings.note_answers(order, at=at, answered=attempt)
     Audit.write("second reference", order, by=None, sender=order.sender, reason=reason, at=at)
 
 
@@ -171,10 +171,10 @@ def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None
         }
         live = {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}
         if order.status in AWAITED and _swap(attempt, live, state=State.REJECTED, **facts):
-            problem = answers.problem(error, order.sender, order.pickup["country"], to=order.receiver_country)
+            problem = answers.refusal_problem(error, order.sender, order.pickup["country"], to=order.receiver_country)
             move_to(order, Status.REJECTED, reason=f"refused: {problem['text']}", at=at, due_at=None, problem=problem)
     order.account.note_answer(at)
-    answers.report(error, order.account, at, operation="book")
+    answers.report_fault(error, order.account, at, operation="book")
 
 
 def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> None:
@@ -210,7 +210,7 @@ def unknown(attempt: BookingAttempt, why: str, *, at: dt.datetime, answer: Outco
             facts |= {"http_status": answer.status, "response": answer.body, "seen_reference": answer.reference}
         if not _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, **facts):
             return
-        problem = {"kind": "unclear", "text": answers.unclear(answer)}
+        problem = {"kind": "unclear", "text": answers.why_unclear(answer)}
         move_to(order, Status.UNCONFIRMED, reason=why, at=at, due_at=first_replay_at(order, at), problem=problem)
         if answer and answer.conflict:
             move_to(order, Status.CONFLICT, reason=why, at=at, due_at=None)

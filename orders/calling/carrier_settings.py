@@ -89,43 +89,43 @@ class CarrierSettings:
     @property
     def contract(self) -> Contract:
         """Return the contract, read once per file. Raises ContractError."""
-        return _load(self.contract_file)
+        return _load_contract(self.contract_file)
 
 
-def current() -> CarrierSettings:
+def current_settings() -> CarrierSettings:
     """Return the account that takes new orders."""
     named = {name: getattr(settings, f"{CURRENT}_{name}") for name in settings.OF_A_CARRIER}
-    return _described(CURRENT, named | {"WEBHOOK_SECRETS": settings.WEBHOOK_SECRETS})
+    return _read_settings(CURRENT, named | {"WEBHOOK_SECRETS": settings.WEBHOOK_SECRETS})
 
 
-def every() -> list[CarrierSettings]:
+def all_settings() -> list[CarrierSettings]:
     """Return all accounts, the one that takes new orders first."""
     older = settings.OLDER_CARRIERS.items()
-    return [current(), *(_described(f"{CURRENT}_{name}", named) for name, named in older)]
+    return [current_settings(), *(_read_settings(f"{CURRENT}_{name}", named) for name, named in older)]
 
 
-def chosen(name: str) -> CarrierSettings:
+def settings_named(name: str) -> CarrierSettings:
     """Return the account of this name in OLDER_CARRIERS, or without a name the current one.
 
     Raises UnknownAccount.
     """
     prefix = f"{CURRENT}_{name}" if name else CURRENT
-    configured = next((configured for configured in every() if configured.prefix == prefix), None)
+    configured = next((configured for configured in all_settings() if configured.prefix == prefix), None)
     if configured is None:
         older = ", ".join(settings.OLDER_CARRIERS) or "none"
         raise UnknownAccount(f"{name} is no carrier account here. OLDER_CARRIERS names: {older}.")
     return configured
 
 
-def secrets() -> list[str]:
+def all_secrets() -> list[str]:
     """Return every account's keys and webhook secrets, which no log line or page may show."""
-    configured = every()
+    configured = all_settings()
     keys = [key for one in configured for key in (one.key, one.link_key)]
     proxy = urlsplit(settings.CARRIER_PROXY).password or ""
     return [proxy, *keys, *(pair.partition(":")[2] for one in configured for pair in one.webhook_secrets)]
 
 
-def _described(prefix: str, named: Mapping[str, Any]) -> CarrierSettings:
+def _read_settings(prefix: str, named: Mapping[str, Any]) -> CarrierSettings:
     return CarrierSettings(
         prefix=prefix,
         base_url=named["BASE_URL"],
@@ -145,5 +145,5 @@ def _fingerprint(name: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def _load(path: str) -> Contract:
+def _load_contract(path: str) -> Contract:
     return Contract.load(path or None)

@@ -17,19 +17,20 @@ from shipping_portal.carrier.contract import Contract
 def settings_of(account: CarrierAccount) -> carrier_settings.CarrierSettings | None:
     """Return the account's settings, or None once the environment no longer has them."""
     return next(
-        (configured for configured in carrier_settings.every() if configured.fingerprint == account.fingerprint), None
+        (configured for configured in carrier_settings.all_settings() if configured.fingerprint == account.fingerprint),
+        None,
     )
 
 
-def contract() -> Contract:
+def current_contract() -> Contract:
     """Return the contract of the account that takes new orders."""
-    return carrier_settings.current().contract
+    return carrier_settings.current_settings().contract
 
 
 def contract_of(account: CarrierAccount) -> Contract:
     """Return the account's own contract, or the current one if the environment no longer has it."""
     configured = settings_of(account)
-    return configured.contract if configured else contract()
+    return configured.contract if configured else current_contract()
 
 
 def has_parcel_tools(account: CarrierAccount | None = None) -> bool:
@@ -37,7 +38,7 @@ def has_parcel_tools(account: CarrierAccount | None = None) -> bool:
 
     Senders change a pickup day there. An account without a key has no such page.
     """
-    configured = settings_of(account) if account else carrier_settings.current()
+    configured = settings_of(account) if account else carrier_settings.current_settings()
     return configured is not None and configured.has_parcel_tools
 
 

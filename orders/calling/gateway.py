@@ -7,7 +7,6 @@ from prometheus_client import Counter, Histogram
 from orders.calling import carrier_settings
 from orders.calling.carrier_settings import CarrierSettings
 from orders.calling.contract import client_of, contract_of, settings_of
-from orders.calling.contract import contract as contract
 from orders.calling.turns import Turns
 from orders.models.account import CarrierAccount, CarrierCall
 from orders.models.order import Order
@@ -26,14 +25,14 @@ CALL_SECONDS = Histogram(
 )
 
 
-def account() -> CarrierAccount:
+def current_account() -> CarrierAccount:
     """Return the account that takes new orders."""
-    return account_of(carrier_settings.current())
+    return account_of(carrier_settings.current_settings())
 
 
-def accounts() -> list[CarrierAccount]:
+def all_accounts() -> list[CarrierAccount]:
     """Return all accounts in the environment, the one that takes new orders first."""
-    return [account_of(configured) for configured in carrier_settings.every()]
+    return [account_of(configured) for configured in carrier_settings.all_settings()]
 
 
 def account_of(configured: CarrierSettings) -> CarrierAccount:
@@ -50,15 +49,17 @@ def account_of(configured: CarrierSettings) -> CarrierAccount:
 
 def takes_new_orders(row: CarrierAccount) -> bool:
     """Return whether the account takes new orders, without a query."""
-    return row.fingerprint == carrier_settings.current().fingerprint
+    return row.fingerprint == carrier_settings.current_settings().fingerprint
 
 
 def carrier_of(order: Order, *, first: str = "", is_person: bool = False) -> Carrier:
     """Return a client of the order's own account. See `carrier`."""
-    return carrier(order.account, order, first=first, is_person=is_person)
+    return carrier_client(order.account, order, first=first, is_person=is_person)
 
 
-def carrier(row: CarrierAccount, order: Order | None = None, *, first: str = "", is_person: bool = False) -> Carrier:
+def carrier_client(
+    row: CarrierAccount, order: Order | None = None, *, first: str = "", is_person: bool = False
+) -> Carrier:
     """Return a client of one account, for a few calls. Each is logged without body, query or
     secret.
 

@@ -71,9 +71,9 @@ class Turns:
 
     def ahead(self, operation: str) -> None:
         """Reserve the slot of a job's first call, before anything is stored. Raises NotYet."""
-        turn = take(self.account, operation, shares=True, patience=OWED)
+        turn = take_turn(self.account, operation, shares=True, patience=OWED)
         time.sleep(max(turn - _now(), 0.0))
-        self._ahead[_line(operation)] = turn
+        self._ahead[_queue_of(operation)] = turn
 
     def __call__(self, operation: str, not_after: float | None = None) -> None:
         """Sleep until the call may start. Raises Crowded if that is too late, or past `not_after`.
@@ -82,7 +82,7 @@ class Turns:
         """
         latest = time.monotonic() + BEGUN
         latest = latest if not_after is None else min(latest, not_after)
-        turn = self._ahead.pop(_line(operation), None)
+        turn = self._ahead.pop(_queue_of(operation), None)
         for _ in range(MOST_MISSED):
             if turn is None:
                 turn = self._take(operation, latest - time.monotonic())
@@ -94,20 +94,20 @@ class Turns:
 
     def _take(self, operation: str, patience: float) -> float:
         try:
-            return take(self.account, operation, person=self.is_person, shares=False, patience=patience)
+            return take_turn(self.account, operation, person=self.is_person, shares=False, patience=patience)
         except NotYet as error:
             raise Crowded(retry_after=max(error.at.timestamp() - _now(), 1.0)) from error
 
 
-def take(account: CarrierAccount, operation: str, *, patience: float, shares: bool, person: bool = False) -> float:
+def take_turn(account: CarrierAccount, operation: str, *, patience: float, shares: bool, person: bool = False) -> float:
     """Reserve the operation's next slot and return it in seconds since 1970.
 
     Raises NotYet for a queue longer than `patience` seconds; with `shares`, longer than SPARE for a
     lane above its share. It is one statement of its own, so nobody holds the queue during a call.
     """
-    lane, now, gap = PERSON if person else operation, _now(), APART / _rate(account, operation)
+    lane, now, gap = PERSON if person else operation, _now(), APART / _rate_of(account, operation)
     values = {
-        "account": account.pk, "line": _line(operation), "lane": lane, "now": now, "gap": gap,
+        "account": account.pk, "line": _queue_of(operation), "lane": lane, "now": now, "gap": gap,
         "part": gap / (TRACKING | CALLS).get(lane, 1.0), "share_is_over": now + SHARE_IS_OVER, "patience": patience,
         "patience_beyond_its_share": SPARE if shares else patience, "latest": now + BEGUN + 2 * gap,
     }  # fmt: skip
@@ -117,7 +117,7 @@ def take(account: CarrierAccount, operation: str, *, patience: float, shares: bo
             taken = cursor.fetchone()
         if taken:
             return float(taken[0]) - gap
-        line, _ = CarrierLine.objects.get_or_create(account=account, name=_line(operation))
+        line, _ = CarrierLine.objects.get_or_create(account=account, name=_queue_of(operation))
         turn = line.free_at if now <= line.free_at <= values["latest"] else now
         is_too_long = turn - now > (SPARE if shares and line.had.get(lane, 0.0) > now else patience)
         # Else it was created, or became shorter, between the two statements.
@@ -126,11 +126,11 @@ def take(account: CarrierAccount, operation: str, *, patience: float, shares: bo
     raise NotYet(dt.datetime.fromtimestamp(turn, dt.UTC))
 
 
-def _line(operation: str) -> str:
+def _queue_of(operation: str) -> str:
     return "tracking" if operation in TRACKING else "calls"
 
 
-def _rate(account: CarrierAccount, operation: str) -> float:
+def _rate_of(account: CarrierAccount, operation: str) -> float:
     contract = contract_of(account)
     return contract.tracking_per_second if operation in TRACKING else contract.requests_per_second
 

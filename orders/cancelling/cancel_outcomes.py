@@ -35,9 +35,9 @@ def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
         case Unsettled(reason, text, error):
             new, fields = Status.CANCEL_UNCONFIRMED, _evidence(outcome)
             if reason and isinstance(error, AccountStopped):
-                answers.report(error, order.account, now, operation="cancel")
+                answers.report_fault(error, order.account, now, operation="cancel")
         case StaysBooked(refusal):
-            answers.report(refusal, order.account, now, operation="cancel")
+            answers.report_fault(refusal, order.account, now, operation="cancel")
             text = answers.why_not_cancelled(refusal, order)
             new, reason = Status.BOOKED, f"not cancelled: {text}"
             fields = {"state": State.REFUSED, "done_at": now, "answer": text[:500], **_reply(refusal)}

@@ -39,7 +39,7 @@ def can_cancel(order: Order, now: dt.datetime) -> bool:
     return True
 
 
-def forbidden(order: Order, progress: str, at: dt.datetime | None, *, now: dt.datetime) -> str:
+def why_not_cancelled_now(order: Order, progress: str, at: dt.datetime | None, *, now: dt.datetime) -> str:
     """Return why a parcel this far since `at` can't be cancelled, for its sender, or ""."""
     if progress == Progress.PICKUP_MISSED:
         day = order.next_pickup(at, now)

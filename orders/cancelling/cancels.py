@@ -14,18 +14,18 @@ from orders.calling import gateway
 from orders.calling.contract import settings_of
 from orders.cancelling import cancel_outcomes, cancel_verdict
 from orders.cancelling.cancel_outcomes import ANSWERED
-from orders.cancelling.cancel_rules import NO_WAY, forbidden, refuse_cancel_unless_allowed
+from orders.cancelling.cancel_rules import NO_WAY, refuse_cancel_unless_allowed, why_not_cancelled_now
 from orders.cancelling.cancel_verdict import Ask, Confirmed, Outcome, StaysBooked, Unsettled, View
 from orders.models import CancelAttempt, Order, Replacement, Restore
 from orders.models.statuses import BEING_CANCELLED, Status
-from orders.status.progress import Step, fold
+from orders.status.progress import Step, fold_steps
 from orders.status.transitions import move_to
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OperationOff, OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Cancelled, Scan
-from shipping_portal.jobs.models import MOST_TRIES, lease
+from shipping_portal.jobs.models import MOST_TRIES, lease_time
 from shipping_portal.jobs.registry import enqueue, job
 from shipping_portal.ops.starting import end_if_restored
 
@@ -93,7 +93,7 @@ def _ask_to_cancel(order: Order, attempt: CancelAttempt, client: Carrier) -> Out
         if words:
             return Rejected(0, "", words)
         now = timezone.now()
-        until = now + lease()  # a new one: the look may have taken long
+        until = now + lease_time()  # a new one: the look may have taken long
         asking = {"state": State.IN_FLIGHT, "sent_at": now, "tries": min(attempt.tries + 1, MOST_TRIES)}
         with transaction.atomic(durable=True):
             end_if_restored()
@@ -107,13 +107,13 @@ def _ask_to_cancel(order: Order, attempt: CancelAttempt, client: Carrier) -> Out
     except (NotSent, AccountStopped) as error:
         return Unsettled(error.reason, error=error, was_asked=was_asked)
     except CarrierError as error:
-        return Unsettled(str(error), answers.unclear(error), error)
+        return Unsettled(str(error), answers.why_unclear(error), error)
 
 
 def _forbidden_by_scans(order: Order, client: Carrier) -> str:
     """Return why the newest scans forbid cancelling, or "". What is stored counts like what the carrier says."""
     known, now = Order.objects.select_related("sender").get(pk=order.pk), timezone.now()
-    words = forbidden(order, known.progress_before_cancelling(now), known.progress_at, now=now)
+    words = why_not_cancelled_now(order, known.progress_before_cancelling(now), known.progress_at, now=now)
     if words:
         return words
     try:
@@ -129,10 +129,10 @@ def _forbidden_by_scans(order: Order, client: Carrier) -> str:
     if not tracked.is_whole:
         raise NotSent("not all scans could be read")
     contract, now = client.contract, timezone.now()
-    found = fold(_step(scan, contract, now) for scan in tracked.scans)
+    found = fold_steps(_step(scan, contract, now) for scan in tracked.scans)
     if tracked.pickup_date:  # after a missed pickup, the day of the next one
         order.note_pickup_date(tracked.pickup_date)
-    words = forbidden(order, found.progress, found.progress_at, now=now)
+    words = why_not_cancelled_now(order, found.progress, found.progress_at, now=now)
     if not words and tracked.leaves_out:  # pages beyond the bound: it may have been collected
         words = "Not all of its scans can be read, so it isn't cancelled from here. Contact us."
     return words

@@ -92,7 +92,7 @@ def work(replacement: Replacement) -> None:
 def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
     """Make the new order due. The form's token makes it one order, however often this runs."""
     try:
-        receivers.mend(
+        receivers.correct_receiver(
             quote.sender, replacement.order.details().receiver, ParcelDetails.from_json(quote.details).receiver
         )
         made = bookings.submit(
@@ -120,4 +120,4 @@ def _end(replacement: Replacement, problem: str, now: dt.datetime) -> None:
     replacement.ended_at, replacement.problem = now, problem.strip()[:500]
     open_one = Replacement.objects.filter(pk=replacement.pk, ended_at=None)
     if open_one.update(ended_at=now, problem=replacement.problem, due_at=None, **Replacement.AFRESH):
-        notifications.ended(replacement, now)
+        notifications.notify_replacement_end(replacement, now)

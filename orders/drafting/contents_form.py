@@ -11,7 +11,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from orders.calling.contract import contract
+from orders.calling.contract import current_contract
 from orders.drafting.form_fields import PlainDecimalField
 from orders.drafting.receiver_form import ReceiverForm, line
 from shipping_portal.accounts.address import countries
@@ -22,12 +22,12 @@ PARTS = ("description", "value", "quantity", "origin", "hs_code")
 CURRENCY = {"AU": "AUD", "CA": "CAD", "US": "USD"}
 
 
-def _digits() -> str:
+def _hs_digits() -> str:
     """Return how many digits an HS code has, in words."""
-    return f"{contract().hs_code_shortest} to {contract().hs_code_longest} digits"
+    return f"{current_contract().hs_code_shortest} to {current_contract().hs_code_longest} digits"
 
 
-def _country(text: str) -> str:
+def _read_country(text: str) -> str:
     """Return the code of a country given by name or by two letters, or "" for anything else."""
     return text.upper() if re.fullmatch(r"[A-Za-z]{2}", text, re.ASCII) else countries.code_of(text)
 
@@ -37,12 +37,12 @@ class ContentsForm(ReceiverForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        if self.address.country not in contract().export_origins:
+        if self.address.country not in current_contract().export_origins:
             return
         self.fields["contents_type"] = forms.ChoiceField(
             label="Kind of contents",
-            choices=[(word, word) for word in contract().contents_types],
-            initial=contract().contents_types[0],
+            choices=[(word, word) for word in current_contract().contents_types],
+            initial=current_contract().contents_types[0],
             required=False,
             error_messages={"invalid_choice": "Choose one of the kinds on the list."},
         )
@@ -67,7 +67,7 @@ class ContentsForm(ReceiverForm):
             f"item_{row}_hs_code": line(
                 "HS code",
                 longest=20,
-                help_text=f"{_digits()}; {contract().hs_code_duties_paid} for duties paid upfront.",
+                help_text=f"{_hs_digits()}; {current_contract().hs_code_duties_paid} for duties paid upfront.",
             ),
         }
 
@@ -83,10 +83,10 @@ class ContentsForm(ReceiverForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         cleaned["items"] = ()
-        if not self.is_abroad or self.address.country not in contract().export_origins:
+        if not self.is_abroad or self.address.country not in current_contract().export_origins:
             cleaned["contents_type"] = ""
             return cleaned
-        cleaned["contents_type"] = cleaned.get("contents_type") or contract().contents_types[0]
+        cleaned["contents_type"] = cleaned.get("contents_type") or current_contract().contents_types[0]
         filled = [row for row in range(1, ROWS + 1) if self._is_filled(row)]
         if not filled:
             self.add_error("item_1_description", "List what's inside. Customs ask for it on every parcel abroad.")
@@ -107,7 +107,7 @@ class ContentsForm(ReceiverForm):
             description=parts["description"],
             value=parts["value"],
             quantity=int(parts["quantity"] or 1),
-            origin=_country(parts["origin"]),
+            origin=_read_country(parts["origin"]),
             hs_code=parts["hs_code"],
         )
 
@@ -117,10 +117,11 @@ class ContentsForm(ReceiverForm):
             "description": len(parts["description"] or "") < 3 and "Say what it is, in 3 characters or more.",
             "value": not parts["value"] and "Enter the value of one, more than 0.",
             "quantity": parts["quantity"] == 0 and "Enter how many, 1 or more.",
-            "origin": not _country(parts["origin"] or "") and "Enter the country it was made in, such as Italy or IT.",
+            "origin": not _read_country(parts["origin"] or "")
+            and "Enter the country it was made in, such as Italy or IT.",
             "hs_code": bool(parts["hs_code"])
-            and not (contract().hs_code_shortest <= len(digits) <= contract().hs_code_longest)
-            and f"An HS code has {_digits()}.",
+            and not (current_contract().hs_code_shortest <= len(digits) <= current_contract().hs_code_longest)
+            and f"An HS code has {_hs_digits()}.",
         }
         for part, text in refusals.items():
             name = f"item_{row}_{part}"
@@ -169,12 +170,12 @@ class Question:
     question: str
 
 
-def questions(texts: Iterable[str]) -> list[Question]:
+def contents_questions(texts: Iterable[str]) -> list[Question]:
     """Return one question for each group of words that the texts match."""
-    return list(_met(" / ".join(texts)))
+    return list(_questions_met(" / ".join(texts)))
 
 
-def _met(text: str) -> Iterator[Question]:
+def _questions_met(text: str) -> Iterator[Question]:
     for question, words in QUESTIONS.items():
         found = re.search(rf"\b(?:{'|'.join(sorted(words, key=len, reverse=True))})\b", text, re.IGNORECASE)
         if found:

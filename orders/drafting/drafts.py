@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from orders.booking import booking_rules, bookings
 from orders.drafting.forms import ParcelForm, after_presses, initial_from
 from orders.drafting.parcel_details import ParcelDetails
-from orders.drafting.sizes import offered
+from orders.drafting.sizes import offered_sizes
 from orders.models import Draft, Order, PriceWait, Quote
 from orders.quoting import asking
 from shipping_portal.accounts.address.text import one_line
@@ -39,7 +39,9 @@ def listed(user: User) -> QuerySet[Draft]:
 def parcel_form(sender: Sender, data: Any = None, *, initial: Mapping[str, Any] | None = None) -> ParcelForm:
     """Return the parcel form of a sender with a pickup address, with what was sent or with its first values."""
     sent = None if data is None else after_presses(data)
-    return ParcelForm(sent, initial=initial, sender=sender, address=sender.pickup_address(), sizes=offered(sender))
+    return ParcelForm(
+        sent, initial=initial, sender=sender, address=sender.pickup_address(), sizes=offered_sizes(sender)
+    )
 
 
 def begin(
@@ -91,9 +93,9 @@ def ask_prices(draft: Draft, details: ParcelDetails, *, by: User, now: dt.dateti
     booking_rules.refuse_unless_booking_is_on raise.
     """
     booking_rules.refuse_unless_booking_is_on(draft.sender, now, is_booking=False)
-    quote = asking.ask(draft.sender, details, by=by, now=now, fresh=fresh)
+    quote = asking.ask_for_prices(draft.sender, details, by=by, now=now, fresh=fresh)
     if quote.orders.exists():
-        quote = asking.ask(draft.sender, details, by=by, now=now, fresh=True)
+        quote = asking.ask_for_prices(draft.sender, details, by=by, now=now, fresh=True)
     if draft.quote_id != quote.pk:
         Draft.objects.filter(pk=draft.pk).update(quote=quote)
         draft.quote = quote

@@ -12,7 +12,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from orders.calling.contract import contract
+from orders.calling.contract import current_contract
 from orders.drafting import contents_form
 from orders.drafting.contents_form import CURRENCY, ROWS, ContentsForm
 from orders.drafting.form_fields import MeasureField, PlainDecimalField, measure_fields
@@ -78,17 +78,17 @@ class ParcelForm(ContentsForm):
         self.weight_name = f"weight_{self.weight_unit}"
         self.size_names = [f"{size}_{self.size_unit}" for size in SIZES]
         self.fields |= measure_fields(self.weight_unit, self.size_unit)
-        self.fields["description"].required = contract().description_needed
+        self.fields["description"].required = current_contract().description_needed
         self.sizes = [size for size in sizes if size.weight_units == self.weight_unit]
         self._take_size()
-        if self.address.country in contract().cover_origins:
+        if self.address.country in current_contract().cover_origins:
             self.fields["cover_amount"] = PlainDecimalField(
                 label="Extra Cover, up to",
                 example="200",
                 places=2,
                 is_money=True,
                 required=False,
-                help_text=f"In {CURRENCY[self.address.country]}, at most {_plain(contract().cover_limit)}. "
+                help_text=f"In {CURRENCY[self.address.country]}, at most {_plain(current_contract().cover_limit)}. "
                 "Leave it blank for none; its price comes with the quote.",
             )
 
@@ -162,10 +162,10 @@ class ParcelForm(ContentsForm):
         cleaned = super().clean()
         cover = cleaned.get("cover_amount")
         if "cover_amount" not in self.fields and self.data.get("cover_amount", "").strip():
-            where = " and ".join(countries.name(code) for code in contract().cover_origins)
+            where = " and ".join(countries.country_name(code) for code in current_contract().cover_origins)
             self.add_error(None, f"Extra Cover is for parcels from {where} only.")
-        elif cover and cover > contract().cover_limit:
-            self.add_error("cover_amount", f"Extra Cover goes up to {_plain(contract().cover_limit)}.")
+        elif cover and cover > current_contract().cover_limit:
+            self.add_error("cover_amount", f"Extra Cover goes up to {_plain(current_contract().cover_limit)}.")
         return cleaned
 
     @property

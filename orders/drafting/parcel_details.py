@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any, Self
 
-from orders.calling.contract import contract
+from orders.calling.contract import current_contract
 from shipping_portal.accounts.address.phones import across_borders
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
@@ -67,7 +67,7 @@ class ParcelDetails:
         advance.
         """
         digits = [sum(c.isdecimal() for c in item.hs_code) for item in self.contents]
-        return all(count == contract().hs_code_duties_paid for count in digits)
+        return all(count == current_contract().hs_code_duties_paid for count in digits)
 
     def shipment(self, *, product_code: str = "", order_key: str = "", pickup_date: dt.date | None = None) -> Shipment:
         ends = [self.pickup, self.receiver]
@@ -119,15 +119,15 @@ LIGHTEST, HEAVIEST = Decimal(5), Decimal(5000)
 CUBIC_METRE = Decimal(1_000_000)  # in cubic centimetres
 
 
-def density(measures: Measures) -> Decimal:
+def density_of(measures: Measures) -> Decimal:
     """Return the box's density in kilograms per cubic metre."""
     volume = measures.length * measures.width * measures.height * CENTIMETRES[measures.dimension_units] ** 3
     return measures.weight * KILOGRAMS[measures.weight_units] * CUBIC_METRE / volume
 
 
-def odd(measures: Measures) -> str:
+def odd_weight(measures: Measures) -> str:
     """Return `light` or `heavy` for an unlikely density, or ""."""
-    found = density(measures)
+    found = density_of(measures)
     if is_likely(found):
         return ""
     return "light" if found < LIGHTEST else "heavy"
@@ -137,7 +137,7 @@ def is_likely(found: Decimal) -> bool:
     return LIGHTEST <= found <= HEAVIEST
 
 
-def doubt(measures: Measures) -> str:
+def describe_doubt(measures: Measures) -> str:
     """Return what is unlikely about the parcel, in words, or ""."""
-    words = odd(measures)
+    words = odd_weight(measures)
     return f"This parcel is very {words} for its size. Check its weight, its measures and their units." if words else ""

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 
-from orders.calling.contract import contract
+from orders.calling.contract import current_contract
 from shipping_portal.accounts.address.countries import COUNTRY_NAMES, STATES, state_code
 from shipping_portal.accounts.address.phones import clean_phone
-from shipping_portal.accounts.address.places import active, aliases, postal_code, spellings
-from shipping_portal.accounts.address.text import as_seen, normalise
+from shipping_portal.accounts.address.places import active_places, aliases_of, postal_code, suburb_spellings
+from shipping_portal.accounts.address.text import as_seen, normalise_name
 from shipping_portal.accounts.models import Locality, LocalityAlias
 
 LONGEST = 2000
@@ -28,7 +28,7 @@ CODES = {
     "US": re.compile(r"\b\d{5}(?:-\d{4})?\b", re.ASCII),
     "CA": re.compile(r"\b[A-Z][\dIO][A-Z][ -]?[\dIO][A-Z][\dIO]\b", re.ASCII | re.IGNORECASE),
 }
-COUNTRIES = {normalise(name): code for code in CODES for name in COUNTRY_NAMES[code]} | {"puerto rico": "US"}
+COUNTRIES = {normalise_name(name): code for code in CODES for name in COUNTRY_NAMES[code]} | {"puerto rico": "US"}
 SHORT_NAME = 3  # a word as short is no country in the middle of a text, but for USA
 # Possessive quantifiers (++) keep the time linear: there is one way to match, so none is tried
 # twice.
@@ -117,14 +117,14 @@ def _take_place(text: str, home: str, pasted: Pasted) -> str:
     """Find a pair on the carrier's list, the last one first, as it ends an address; else as
     written.
     """
-    normalised = f" {normalise(text)} "
+    normalised = f" {normalise_name(text)} "
     spoken = ((name, code) for name, code in COUNTRIES.items() if len(name) > SHORT_NAME or name == "usa")
     named = [code for name, code in spoken if f" {name} " in normalised]
-    abroad = [code for code in CODES if code != home] if home in contract().export_origins else []
+    abroad = [code for code in CODES if code != home] if home in current_contract().export_origins else []
     reach = [home, *abroad]
     codes = {country: _last_codes(text, country) for country in sorted(reach, key=lambda code: code not in named)}
     listed = _listed(codes)
-    known = aliases(set(normalised.split())) if listed else []
+    known = aliases_of(set(normalised.split())) if listed else []
     for country, written in codes.items():
         for code in written:
             here = listed.get((country, _postcode(country, code)), [])
@@ -144,7 +144,7 @@ def _last_codes(text: str, country: str) -> list[re.Match[str]]:
 def _listed(codes: dict[str, list[re.Match[str]]]) -> dict[tuple[str, str], list[Locality]]:
     """Return the listed places by country and postcode, for all these codes at once."""
     wanted = (
-        active(country).filter(postcode__in=[_postcode(country, code) for code in written])
+        active_places(country).filter(postcode__in=[_postcode(country, code) for code in written])
         for country, written in codes.items()
         if written
     )
@@ -202,9 +202,9 @@ def _place_before(
         near = words[: len(words) - skip]
         for count in range(min(MOST_WORDS_OF_A_SUBURB, len(near)), 0, -1):
             name = " ".join(word[0] for word in near[-count:])
-            ways = spellings(name, known)
+            ways = suburb_spellings(name, known)
             fits = sorted(
-                (one for one in here if one.normalised in ways), key=lambda one: one.normalised != normalise(name)
+                (one for one in here if one.normalised in ways), key=lambda one: one.normalised != normalise_name(name)
             )
             if fits:
                 end, after = _state_after(text, code.end(), country)
@@ -244,7 +244,7 @@ def _pieces(text: str) -> list[str]:
 
 def _plain(lines: list[str]) -> list[str]:
     plain = (LABEL.sub("", line.strip(" \t,;|<>")).strip(" \t,;|<>:") for line in lines)
-    return [line for line in plain if line and normalise(line) and normalise(line) not in COUNTRIES]
+    return [line for line in plain if line and normalise_name(line) and normalise_name(line) not in COUNTRIES]
 
 
 def _take_lines(pieces: list[str], pasted: Pasted) -> None:

@@ -6,12 +6,12 @@ from typing import Any, cast
 from django import forms
 from django.core.exceptions import ValidationError
 
-from orders.calling.contract import contract
+from orders.calling.contract import current_contract
 from orders.drafting.form_fields import CountryField
 from shipping_portal.accounts.address import addresses, countries, places
 from shipping_portal.accounts.address.countries import STATES, state_code
 from shipping_portal.accounts.address.phones import clean_phone, extension_of
-from shipping_portal.accounts.address.text import normalise, one_line
+from shipping_portal.accounts.address.text import normalise_name, one_line
 from shipping_portal.accounts.formatting import PLACE, WORDS, say
 from shipping_portal.accounts.models import Locality, PickupAddress, Sender
 from shipping_portal.carrier.messages import Party
@@ -25,9 +25,9 @@ AUTHORITY, SIGNATURE = "Authority To Leave", "Signature on Delivery"
 
 def reach_from(origin: str) -> set[str]:
     """Return the countries that parcels from there may go to (interface §1). None means any."""
-    if origin not in contract().export_origins:
+    if origin not in current_contract().export_origins:
         return {origin}
-    return {origin, *contract().destinations} if contract().destinations else set()
+    return {origin, *current_contract().destinations} if current_contract().destinations else set()
 
 
 def line(label: str, *, longest: int = addresses.LINE_LONGEST, needed: str = "", **options: Any) -> addresses.LineField:
@@ -89,7 +89,7 @@ class ReceiverForm(addresses.OnceOnly):
         self._take_territory()
         self._speak()
         for name in ("receiver_name", "receiver_company"):
-            shorten(self.fields[name], contract().longest_name)
+            shorten(self.fields[name], current_contract().longest_name)
         for name, purpose in AUTOCOMPLETE.items():
             self.fields[name].widget.attrs["autocomplete"] = f"section-to shipping {purpose}"
         self.fields["receiver_phone"].widget.input_type = "tel"
@@ -132,10 +132,10 @@ class ReceiverForm(addresses.OnceOnly):
         origin = self.address.country
         first = [origin, *(code for code in Sender.Country.values if code != origin)]
         field = cast(CountryField, self.fields["receiver_country"])
-        reach = countries.choices(first, only=reach_from(origin))
+        reach = countries.country_choices(first, only=reach_from(origin))
         field.choices, field.initial = reach, origin
         where = " and ".join(", ".join(name for _, name in reach).rsplit(", ", 1))
-        only = f"Parcels from {countries.name(origin)} go to {where} only."
+        only = f"Parcels from {countries.country_name(origin)} go to {where} only."
         field.error_messages |= {
             "required": "Choose the country it goes to.",
             "invalid_choice": only if len(reach) <= MOST_NAMED else "Choose a country on the list.",
@@ -147,7 +147,7 @@ class ReceiverForm(addresses.OnceOnly):
         """Offer Australian senders the carrier's industry terms (interface §2.1)."""
         if self.address.country != "AU":
             self.fields["receiver_instructions"] = line(
-                "Delivery instructions", longest=contract().longest_instructions
+                "Delivery instructions", longest=current_contract().longest_instructions
             )
             return
         self.fields["delivery_choice"] = forms.ChoiceField(
@@ -160,7 +160,7 @@ class ReceiverForm(addresses.OnceOnly):
         )
         self.fields["delivery_place"] = line(
             "Where to leave it, or what the driver should know",
-            longest=contract().longest_instructions,
+            longest=current_contract().longest_instructions,
             help_text=f"Printed after the words above, such as “{AUTHORITY}: front porch”.",
         )
 
@@ -278,13 +278,13 @@ class ReceiverForm(addresses.OnceOnly):
     def _refuse_pair(self, suburb: str, postcode: str, near: tuple[Locality, ...]) -> None:
         self.near = near
         state = state_code("US", self.cleaned_data.get("receiver_state", ""))
-        is_military = state in countries.MILITARY or normalise(suburb) in countries.MILITARY_CITIES
+        is_military = state in countries.MILITARY or normalise_name(suburb) in countries.MILITARY_CITIES
         if self._country == "US" and is_military:
             text = f"{suburb} {postcode} is US military mail, which isn't on the carrier's list. It can't be booked."
             return self.add_error("receiver_suburb", ValidationError(text, code="military"))
         meant = " or ".join(f"{place.suburb.title()} {place.postcode}" for place in near[:2])
         ask = f" Did you mean {meant}?" if meant else ""
-        few = places.few(self.cleaned_data["receiver_country"])
+        few = places.demo_places_note(self.cleaned_data["receiver_country"])
         text = f"{suburb} doesn't match {postcode} on the carrier's list.{ask}{few}"
         self.add_error("receiver_suburb", ValidationError(text, code="pair"))
         self.add_error("receiver_postcode", ValidationError(f"Doesn't match {suburb}.", code="pair_too"))
@@ -297,9 +297,10 @@ class ReceiverForm(addresses.OnceOnly):
         if detail and not term and "delivery_choice" not in self.errors:
             self.add_error("delivery_choice", f"Choose {AUTHORITY} or {SIGNATURE} to go with “{detail[:40]}”.")
         text = f"{term}: {detail}" if term and detail else term or ""
-        if len(text) > contract().longest_instructions:
+        if len(text) > current_contract().longest_instructions:
             self.add_error(
-                "delivery_place", f"Together this is {len(text)} of {contract().longest_instructions} characters."
+                "delivery_place",
+                f"Together this is {len(text)} of {current_contract().longest_instructions} characters.",
             )
         return self._with_extension(text, may_take=bool(term))
 
@@ -308,7 +309,7 @@ class ReceiverForm(addresses.OnceOnly):
         if not self.extension:
             return text
         longer = ", ".join(filter(None, (text, f"{EXTENSION} {self.extension}")))
-        if may_take and len(longer) <= contract().longest_instructions:
+        if may_take and len(longer) <= current_contract().longest_instructions:
             return longer
         left_out = f"Extension {self.extension} of the phone is left out: the delivery instructions don't take it."
         self.left_out["receiver_phone"] = left_out

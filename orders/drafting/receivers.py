@@ -14,14 +14,14 @@ class Shown:
     place: str
 
 
-def shown(order: Order, role: str) -> Shown:
+def shown_receiver(order: Order, role: str) -> Shown:
     if role == BOOKKEEPER:
-        return Shown(masked(order.receiver_name), order.receiver_postcode)
+        return Shown(masked_name(order.receiver_name), order.receiver_postcode)
     place = (order.receiver_suburb, order.receiver_state, order.receiver_postcode)
     return Shown(order.receiver_name, " ".join(part for part in place if part))
 
 
-def masked(name: str) -> str:
+def masked_name(name: str) -> str:
     """Return `P. Nair` for `Priya Nair`, or the initial of a single word."""
     first, *rest = name.split()
     return f"{first[0]}. {rest[-1]}" if rest else f"{first[0]}."

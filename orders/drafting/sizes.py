@@ -16,19 +16,19 @@ class TooManySizes(Exception):
     """Raised when the account has the most sizes allowed. The sentence says so."""
 
 
-def listed(sender: Sender) -> QuerySet[ParcelSize]:
+def list_sizes(sender: Sender) -> QuerySet[ParcelSize]:
     """Return all sizes, favourites first; `used` counts the parcels entered with each."""
     return sender.sizes.annotate(used=Count("orders")).order_by("position", "pk")
 
 
-def offered(sender: Sender) -> list[ParcelSize]:
+def offered_sizes(sender: Sender) -> list[ParcelSize]:
     """Return the new-parcel form's sizes: the most used and the default, in the sender's order."""
-    every: list[Any] = list(listed(sender))
+    every: list[Any] = list(list_sizes(sender))
     top = sorted(every, key=lambda size: (size.pk != sender.default_size_id, -size.used))[:OFFERED]
     return [size for size in every if size in top]
 
 
-def add(sender: Sender, size: ParcelSize) -> None:
+def append_size(sender: Sender, size: ParcelSize) -> None:
     """Add a size at the end. Raises TooManySizes, and IntegrityError if its name is taken."""
     with transaction.atomic():
         Sender.objects.select_for_update().get(pk=sender.pk)
@@ -39,7 +39,7 @@ def add(sender: Sender, size: ParcelSize) -> None:
         size.save()
 
 
-def move(size: ParcelSize, *, step: int) -> None:
+def move_size(size: ParcelSize, *, step: int) -> None:
     """Move it one place up (-1) or down (1) among its sender's sizes. At the end it stays."""
     with transaction.atomic():
         Sender.objects.select_for_update().get(pk=size.sender_id)

@@ -14,8 +14,8 @@ from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError, Crowded, OperationOff, Rejected
 from shipping_portal.carrier.messages import LabelFile, LabelLink
-from shipping_portal.carrier.values import normalise
-from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, lease
+from shipping_portal.carrier.values import normalise_word
+from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, lease_time
 from shipping_portal.jobs.registry import enqueue, job
 
 FIRST_WAITS = (2, 5, 15, 60)  # seconds
@@ -132,7 +132,7 @@ def _failed(label: Label, error: CarrierError, client: Carrier, place: int) -> N
     elif isinstance(error, Crowded):
         # Nothing was sent, so this doesn't count as an attempt.
         wait = dt.timedelta(seconds=error.retry_after or 0.0)
-        label.postpone(timezone.now() + wait + place * lease())
+        label.postpone(timezone.now() + wait + place * lease_time())
     elif isinstance(error, Rejected):
         # Waiting doesn't help with an address that isn't the carrier's.
         _wait(label, str(error.text or error), place=place, alarm=error.code == "unsafe_link")
@@ -149,7 +149,7 @@ def wanted(size: str, links: tuple[LabelLink, ...], contract: Contract) -> Label
 def _sizes(size: str, contract: Contract) -> list[str]:
     """Return the carrier's names for one of our sizes."""
     names = contract.full_page_sizes if size == "full" else contract.cropped_sizes
-    return [normalise(word) for word in names]
+    return [normalise_word(word) for word in names]
 
 
 def owe(order: Order, links: tuple[LabelLink, ...], *, at: dt.datetime) -> None:
@@ -159,7 +159,7 @@ def owe(order: Order, links: tuple[LabelLink, ...], *, at: dt.datetime) -> None:
     """
     contract = contract_of(order.account)
     owed = [
-        Label(order=order, size=size, due_at=at + place * lease(), address=_to_keep(size, links, contract))
+        Label(order=order, size=size, due_at=at + place * lease_time(), address=_to_keep(size, links, contract))
         for place, size in enumerate(SIZES)
     ]
     # Insert without overwriting, and still get the existing row's key.
@@ -207,6 +207,6 @@ def _wait(label: Label, why: str, *, place: int, alarm: bool = False) -> None:
     state = Label.State.FAILED if is_a_case else Label.State.PENDING
     if label.tries < LAST_TRY:
         wait = dt.timedelta(seconds=wait_after(label.tries) * settings.TIME_SCALE)
-        label.retry(timezone.now() + wait + place * lease(), state=state, problem=why[:300], address=label.address)
+        label.retry(timezone.now() + wait + place * lease_time(), state=state, problem=why[:300], address=label.address)
     else:
         label.finish(state=state, problem=why[:300], address=label.address)

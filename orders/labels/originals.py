@@ -35,13 +35,13 @@ class Contents:
         text = io.StringIO()
         writer = csv.writer(text, quoting=csv.QUOTE_ALL)
         writer.writerow(HEADS)
-        writer.writerows([sheets.cell(value) for value in row] for row in self.rows)
+        writer.writerows([sheets.safe_cell(value) for value in row] for row in self.rows)
         yield "LIST.csv", sheets.BYTE_ORDER_MARK + text.getvalue()
         if self.missing:
             yield "NOT-INCLUDED.txt", "".join(f"{line}\n" for line in self.missing)
 
 
-def stream(orders: list[Order], sizes: tuple[str, ...], *, by: User, at: dt.datetime) -> Iterator[bytes]:
+def stream_archive(orders: list[Order], sizes: tuple[str, ...], *, by: User, at: dt.datetime) -> Iterator[bytes]:
     """Yield the archive piece by piece; each label is read, checked, audited and released in turn.
 
     `orders` come with their labels and sender. A parcel without a label of these sizes gives the
@@ -50,8 +50,8 @@ def stream(orders: list[Order], sizes: tuple[str, ...], *, by: User, at: dt.date
     outgoing, contents = Outgoing(), Contents()
     moment = at.astimezone(orders[0].sender.tzinfo).timetuple()[:6]
     with zipfile.ZipFile(outgoing, "w", zipfile.ZIP_STORED) as archive:
-        for path, label, content in _files(orders, sizes, contents, at=at):
-            _audit(label, by=by, at=at)
+        for path, label, content in _label_files(orders, sizes, contents, at=at):
+            _audit_label(label, by=by, at=at)
             archive.writestr(zipfile.ZipInfo(path, moment), content)
             yield outgoing.take()
         for path, text in contents.files():
@@ -59,25 +59,25 @@ def stream(orders: list[Order], sizes: tuple[str, ...], *, by: User, at: dt.date
     yield outgoing.take()
 
 
-def _files(
+def _label_files(
     orders: list[Order], sizes: tuple[str, ...], contents: Contents, *, at: dt.datetime
 ) -> Iterator[tuple[str, Label, bytes]]:
     for number, order in enumerate(orders, 1):
         name = file_name(order, number, of=len(orders))
-        for label in _wanted(order, sizes, contents):
-            content = served(label, order, contents, at=at)
+        for label in _wanted_labels(order, sizes, contents):
+            content = serve_label(label, order, contents, at=at)
             if content is not None:
                 path = f"{FOLDERS[label.size]}/{name}"
-                _note(contents, number, path, order, label)
+                _note_file(contents, number, path, order, label)
                 yield path, label, content
 
 
-def _audit(label: Label, *, by: User, at: dt.datetime) -> None:
+def _audit_label(label: Label, *, by: User, at: dt.datetime) -> None:
     order = label.order
     Audit.write("label downloaded", order, by=by, sender=order.sender, reason=f"{label.size}, in a ZIP", at=at)
 
 
-def _wanted(order: Order, sizes: tuple[str, ...], contents: Contents) -> list[Label]:
+def _wanted_labels(order: Order, sizes: tuple[str, ...], contents: Contents) -> list[Label]:
     """Return the stored labels of these sizes, else of any."""
     ready = [label for label in order.labels.all() if label.is_ready]
     found = [label for size in sizes for label in ready if label.size == size] or ready[:1]
@@ -97,7 +97,7 @@ def why_none(order: Order) -> str:
     return "The carrier hasn't given us its label yet."
 
 
-def served(label: Label, order: Order, contents: Contents, *, at: dt.datetime) -> bytes | None:
+def serve_label(label: Label, order: Order, contents: Contents, *, at: dt.datetime) -> bytes | None:
     """Return the bytes as the carrier sent them, of a parcel still booked.
 
     Else None, and note why in `contents`.
@@ -116,7 +116,7 @@ def served(label: Label, order: Order, contents: Contents, *, at: dt.datetime) -
     return None
 
 
-def _note(contents: Contents, number: int, path: str, order: Order, label: Label) -> None:
+def _note_file(contents: Contents, number: int, path: str, order: Order, label: Label) -> None:
     place = (order.receiver_suburb, order.receiver_state, order.receiver_postcode, order.receiver_country)
     contents.checksums.append(f"{label.sha256}  {path}\n")
     contents.rows.append(
@@ -131,11 +131,11 @@ def file_name(order: Order, number: int, *, of: int) -> str:
     """
     surname = order.receiver_name.split()[-1:]
     parts = (order.carrier_reference or "", *surname, order.receiver_postcode)
-    words = [word for word in map(_plain, parts) if word]
+    words = [word for word in map(_plain_text, parts) if word]
     return "_".join([f"{number:0{max(2, len(str(of)))}}", *words]) + ".pdf"
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     """Return upper-case letters without accents, digits and hyphens.
 
     Other characters are dropped.

@@ -39,7 +39,7 @@ def _nulls_last() -> Case:
     return Case(When(pickup_day=None, then=Value(1)), default=Value(0), output_field=IntegerField())
 
 
-def chosen(orders: QuerySet[Order], uuids: Collection[uuid.UUID]) -> list[Order]:
+def chosen_orders(orders: QuerySet[Order], uuids: Collection[uuid.UUID]) -> list[Order]:
     """Return these orders, printed before or not, in the order they were chosen."""
     place = {one: number for number, one in enumerate(uuids)}
     return sorted(orders.filter(uuid__in=uuids), key=lambda order: place[order.uuid])
@@ -92,7 +92,7 @@ def mark_printed(order: Order, *, by: User, at: dt.datetime) -> bool:
 
     Raises WrongStatus unless booked.
     """
-    return _mark(order, Q(printed_at=None), PRINTED, by=by, at=at, printed_at=at, printed_by=by)
+    return _mark_printed(order, Q(printed_at=None), PRINTED, by=by, at=at, printed_at=at, printed_by=by)
 
 
 @transaction.atomic
@@ -114,17 +114,17 @@ def mark_all_printed(orders: QuerySet[Order], *, by: User, at: dt.datetime) -> l
 def mark_reprinted(order: Order, *, by: User, at: dt.datetime) -> bool:
     """Record a reprint: the newest print is the one on the parcel."""
     printed = Q(printed_at__isnull=False)
-    return _mark(order, printed, "label reprinted", by=by, at=at, printed_at=at, printed_by=by)
+    return _mark_printed(order, printed, "label reprinted", by=by, at=at, printed_at=at, printed_by=by)
 
 
-def unmark(order: Order, *, by: User, at: dt.datetime) -> bool:
+def unmark_printed(order: Order, *, by: User, at: dt.datetime) -> bool:
     """Record that it wasn't printed after all, so it waits again."""
     printed = Q(printed_at__isnull=False)
-    return _mark(order, printed, "label not printed", by=by, at=at, printed_at=None, printed_by=None)
+    return _mark_printed(order, printed, "label not printed", by=by, at=at, printed_at=None, printed_by=None)
 
 
 @transaction.atomic
-def _mark(
+def _mark_printed(
     order: Order, only_if: Q, action: str, *, by: User, at: dt.datetime, **changes: dt.datetime | User | None
 ) -> bool:
     """Write printed_at and its audit row. Besides this only `mark_all_printed` writes it."""

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import models
 from django.db.models import QuerySet
 
-from orders.drafting.receivers import masked, sees_contact
+from orders.drafting.receivers import masked_name, sees_contact
 from orders.models import Order
 from orders.status.status_labels import status_label
 from shipping_portal.accounts.access import BOOKKEEPER
@@ -26,7 +26,7 @@ COLUMNS = (
 AT_ONCE = 500
 
 
-def read(orders: QuerySet[Order], sender: Sender) -> Iterator[Order]:
+def read_orders(orders: QuerySet[Order], sender: Sender) -> Iterator[Order]:
     """Yield one sender's orders with the columns that rows show; read each maker once.
 
     `defer` would take longer than the columns it spares.
@@ -51,9 +51,9 @@ class _Once(dict[int, Any]):
         return self.setdefault(key, self.rows.get(pk=key))
 
 
-def columns(role: str, sender: Sender) -> tuple[list[str], Callable[[Order, dt.datetime], list[object]]]:
+def export_columns(role: str, sender: Sender) -> tuple[list[str], Callable[[Order, dt.datetime], list[object]]]:
     """Return the headings, and a function from order to row. Times are in the sender's zone."""
-    chosen = {**_COMMON, **_receiver(role), **_MONEY}
+    chosen = {**_COMMON, **_receiver_columns(role), **_MONEY}
 
     def moment(at: dt.datetime | None) -> str:
         return f"{at.astimezone(sender.tzinfo):%Y-%m-%d %H:%M}" if at else ""
@@ -67,48 +67,48 @@ def columns(role: str, sender: Sender) -> tuple[list[str], Callable[[Order, dt.d
     return list(chosen), lambda order, now: [cell(order, now) for cell in chosen.values()]
 
 
-def _receiver(role: str) -> dict[str, Cell]:
+def _receiver_columns(role: str) -> dict[str, Cell]:
     if role == BOOKKEEPER:
         return {
-            "To": lambda order, now: masked(order.receiver_name),
-            "Postcode": _attribute("receiver_postcode"),
-            "Country": _attribute("receiver_country"),
+            "To": lambda order, now: masked_name(order.receiver_name),
+            "Postcode": _attribute_column("receiver_postcode"),
+            "Country": _attribute_column("receiver_country"),
         }
     fields = {"To": "name", "Company": "company", "Suburb": "suburb", "State": "state"}
     if sees_contact(role):
         fields |= {"E-mail": "email", "Phone": "phone", "Address": "line1", "Address line 2": "line2"}
     fields |= {"Postcode": "postcode", "Country": "country"}
-    return {head: _attribute(f"receiver_{name}") for head, name in fields.items()}
+    return {head: _attribute_column(f"receiver_{name}") for head, name in fields.items()}
 
 
-def _attribute(name: str) -> Cell:
+def _attribute_column(name: str) -> Cell:
     return lambda order, now: getattr(order, name)
 
 
-def _pickup(order: Order, now: dt.datetime) -> object:
+def _pickup_cell(order: Order, now: dt.datetime) -> object:
     return "Drop-off" if order.first_mile == "drop-off" else order.expected_pickup()
 
 
-def _person(order: Order, now: dt.datetime) -> Any:
+def _person_cell(order: Order, now: dt.datetime) -> Any:
     return order.made_by.get_full_name()
 
 
 _COMMON: dict[str, Cell] = {
-    "Reference": _attribute("carrier_reference"),
-    "Your order number": _attribute("customer_reference"),
+    "Reference": _attribute_column("carrier_reference"),
+    "Your order number": _attribute_column("customer_reference"),
     "Status": lambda order, now: status_label(order, now)[1],
 }
 _MONEY: dict[str, Cell] = {
-    "Service": _attribute("product_name"),
+    "Service": _attribute_column("product_name"),
     "Size": lambda order, now: order.size.name if order.size else "",
-    "Weight, kg": _attribute("weight_kg"),
-    "Length, cm": _attribute("length_cm"),
-    "Width, cm": _attribute("width_cm"),
-    "Height, cm": _attribute("height_cm"),
-    "Pickup": _pickup,
-    "Due from": _attribute("eta_from"),
-    "Due by": _attribute("eta_to"),
-    "Price": _attribute("total"),
-    "Currency": _attribute("currency"),
-    "Made by": _person,
+    "Weight, kg": _attribute_column("weight_kg"),
+    "Length, cm": _attribute_column("length_cm"),
+    "Width, cm": _attribute_column("width_cm"),
+    "Height, cm": _attribute_column("height_cm"),
+    "Pickup": _pickup_cell,
+    "Due from": _attribute_column("eta_from"),
+    "Due by": _attribute_column("eta_to"),
+    "Price": _attribute_column("total"),
+    "Currency": _attribute_column("currency"),
+    "Made by": _person_cell,
 }

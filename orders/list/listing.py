@@ -66,7 +66,7 @@ def clean_search(text: str) -> str:
     return one_line(text).strip()[:LONGEST_SEARCH]
 
 
-def search(orders: QuerySet[Order], q: str, role: str) -> QuerySet[Order]:
+def search_orders(orders: QuerySet[Order], q: str, role: str) -> QuerySet[Order]:
     """Return the orders that contain every word.
 
     Roles without contact details can't search those.
@@ -83,43 +83,43 @@ def search(orders: QuerySet[Order], q: str, role: str) -> QuerySet[Order]:
     return orders
 
 
-def _day(text: str) -> dt.date | None:
+def _parse_day(text: str) -> dt.date | None:
     try:
         return dt.date.fromisoformat(text)
     except ValueError:
         return None
 
 
-def _group(value: str, scope: SenderScope) -> Q | None:
+def _of_group(value: str, scope: SenderScope) -> Q | None:
     return GROUPS[value][1] if value in GROUPS else None
 
 
-def _pickup(value: str, scope: SenderScope) -> Q | None:
-    day = _day(value)
+def _of_pickup_day(value: str, scope: SenderScope) -> Q | None:
+    day = _parse_day(value)
     return BY_DRIVER & Q(pickup_day=day) if day else None
 
 
 def _booked_from(value: str, scope: SenderScope) -> Q | None:
-    day = _day(value)
-    return Q(booked_at__gte=_midnight(day, scope)) if day else None
+    day = _parse_day(value)
+    return Q(booked_at__gte=_start_of_day(day, scope)) if day else None
 
 
 def _booked_to(value: str, scope: SenderScope) -> Q | None:
-    day = _day(value)
-    return Q(booked_at__lt=_midnight(day + dt.timedelta(days=1), scope)) if day and day < NO_DAY else None
+    day = _parse_day(value)
+    return Q(booked_at__lt=_start_of_day(day + dt.timedelta(days=1), scope)) if day and day < NO_DAY else None
 
 
-def _midnight(day: dt.date, scope: SenderScope) -> dt.datetime:
+def _start_of_day(day: dt.date, scope: SenderScope) -> dt.datetime:
     """Return when that day begins in the sender's zone."""
     day = max(day, dt.date(1970, 1, 1))
     return dt.datetime.combine(day, dt.time(), scope.sender.tzinfo).astimezone(dt.UTC)
 
 
-def _country(value: str, scope: SenderScope) -> Q | None:
-    return Q(receiver_country=value) if value in countries.names() else None
+def _of_country(value: str, scope: SenderScope) -> Q | None:
+    return Q(receiver_country=value) if value in countries.country_names() else None
 
 
-def _printed(value: str, scope: SenderScope) -> Q | None:
+def _of_printed(value: str, scope: SenderScope) -> Q | None:
     return Q(printed_at__isnull=value == "no") if value in PRINTED else None
 
 
@@ -138,35 +138,35 @@ def _made_by(value: str, scope: SenderScope) -> Q | None:
     return Q(made_by=int(value)) if is_key else None
 
 
-def _service(value: str, scope: SenderScope) -> Q | None:
+def _of_service(value: str, scope: SenderScope) -> Q | None:
     return Q(product_code=value) if value.isprintable() else None
 
 
 def _date_words(value: str, choices: Choices) -> str:
-    return local_date(_day(value), choices.sender)
+    return local_date(_parse_day(value), choices.sender)
 
 
 FILTERS: dict[str, Filter] = {
-    "status": Filter("Status", _group, lambda value, choices: GROUPS[value][0]),
-    "pickup": Filter("Pickup", _pickup, _date_words),
+    "status": Filter("Status", _of_group, lambda value, choices: GROUPS[value][0]),
+    "pickup": Filter("Pickup", _of_pickup_day, _date_words),
     "booked_from": Filter("Booked from", _booked_from, _date_words),
     "booked_to": Filter("Booked to", _booked_to, _date_words),
-    "service": Filter("Service", _service, lambda value, choices: choices.services.get(value, value)),
+    "service": Filter("Service", _of_service, lambda value, choices: choices.services.get(value, value)),
     "size": Filter("Size", _by_uuid("size__uuid"), lambda value, choices: choices.sizes.get(value, "one that is gone")),
-    "country": Filter("Country", _country, lambda value, choices: countries.name(value)),
-    "printed": Filter("Label", _printed, lambda value, choices: PRINTED[value]),
+    "country": Filter("Country", _of_country, lambda value, choices: countries.country_name(value)),
+    "printed": Filter("Label", _of_printed, lambda value, choices: PRINTED[value]),
     "by": Filter("Made by", _made_by, lambda value, choices: choices.people.get(value, "somebody who left")),
     "import": Filter("Import", _by_uuid("import_row__file__uuid"), lambda value, choices: "one file"),
 }
 
 
-def active(query: QueryDict, scope: SenderScope) -> dict[str, Q]:
+def active_filters(query: QueryDict, scope: SenderScope) -> dict[str, Q]:
     """Return the valid filters by name. An unknown value filters nothing."""
     found = {name: one.where(query.get(name, "")[:200], scope) for name, one in FILTERS.items() if query.get(name)}
     return {name: where for name, where in found.items() if where is not None}
 
 
-def narrowed(orders: QuerySet[Order], filters: dict[str, Q]) -> QuerySet[Order]:
+def narrow_orders(orders: QuerySet[Order], filters: dict[str, Q]) -> QuerySet[Order]:
     if "pickup" in filters:
         orders = orders.annotate(pickup_day=PICKUP_DAY)
     for where in filters.values():
@@ -188,7 +188,7 @@ SORTS = {
 }
 
 
-def page(orders: QuerySet[Order], sort: Sort, *, before: str = "", after: str = "") -> Page:
+def list_page(orders: QuerySet[Order], sort: Sort, *, before: str = "", after: str = "") -> Page:
     """Return fifty parcels: those after the key `before`, or those ahead of the key `after`."""
     if sort.keys.column == "day":
         orders = orders.annotate(day=DAY)

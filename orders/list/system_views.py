@@ -75,65 +75,85 @@ class View:
     empty: str
 
 
-def _is(condition: Q) -> Callable[[SenderScope], Q]:
+def _by_condition(condition: Q) -> Callable[[SenderScope], Q]:
     return lambda scope: condition
 
 
-def _booked(*progress: Progress) -> Q:
+def _booked_with(*progress: Progress) -> Q:
     return Q(status=Status.BOOKED, progress__in=progress)
 
 
-def _missed(scope: SenderScope) -> Q:
+def _missed_pickups(scope: SenderScope) -> Q:
     return Q(pk__in=[order.pk for order in scope.missed])
 
 
-def _waiting(scope: SenderScope) -> Q:
+def _waiting_orders(scope: SenderScope) -> Q:
     return GROUPS["waiting"][1]
 
 
 # The first ten are above the list; "See all" on Today leads to the others.
 VIEWS: dict[str, View] = {
-    "all": View("All", _is(Q()), "Parcels appear here once somebody books one."),
+    "all": View("All", _by_condition(Q()), "Parcels appear here once somebody books one."),
     "needs-attention": View(
-        "Needs you", _is(GROUPS["attention"][1]), "Nothing needs you right now. All is on its way."
+        "Needs you", _by_condition(GROUPS["attention"][1]), "Nothing needs you right now. All is on its way."
     ),
-    TO_PRINT: View("To print", _is(UNPRINTED), "A label waits here from its booking until somebody printed it."),
-    "waiting-for-pickup": View("Waiting for pickup", _waiting, "Booked parcels wait here until the driver scans them."),
+    TO_PRINT: View(
+        "To print", _by_condition(UNPRINTED), "A label waits here from its booking until somebody printed it."
+    ),
+    "waiting-for-pickup": View(
+        "Waiting for pickup", _waiting_orders, "Booked parcels wait here until the driver scans them."
+    ),
     "on-the-way": View(
-        "On the way", _is(GROUPS["moving"][1]), "A parcel is here from its first scan until it is delivered."
+        "On the way", _by_condition(GROUPS["moving"][1]), "A parcel is here from its first scan until it is delivered."
     ),
     "late": View(
         "Late",
-        lambda scope: _booked(*MOVING) & Q(eta_to__lt=scope.today),
+        lambda scope: _booked_with(*MOVING) & Q(eta_to__lt=scope.today),
         "Nothing on the way is past the day the carrier named.",
     ),
     "delivery-problem": View(
-        "Delivery problem", _is(GROUPS["problem"][1]), "No parcel has trouble on its way just now."
+        "Delivery problem", _by_condition(GROUPS["problem"][1]), "No parcel has trouble on its way just now."
     ),
-    "delivered": View("Delivered", _is(GROUPS["delivered"][1]), "Delivered parcels are kept here."),
-    "cancelled": View("Cancelled", _is(GROUPS["cancelled"][1]), "No parcel was cancelled."),
-    "drafts": View("Drafts", _is(Q(status=Status.DRAFT)), "Drafts, and bookings that need your approval, are here."),
-    "not-booked": View("Booking failed", _is(Q(status__in=UNBOOKED)), "Every booking went through, or is under way."),
-    "not-cancelled": View(NOT_CANCELLED, _is(REFUSED_CANCEL), "The carrier refused no cancellation."),
+    "delivered": View("Delivered", _by_condition(GROUPS["delivered"][1]), "Delivered parcels are kept here."),
+    "cancelled": View("Cancelled", _by_condition(GROUPS["cancelled"][1]), "No parcel was cancelled."),
+    "drafts": View(
+        "Drafts", _by_condition(Q(status=Status.DRAFT)), "Drafts, and bookings that need your approval, are here."
+    ),
+    "not-booked": View(
+        "Booking failed", _by_condition(Q(status__in=UNBOOKED)), "Every booking went through, or is under way."
+    ),
+    "not-cancelled": View(NOT_CANCELLED, _by_condition(REFUSED_CANCEL), "The carrier refused no cancellation."),
     "couldnt-collect": View(
-        "Driver came, parcel wasn't ready", _is(_booked(Progress.PICKUP_FUTILE)), "No driver left without a parcel."
+        "Driver came, parcel wasn't ready",
+        _by_condition(_booked_with(Progress.PICKUP_FUTILE)),
+        "No driver left without a parcel.",
     ),
-    "driver-didnt-come": View("Driver didn't come", _missed, "No pickup was missed."),
-    "checking": View("Checking with the carrier", _is(Q(status__in=UNCLEAR)), "The carrier answered for every parcel."),
+    "driver-didnt-come": View("Driver didn't come", _missed_pickups, "No pickup was missed."),
+    "checking": View(
+        "Checking with the carrier", _by_condition(Q(status__in=UNCLEAR)), "The carrier answered for every parcel."
+    ),
     "used-after-cancelling": View(
-        "Label used after cancelling", _is(Q(used_after_cancel_at__isnull=False)), "No cancelled label was used."
+        "Label used after cancelling",
+        _by_condition(Q(used_after_cancel_at__isnull=False)),
+        "No cancelled label was used.",
     ),
     "due-today": View(
         "Due today",
-        lambda scope: _booked(*MOVING) & Q(eta_to=scope.today),
+        lambda scope: _booked_with(*MOVING) & Q(eta_to=scope.today),
         "The carrier named today for no parcel on the way.",
     ),
     "picked-up": View(
-        "Picked up", _is(_booked(Progress.COLLECTED, Progress.DROPPED_OFF)), "No parcel had its first scan only."
+        "Picked up",
+        _by_condition(_booked_with(Progress.COLLECTED, Progress.DROPPED_OFF)),
+        "No parcel had its first scan only.",
     ),
-    "in-transit": View("Between depots", _is(_booked(Progress.IN_TRANSIT)), "No parcel is between depots just now."),
+    "in-transit": View(
+        "Between depots", _by_condition(_booked_with(Progress.IN_TRANSIT)), "No parcel is between depots just now."
+    ),
     "out-for-delivery": View(
-        "Out for delivery", _is(_booked(Progress.OUT_FOR_DELIVERY)), "No parcel is with a delivery driver just now."
+        "Out for delivery",
+        _by_condition(_booked_with(Progress.OUT_FOR_DELIVERY)),
+        "No parcel is with a delivery driver just now.",
     ),
     "delivered-lately": View(
         "Delivered in 7 days",

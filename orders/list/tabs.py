@@ -29,13 +29,13 @@ class Tab:
     listed: int | None
 
 
-def of(scope: SenderScope, *, half_typed: int) -> dict[str, Tab]:
+def tabs_of(scope: SenderScope, *, half_typed: int) -> dict[str, Tab]:
     """Return every tab by its slug. Drafts count unfinished forms.
 
     Two queries: one of open orders, by their index, and one of the newest thousand of all.
     """
-    newest = _counts(scope, CLOSED, MOST_COUNTED + 1)
-    counts = newest | _counts(scope, [slug for slug in ABOVE_THE_LIST if slug not in CLOSED])
+    newest = _count_tabs(scope, CLOSED, MOST_COUNTED + 1)
+    counts = newest | _count_tabs(scope, [slug for slug in ABOVE_THE_LIST if slug not in CLOSED])
     listed: dict[str, int | None] = {**counts}
     counts[DRAFTS] += half_typed
     is_cut = newest[ALL] > MOST_COUNTED
@@ -49,7 +49,7 @@ def of(scope: SenderScope, *, half_typed: int) -> dict[str, Tab]:
     return {slug: Tab(slug, VIEWS[slug].words, counts[slug], words[slug], listed[slug]) for slug in slugs}
 
 
-def _counts(scope: SenderScope, slugs: tuple[str, ...] | list[str], newest: int = 0) -> dict[str, int]:
+def _count_tabs(scope: SenderScope, slugs: tuple[str, ...] | list[str], newest: int = 0) -> dict[str, int]:
     orders = scope.orders.order_by("-pk")[:newest] if newest else scope.orders.filter(OPEN)
     wheres = {slug.replace("-", "_"): Count("pk", filter=VIEWS[slug].where(scope) or None) for slug in slugs}
     return dict(zip(slugs, orders.aggregate(**wheres).values(), strict=True))

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from orders.calling.contract import another_day
 from orders.cancelling.cancel_rules import can_cancel
-from orders.drafting.receivers import masked
+from orders.drafting.receivers import masked_name
 from orders.models import Order, OrderChange, Replacement
 from orders.models.statuses import BEING_CANCELLED, Progress, Status
 from shipping_portal.accounts.formatting import money, money_in
@@ -76,20 +76,20 @@ LEFT_OUT = (
 )
 
 
-def moved(change: OrderChange) -> None:
+def notify_move(change: OrderChange) -> None:
     """Notify of a change with a result. Any other change of a booking costs no query."""
     if change.old in BEING_CANCELLED and change.new == Status.BOOKED:
         # A scan in that time was no news of an order that might have been cancelled.
         change.order.refresh_from_db(fields=["progress", "progress_at"])
-        advanced(change.order)
-    words = _settled(change)
+        notify_progress(change.order)
+    words = _words_of_move(change)
     if words is None or (change.old in BEING_BOOKED and _is_summed_up(change.order)):
         return
     why = change.order.problem.get("text", "")
-    outbox.notify(event(change.order, "booking", change.news, words, change.at, why=why), now=change.at)
+    outbox.notify(make_event(change.order, "booking", change.news, words, change.at, why=why), now=change.at)
 
 
-def _settled(change: OrderChange) -> str | None:
+def _words_of_move(change: OrderChange) -> str | None:
     """Return the words for a change with a result. A rejection of our setup has its own."""
     words, kind = SETTLED.get((change.old, change.new)), change.order.problem.get("kind")
     if words == REFUSED and kind == "ours":
@@ -97,14 +97,14 @@ def _settled(change: OrderChange) -> str | None:
     return NOT_OFFERED if words == NEEDS_YES and kind in {"gone", "ours"} else words
 
 
-def booked(order: Order, at: dt.datetime) -> None:
+def notify_booking(order: Order, at: dt.datetime) -> None:
     """Notify of a booking at a price without consent, until the next change.
 
     Others cost no query.
     """
     if order.unagreed_price is not None:
         words = UNAGREED + not_as_agreed(order) + (MAY_CANCEL if can_cancel(order, at) else ASK_US)
-        outbox.notify(event(order, "booking", f"change:{order.pk}:price", words, at), now=at)
+        outbox.notify(make_event(order, "booking", f"change:{order.pk}:price", words, at), now=at)
 
 
 def not_as_agreed(order: Order) -> str:
@@ -114,7 +114,7 @@ def not_as_agreed(order: Order) -> str:
     return f"You agreed to {shown(order.price, order.currency)}; the carrier booked it at {booked_at}."
 
 
-def advanced(order: Order) -> None:
+def notify_progress(order: Order) -> None:
     """Notify of a booked order's new progress if it is worth an email, else cost no query."""
     at, now = order.progress_at, timezone.now()
     if order.status != Status.BOOKED or at is None or now - at > NEWS_FOR:
@@ -126,17 +126,17 @@ def advanced(order: Order) -> None:
 def forget_progress(order: Order) -> None:
     """Withdraw unsent notifications about progress: it was another order's."""
     for news in (*PICKUPS, *TROUBLES, "delivered", "not_printed"):
-        outbox.retract(f"{news}:{order.pk}")
+        outbox.retract_events(f"{news}:{order.pk}")
 
 
-def ended(replacement: Replacement, now: dt.datetime) -> None:
+def notify_replacement_end(replacement: Replacement, now: dt.datetime) -> None:
     """Notify of a replacement that ended without a new parcel."""
     order, key = replacement.order, f"replacement:{replacement.pk}"
     words = ONLY_CANCELLED if replacement.is_only_cancelled else NOT_REPLACED
     path = reverse("replacing", args=[order.uuid])
     if replacement.is_left_out:
         words, path = LEFT_OUT, ""
-    outbox.notify(event(order, "booking", key, words, now, path=path, why=replacement.problem), now=now)
+    outbox.notify(make_event(order, "booking", key, words, now, path=path, why=replacement.problem), now=now)
 
 
 def pickup_key(order: Order, progress: str, at: dt.datetime) -> str:
@@ -151,10 +151,10 @@ def progress_event(order: Order, progress: str, at: dt.datetime) -> Event | None
         batch_key = f"pickup:{_pickup_day(order, at)}:{order.pickup['postcode']}"
     elif progress == Progress.DELIVERED:
         kind, key, words = "delivered", f"delivered:{order.pk}", DELIVERED
-    return event(order, kind, key, words, at, batch_key=batch_key) if words else None
+    return make_event(order, kind, key, words, at, batch_key=batch_key) if words else None
 
 
-def event(
+def make_event(
     order: Order, kind: str, dedupe_key: str, words: str, at: dt.datetime, *, path: str = "", batch_key: str = "",
     why: str = "",
 ) -> Event:  # fmt: skip
@@ -165,8 +165,8 @@ def event(
         dedupe_key=dedupe_key,
         line=words.format(
             order=order.carrier_reference or "It",
-            name=masked(order.receiver_name),
-            why=cut(why),
+            name=masked_name(order.receiver_name),
+            why=cut_words(why),
             another_day=another_day(order.carrier_reference or "its reference", account=order.account),
         ).strip(),
         path=path or reverse("parcel", args=[order.uuid]),
@@ -175,7 +175,7 @@ def event(
     )
 
 
-def cut(why: str) -> str:
+def cut_words(why: str) -> str:
     """Return the carrier's words, cut to fit a line."""
     return why if len(why) <= LONGEST_WHY else f"{why[: LONGEST_WHY - 1]}…"
 

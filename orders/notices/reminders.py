@@ -31,16 +31,16 @@ class Reminder:
 
 
 @chore("reminders", every=60)
-def look(now: dt.datetime) -> None:
+def send_due_reminders(now: dt.datetime) -> None:
     """Notify once for each reminder that is due."""
-    due = chain(_missed(now), _to_print(now))
+    due = chain(_missed_days(now), _to_print(now))
     while batch := list(islice(due, BATCH)):
-        known = outbox.known({one.dedupe_key for one in batch}, {one.sender for one in batch})
+        known = outbox.known_events({one.dedupe_key for one in batch}, {one.sender for one in batch})
         events = (one.event() for one in batch if one.dedupe_key not in known)
         outbox.notify(*filter(None, events), now=now)
 
 
-def _missed(now: dt.datetime) -> Iterator[Reminder]:
+def _missed_days(now: dt.datetime) -> Iterator[Reminder]:
     days = [(now - dt.timedelta(days=back)).date() for back in range(MISSED_LATELY)]
     # Without any day it is the next business day after the booking (orders/status/progress.py).
     blank = Q(pickup_date=None, booked_at__gte=now - dt.timedelta(days=2 * MISSED_LATELY))
@@ -57,7 +57,7 @@ def _to_print(now: dt.datetime) -> Iterator[Reminder]:
         local = now.astimezone(order.sender.tzinfo)
         if local.date() == order.expected_pickup() and local.hour in PRINT_BETWEEN:
             key = f"not_printed:{order.pk}:{local.date()}"
-            event = partial(notifications.event, order, "not_printed", key, TO_PRINT, now)
+            event = partial(notifications.make_event, order, "not_printed", key, TO_PRINT, now)
             yield Reminder(key, order.sender_id, event)
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from orders.booking import answers, limits
 from orders.booking.verdict import BackToDraft, Go, PriceVerdict, Retry, StopAccount
 from orders.calling import gateway, waiting
-from orders.calling.contract import contract
+from orders.calling.contract import current_contract
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import CarrierAccount, Order, Quote
 from orders.models.account import QUOTES
@@ -38,10 +38,10 @@ class UnreadablePrices(CarrierError):
 
 def needs_codes() -> str:
     """Return why duties can't be paid upfront without full HS codes."""
-    return f"It needs a {contract().hs_code_duties_paid}-digit HS code for each item."
+    return f"It needs a {current_contract().hs_code_duties_paid}-digit HS code for each item."
 
 
-def ask(
+def ask_for_prices(
     sender: Sender, details: ParcelDetails, *, by: User, now: dt.datetime, fresh: bool = False, typed: bool = True
 ) -> Quote:
     """Return prices for this parcel. Repeated inputs within the quote's life use the stored quote.
@@ -53,20 +53,20 @@ def ask(
     NotSent, AccountStopped or OutcomeUnknown. All are safe to retry: a quote books nothing.
     Interface §2.4, §4, §8.
     """
-    account = gateway.account()
+    account = gateway.current_account()
     if pause := account.pause_of(QUOTES, now):
         raise Paused(pause.text)
-    kept = None if fresh else _kept(account, sender, details, now)
+    kept = None if fresh else _fresh_quote(account, sender, details, now)
     if kept:
-        return _readable(kept)
+        return _require_readable(kept)
     try:
         with waiting.at_a_page(by) if typed else nullcontext():
             if typed and not limits.take_quote(sender, now):
                 raise TooManyQuotes(f"{sender.quotes_a_minute} quotes a minute")
-            client = gateway.carrier(account, first="" if typed else "quote", is_person=typed)
+            client = gateway.carrier_client(account, first="" if typed else "quote", is_person=typed)
             quoted = client.quote(details.shipment())
     except (Rejected, AccountStopped) as error:
-        answers.report(error, account, now, operation="quote")
+        answers.report_fault(error, account, now, operation="quote")
         raise
     made = Quote.objects.create(
         sender=sender,
@@ -78,10 +78,10 @@ def ask(
         unreadable=len(quoted.unreadable),
         made_at=now,
     )
-    return _readable(made)
+    return _require_readable(made)
 
 
-def _readable(quote: Quote) -> Quote:
+def _require_readable(quote: Quote) -> Quote:
     """Return the quote.
 
     Raises UnreadablePrices if it has no products and isn't known to be empty.
@@ -91,7 +91,7 @@ def _readable(quote: Quote) -> Quote:
     return quote
 
 
-def _kept(account: CarrierAccount, sender: Sender, details: ParcelDetails, now: dt.datetime) -> Quote | None:
+def _fresh_quote(account: CarrierAccount, sender: Sender, details: ParcelDetails, now: dt.datetime) -> Quote | None:
     same = Quote.objects.filter(sender=sender, account=account, inputs_hash=details.hash())
     newest = same.order_by("-id").first()
     return newest if newest and newest.is_live(now) else None
@@ -109,8 +109,8 @@ def offer_from(product: Product, details: ParcelDetails) -> dict[str, Any]:
         "service": product.service,
         "amount": str(product.price.amount),
         "currency": product.price.currency,
-        "breakdown": _lines(product.breakdown),
-        "taxes": _lines(product.taxes),
+        "breakdown": _breakdown_lines(product.breakdown),
+        "taxes": _breakdown_lines(product.taxes),
         "plan": product.plan,
         "pickup": product.send_date.isoformat() if product.send_date else None,
         "eta_from": product.eta_from.isoformat() if product.eta_from else None,
@@ -127,7 +127,7 @@ def first_pickup(offer: dict[str, Any]) -> dt.date | None:
     return dt.date.fromisoformat(day) if day and offer["first_mile"] != "drop-off" else None
 
 
-def _lines(members: tuple[tuple[str, Money], ...]) -> list[list[str]]:
+def _breakdown_lines(members: tuple[tuple[str, Money], ...]) -> list[list[str]]:
     return [[name, str(money.amount), money.currency] for name, money in members]
 
 
@@ -142,7 +142,7 @@ def ask_again(order: Order, client: Carrier) -> PriceVerdict:
     except AccountStopped as error:
         return StopAccount(error.reason)
     except Rejected as error:
-        problem = answers.problem(
+        problem = answers.refusal_problem(
             error, order.sender, order.pickup["country"], to=order.receiver_country, operation="quote"
         )
         return BackToDraft({"kind": "gone", **problem}, error)

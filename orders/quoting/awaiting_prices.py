@@ -10,7 +10,7 @@ from django.utils import timezone
 from orders.booking import booking_rules, bookings
 from orders.drafting import drafts
 from orders.drafting.forms import ParcelForm
-from orders.drafting.receivers import masked
+from orders.drafting.receivers import masked_name
 from orders.models import Draft, PriceWait
 from orders.quoting import asking
 from shipping_portal.accounts.mail import outbox
@@ -26,20 +26,20 @@ BACK = "The carrier gives prices again. Your draft for {name} is as you left it;
 NONE = "The carrier gave no prices for three days, so we stopped asking. Your draft for {name} is kept."
 
 
-def begin(draft: Draft, *, by: User, now: dt.datetime) -> None:
+def wait_for_prices(draft: Draft, *, by: User, now: dt.datetime) -> None:
     """Notify this person by email, even if they turned such emails off.
 
     They have just asked for it.
     """
     if outbox.choices_of(by)[KIND] == outbox.When.OFF:
-        outbox.choose(by, KIND, outbox.When.NOW, now=now)
+        outbox.choose_when(by, KIND, outbox.When.NOW, now=now)
     PriceWait.objects.update_or_create(
         draft=draft, user=by, defaults={"asked_at": now, "due_at": now + SHORTEST, **PriceWait.AFRESH}
     )
 
 
 @job("prices", queue=PriceWait.objects.select_related("draft__sender", "user"), lane="draft__sender", order=110)
-def work(wait: PriceWait) -> None:
+def ask_for_due_prices(wait: PriceWait) -> None:
     """Ask the carrier once more; notify when it answers, or after three days."""
     now = timezone.now()
     waited = now - wait.asked_at
@@ -68,7 +68,7 @@ def _is_answered(wait: PriceWait, form: ParcelForm, now: dt.datetime) -> bool:
     sender = wait.draft.sender
     try:
         booking_rules.refuse_unless_booking_is_on(sender, now, is_booking=False)
-        asking.ask(sender, form.details(), by=wait.user, now=now, typed=False)
+        asking.ask_for_prices(sender, form.details(), by=wait.user, now=now, typed=False)
     except Rejected:
         return True
     except (*WORTH_WAITING, booking_rules.Suspended, bookings.LimitReached):
@@ -87,7 +87,7 @@ def _tell(wait: PriceWait, words: str, now: dt.datetime) -> None:
         sender=draft.sender,
         kind=KIND,
         dedupe_key=f"prices:{draft.uuid}:{now:%Y%m%d%H%M%S}",
-        line=words.format(name=masked(draft.values.get("receiver_name", ""))),
+        line=words.format(name=masked_name(draft.values.get("receiver_name", ""))),
         path=reverse("draft", args=[draft.uuid]),
         happened_at=now,
         batch_key=f"prices:{draft.uuid}",

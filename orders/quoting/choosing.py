@@ -57,7 +57,7 @@ def last_product(sender: Sender) -> str:
     return newest.values_list("product_code", flat=True).first() or ""
 
 
-def choose(products: list[dict[str, Any]], rule: str, last: str = "") -> dict[str, Any] | None:
+def choose_offer(products: list[dict[str, Any]], rule: str, last: str = "") -> dict[str, Any] | None:
     """Return the offer that a rule chooses, else the cheapest, or None if nothing is offered."""
     by_price = sorted(bookable(products), key=lambda offer: Decimal(offer["amount"]))
     wanted = by_price
@@ -70,25 +70,25 @@ def choose(products: list[dict[str, Any]], rule: str, last: str = "") -> dict[st
     return next(iter(wanted or by_price), None)
 
 
-def unmet(products: list[dict[str, Any]], rule: str) -> list[str]:
+def unmet_rule(products: list[dict[str, Any]], rule: str) -> list[str]:
     """Return what the rule asks for that this parcel isn't offered, if something else is used."""
-    found = choose(products, rule)
+    found = choose_offer(products, rule)
     if rule != Rule.CHEAPEST_PICKUP or found is None or found["first_mile"] == "pickup":
         return []
     return [f"No pickup is offered for this parcel. It would go by {found['name']}."]
 
 
-def choices(rows: Sequence[Ready], rule: str, last: str) -> list[Choice]:
-    return [Choice(row, choose(row.products, rule, last)) for row in rows]
+def choices_by_rule(rows: Sequence[Ready], rule: str, last: str) -> list[Choice]:
+    return [Choice(row, choose_offer(row.products, rule, last)) for row in rows]
 
 
-def totals(offered: Sequence[list[dict[str, Any]]], last: str) -> list[Total]:
+def totals_by_rule(offered: Sequence[list[dict[str, Any]]], last: str) -> list[Total]:
     """Return one total for each usable rule. "Same as last time" needs an earlier parcel."""
     rules = [rule for rule in Rule if rule != Rule.LAST or last]
-    return [total(rule, [choose(products, rule, last) for products in offered]) for rule in rules]
+    return [total_of(rule, [choose_offer(products, rule, last) for products in offered]) for rule in rules]
 
 
-def total(rule: str, chosen: Sequence[dict[str, Any] | None]) -> Total:
+def total_of(rule: str, chosen: Sequence[dict[str, Any] | None]) -> Total:
     found = [offer for offer in chosen if offer]
     sums: dict[str, Decimal] = defaultdict(Decimal)
     for offer in found:

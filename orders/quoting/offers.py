@@ -9,7 +9,7 @@ from django.conf import settings
 
 from orders.booking import booking_rules
 from orders.drafting import contents_form
-from orders.drafting.parcel_details import ParcelDetails, doubt
+from orders.drafting.parcel_details import ParcelDetails, describe_doubt
 from orders.models import Order, Quote
 from orders.models.quotes import bookable
 from orders.quoting import asking
@@ -105,44 +105,44 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
     duplicate = None if order else booking_rules.booked_lately(quote, now, but=quote.uuid)
     return QuotesPage(
         details=details,
-        offers=_offers(quote, details, now),
-        closed=_closed(quote, details),
+        offers=_sorted_offers(quote, details, now),
+        closed=_closed_offers(quote, details),
         seconds_old=age,
         seconds_left=settings.QUOTE_SECONDS - age if quote.is_live(now) else 0,
-        warnings=warnings(details),
-        goods=contents_form.questions([details.description, *(item.description for item in details.contents)]),
+        warnings=quote_warnings(details),
+        goods=contents_form.contents_questions([details.description, *(item.description for item in details.contents)]),
         order=order,
         duplicate=duplicate,
         duplicate_seconds=int((now - duplicate.submitted_at).total_seconds()) if duplicate else 0,
     )
 
 
-def warnings(details: ParcelDetails) -> list[str]:
+def quote_warnings(details: ParcelDetails) -> list[str]:
     """Return warnings about what is allowed but worth checking (interface §2.1, §8)."""
     found = [
         f"Address line {number} is {len(line)} of {LINE_ADVISED} characters. The end may not fit on the label."
         for number, line in enumerate((details.receiver.line1, details.receiver.line2), start=1)
         if is_long(line)
     ]
-    if _place(details.receiver) == _place(details.pickup):
+    if _place_of(details.receiver) == _place_of(details.pickup):
         found.append("This parcel goes to the address it starts from. Book it only if you mean that.")
-    if odd := doubt(details.measures):
+    if odd := describe_doubt(details.measures):
         found.append(odd)
     return found
 
 
-def _place(party: Party) -> tuple[str, ...]:
+def _place_of(party: Party) -> tuple[str, ...]:
     parts = (party.line1, party.line2, party.suburb, party.postcode, party.country)
     return tuple(" ".join(part.casefold().split()) for part in parts)
 
 
-def _offers(quote: Quote, details: ParcelDetails, now: dt.datetime) -> list[Offer]:
+def _sorted_offers(quote: Quote, details: ParcelDetails, now: dt.datetime) -> list[Offer]:
     ordered = sorted(bookable(quote.products), key=lambda offer: Decimal(offer["amount"]))
     last_days = [offer["eta_to"] for offer in ordered if offer["eta_to"]]
     fastest = min(last_days, default=None)
     is_a_choice = len(ordered) > 1
     return [
-        _offer(
+        _make_offer(
             offer,
             is_cheapest=is_a_choice and place == 0,
             is_fastest=len(set(last_days)) > 1 and offer["eta_to"] == fastest,
@@ -152,7 +152,7 @@ def _offers(quote: Quote, details: ParcelDetails, now: dt.datetime) -> list[Offe
     ]
 
 
-def _closed(quote: Quote, details: ParcelDetails) -> list[Closed]:
+def _closed_offers(quote: Quote, details: ParcelDetails) -> list[Closed]:
     """Return services that were quoted but must fail, and duties paid upfront if codes are
     missing.
     """
@@ -163,7 +163,7 @@ def _closed(quote: Quote, details: ParcelDetails) -> list[Closed]:
     return found
 
 
-def _offer(plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool, pickup_days: list[dt.date]) -> Offer:
+def _make_offer(plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool, pickup_days: list[dt.date]) -> Offer:
     return Offer(
         code=plain["code"],
         name=plain["name"],
@@ -173,8 +173,8 @@ def _offer(plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool, pickup
         lines=money_lines(plain["breakdown"]),
         taxes=money_lines(plain["taxes"]),
         cover=Decimal(plain["cover"]) if plain["cover"] else None,
-        eta_from=_day(plain["eta_from"]),
-        eta_to=_day(plain["eta_to"]),
+        eta_from=_parse_day(plain["eta_from"]),
+        eta_to=_parse_day(plain["eta_to"]),
         duties_paid=plain["duties_paid"],
         is_cheapest=is_cheapest,
         is_fastest=is_fastest,
@@ -184,7 +184,7 @@ def _offer(plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool, pickup
 
 def money_lines(members: list[list[str]]) -> list[PriceLine]:
     """Return every member of a breakdown under a readable name, known or not (interface §2.3)."""
-    return [(_readable(name), Decimal(amount), currency) for name, amount, currency in members]
+    return [(_readable_name(name), Decimal(amount), currency) for name, amount, currency in members]
 
 
 KNOWN = {
@@ -201,10 +201,10 @@ def is_tax(name: str) -> bool:
     return not {"tax", "gst", "hst", "pst", "qst", "vat"}.isdisjoint(name.casefold().split())
 
 
-def _readable(name: str) -> str:
+def _readable_name(name: str) -> str:
     last = name.rpartition(".")[2]
     return KNOWN.get(last.casefold()) or last.replace("_", " ").strip().capitalize()
 
 
-def _day(text: str | None) -> dt.date | None:
+def _parse_day(text: str | None) -> dt.date | None:
     return dt.date.fromisoformat(text) if text else None

@@ -25,10 +25,10 @@ class PriceCheckForm(ParcelForm):
 
     def clean(self) -> dict[str, Any]:
         typed = self.cleaned_data.get("place", "")
-        found = places.suggest(self.address.country, typed, limit=1) if typed else []
+        found = places.suggest_places(self.address.country, typed, limit=1) if typed else []
         if typed and not found:
             other = say("postcode", self.address.country)
-            few = places.few(self.address.country)
+            few = places.demo_places_note(self.address.country)
             text = f"“{typed}” isn't on the carrier's list. Check the spelling, or try the {other}.{few}"
             self.add_error("place", ValidationError(text, code="place"))
         self.cleaned_data["found"] = found[0] if found else None

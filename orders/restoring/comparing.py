@@ -12,7 +12,7 @@ from orders.cancelling import cancel_outcomes
 from orders.models import Label
 from orders.models.statuses import Status
 from shipping_portal.carrier.errors import CarrierError
-from shipping_portal.carrier.values import normalise
+from shipping_portal.carrier.values import normalise_word
 from shipping_portal.jobs.models import backoff
 from shipping_portal.jobs.registry import enqueue, job
 
@@ -26,7 +26,7 @@ State = Label.State
     lane="order__sender",
     order=45,
 )
-def work(label: Label) -> None:
+def compare_due_label(label: Label) -> None:
     """Ask the carrier about one held label's order, once for all of its labels."""
     order = label.order
     if order.status == Status.BOOKED:
@@ -35,13 +35,13 @@ def work(label: Label) -> None:
         except CarrierError as error:
             label.retry(timezone.now() + backoff(label.tries, first=2), problem=str(error)[:300])
             return
-        if normalise(viewed.state) == normalise(contract_of(order.account).cancelled_word):
+        if normalise_word(viewed.state) == normalise_word(contract_of(order.account).cancelled_word):
             cancel_outcomes.found_cancelled(order, viewed, why=WHY)
-    show(Label.objects.filter(order=order), now=timezone.now())
+    show_labels(Label.objects.filter(order=order), now=timezone.now())
 
 
 @transaction.atomic
-def show(labels: QuerySet[Label], *, now: dt.datetime) -> None:
+def show_labels(labels: QuerySet[Label], *, now: dt.datetime) -> None:
     """Release the held ones of these labels: as stored, or once they are fetched."""
     withheld = labels.filter(state=State.WITHHELD)
     withheld.exclude(sha256="").update(state=State.STORED, due_at=None, problem="", **Label.AFRESH)

@@ -45,7 +45,7 @@ def signs() -> dict[str, Any]:
     """Return what the server reveals about this database to this role; nothing on SQLite."""
     if connection.vendor != "postgresql":
         return {}
-    return {name: answer for name, sql in ASKED.items() if (answer := _ask(sql)) is not None}
+    return {name: answer for name, sql in ASKED.items() if (answer := _ask_database(sql)) is not None}
 
 
 @transaction.atomic
@@ -57,9 +57,9 @@ def require_unrestored(*, now: dt.datetime) -> None:
     mark = DatabaseMark.objects.select_for_update().first()
     if mark is None:
         raise Restored("it has no mark")
-    why, is_stamped = _differences(mark), bool(settings.RESTORE_MARK_FILE)
-    if is_stamped and not (why or mark.stamp) and _outside() is None:
-        DatabaseMark.objects.update(stamp=_stamp(now))
+    why, is_stamped = _describe_differences(mark), bool(settings.RESTORE_MARK_FILE)
+    if is_stamped and not (why or mark.stamp) and _read_mark_file() is None:
+        DatabaseMark.objects.update(stamp=_write_stamp(now))
     elif is_stamped:
         why = why or _file_differs(mark)
     if why:
@@ -81,7 +81,7 @@ def require_in_use() -> None:
     is_same = mark is not None and all(
         getattr(mark, name) in (None, "", getattr(mark, f"now_{name}")) for name in _known_signs()
     )
-    if mark is None or not is_same or (settings.RESTORE_MARK_FILE and mark.stamp != _outside()):
+    if mark is None or not is_same or (settings.RESTORE_MARK_FILE and mark.stamp != _read_mark_file()):
         # Check again, as at a start: a stamp that is being written right now is waited for.
         require_unrestored(now=timezone.now())
 
@@ -101,7 +101,7 @@ def stamp_backup(*, now: dt.datetime) -> None:
     if not settings.RESTORE_MARK_FILE:
         raise NoMarkFile("RESTORE_MARK_FILE is empty, so there is nothing to stamp.")
     require_unrestored(now=now)
-    DatabaseMark.objects.update(stamp=_stamp(now))
+    DatabaseMark.objects.update(stamp=_write_stamp(now))
 
 
 def last_backup_at() -> dt.datetime | None:
@@ -112,40 +112,40 @@ def last_backup_at() -> dt.datetime | None:
     return dt.datetime.fromisoformat(stamp.split()[0]) if stamp and settings.RESTORE_MARK_FILE else None
 
 
-def renew(*, now: dt.datetime) -> None:
+def renew_mark(*, now: dt.datetime) -> None:
     """Mark this database as the one in use.
 
     The last step of the transaction that holds its work.
     """
-    stamp = _stamp(now) if settings.RESTORE_MARK_FILE else ""
+    stamp = _write_stamp(now) if settings.RESTORE_MARK_FILE else ""
     DatabaseMark.objects.update_or_create(pk=1, defaults={**UNTOLD, **signs(), "stamp": stamp})
 
 
-def _differences(mark: DatabaseMark) -> str:
+def _describe_differences(mark: DatabaseMark) -> str:
     """Return what differs, in words, or "". Values unknown then or now aren't compared."""
     now = signs().items()
     return ", ".join(MEANT[name] for name, answer in now if getattr(mark, name) not in (None, "", answer))
 
 
 def _file_differs(mark: DatabaseMark) -> str:
-    outside = _outside()
+    outside = _read_mark_file()
     if outside is None:
         return "RESTORE_MARK_FILE is gone"
     return "" if outside == mark.stamp else f"its stamp is {mark.stamp or 'empty'}, the file's {outside or 'empty'}"
 
 
-def _stamp(now: dt.datetime) -> str:
+def _write_stamp(now: dt.datetime) -> str:
     """Write a new stamp to the file; the row's follows. None repeats, so no backup ever matches
     again.
 
     If the row doesn't follow, the database in use looks like an old one, never the reverse.
     """
     stamp = f"{now.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%SZ} {secrets.token_hex(8)}"
-    _write(Path(settings.RESTORE_MARK_FILE), stamp)
+    _write_file(Path(settings.RESTORE_MARK_FILE), stamp)
     return stamp
 
 
-def _outside() -> str | None:
+def _read_mark_file() -> str | None:
     """Return the file's stamp, or None if there is none. Raises NoMarkFile."""
     try:
         return Path(settings.RESTORE_MARK_FILE).read_text().strip()
@@ -155,7 +155,7 @@ def _outside() -> str | None:
         raise NoMarkFile(f"RESTORE_MARK_FILE cannot be read: {error}.") from error
 
 
-def _write(path: Path, text: str) -> None:
+def _write_file(path: Path, text: str) -> None:
     """Replace the file atomically, on disk before anything else happens. Raises NoMarkFile."""
     new = path.with_name(f"{path.name}.new")
     try:
@@ -171,7 +171,7 @@ def _write(path: Path, text: str) -> None:
         raise NoMarkFile(f"RESTORE_MARK_FILE cannot be written: {error}.") from error
 
 
-def _ask(sql: str) -> Any:
+def _ask_database(sql: str) -> Any:
     """Return the database's answer, or None if this role may not ask or this server can't say."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:

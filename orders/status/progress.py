@@ -75,7 +75,7 @@ class Projection:
     last_scan_at: dt.datetime | None = None
 
 
-def fold(steps: Iterable[Step]) -> Projection:
+def fold_steps(steps: Iterable[Step]) -> Projection:
     """Return the latest scan that says where the parcel is.
 
     A scan without progress (Info, an unknown word) moves only `last_scan_at`. A futile or missed

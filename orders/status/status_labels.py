@@ -8,7 +8,7 @@ import datetime as dt
 from django.db.models import Q
 
 from orders.booking import verdict
-from orders.booking.refused_fields import ended
+from orders.booking.refused_fields import with_full_stop
 from orders.models import BookingAttempt, Order
 from orders.models.account import BOOKINGS, QUOTES, Pause
 from orders.models.statuses import MOVING, Progress, Status
@@ -45,11 +45,11 @@ def status_label(order: Order, now: dt.datetime) -> tuple[str, str]:
     return order.status, LABELS.get(Status(order.status)) or order.get_status_display()
 
 
-def reason(order: Order) -> str:
+def reason_to_look(order: Order) -> str:
     """Return why somebody has to look at it, in the carrier's words if it rejected."""
     has_reason = order.status in WITH_REASON or order.cancel_refused_at
     text = str(order.problem.get("text", "")) if has_reason else ""
-    return ended(text) if text else ""
+    return with_full_stop(text) if text else ""
 
 
 def waits_for(order: Order, now: dt.datetime) -> Pause | None:
@@ -65,7 +65,7 @@ def waits_for(order: Order, now: dt.datetime) -> Pause | None:
     return pause
 
 
-def _booked(progress: tuple[Progress, ...]) -> Q:
+def _booked_with(progress: tuple[Progress, ...]) -> Q:
     return Q(status=Status.BOOKED, progress__in=progress)
 
 
@@ -74,14 +74,14 @@ GROUPS: dict[str, tuple[str, Q]] = {
     "attention": (
         "Needs you",
         Q(status__in=(*UNBOOKED, *UNCLEAR))
-        | _booked((Progress.PICKUP_FUTILE, *TROUBLED))
+        | _booked_with((Progress.PICKUP_FUTILE, *TROUBLED))
         | REFUSED_CANCEL
         | Q(used_after_cancel_at__isnull=False),
     ),
-    "waiting": ("Waiting for pickup", _booked(WAITING)),
-    "moving": ("On the way", _booked(MOVING)),
-    "problem": ("Delivery problem", _booked(TROUBLED)),
-    "delivered": ("Delivered", _booked((Progress.DELIVERED,))),
+    "waiting": ("Waiting for pickup", _booked_with(WAITING)),
+    "moving": ("On the way", _booked_with(MOVING)),
+    "problem": ("Delivery problem", _booked_with(TROUBLED)),
+    "delivered": ("Delivered", _booked_with((Progress.DELIVERED,))),
     "cancelled": ("Cancelled", Q(status__in=(Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCELLED))),
     "unbooked": ("Not booked", Q(status__in=(*UNBOOKED, Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT))),
 }

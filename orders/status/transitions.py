@@ -52,10 +52,10 @@ def move_to(order: Order, new: str, *, by: Any = None, reason: str, at: dt.datet
     # An order that is being booked causes no notification.
     if old != Status.BOOKING:
         # "Book it now" about a parcel that was just booked would be charged twice.
-        outbox.retract(f"change:{order.pk}")
+        outbox.retract_events(f"change:{order.pk}")
     for name, value in {"status": new, **changes}.items():
         setattr(order, name, value)
-    notifications.moved(change)
+    notifications.notify_move(change)
     _written(change)
 
 
@@ -85,4 +85,4 @@ def advance(order: Order, progress: str, *, at: dt.datetime | None) -> None:
     for name, value in changes.items():
         setattr(order, name, value)
     if is_new:
-        notifications.advanced(order)
+        notifications.notify_progress(order)

@@ -36,7 +36,7 @@ def parcel_tools(context: dict[str, Any], order: Order) -> str:
 @register.simple_tag
 def carrier_pauses() -> list[Pause]:
     """Return the pauses for everybody: the carrier's stop, and paused bookings or prices."""
-    account, now = gateway.account(), timezone.now()
+    account, now = gateway.current_account(), timezone.now()
     pauses = (account.stop_as_a_pause(), *(account.pause_of(what, now) for what in PAUSABLE))
     return [pause for pause in pauses if pause]
 

@@ -23,9 +23,9 @@ LONGEST_SEARCH = 200
 @require_GET
 def addresses(request: MemberRequest) -> HttpResponse:
     """Search, filter and page through receivers; the whole state is in the address."""
-    query = {name: _clean(request.GET.get(name, "")) for name in ("q", "group", "before")}
+    query = {name: _clean_search(request.GET.get(name, "")) for name in ("q", "group", "before")}
     off_list = request.GET.get("off_list") == "yes"
-    found = receivers.listed(request.sender, q=query["q"], group=query["group"], off_list=off_list)
+    found = receivers.list_receivers(request.sender, q=query["q"], group=query["group"], off_list=off_list)
     before = query["before"]
     if before.isascii() and before.isdigit() and len(before) < 19:
         found = found.filter(pk__lt=int(before))
@@ -53,13 +53,13 @@ def add_receiver(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def edit_receiver(request: MemberRequest, receiver: uuid.UUID) -> HttpResponse:
-    return _form_page(request, _mine(request, receiver))
+    return _form_page(request, _receiver_of(request, receiver))
 
 
 @audience(*BOOKERS)
 @require_POST
 def delete_receiver(request: MemberRequest, receiver: uuid.UUID) -> HttpResponse:
-    found = _mine(request, receiver)
+    found = _receiver_of(request, receiver)
     found.delete()
     messages.success(request, f"Deleted {found.name}. Parcels sent to them stay as they are.")
     return redirect("addresses")
@@ -69,23 +69,23 @@ def delete_receiver(request: MemberRequest, receiver: uuid.UUID) -> HttpResponse
 @require_http_methods(["GET", "POST"])
 def merge_receivers(request: MemberRequest) -> HttpResponse:
     """Show receivers with the same name and postcode; posting `keep` leaves one row of its set."""
-    sets = receivers.duplicates(request.sender)
+    sets = receivers.find_duplicates(request.sender)
     if request.method == "GET":
         return render(request, "orders/merge_receivers.html", {"sets": sets})
     chosen = request.POST.get("keep", "")
     for rows in sets:
         kept = next((row for row in rows if str(row.uuid) == chosen), None)
         if kept:
-            receivers.merge(kept, [row for row in rows if row != kept])
+            receivers.merge_receivers(kept, [row for row in rows if row != kept])
             messages.success(request, f"{kept.name} is there once now.")
     return redirect("merge_receivers" if len(sets) > 1 else "addresses")
 
 
-def _clean(text: str) -> str:
+def _clean_search(text: str) -> str:
     return one_line(text).strip()[:LONGEST_SEARCH]
 
 
-def _mine(request: MemberRequest, receiver: uuid.UUID) -> Receiver:
+def _receiver_of(request: MemberRequest, receiver: uuid.UUID) -> Receiver:
     return get_object_or_404(Receiver.objects.for_user(request.user), uuid=receiver)
 
 
@@ -116,7 +116,7 @@ class AddressForm(ReceiverForm):
     def save(self) -> bool:
         """Save the receiver. Return False, with the reason, if the same one exists."""
         try:
-            receivers.store(
+            receivers.store_receiver(
                 self.known, self.receiver(), group=self.cleaned_data["group"], is_saved=True, is_off_list=False
             )
         except receivers.AlreadyThere as error:

@@ -12,10 +12,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from orders.cancelling import cancels
-from orders.cancelling.cancel_rules import forbidden, refuse_cancel_unless_allowed
-from orders.drafting.receivers import shown
+from orders.cancelling.cancel_rules import refuse_cancel_unless_allowed, why_not_cancelled_now
+from orders.drafting.receivers import shown_receiver
 from orders.labels.printing import MOST
-from orders.list.export import columns, read
+from orders.list.export import export_columns, read_orders
 from orders.models import Order
 from orders.models.statuses import Status
 from orders.views.parcels import ListQuery
@@ -35,7 +35,7 @@ WHY_NOT = {
 EXPIRED = "Its label is too old to use. Throw it away."
 
 
-def chosen(request: MemberRequest) -> QuerySet[Order]:
+def chosen_parcels(request: MemberRequest) -> QuerySet[Order]:
     """Return up to 500 chosen parcels of this user, newest first. Unknown ones are left out."""
     uuids = []
     for text in request.POST.getlist("order")[:MOST]:
@@ -46,7 +46,7 @@ def chosen(request: MemberRequest) -> QuerySet[Order]:
     return Order.objects.for_user(request.user).filter(uuid__in=uuids).order_by("-pk")
 
 
-def _back(request: MemberRequest) -> HttpResponse:
+def _back_to_list(request: MemberRequest) -> HttpResponse:
     """Redirect to the list as it was."""
     query = QueryDict(request.POST.get("query", "")[:2000]).urlencode()
     return redirect(f"{reverse('parcels')}?{query}" if query else "parcels")
@@ -54,19 +54,19 @@ def _back(request: MemberRequest) -> HttpResponse:
 
 def _nothing_chosen(request: MemberRequest) -> HttpResponse:
     messages.warning(request, "Choose at least one parcel first.")
-    return _back(request)
+    return _back_to_list(request)
 
 
 @audience(*BOOKERS)
 @require_POST
 def cancel_many(request: MemberRequest) -> HttpResponse:
     """Show what can be cancelled and what can't, with reasons; with `sure`, cancel each one."""
-    found = list(chosen(request).select_related("account"))
+    found = list(chosen_parcels(request).select_related("account"))
     if not found:
         return _nothing_chosen(request)
     if request.POST.get("sure") == "yes":
-        return _cancelled(request, found)
-    rows = [_judged(request, order) for order in found]
+        return _cancel_each(request, found)
+    rows = [_judge_cancelling(request, order) for order in found]
     context = {
         "eligible": [row for row in rows if not row["why"]],
         "excluded": [row for row in rows if row["why"]],
@@ -75,7 +75,7 @@ def cancel_many(request: MemberRequest) -> HttpResponse:
     return render(request, "orders/parcels_cancel.html", context)
 
 
-def _judged(request: MemberRequest, order: Order) -> dict[str, Any]:
+def _judge_cancelling(request: MemberRequest, order: Order) -> dict[str, Any]:
     order.sender = request.sender
     try:
         refuse_cancel_unless_allowed(order, timezone.now())
@@ -83,18 +83,18 @@ def _judged(request: MemberRequest, order: Order) -> dict[str, Any]:
         why = why_not(order, error)
     else:
         why = ""
-    return {"order": order, "receiver": shown(order, request.membership.role), "why": why}
+    return {"order": order, "receiver": shown_receiver(order, request.membership.role), "why": why}
 
 
 def why_not(order: Order, error: Exception) -> str:
     """Return why this parcel can't be cancelled, in a sentence."""
     if isinstance(error, Order.AlreadyCollected | Order.PickupProblem):
         now = timezone.now()
-        return forbidden(order, order.shown_progress(now), order.progress_at, now=now) or EXPIRED
+        return why_not_cancelled_now(order, order.shown_progress(now), order.progress_at, now=now) or EXPIRED
     return str(error) if order.status == Status.BOOKED else WHY_NOT.get(Status(order.status), NOT_BOOKED)
 
 
-def _cancelled(request: MemberRequest, found: list[Order]) -> HttpResponse:
+def _cancel_each(request: MemberRequest, found: list[Order]) -> HttpResponse:
     """Ask for each cancellation; report those that changed since the page was shown."""
     count, kept = 0, []
     for order in found:
@@ -112,14 +112,14 @@ def _cancelled(request: MemberRequest, found: list[Order]) -> HttpResponse:
         messages.info(request, text)
     for words in kept:
         messages.warning(request, f"Not cancelled. {words}")
-    return _back(request)
+    return _back_to_list(request)
 
 
 @audience(*BOOKERS)
 @require_POST
 def note_many(request: MemberRequest) -> HttpResponse:
     """Write a note on each chosen parcel, replacing an earlier one; an empty one removes it."""
-    found = chosen(request)
+    found = chosen_parcels(request)
     count = found.count()
     if not count:
         return _nothing_chosen(request)
@@ -137,17 +137,17 @@ def note_many(request: MemberRequest) -> HttpResponse:
     text = "".join(c if c.isprintable() else " " for c in as_seen(request.POST["note"])).strip()[:LONGEST_NOTE]
     Order.objects.for_user(request.user).filter(pk__in=list(found.values_list("pk", flat=True))).update(note=text)
     messages.success(request, f"Note {'saved on' if text else 'removed from'} {count} parcel{'s'[: count != 1]}.")
-    return _back(request)
+    return _back_to_list(request)
 
 
 @audience(*BOOKERS)
 @require_POST
 def send_again(request: MemberRequest) -> HttpResponse:
     """Show the new-parcel form with one parcel's values."""
-    found = list(chosen(request)[:2])
+    found = list(chosen_parcels(request)[:2])
     if len(found) != 1:
         messages.warning(request, "Choose one parcel to send again. For many at once, import a file.")
-        return _back(request)
+        return _back_to_list(request)
     return redirect(f"{reverse('new_parcel')}?again={found[0].uuid}")
 
 
@@ -157,13 +157,13 @@ def export(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
     """Stream the chosen parcels, or with GET the whole list, as a spreadsheet without signed
     links.
     """
-    found = chosen(request) if request.method == "POST" else ListQuery(request).found.order_by("-pk")
+    found = chosen_parcels(request) if request.method == "POST" else ListQuery(request).found.order_by("-pk")
     if request.method == "POST" and not found.exists():
         return _nothing_chosen(request)
-    heads, cells = columns(request.membership.role, request.sender)
+    heads, cells = export_columns(request.membership.role, request.sender)
     now = timezone.now()
 
-    rows = (cells(order, now) for order in read(found, request.sender))
+    rows = (cells(order, now) for order in read_orders(found, request.sender))
     day = now.astimezone(request.sender.tzinfo).date()
     has_mark = (request.POST.get("mark") or request.GET.get("mark")) != "no"
-    return sheets.stream(f"parcels-{day:%Y-%m-%d}.csv", heads, rows, has_mark=has_mark)
+    return sheets.stream_sheet(f"parcels-{day:%Y-%m-%d}.csv", heads, rows, has_mark=has_mark)

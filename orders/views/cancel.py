@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from orders.cancelling import cancels
 from orders.cancelling.cancel_rules import can_cancel
-from orders.drafting.receivers import shown
+from orders.drafting.receivers import shown_receiver
 from orders.models import CancelAttempt, Order
 from orders.views.parcel import orders_of
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
@@ -37,26 +37,26 @@ def cancel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if request.method == "GET" and need == "wrong" and can_cancel(found, timezone.now()):
         return redirect("replace", found.uuid)
     if request.method == "GET":
-        return _page(request, found, need, status=200)
+        return _cancel_page(request, found, need, status=200)
     if need == KEEP:
         found.keep()
         return redirect("parcel", found.uuid)
     if need not in CANCELS:
-        return _page(request, found, need, status=409)
+        return _cancel_page(request, found, need, status=409)
     try:
         cancels.ask(found, by=request.user, why=CANCELS[need], now=timezone.now())
     except (Order.PickupProblem, Order.AlreadyCollected, Order.WrongStatus):
         found.refresh_from_db()
-        return _page(request, found, "", status=409)
+        return _cancel_page(request, found, "", status=409)
     messages.info(request, "Cancellation requested. Don't use the label until the carrier answers.")
     return redirect("parcel", found.uuid)
 
 
-def _page(request: MemberRequest, order: Order, need: str, *, status: int) -> HttpResponse:
+def _cancel_page(request: MemberRequest, order: Order, need: str, *, status: int) -> HttpResponse:
     now = timezone.now()
     context = {
         "order": order,
-        "receiver": shown(order, request.membership.role),
+        "receiver": shown_receiver(order, request.membership.role),
         "progress": order.shown_progress(now),
         "can_cancel": can_cancel(order, now),
         "need": need if need in NEEDS else "",

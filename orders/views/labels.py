@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from orders.labels import originals, printing
 from orders.models import Label, LabelBytes, Order
 from orders.models.statuses import Status
-from orders.views.responses import refused, suspended
+from orders.views.responses import refused_page, suspended_page
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, same_origin
 from shipping_portal.accounts.formatting import local_moment
 from shipping_portal.accounts.models import Audit
@@ -37,7 +37,7 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     if found.purged_at:
         raise Http404
     if found.order.is_stopped(request.sender):
-        return suspended(request, status=403)
+        return suspended_page(request, status=403)
     if not found.is_ready:
         return render(request, "orders/label_late.html", {"label": found, "order": found.order}, status=404)
     now = timezone.now()
@@ -62,7 +62,7 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     return response
 
 
-MARKS = {"yes": printing.mark_printed, "again": printing.mark_reprinted, "no": printing.unmark}
+MARKS = {"yes": printing.mark_printed, "again": printing.mark_reprinted, "no": printing.unmark_printed}
 LONGEST_QUERY = 3500  # a length that every server accepts
 SIZES = {"full": ("full",), "cropped": ("cropped",), "both": ("full", "cropped")}
 
@@ -78,8 +78,8 @@ def print_queue(request: MemberRequest) -> HttpResponse:
     chosen = query.getlist("order")
     if len(chosen) > printing.MOST:
         return _too_many(request)
-    orders = _in_order(_chosen(request, query), query)
-    rows = [_row(order, label) for order in orders if (label := printing.label_of(order))]
+    orders = _in_order(_chosen_labels(request, query), query)
+    rows = [_label_row(order, label) for order in orders if (label := printing.label_of(order))]
     today = timezone.now().astimezone(request.sender.tzinfo).date()
     printed = sum(1 for row in rows if row["order"].printed_at)
     context = {
@@ -106,11 +106,11 @@ def _in_order(orders: list[Order], query: QueryDict) -> list[Order]:
     return sorted(orders, key=key)
 
 
-def _chosen(request: MemberRequest, query: QueryDict) -> list[Order]:
+def _chosen_labels(request: MemberRequest, query: QueryDict) -> list[Order]:
     """Return the sender's queue, or their chosen parcels. 404 if none of them is theirs."""
     mine = Order.objects.for_user(request.user).select_related("size", "printed_by").prefetch_related("labels")
     if "order" in query:
-        found = printing.chosen(mine, _uuids(query.getlist("order")))
+        found = printing.chosen_orders(mine, _read_uuids(query.getlist("order")))
         if not found:
             raise Http404
     elif query.get("view", printing.TO_PRINT) == printing.TO_PRINT:
@@ -124,7 +124,7 @@ def _chosen(request: MemberRequest, query: QueryDict) -> list[Order]:
     return found
 
 
-def _uuids(texts: list[str]) -> list[uuid.UUID]:
+def _read_uuids(texts: list[str]) -> list[uuid.UUID]:
     """Return the valid UUIDs among these texts."""
     found = []
     for text in texts:
@@ -135,7 +135,7 @@ def _uuids(texts: list[str]) -> list[uuid.UUID]:
     return found
 
 
-def _row(order: Order, label: Label) -> dict[str, Any]:
+def _label_row(order: Order, label: Label) -> dict[str, Any]:
     place = (order.receiver_suburb, order.receiver_state, order.receiver_postcode)
     return {
         "order": order,
@@ -173,9 +173,9 @@ def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
             found.refresh_from_db(fields=["printed_at", "printed_by"])
     except Order.WrongStatus:
         text = "It moved on since you opened the page. Don't use a label that was printed before."
-        return refused(request, title="This parcel has no label to print now", text=text, order=found)
+        return refused_page(request, title="This parcel has no label to print now", text=text, order=found)
     if request.headers.get("Accept") == "application/json":
-        return JsonResponse({"printed": _trail(found)})
+        return JsonResponse({"printed": _print_trail(found)})
     if "query" in request.POST:
         return redirect(f"{reverse('print_queue')}?{_way_back(QueryDict(request.POST['query']))}")
     return redirect("parcel", found.uuid)
@@ -185,7 +185,7 @@ def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
 @require_POST
 def printed_many(request: MemberRequest) -> HttpResponse:
     """Record that the ticked labels were printed, and return to the queue. The others wait."""
-    ticked = _uuids(request.POST.getlist("order"))
+    ticked = _read_uuids(request.POST.getlist("order"))
     if len(ticked) > printing.MOST:
         return _too_many(request)
     mine = Order.objects.for_user(request.user).filter(uuid__in=ticked)
@@ -200,7 +200,7 @@ def printed_many(request: MemberRequest) -> HttpResponse:
     return redirect("print_queue")
 
 
-def _trail(order: Order) -> str:
+def _print_trail(order: Order) -> str:
     """Return who printed it and when, or ""."""
     if order.printed_at is None or order.printed_by is None:
         return ""
@@ -218,13 +218,13 @@ def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpRespons
     query = _query_of(request)
     if len(query.getlist("order")) > printing.MOST:
         return _too_many(request)
-    orders = _in_order(_chosen(request, query), query)
+    orders = _in_order(_chosen_labels(request, query), query)
     if not any(printing.label_of(order) for order in orders):
         messages.info(request, "There is no label to download here. The carrier may still be making it.")
         return redirect("print_queue")
     now = timezone.now()
     sizes = SIZES.get(query.get("size", ""), SIZES[request.sender.label_size])
-    parts = originals.stream(orders, sizes, by=request.user, at=now)
+    parts = originals.stream_archive(orders, sizes, by=request.user, at=now)
     response = StreamingHttpResponse(parts, content_type="application/zip")
     day = now.astimezone(request.sender.tzinfo).date()
     response["Content-Disposition"] = f'attachment; filename="labels-{day:%Y-%m-%d}.zip"'

@@ -18,7 +18,7 @@ from orders.drafting.parcel_details import ParcelDetails
 from orders.drafting.receiver_form import initial_of
 from orders.models import Draft, Order, Quote
 from orders.views.parcel_form import answer_form, draft_page, form_page
-from orders.views.responses import begin_draft, get_draft, suspended
+from orders.views.responses import begin_draft, get_draft, suspended_page
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import Receiver
 
@@ -32,7 +32,7 @@ def may_begin(view: View) -> View:
     @wraps(view)
     def guarded(request: MemberRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if request.sender.is_suspended:
-            return suspended(request, status=403 if request.method == "POST" else 200)
+            return suspended_page(request, status=403 if request.method == "POST" else 200)
         if request.sender.pickup_address() is None:
             messages.info(request, "First tell us where your parcels are picked up.")
             return redirect("start")

@@ -13,15 +13,15 @@ from django.views.decorators.http import require_GET, require_POST
 
 from orders.booking import booking_rules, bookings
 from orders.cancelling.cancel_rules import can_cancel
-from orders.drafting.receivers import sees_contact, shown
+from orders.drafting.receivers import sees_contact, shown_receiver
 from orders.labels.printing import label_of
 from orders.models import Label, Order, Replacement
 from orders.models.statuses import Progress, Status
 from orders.quoting.offers import money_lines
 from orders.status.references import with_reference
-from orders.status.status_labels import reason, status_label, waits_for
+from orders.status.status_labels import reason_to_look, status_label, waits_for
 from orders.status.status_sentences import status_sentence
-from orders.views.responses import refused, sentence, suspended
+from orders.views.responses import error_sentence, refused_page, suspended_page
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
 from shipping_portal.accounts.address import countries, places
 
@@ -50,7 +50,7 @@ def parcel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     htmx asks again with `seen` and gets 204 while the state is the same.
     """
     found = get_object_or_404(_with_replacements(orders_of(request)), uuid=order)
-    state = _state(found, sees_money=request.membership.role in SEE_MONEY)
+    state = _page_state(found, sees_money=request.membership.role in SEE_MONEY)
     if request.GET.get("seen") == state:
         return HttpResponse(status=204)
     template = "orders/_parcel.html" if "seen" in request.GET else "orders/parcel.html"
@@ -64,12 +64,12 @@ def _with_replacements(orders: QuerySet[Order]) -> QuerySet[Order]:
     return orders.annotate(is_being_replaced=open_now, is_left_out=Exists(replacements.left_out()) & ~open_now)
 
 
-def _state(order: Order, *, sees_money: bool) -> str:
+def _page_state(order: Order, *, sees_money: bool) -> str:
     """Return a value that changes whenever the page would.
 
     It includes charges for who sees them.
     """
-    there = _counts(order)
+    there = _count_related(order)
     labels = "-".join(sorted(f"{label.size}:{label.state}" for label in order.labels.all()))
     paused = ".paused" if waits_for(order, timezone.now()) else ""
     printed = f".{order.printed_at:%j%H%M%S}" if order.printed_at else ""
@@ -79,7 +79,7 @@ def _state(order: Order, *, sees_money: bool) -> str:
     return f"{state}.{there['lines']}-{there['answers']}" if sees_money and there["lines"] else state
 
 
-def _counts(order: Order) -> dict[str, int]:
+def _count_related(order: Order) -> dict[str, int]:
     """Return the numbers of scans, posted charges and answered disputes, in one query."""
     posted = Q(charges__posted_at__isnull=False)
     answered = posted & Q(charges__disputes__answered_at__isnull=False)
@@ -109,16 +109,16 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "order": order,
         "state": state,
         "status_label": status_label(order, now),
-        "reason": reason(order),
+        "reason": reason_to_look(order),
         "sentence": status_sentence(order, now, sees_contact=sees_contact(role), can_cancel=cancels),
         "progress": progress,
         "needs_help": HELP.get(Progress(progress), ""),
         "is_over": progress in {Progress.DELIVERED, Progress.EXPIRED},
-        "receiver": shown(order, role),
+        "receiver": shown_receiver(order, role),
         "sees_contact": sees_contact(role),
-        "labels": _labels(order) if sees_contact(role) else [],
+        "labels": _shown_labels(order) if sees_contact(role) else [],
         "ready_label": _ready_label(order) if sees_contact(role) else None,
-        "receiver_country": countries.name(order.receiver_country),
+        "receiver_country": countries.country_name(order.receiver_country),
         "lines": money_lines(order.breakdown),
         "changes": order.changes.select_related("by"),
         "masks_details": role == BOOKKEEPER,
@@ -134,7 +134,7 @@ def _ready_label(order: Order) -> Label | None:
     return None if order.is_stopped(order.sender) else label
 
 
-def _labels(order: Order) -> list[Label]:
+def _shown_labels(order: Order) -> list[Label]:
     """Return the labels that may be shown, the size this sender prints first."""
     if order.status != Status.BOOKED:
         return []
@@ -161,7 +161,7 @@ def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     found = get_object_or_404(orders_of(request), uuid=order)
     if found.is_held:
         return _to_parcel(request, found)
-    pace, pause = _pace(found), waits_for(found, timezone.now())
+    pace, pause = _refresh_pace(found), waits_for(found, timezone.now())
     state = f"{found.status}.{pace}.{found.tries > 0}{'.paused' if pause else ''}"
     if request.GET.get("seen") == state:
         return HttpResponse(status=204)
@@ -171,7 +171,7 @@ def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     return render(request, template, context | {"milliseconds": POLL_MILLISECONDS.get(pace)})
 
 
-def _pace(order: Order) -> str:
+def _refresh_pace(order: Order) -> str:
     """Return how soon to look again, or "" if the next step is a person's."""
     if order.status in {Status.UNCONFIRMED, Status.CONFLICT}:
         return "slow"
@@ -195,19 +195,19 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     found = get_object_or_404(orders_of(request), uuid=order)
     if found.status not in {Status.DRAFT, Status.NOT_BOOKED}:
         text = "It moved on since you opened the page. Nothing was booked twice."
-        return refused(request, title="This parcel needs no yes now", text=text, order=found)
+        return refused_page(request, title="This parcel needs no yes now", text=text, order=found)
     if request.POST.get("agreed") != str(found.price_to_confirm):
         messages.warning(request, "The price changed again. Nothing was booked; this is the newest one.")
         return redirect("booking_progress", found.uuid)
     try:
         bookings.confirm(found, by=request.user, now=timezone.now(), next_day="next_day" in request.POST)
     except booking_rules.Suspended:
-        return suspended(request, status=403)
+        return suspended_page(request, status=403)
     except (booking_rules.Paused, bookings.LimitReached) as error:
-        messages.error(request, sentence(error, request.sender))
+        messages.error(request, error_sentence(error, request.sender))
     except (booking_rules.CarrierChanged, booking_rules.PickupDayPassed) as error:
         # Chosen again, with the current prices.
-        messages.error(request, sentence(error, request.sender))
+        messages.error(request, error_sentence(error, request.sender))
         return redirect(f"{reverse('new_parcel')}?again={found.uuid}")
     except Order.WrongStatus:
         # A simultaneous request was faster.

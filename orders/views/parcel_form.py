@@ -82,7 +82,7 @@ def _save(request: MemberRequest, draft: Draft, form: ParcelForm) -> HttpRespons
         messages.warning(request, drafts.FULL)
         return redirect("draft", draft.uuid)
     if request.POST["save_draft"] == "tell":
-        awaiting_prices.begin(draft, by=request.user, now=timezone.now())
+        awaiting_prices.wait_for_prices(draft, by=request.user, now=timezone.now())
         waits = "We'll email you when the carrier gives prices again. Nothing is booked."
     messages.success(request, f"{_saved_at(draft)}. {waits}")
     return redirect("draft", draft.uuid)
@@ -129,7 +129,7 @@ def _prices_beside(request: MemberRequest, draft: Draft, form: ParcelForm, quote
         context: dict[str, Any] = {"form": form, "fixes": form.fixes, "is_beside": True}
         return render_to_string("orders/_no_prices_yet.html", context, request)
     last = choosing.last_product(request.sender)
-    chosen = choosing.choose(quote.products, request.sender.service_rule, last)
+    chosen = choosing.choose_offer(quote.products, request.sender.service_rule, last)
     context = {"draft": draft, "quote": quote, "chosen": chosen["code"] if chosen else "", "remarks": form.remarks}
     context["page"] = offers.for_page(quote, now=timezone.now())
     return render_to_string("orders/_live_prices.html", context, request)

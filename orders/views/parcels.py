@@ -17,16 +17,16 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_POST
 
-from orders.calling.contract import contract
+from orders.calling.contract import current_contract
 from orders.drafting import drafts
-from orders.drafting.receivers import sees_contact, shown
+from orders.drafting.receivers import sees_contact, shown_receiver
 from orders.labels.printing import MOST, TO_PRINT
 from orders.list import listing, tabs
 from orders.list.system_views import VIEWS, SenderScope, View
 from orders.models import Draft, Order, SavedView
 from orders.models.statuses import MOVING, Status
 from orders.status.references import with_reference
-from orders.status.status_labels import GROUPS, reason, status_label
+from orders.status.status_labels import GROUPS, reason_to_look, status_label
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.address import countries
 from shipping_portal.accounts.address.text import as_seen, one_line
@@ -56,7 +56,7 @@ class ListQuery:
         view = self.query.get("view", "")
         self.slug = view if view in VIEWS and view != "all" else ""
         self.sort = self.query.get("sort", "") if self.query.get("sort", "") in listing.SORTS else "newest"
-        self.filters = listing.active(self.query, self.scope)
+        self.filters = listing.active_filters(self.query, self.scope)
 
     def _query(self) -> QueryDict:
         """Return the valid keys of the address.
@@ -83,8 +83,8 @@ class ListQuery:
     @cached_property
     def found(self) -> QuerySet[Order]:
         orders = self.scope.orders.filter(self.view.where(self.scope))
-        orders = listing.search(orders, self.q, self.request.membership.role)
-        return listing.narrowed(orders, self.filters)
+        orders = listing.search_orders(orders, self.q, self.request.membership.role)
+        return listing.narrow_orders(orders, self.filters)
 
     def link(self, **changes: str | None) -> str:
         """Return this list's address with changes. None removes a key."""
@@ -104,27 +104,27 @@ def parcels(request: MemberRequest) -> HttpResponse:
     A search that finds one parcel by reference, or from the top, opens it.
     """
     list_query = ListQuery(request)
-    if opened := _opened(list_query):
+    if opened := _meant_parcel(list_query):
         return redirect("parcel", opened.uuid)
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
     found = list_query.found.only(*COLUMNS)
-    page = listing.page(found, listing.SORTS[list_query.sort], before=before, after=after)
-    half_typed = _drafts(list_query)
-    every = tabs.of(list_query.scope, half_typed=len(half_typed))
-    count = _count(list_query, every)
+    page = listing.list_page(found, listing.SORTS[list_query.sort], before=before, after=after)
+    half_typed = _listed_drafts(list_query)
+    every = tabs.tabs_of(list_query.scope, half_typed=len(half_typed))
+    count = _count_listed(list_query, every)
     choices = listing.Choices.of(list_query.scope)
     context = {
         "list_query": list_query,
         "q": list_query.q,
         "count": count,
         "counted": up_to_thousand(count),
-        "rows": rows(page.rows, request.sender, request.membership.role, list_query.scope.now),
+        "rows": parcel_rows(page.rows, request.sender, request.membership.role, list_query.scope.now),
         "tabs": [tab for tab in every.values() if tab.count or tab.slug in {tabs.ALL, list_query.slug}],
         "unprinted": every[TO_PRINT].count,
-        "chips": _chips(list_query, choices),
+        "chips": _filter_chips(list_query, choices),
         "choices": choices,
         "groups": {name: words for name, (words, _) in GROUPS.items()},
-        "countries": countries.choices(Sender.Country.values, only=contract().destinations),
+        "countries": countries.country_choices(Sender.Country.values, only=current_contract().destinations),
         "printed": listing.PRINTED,
         "sorts": {name: sort.words for name, sort in listing.SORTS.items()},
         "back": page.back and list_query.link(after=page.back),
@@ -136,10 +136,10 @@ def parcels(request: MemberRequest) -> HttpResponse:
         "draft_days": drafts.DAYS,
         "most": MOST,
     }
-    return render(request, "orders/parcels.html", context | _selection(list_query, page.rows, count))
+    return render(request, "orders/parcels.html", context | _ticked_boxes(list_query, page.rows, count))
 
 
-def _count(list_query: ListQuery, every: dict[str, tabs.Tab]) -> int:
+def _count_listed(list_query: ListQuery, every: dict[str, tabs.Tab]) -> int:
     """Return how many parcels the list holds. A plain tab has counted them already."""
     tab = None if list_query.q or list_query.filters else every.get(list_query.slug or tabs.ALL)
     return count_rows(list_query.found) if tab is None or tab.listed is None else tab.listed
@@ -153,7 +153,7 @@ LINKS: dict[str, dict[str, str | None]] = {
 }
 
 
-def _opened(list_query: ListQuery) -> Order | None:
+def _meant_parcel(list_query: ListQuery) -> Order | None:
     """Return the one parcel that was meant: by its whole reference, or as the only result."""
     if not list_query.q:
         return None
@@ -164,7 +164,7 @@ def _opened(list_query: ListQuery) -> Order | None:
     return two[0] if len(two) == 1 else None
 
 
-def _chips(list_query: ListQuery, choices: listing.Choices) -> list[tuple[str, str, str]]:
+def _filter_chips(list_query: ListQuery, choices: listing.Choices) -> list[tuple[str, str, str]]:
     """Return each filter as (label, value in words, address without it)."""
     chips = [
         (one.label, one.words(str(list_query.query[name]), choices), list_query.link(**{name: None}))
@@ -174,7 +174,7 @@ def _chips(list_query: ListQuery, choices: listing.Choices) -> list[tuple[str, s
     return [*([("Search", list_query.q, list_query.link(q=None))] if list_query.q else []), *chips]
 
 
-def _selection(list_query: ListQuery, rows: list[Order], count: int) -> dict[str, Any]:
+def _ticked_boxes(list_query: ListQuery, rows: list[Order], count: int) -> dict[str, Any]:
     """Return which boxes are ticked, and the chosen parcels on other pages."""
     if list_query.request.GET.get("select") != "all" or count > MOST:
         return {"is_all": False, "elsewhere": []}
@@ -183,7 +183,7 @@ def _selection(list_query: ListQuery, rows: list[Order], count: int) -> dict[str
     return {"is_all": True, "elsewhere": [one for one in uuids if one not in here]}
 
 
-def _drafts(list_query: ListQuery) -> list[Draft]:
+def _listed_drafts(list_query: ListQuery) -> list[Draft]:
     """Return the drafts, for users who may book."""
     if list_query.request.membership.role not in BOOKERS:
         return []
@@ -199,7 +199,7 @@ def save_view(request: MemberRequest) -> HttpResponse:
     if not name or not name.isprintable():
         messages.warning(request, "Give the view a name. Nothing was saved.")
         return redirect(f"{reverse('parcels')}?{query}")
-    slug = _keep(request, name, query=query, is_shared=request.POST.get("shared") == "yes")
+    slug = _save_view(request, name, query=query, is_shared=request.POST.get("shared") == "yes")
     if not slug:
         messages.warning(request, f"You keep {MOST_SAVED} views already. Delete one first.")
         return redirect(f"{reverse('parcels')}?{query}")
@@ -208,7 +208,7 @@ def save_view(request: MemberRequest) -> HttpResponse:
 
 
 @transaction.atomic
-def _keep(request: MemberRequest, name: str, **values: Any) -> str:
+def _save_view(request: MemberRequest, name: str, **values: Any) -> str:
     """Return the slug of the saved view, or "" at MOST_SAVED. Requests run one after the other."""
     Sender.objects.select_for_update(no_key=True).get(pk=request.sender.pk)
     mine = SavedView.objects.filter(sender=request.sender, made_by=request.user)
@@ -263,16 +263,16 @@ COLUMNS = (
 ANY = uuid.UUID(int=0)
 
 
-def rows(orders: Iterable[Order], sender: Sender, role: str, now: dt.datetime) -> list[dict[str, Any]]:
+def parcel_rows(orders: Iterable[Order], sender: Sender, role: str, now: dt.datetime) -> list[dict[str, Any]]:
     """Return one dictionary of words for each order, all of the one sender."""
     address = reverse("parcel", args=[ANY])
-    return [_row(order, sender, role, now, address) for order in orders]
+    return [_parcel_row(order, sender, role, now, address) for order in orders]
 
 
-def _row(order: Order, sender: Sender, role: str, now: dt.datetime, address: str) -> dict[str, Any]:
+def _parcel_row(order: Order, sender: Sender, role: str, now: dt.datetime, address: str) -> dict[str, Any]:
     # Read for its time zone; every row's sender is this one.
     order.sender = sender
-    receiver, key = shown(order, role), str(order.uuid)
+    receiver, key = shown_receiver(order, role), str(order.uuid)
     return {
         "order": order,
         "key": key,
@@ -283,8 +283,8 @@ def _row(order: Order, sender: Sender, role: str, now: dt.datetime, address: str
         "place": receiver.place,
         "chip": chip(*status_label(order, now)),
         "progress": order.shown_progress(now),
-        "reason": reason(order) if sees_contact(role) else "",
-        "pickup": _pickup(order, sender),
+        "reason": reason_to_look(order) if sees_contact(role) else "",
+        "pickup": _pickup_words(order, sender),
         "due": local_date(order.eta_to, sender) if order.status == Status.BOOKED else "",
         "days_late": _days_late(order, sender, now),
         "price": money(order.total, order.currency),
@@ -298,7 +298,7 @@ def _days_late(order: Order, sender: Sender, now: dt.datetime) -> int:
     return max((now.astimezone(sender.tzinfo).date() - order.eta_to).days, 0)
 
 
-def _pickup(order: Order, sender: Sender) -> str:
+def _pickup_words(order: Order, sender: Sender) -> str:
     if order.first_mile == "drop-off":
         return "Drop-off"
     return local_date(order.expected_pickup(), sender) or "Next business day"

@@ -22,7 +22,7 @@ from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 @require_GET
 def pick_list(request: MemberRequest) -> HttpResponse:
     """Show what to fetch for the pickup on `day`, summed up, and what goes into each parcel."""
-    context = _sheet(request, "Pick list")
+    context = _pickup_sheet(request, "Pick list")
     items: Counter[str] = Counter()
     for row in context["rows"]:
         for quantity, description in row["pack"]:
@@ -34,22 +34,22 @@ def pick_list(request: MemberRequest) -> HttpResponse:
 @require_GET
 def handover(request: MemberRequest) -> HttpResponse:
     """Show the parcels that the driver collects on `day`, with a line to sign on."""
-    context = _sheet(request, "Handover sheet")
+    context = _pickup_sheet(request, "Handover sheet")
     unprinted = sum(1 for row in context["rows"] if row["order"].printed_at is None)
     return render(request, "orders/handover.html", context | {"unprinted": unprinted})
 
 
-def _sheet(request: MemberRequest, heading: str) -> dict[str, Any]:
+def _pickup_sheet(request: MemberRequest, heading: str) -> dict[str, Any]:
     """Return the day, by default today, and its uncollected parcels, at most printing.MOST."""
     scope = SenderScope.of(request.user, request.sender, timezone.now())
-    day = _day(request) or scope.today
+    day = _chosen_day(request) or scope.today
     waiting = scope.orders.filter(VIEWS["waiting-for-pickup"].where(scope), BY_DRIVER)
     orders = list(waiting.annotate(day=PICKUP_DAY).filter(day=day).order_by("pk")[: printing.MOST + 1])
     rows = [{"order": order, "pack": printing.pack_list(order)} for order in orders[: printing.MOST]]
     return {"heading": heading, "day": day, "rows": rows, "is_cut": len(orders) > len(rows), "most": printing.MOST}
 
 
-def _day(request: HttpRequest) -> dt.date | None:
+def _chosen_day(request: HttpRequest) -> dt.date | None:
     try:
         return parse_date(request.GET.get("day", ""))
     except ValueError:  # such as 31 February

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from orders.drafting.sizes import offered
+from orders.drafting.sizes import offered_sizes
 from orders.models import Draft
 from orders.quoting import offers
 from orders.quoting.price_check import PriceCheckForm, shown
@@ -42,7 +42,7 @@ def checked_price(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     page = offers.for_page(found.quote, now=timezone.now())
     receiver = page.details.receiver
     form = _form(request, initial=shown(page.details))
-    shares_code = places.active(receiver.country).filter(postcode=receiver.postcode).count() - 1
+    shares_code = places.active_places(receiver.country).filter(postcode=receiver.postcode).count() - 1
     place = f"{receiver.suburb.title()} {receiver.state} {receiver.postcode}"
     context = {"form": form, "page": page, "draft": found, "place": place, "others": max(shares_code, 0)}
     return render(request, "orders/price_check.html", context)
@@ -50,4 +50,4 @@ def checked_price(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
 
 def _form(request: MemberRequest, **options: Any) -> PriceCheckForm:
     sender = request.sender
-    return PriceCheckForm(sender=sender, address=sender.pickup_address(), sizes=offered(sender), **options)
+    return PriceCheckForm(sender=sender, address=sender.pickup_address(), sizes=offered_sizes(sender), **options)

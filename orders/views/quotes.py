@@ -17,7 +17,7 @@ from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Draft, Order, Quote
 from orders.quoting import offers
 from orders.views import replace
-from orders.views.responses import NO_PRICES, begin_draft, get_draft, refused, sentence, suspended
+from orders.views.responses import NO_PRICES, begin_draft, error_sentence, get_draft, refused_page, suspended_page
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
 NO_BOOKING = (
@@ -44,7 +44,7 @@ def quotes(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     if request.method == "GET":
         return _prices_page(request, found, found.quote, BookForm())
     if request.sender.is_suspended:
-        return suspended(request, status=403)
+        return suspended_page(request, status=403)
     if "kept" in request.POST:
         drafts.change(found, {"kept": request.POST["kept"]})
         return redirect("quotes", found.uuid)
@@ -62,7 +62,7 @@ def _check_again(request: MemberRequest, draft: Draft, details: ParcelDetails, *
     try:
         drafts.ask_prices(draft, details, by=request.user, now=timezone.now(), fresh=True)
     except NO_PRICES as error:
-        messages.error(request, sentence(error, request.sender, to=details.receiver.country))
+        messages.error(request, error_sentence(error, request.sender, to=details.receiver.country))
     else:
         if why:
             messages.warning(request, why)
@@ -90,9 +90,9 @@ def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     except bookings.TokenReused:
         return _booked_already(request, chosen["form_token"])
     except booking_rules.Suspended:
-        return suspended(request, status=403)
+        return suspended_page(request, status=403)
     except NO_BOOKING as error:
-        form.add_error(FIELD_OF.get(type(error)), sentence(error, request.sender))
+        form.add_error(FIELD_OF.get(type(error)), error_sentence(error, request.sender))
         return _quotes_page(request, found, quote, form)
     return redirect("booking_progress", order.uuid)
 
@@ -105,11 +105,11 @@ def _correct(request: MemberRequest, order: Order, draft: Draft, quote: Quote, f
     except (replacing.OldPrice, booking_rules.CarrierChanged):
         return _check_again(request, draft, ParcelDetails.from_json(quote.details), why=replace.OLD_PRICE)
     except booking_rules.Suspended:
-        return suspended(request, status=403)
+        return suspended_page(request, status=403)
     except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected):
         return redirect("cancel", order.uuid)
     except NO_BOOKING as error:
-        form.add_error(None, sentence(error, request.sender))
+        form.add_error(None, error_sentence(error, request.sender))
         return replace.prices_page(request, order, draft, quote, form)
     return redirect("replacing", order.uuid)
 
@@ -139,7 +139,7 @@ def _quotes_page(
 
 def _booked_already(request: MemberRequest, token: uuid.UUID) -> HttpResponse:
     order = get_object_or_404(Order.objects.for_user(request.user), form_token=token)
-    return refused(
+    return refused_page(
         request,
         title="This parcel is booked already",
         text="You booked it from this page with another service or pickup day. Nothing new was booked.",

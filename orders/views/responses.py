@@ -53,7 +53,7 @@ def take_prices(request: MemberRequest, draft: Draft, form: ParcelForm) -> Quote
     except Rejected as error:
         answers.put_at(form, error)
     except NO_PRICES as error:
-        form.add_error(None, sentence(error, request.sender))
+        form.add_error(None, error_sentence(error, request.sender))
         form.may_wait = isinstance(error, awaiting_prices.WORTH_WAITING)
     return None
 
@@ -64,17 +64,17 @@ def show_remarks(request: MemberRequest, form: ReceiverForm) -> None:
         messages.info(request, text)
 
 
-def refused(request: HttpRequest, *, title: str, text: str, order: Order, status: int = 409) -> HttpResponse:
+def refused_page(request: HttpRequest, *, title: str, text: str, order: Order, status: int = 409) -> HttpResponse:
     """Say that the request doesn't fit the order's state, and link back to it."""
     return render(request, "409.html", {"title": title, "text": text, "order": order}, status=status)
 
 
-def suspended(request: HttpRequest, *, status: int) -> HttpResponse:
+def suspended_page(request: HttpRequest, *, status: int) -> HttpResponse:
     """Say that booking is off for this sender; the banner says since when and why."""
     return render(request, "orders/suspended.html", status=status)
 
 
-def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
+def error_sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
     """Return why there are no prices or no booking, and what to do. Nothing was booked.
 
     A rejection names its fields as in `to`, the receiver's country.
@@ -109,14 +109,14 @@ def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
                 "Nothing was booked. We've told the operator."
             )
         case Rejected():  # of a parcel priced earlier
-            problem = answers.problem(error, sender, sender.country, to=to, operation="quote")
+            problem = answers.refusal_problem(error, sender, sender.country, to=to, operation="quote")
             return f"{problem['text']} Nothing was booked."
         case _:
             why = f"{answers.why_silent(error)}, so there are no prices yet. Nothing was booked."
-            return f"{why} Try again{_when(error)}."
+            return f"{why} Try again{_retry_words(error)}."
 
 
-def _when(error: Exception) -> str:
+def _retry_words(error: Exception) -> str:
     """Return how long the carrier asks us to wait, if it says."""
     seconds = getattr(error, "retry_after", None)
     return f" in {math.ceil(seconds)} s" if seconds else ""

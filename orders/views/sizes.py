@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from orders.drafting.form_fields import measure_fields
 from orders.drafting.forms import SIZES, UNITS
 from orders.drafting.receiver_form import line
-from orders.drafting.sizes import TooManySizes, add, make_default, move
+from orders.drafting.sizes import TooManySizes, append_size, make_default, move_size
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.address.addresses import OnceOnly
 from shipping_portal.accounts.formatting import plain
@@ -27,7 +27,7 @@ class SizeForm(OnceOnly):
 
     def __init__(self, *args: Any, sender: Sender, size: ParcelSize | None = None, **options: Any) -> None:
         self.sender, self.size = sender, size or ParcelSize(sender=sender)
-        options["initial"] = _typed(self.size) if size else {}
+        options["initial"] = _typed_values(self.size) if size else {}
         super().__init__(*args, **options)
         of_country = UNITS[sender.country]
         self.units = (self.size.weight_units or of_country[0], self.size.dimension_units or of_country[1])
@@ -52,7 +52,7 @@ class SizeForm(OnceOnly):
         self.size.weight_units, self.size.dimension_units = self.units
         try:
             with transaction.atomic():
-                self.size.save() if self.size.pk else add(self.sender, self.size)
+                self.size.save() if self.size.pk else append_size(self.sender, self.size)
         except IntegrityError:
             # Somebody saved the name between the check and now.
             self.add_error("name", f"There is a size named “{self.size.name}” already.")
@@ -61,7 +61,7 @@ class SizeForm(OnceOnly):
         return not self.errors
 
 
-def _typed(size: ParcelSize) -> dict[str, Any]:
+def _typed_values(size: ParcelSize) -> dict[str, Any]:
     measures = {name: plain(getattr(size, name)) for name in ("weight", *SIZES)}
     return {"name": size.name, "description": size.description, **measures}
 
@@ -85,7 +85,7 @@ def add_size(request: MemberRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def edit_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
     """Show and change a saved size. Parcels entered with it keep their measures."""
-    found = _mine(request, size)
+    found = _size_of(request, size)
     return _form_page(request, SizeForm(request.POST or None, sender=request.sender, size=found))
 
 
@@ -93,9 +93,9 @@ def edit_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
 @require_POST
 def change_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
     """Move a size up or down one place, or make it the `default`; return to its row."""
-    found = _mine(request, size)
+    found = _size_of(request, size)
     if request.POST.get("move") in STEPS:
-        move(found, step=STEPS[request.POST["move"]])
+        move_size(found, step=STEPS[request.POST["move"]])
     elif "default" in request.POST:
         make_default(found)
         messages.success(request, f"New parcels begin with {found.name}.")
@@ -105,13 +105,13 @@ def change_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def delete_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
-    found = _mine(request, size)
+    found = _size_of(request, size)
     found.delete()
     messages.success(request, f"Deleted {found.name}. Parcels entered with it stay as they are.")
     return redirect("sizes")
 
 
-def _mine(request: MemberRequest, size: uuid.UUID) -> ParcelSize:
+def _size_of(request: MemberRequest, size: uuid.UUID) -> ParcelSize:
     return get_object_or_404(ParcelSize.objects.for_user(request.user), uuid=size)
 
 

@@ -12,7 +12,7 @@ from shipping_portal.accounts.address import receivers
 @require_safe
 def suggest_receivers(request: MemberRequest) -> HttpResponse:
     """Return receivers found by the start of a word, as the form's values."""
-    found = receivers.find(request.sender, request.GET.get("q", "")[:120])
+    found = receivers.suggest_receivers(request.sender, request.GET.get("q", "")[:120])
     places = ([one.company, one.line1, f"{one.suburb} {one.postcode}"] for one in found)
     return JsonResponse(
         [

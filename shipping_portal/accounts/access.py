@@ -39,7 +39,7 @@ def know_the_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[An
         request.membership = None
         if request.user.is_authenticated:
             own = Membership.objects.select_related("sender").filter(user=request.user).first()
-            request.membership = own or seeing_as.membership(request, require_second_factor)
+            request.membership = own or seeing_as.lent_membership(request, require_second_factor)
             request.sender = request.membership.sender if request.membership else None
         response = get_response(request)
         if request.user.is_authenticated and not response.has_header("Cache-Control"):
@@ -97,7 +97,7 @@ def public(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     return login_not_required(view)
 
 
-def frame(request: Any) -> dict[str, Any]:
+def page_context(request: Any) -> dict[str, Any]:
     """Return the context of every page: the member, and what their role may do."""
     membership = getattr(request, "membership", None)
     role = membership.role if membership else ""
@@ -109,13 +109,13 @@ def frame(request: Any) -> dict[str, Any]:
         "may_book": role in BOOKERS and not only_looks,
         "is_owner": role == OWNER and not only_looks,
         "sees_money": role in SEE_MONEY,
-        "theme": _theme(request),
+        "theme": _theme_class(request),
         "demo_mail": settings.DEMO,
         "seen_until": getattr(request, "seen_until", None),
     }
 
 
-def _theme(request: Any) -> str:
+def _theme_class(request: Any) -> str:
     """Return the page's class.
 
     `light` or `dark` as the person chose; otherwise the device decides.

@@ -161,7 +161,7 @@ def import_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
 
 
 def _previews(request: HttpRequest, content: bytes, source: str) -> list[locality_lists.ListPreview]:
-    return locality_lists.preview(content, source=source, by=request.user, at=timezone.now())
+    return locality_lists.preview_import(content, source=source, by=request.user, at=timezone.now())
 
 
 def _import(request: HttpRequest, context: dict[str, Any], form: CheckedForm) -> HttpResponse:

@@ -53,22 +53,22 @@ def people_left_behind() -> bool:
 
 
 @transaction.atomic
-def settle(now: dt.datetime) -> None:
+def make_demo_business(now: dt.datetime) -> None:
     """Create a business in Fitzroy, its owner, and an operator with a second factor. Repeatable."""
-    owner = _person(SENDER_EMAIL, SENDER_PASSWORD, name="Mia Marlow")
+    owner = _make_person(SENDER_EMAIL, SENDER_PASSWORD, name="Mia Marlow")
     membership = Membership.objects.filter(user=owner).first()
     if membership is None:
         business = Sender.objects.create(
             name="Marlow Candles",
             country="AU",
-            zone=places.zone("AU", "VIC"),
+            zone=places.zone_of("AU", "VIC"),
             dangerous_goods_acknowledged_at=now,
             approved_at=now,
         )
         membership = Membership.objects.create(sender=business, user=owner, role=Role.OWNER)
     if membership.sender.pickup_address() is None:
         _ship_from_fitzroy(membership.sender)
-    operator = _person(OPERATOR_EMAIL, OPERATOR_PASSWORD, name="Omar Oduya", is_staff=True, is_superuser=True)
+    operator = _make_person(OPERATOR_EMAIL, OPERATOR_PASSWORD, name="Omar Oduya", is_staff=True, is_superuser=True)
     if not access.has_second_factor(operator):
         totp.TOTP.activate(operator, totp.generate_totp_secret())
 
@@ -83,7 +83,7 @@ def operator_code(now: float | None = None) -> str:
     return totp.format_hotp_value(totp.hotp_value(decrypt(app.data["secret"]), counter))
 
 
-def _person(email: str, password: str, **fields: Any) -> User:
+def _make_person(email: str, password: str, **fields: Any) -> User:
     user = User.objects.filter(email=email).first() or User(email=email)
     for name, value in fields.items():
         setattr(user, name, value)

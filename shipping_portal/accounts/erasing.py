@@ -98,7 +98,7 @@ def purge_address_books(now: dt.datetime) -> int:
     return delete(Receiver.objects.alias(last_used=LAST_USED).filter(last_used__lt=before))
 
 
-def unconfirmed() -> QuerySet[User]:
+def unconfirmed_people() -> QuerySet[User]:
     """Return the people of unconfirmed sign-ups: none of them has ever logged in."""
     proven = EmailAddress.objects.filter(verified=True)
     return User.objects.filter(is_staff=False, last_login=None).exclude(
@@ -125,7 +125,7 @@ def erase_unconfirmed(people: QuerySet[User]) -> int:
 @transaction.atomic
 def purge_unconfirmed(now: dt.datetime) -> int:
     """Erase them after UNCONFIRMED: until then the link in their mail works."""
-    return erase_unconfirmed(unconfirmed().filter(date_joined__lt=now - UNCONFIRMED))
+    return erase_unconfirmed(unconfirmed_people().filter(date_joined__lt=now - UNCONFIRMED))
 
 
 @term("invitations")

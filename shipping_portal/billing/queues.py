@@ -10,7 +10,7 @@ from orders.models import Order
 from shipping_portal.accounts.adminkit.queues import WEEK, Queue, Rule, Wait, counted
 from shipping_portal.billing.charges import reconciling
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
-from shipping_portal.billing.reports.balancing import balances, tallies
+from shipping_portal.billing.reports.balancing import report_balances, report_tallies
 from shipping_portal.db.keyset import MOST_LISTED
 
 State = BillingReport.State
@@ -19,8 +19,10 @@ State = BillingReport.State
 def out_of_balance() -> Q:
     """Match checked reports that don't balance, or state no total. Two queries."""
     checked = list(BillingReport.objects.filter(state=State.CHECKED))
-    found = tallies(checked)
-    odd = [report.pk for report in checked if any(row.difference != 0 for row in balances(report, found[report.pk]))]
+    found = report_tallies(checked)
+    odd = [
+        report.pk for report in checked if any(row.difference != 0 for row in report_balances(report, found[report.pk]))
+    ]
     return Q(pk__in=odd)
 
 
@@ -32,7 +34,7 @@ def _by_key(rule: OrderRule) -> Rule:
     return lambda now: Q(Exists(rule(now).filter(pk=OuterRef("pk"))))
 
 
-def _listed(rule: OrderRule) -> Rule:
+def _as_key_list(rule: OrderRule) -> Rule:
     """Return the rule as a list of at most MOST_LISTED keys, found before the list is.
 
     As a condition of the list, PostgreSQL expected nearly every order to match and compared each
@@ -98,25 +100,25 @@ RULES = {
 ORDERS = {
     "charged-after-cancelling": Wait(
         "Charged after cancelling",
-        _listed(RULES["charged-after-cancelling"]),
+        _as_key_list(RULES["charged-after-cancelling"]),
         "If the label wasn't used, ask the carrier for a refund. If it was, tell the sender.",
         term=WEEK,
     ),
     "not-refunded": Wait(
         "Cancelled, not refunded after two reports",
-        _listed(RULES["not-refunded"]),
+        _as_key_list(RULES["not-refunded"]),
         "Ask the carrier for the refund. Quote the reference and the time it was cancelled.",
         term=WEEK,
     ),
     "charged-otherwise": Wait(
         "Charge differs from quote",
-        _listed(RULES["charged-otherwise"]),
+        _as_key_list(RULES["charged-otherwise"]),
         "Compare the price with the charges. Then ask the carrier why, credit the difference or accept it.",
         term=WEEK,
     ),
     "never-charged": Wait(
         "Booked, not charged after two reports",
-        _listed(RULES["never-charged"]),
+        _as_key_list(RULES["never-charged"]),
         "The carrier may charge it later or under another reference. Compare with unassigned charges.",
         term=WEEK,
     ),
@@ -132,7 +134,7 @@ DISPUTES = {
 }
 
 
-def waiting(now: dt.datetime) -> list[Queue]:
+def waiting_queues(now: dt.datetime) -> list[Queue]:
     """Return every queue about reports, empty ones included. One query per order rule is faster."""
     odd = out_of_balance()  # used by two rules
     reports = {

@@ -94,11 +94,11 @@ def statement(request: MemberRequest, week: str) -> HttpResponse:
         "is_final": statements.is_final(monday, statements.final_until(), _today(request)),
         "statement": found,
         "totals": [(it, *_compared(it, before)) for it in balances],
-        "groups": lines.groups(found),
+        "groups": lines.kind_groups(found),
         "names_currency": names_currency,
-        "rows": lines.rows(page.rows, request.sender, role, names_currency=names_currency),
-        "tabs": lines.tabs(found),
-        "suggestion": size_guard.suggestion(request.sender, found.whole) if found.has_size_charges else None,
+        "rows": lines.line_rows(page.rows, request.sender, role, names_currency=names_currency),
+        "tabs": lines.statement_tabs(found),
+        "suggestion": size_guard.suggest_size(request.sender, found.whole) if found.has_size_charges else None,
         "page": page,
         "is_whole": is_whole,
         "count": sum(row["count"] for row in found.totals),
@@ -121,8 +121,8 @@ def _compared(balance: statements.Balance, before: dict[str, Decimal]) -> tuple[
 def statement_csv(request: MemberRequest, week: str) -> StreamingHttpResponse:
     """Stream all lines of the statement as filtered."""
     _, found = statement_of(request, week)
-    rows = lines.cells(found.in_order().iterator(chunk_size=500), request.sender, request.membership.role)
-    return sheets.stream(f"statement-{week}.csv", list(lines.CELLS), rows)
+    rows = lines.export_cells(found.in_order().iterator(chunk_size=500), request.sender, request.membership.role)
+    return sheets.stream_sheet(f"statement-{week}.csv", list(lines.CELLS), rows)
 
 
 @audience(*SEE_MONEY)
@@ -159,7 +159,7 @@ def _chosen(request: MemberRequest) -> list[Charge]:
         keys = {whole_number(text) for text in request.GET.getlist("line")[: PAGE + 1]}
     except ValueError:
         raise Http404 from None
-    mine = statements.explained(statements.lines_of(request.user, request.sender))
+    mine = statements.explained_lines(statements.lines_of(request.user, request.sender))
     found = list(mine.filter(pk__in=keys).order_by("pk"))
     if not 0 < len(keys) == len(found) <= PAGE:
         raise Http404
@@ -173,7 +173,7 @@ def _back(chosen: list[Charge]) -> str:
 
 
 def _page(request: MemberRequest, chosen: list[Charge], form: DisputeForm, *, status: int) -> HttpResponse:
-    rows = lines.rows(chosen, request.sender, request.membership.role, names_currency=True)
+    rows = lines.line_rows(chosen, request.sender, request.membership.role, names_currency=True)
     for row in rows:
         row["declared"] = line_reasons.declared_words(row["charge"], request.sender)
         row["measured"] = line_reasons.measured_words(row["charge"], request.sender)
@@ -186,4 +186,4 @@ def _page(request: MemberRequest, chosen: list[Charge], form: DisputeForm, *, st
 @require_GET
 def dispute_photo(request: MemberRequest, photo: int) -> HttpResponse:
     """Send a photo of this account's dispute as a download."""
-    return photos.download(get_object_or_404(DisputePhoto.objects.for_user(request.user), pk=photo))
+    return photos.photo_download(get_object_or_404(DisputePhoto.objects.for_user(request.user), pk=photo))

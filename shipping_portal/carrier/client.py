@@ -16,11 +16,11 @@ from typing import TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from shipping_portal.carrier import labels, links, paging, reading, writing
-from shipping_portal.carrier.connection import Reply, Request, exchange
+from shipping_portal.carrier.connection import Reply, Request, send_once
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.deadline import Limits
 from shipping_portal.carrier.errors import CarrierError, LinkOff, NotSent, OperationOff
-from shipping_portal.carrier.headers import credentials, header, identity
+from shipping_portal.carrier.headers import checked_header, credential_headers, identity_headers
 from shipping_portal.carrier.hosts import Origin, base_origin
 from shipping_portal.carrier.messages import Booked, Call, Cancelled, LabelFile, LabelLink, Quoted, Shipment, Tracked
 from shipping_portal.carrier.operations import Operation
@@ -64,8 +64,8 @@ class Carrier:
         self._base: Origin = base_origin(base_url)
         self._base_url = base_url.rstrip("/")
         self._partner_id = partner_id
-        self._headers = identity(user_agent)
-        self._credentials = credentials(contract, account, key)
+        self._headers = identity_headers(user_agent)
+        self._credentials = credential_headers(contract, account, key)
         self._on_call = on_call
         self._turn = turn
         self._link_key = link_key
@@ -136,7 +136,7 @@ class Carrier:
                 pages.append(self._page("GET", visited[-1], read, ends_at))
             except CarrierError:
                 is_whole = False
-        return paging.joined(pages, is_whole=is_whole)
+        return paging.join_pages(pages, is_whole=is_whole)
 
     def _page(self, method: str, url: str, read: Reader[Tracked], ends_at: float) -> Tracked:
         self._wait("track", ends_at)
@@ -239,7 +239,7 @@ class Carrier:
         if body is not None:
             headers["Content-Type"] = "application/json"
         if key and self.contract.idempotency_header:
-            headers[self.contract.idempotency_header] = header("The idempotency key", key)
+            headers[self.contract.idempotency_header] = checked_header("The idempotency key", key)
         return headers
 
     def _fetch(self, method: str, url: str, read: Reader[T], ends_at: float, *, trusted: bool = True) -> T:
@@ -261,7 +261,7 @@ class Carrier:
     def _logged(self, name: str, path: str, request: Request, limits: Limits, read: Reader[T]) -> T:
         started, status, outcome, unreadable, unsent = time.monotonic(), None, "failed", 0, ""
         try:
-            reply = exchange(request, limits)
+            reply = send_once(request, limits)
             status = reply.status
             answer = read(reply, self.contract)
             unreadable = len(answer.unreadable) if isinstance(answer, Quoted) else 0

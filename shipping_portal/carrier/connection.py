@@ -140,7 +140,7 @@ class OneAttempt(requests.adapters.HTTPAdapter):
     def build_connection_pool_key_attributes(self, request: Any, verify: Any, cert: Any = None) -> Any:
         """Set the host and the authorities already loaded."""
         host, _ = super().build_connection_pool_key_attributes(request, verify, cert)
-        return host, {"ssl_context": trusting(verify)} if host["scheme"] == "https" else {}
+        return host, {"ssl_context": trust_context(verify)} if host["scheme"] == "https" else {}
 
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
         """Leave it to the SSL context; requests would load the authorities each time."""
@@ -166,37 +166,37 @@ class OneAttempt(requests.adapters.HTTPAdapter):
         return pool
 
 
-def trusting(bundle: str) -> ssl.SSLContext:
+def trust_context(bundle: str) -> ssl.SSLContext:
     """Return a context with these authorities, loaded again only when the file has changed."""
-    return _trusting(bundle, Path(bundle).stat().st_mtime_ns)
+    return _load_trust_context(bundle, Path(bundle).stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=8)
-def _trusting(bundle: str, _changed: int) -> ssl.SSLContext:
+def _load_trust_context(bundle: str, _changed: int) -> ssl.SSLContext:
     context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED)
     folder = Path(bundle).is_dir()
     context.load_verify_locations(cafile=None if folder else bundle, capath=bundle if folder else None)
     return context
 
 
-def exchange(request: Request, limits: Limits) -> Reply:
+def send_once(request: Request, limits: Limits) -> Reply:
     """Send a request once and read the whole reply.
 
     Raises NotSent if no byte of the request left, OutcomeUnknown if one may have and no reply came.
     """
     with Deadline(limits) as deadline:
-        answer = _attempt(request, deadline)
+        answer = _send_and_read(request, deadline)
     if not isinstance(answer, Reply) and request.may_repeat and deadline.is_reused and not deadline.over:
         with Deadline(limits) as deadline:
-            answer = _attempt(request, deadline)
+            answer = _send_and_read(request, deadline)
     if isinstance(answer, Reply):
         return answer
     # Raised outside the handler, so that no library exception with the address is attached.
     raise NotSent(answer) if deadline.sent_at is None else OutcomeUnknown(answer)
 
 
-def _attempt(request: Request, deadline: Deadline) -> Reply | str:
-    adapter, limits, reply = _adapter(request), deadline.limits, None
+def _send_and_read(request: Request, deadline: Deadline) -> Reply | str:
+    adapter, limits, reply = _choose_adapter(request), deadline.limits, None
     adapter.deadline = deadline
     headers = dict(request.headers) if request.may_repeat else {**request.headers, "Connection": "close"}
     try:
@@ -209,10 +209,14 @@ def _attempt(request: Request, deadline: Deadline) -> Reply | str:
             verify=limits.ca_bundle or DEFAULT_CA_BUNDLE_PATH,
             proxies={"https": limits.proxy} if limits.proxy else {},
         )
-        reply = _read(response, deadline)
+        reply = _read_reply(response, deadline)
         return reply
     except TROUBLE as problem:
-        return "no reply in time" if deadline.sent_at is not None and deadline.over else _reason(problem, deadline)
+        return (
+            "no reply in time"
+            if deadline.sent_at is not None and deadline.over
+            else _reason_for_silence(problem, deadline)
+        )
     finally:
         adapter.used_at = time.monotonic()
         if not (request.may_repeat and reply and not reply.fault):
@@ -225,7 +229,7 @@ def close_kept() -> None:
         _of_thread.adapter.close()
 
 
-def _adapter(request: Request) -> OneAttempt:
+def _choose_adapter(request: Request) -> OneAttempt:
     """Return this thread's kept adapter for repeatable requests, else a new one."""
     if not request.may_repeat:
         return OneAttempt()
@@ -238,7 +242,7 @@ def _adapter(request: Request) -> OneAttempt:
     return adapter
 
 
-def _read(response: requests.Response, deadline: Deadline) -> Reply:
+def _read_reply(response: requests.Response, deadline: Deadline) -> Reply:
     headers = {key.lower(): value for key, value in response.headers.items()}
     body, fault = bytearray(), ""
     try:
@@ -256,15 +260,17 @@ def _read(response: requests.Response, deadline: Deadline) -> Reply:
         fault = TOO_LATE
     elif headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         fault = "the reply is compressed"
-    return Reply(response.status_code, headers, bytes(body[: deadline.limits.cap]), _framed(headers, response), fault)
+    return Reply(
+        response.status_code, headers, bytes(body[: deadline.limits.cap]), _is_framed(headers, response), fault
+    )
 
 
-def _framed(headers: Mapping[str, str], response: requests.Response) -> bool:
+def _is_framed(headers: Mapping[str, str], response: requests.Response) -> bool:
     chunked = headers.get("transfer-encoding", "").lower() == "chunked"
     return chunked or headers.get("content-length", "").isdigit() or response.status_code in (204, 304)
 
 
-def _reason(problem: BaseException | None, deadline: Deadline) -> str:
+def _reason_for_silence(problem: BaseException | None, deadline: Deadline) -> str:
     """Return why nothing came back, in our words.
 
     The library's contain the address and its query.
@@ -276,10 +282,10 @@ def _reason(problem: BaseException | None, deadline: Deadline) -> str:
         found = (getattr(problem, "reason", None), problem.__cause__, problem.__context__, *problem.args[:1])
         problem = next((one for one in found if isinstance(one, BaseException)), None)
     if deadline.sent_at is not None:
-        return "no reply in time" if _any(seen, TimeoutError) else "the connection broke before a reply"
-    if _any(seen, TooLate) or deadline.over:
+        return "no reply in time" if _has_kind(seen, TimeoutError) else "the connection broke before a reply"
+    if _has_kind(seen, TooLate) or deadline.over:
         return "the time to send had passed"
-    words = next((words for kind, words in UNSENT if _any(seen, kind)), "{} could not be reached")
+    words = next((words for kind, words in UNSENT if _has_kind(seen, kind)), "{} could not be reached")
     return words.format(deadline.limits.peer)
 
 
@@ -296,5 +302,5 @@ UNSENT: tuple[tuple[Kind, str], ...] = (
 )
 
 
-def _any(seen: list[BaseException], kind: Kind) -> bool:
+def _has_kind(seen: list[BaseException], kind: Kind) -> bool:
     return any(isinstance(problem, kind) for problem in seen)

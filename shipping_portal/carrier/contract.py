@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from shipping_portal.carrier import shapes
 from shipping_portal.carrier.operations import Operation
 from shipping_portal.carrier.points import WORDS, Fields
-from shipping_portal.carrier.values import identifier, normalise
+from shipping_portal.carrier.values import normalise_word, read_identifier
 
 CONTACT = ("name", "company", "email", "phone")
 ADDRESS = ("line1", "line2", "suburb", "postcode", "state", "country")
@@ -106,7 +106,7 @@ class Contract(Fields):
         if unknown := [_with_nearest(key, defaults) for key in overrides if key not in defaults]:
             what = "a key" if len(unknown) == 1 else "keys"
             raise ContractError(f"The contract file has {what} we do not know: {', '.join(unknown)}.")
-        typed: dict[str, Any] = {key: _typed(key, value, defaults[key]) for key, value in overrides.items()}
+        typed: dict[str, Any] = {key: _check_type(key, value, defaults[key]) for key, value in overrides.items()}
         return cls(**typed)
 
     @staticmethod
@@ -127,14 +127,14 @@ class Contract(Fields):
 
         "" changes nothing, None is an unknown word.
         """
-        return self.words.get(normalise(word))
+        return self.words.get(normalise_word(word))
 
     def reference_in(self, value: object) -> str:
         """Return the reference in a carrier's JSON, text or whole number.
 
         "" for any other shape.
         """
-        return identifier(shapes.pattern(self.reference_shape), value)
+        return read_identifier(shapes.shape_pattern(self.reference_shape), value)
 
     def reference_typed(self, typed: str) -> str:
         """Return the reference somebody typed, in a case the carrier may use.
@@ -146,12 +146,12 @@ class Contract(Fields):
     @property
     def reference_example(self) -> str:
         """Return an example of a reference, for people."""
-        return shapes.spelled(self.reference_shape, "7K2QX94M")
+        return shapes.spell_reference(self.reference_shape, "7K2QX94M")
 
     @property
     def nobodys_reference(self) -> str:
         """Return a well-formed reference that no parcel has, for tests and probes."""
-        return shapes.spelled(self.reference_shape, "0", length=12)
+        return shapes.spell_reference(self.reference_shape, "0", length=12)
 
     def pays_duties(self, code: str) -> bool:
         """Return whether this product prepays duties, by its code."""
@@ -178,13 +178,13 @@ def _with_nearest(key: str, known: Iterable[str]) -> str:
     return f"{key} (did you mean {near[0]}?)" if near else key
 
 
-def _typed(key: str, value: object, default: object) -> object:
+def _check_type(key: str, value: object, default: object) -> object:
     if key == "words":
         if not isinstance(value, dict) or not all(isinstance(word, str) for word in value.values()):
             raise ContractError("The contract's [words] table gives a progress word for each carrier word.")
-        return WORDS | {normalise(word): progress for word, progress in value.items()}
+        return WORDS | {normalise_word(word): progress for word, progress in value.items()}
     if isinstance(default, tuple):
-        return _listed(key, value, default)
+        return _check_list(key, value, default)
     if isinstance(default, float) and type(value) is int:
         return float(value)
     if type(value) is not type(default):
@@ -192,7 +192,7 @@ def _typed(key: str, value: object, default: object) -> object:
     return value
 
 
-def _listed(key: str, value: object, default: tuple[object, ...]) -> object:
+def _check_list(key: str, value: object, default: tuple[object, ...]) -> object:
     kind = type(default[0]) if default else str
     if not isinstance(value, list) or any(type(member) is not kind for member in value):
         raise ContractError(f"The contract's {key} must be a list, each member a {kind.__name__}.")

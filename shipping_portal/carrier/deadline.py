@@ -26,7 +26,7 @@ class Limits:
     ca_bundle: str | None = None
     proxy: str = field(default="", repr=False)  # it may contain a password
     peer: str = "the carrier"
-    may_reach: Callable[[str], bool] = hosts.anywhere
+    may_reach: Callable[[str], bool] = hosts.may_connect_anywhere
 
 
 class TooLate(TimeoutError):

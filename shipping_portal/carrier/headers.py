@@ -10,25 +10,25 @@ from shipping_portal.carrier.contract import Contract
 PLAIN = re.compile(r"[\x20-\x7e]+", re.ASCII)
 
 
-def identity(user_agent: str) -> dict[str, str]:
+def identity_headers(user_agent: str) -> dict[str, str]:
     """Return every request's headers, the label redirect's included: our name, no compression."""
-    return {"User-Agent": header("The User-Agent", user_agent), "Accept-Encoding": "identity"}
+    return {"User-Agent": checked_header("The User-Agent", user_agent), "Accept-Encoding": "identity"}
 
 
-def credentials(contract: Contract, account: str, key: str) -> dict[str, str]:
+def credential_headers(contract: Contract, account: str, key: str) -> dict[str, str]:
     """Return the version header and our credentials."""
     version, _, value = contract.version_header.partition(": ")
     headers = {version: value} if version else {}
     if contract.auth == "basic":
         headers["Authorization"] = "Basic " + base64.b64encode(f"{account}:{key}".encode()).decode("ascii")
     elif contract.auth == "bearer":
-        headers["Authorization"] = f"Bearer {header('The carrier key', key)}"
+        headers["Authorization"] = f"Bearer {checked_header('The carrier key', key)}"
     elif contract.auth != "none":
-        headers[contract.auth.removeprefix("header:")] = header("The carrier key", key)
+        headers[contract.auth.removeprefix("header:")] = checked_header("The carrier key", key)
     return headers
 
 
-def header(what: str, value: str) -> str:
+def checked_header(what: str, value: str) -> str:
     """Return the value if it can be in a header.
 
     Raises ValueError that names but doesn't quote it.

@@ -25,14 +25,14 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def anywhere(address: str) -> bool:
+def may_connect_anywhere(address: str) -> bool:
     """Accept any address: the exact match of hosts protects the carrier's calls."""
     return True
 
 
 def in_public(address: str) -> bool:
     """Return whether an address is on the internet, not on this machine or a private network."""
-    found = _read(address)
+    found = _read_address(address)
     return found.is_global and not found.is_multicast
 
 
@@ -41,12 +41,12 @@ def in_public_or_our_network(address: str) -> bool:
 
     Never this machine or link-local, where a cloud keeps its machines' credentials.
     """
-    found = _read(address)
+    found = _read_address(address)
     is_nobodys = found.is_unspecified or found.is_multicast or found.is_reserved
     return in_public(address) or (found.is_private and not (found.is_loopback or found.is_link_local or is_nobodys))
 
 
-def _read(address: str) -> IPv4Address | IPv6Address:
+def _read_address(address: str) -> IPv4Address | IPv6Address:
     """Read an address as a socket gives it: ::ffff:127.0.0.1 is 127.0.0.1."""
     found = ip_address(address.partition("%")[0])
     return getattr(found, "ipv4_mapped", None) or found
@@ -110,7 +110,7 @@ def spelled_alike(base_url: str) -> str:
     return f"{origin.scheme}://{host}{port}{urlsplit(base_url).path.rstrip('/')}"
 
 
-def permitted(url: object, base: Origin, extra: str) -> bool:
+def is_permitted(url: object, base: Origin, extra: str) -> bool:
     """Return whether we may use this address: on the base's origin, or over https on an extra host.
 
     Extra hosts are "host[:port]". A loopback base (the sandbox) may also name loopback hosts over

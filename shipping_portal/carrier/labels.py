@@ -9,9 +9,9 @@ from urllib.parse import urljoin
 from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
-from shipping_portal.carrier.hosts import Origin, permitted
+from shipping_portal.carrier.hosts import Origin, is_permitted
 from shipping_portal.carrier.messages import LabelFile
-from shipping_portal.carrier.outcomes import outcome, require_success, unknown
+from shipping_portal.carrier.outcomes import outcome_of, require_success, unknown_outcome
 
 LARGEST = 10 * 1024 * 1024
 BEGINS_WITHIN = 1024  # bytes: like Acrobat, since printers and gateways add lines before it
@@ -25,11 +25,11 @@ ASK_WITH_GET = (200, 404, 405, 501)
 
 def require_safe(url: str, base: Origin, contract: Contract) -> None:
     """Raise Rejected(code="unsafe_link") unless the host is the carrier's or in the contract."""
-    if not permitted(url, base, contract.label_hosts):
+    if not is_permitted(url, base, contract.label_hosts):
         raise Rejected(0, "unsafe_link", "The label's address is not one of the carrier's.")
 
 
-def hop(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
+def next_address(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
     """Return a redirect's target, or "" for another reply.
 
     Raises Rejected for an unsafe address.
@@ -46,15 +46,15 @@ def label_address(reply: Reply, contract: Contract, *, url: str, base: Origin) -
     """Return HEAD's signed address, or "" to GET the label itself. Raises for any other reply."""
     if not reply.fault and reply.status in ASK_WITH_GET:
         return ""
-    target = hop(reply, contract, url=url, base=base)
+    target = next_address(reply, contract, url=url, base=base)
     if not target:
-        raise outcome(reply, contract)
+        raise outcome_of(reply, contract)
     return target
 
 
 def label_or_hop(reply: Reply, contract: Contract, *, url: str, base: Origin) -> LabelFile | str:
     """Return the label, or the signed address to fetch it from."""
-    return hop(reply, contract, url=url, base=base) or read_label(reply, contract)
+    return next_address(reply, contract, url=url, base=base) or read_label(reply, contract)
 
 
 def read_signed(reply: Reply, contract: Contract) -> LabelFile:
@@ -63,7 +63,7 @@ def read_signed(reply: Reply, contract: Contract) -> LabelFile:
     A 403 there means an expired link, not our account.
     """
     if reply.status in contract.stopped_statuses:
-        raise unknown(reply, contract, "the label's signed address was not accepted")
+        raise unknown_outcome(reply, contract, "the label's signed address was not accepted")
     return read_label(reply, contract)
 
 

@@ -12,10 +12,10 @@ from urllib.parse import urlencode, urlsplit
 from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import LinkOff, Rejected
-from shipping_portal.carrier.hosts import Origin, permitted
-from shipping_portal.carrier.outcomes import parsed, unknown
+from shipping_portal.carrier.hosts import Origin, is_permitted
+from shipping_portal.carrier.outcomes import parse_json, unknown_outcome
 from shipping_portal.carrier.reading import read_viewed
-from shipping_portal.carrier.values import at
+from shipping_portal.carrier.values import value_at
 
 
 def signed_link(contract: Contract, *, reference: str, partner_id: str, key: str, now: datetime) -> str:
@@ -34,16 +34,16 @@ def signed_link(contract: Contract, *, reference: str, partner_id: str, key: str
         "iat": issued,
         "exp": issued + contract.link_seconds,
     }
-    query = {contract.link_reference_query: reference, contract.link_token_query: _token(claims, key)}
+    query = {contract.link_reference_query: reference, contract.link_token_query: _sign_token(claims, key)}
     return f"{contract.link_page}{'&' if '?' in contract.link_page else '?'}{urlencode(query)}"
 
 
-def _token(claims: dict[str, str | int], key: str) -> str:
-    head = f"{_part({'alg': 'HS256', 'typ': 'JWT'})}.{_part(claims)}"
+def _sign_token(claims: dict[str, str | int], key: str) -> str:
+    head = f"{_encode_part({'alg': 'HS256', 'typ': 'JWT'})}.{_encode_part(claims)}"
     return f"{head}.{_url64(hmac.new(key.encode(), head.encode('ascii'), hashlib.sha256).digest())}"
 
 
-def _part(value: dict[str, str] | dict[str, str | int]) -> str:
+def _encode_part(value: dict[str, str] | dict[str, str | int]) -> str:
     return _url64(json.dumps(value, separators=(",", ":")).encode())
 
 
@@ -55,10 +55,10 @@ def link_in(reply: Reply, contract: Contract, *, base: Origin, order_id: str, re
     """Return a fresh reply's link for this very order. Raises Rejected if missing or unsafe."""
     viewed = read_viewed(reply, contract, order_id=order_id)
     if viewed.reference != reference:
-        raise unknown(reply, contract, "the reply is about another parcel", conflict=True)
-    url = at(parsed(reply), contract.link_field)
+        raise unknown_outcome(reply, contract, "the reply is about another parcel", conflict=True)
+    url = value_at(parse_json(reply), contract.link_field)
     if not url:
         raise Rejected(0, "no_link", "The carrier gave no tracking page for this parcel.")
-    if not permitted(url, base, contract.link_hosts):
+    if not is_permitted(url, base, contract.link_hosts):
         raise Rejected(0, "unsafe_link", "The tracking page's address is not one of the carrier's.")
     return str(url)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shipping_portal.carrier.contract import Contract
-from shipping_portal.carrier.values import ORDER_ID, at, load_json, matching, text
+from shipping_portal.carrier.values import ORDER_ID, load_json, match_text, read_text, value_at
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ def names_in(body: bytes, contract: Contract) -> Names:
     except ValueError:
         return Names()
     return Names(
-        order_id=matching(ORDER_ID, at(document, contract.order_id)),
-        order_key=text(at(document, contract.order_key), 200),
-        customer_reference=text(at(document, contract.customer_reference), 255),
+        order_id=match_text(ORDER_ID, value_at(document, contract.order_id)),
+        order_key=read_text(value_at(document, contract.order_key), 200),
+        customer_reference=read_text(value_at(document, contract.customer_reference), 255),
     )

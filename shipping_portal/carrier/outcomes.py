@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from shipping_portal.carrier.connection import TOO_LATE, Reply
 from shipping_portal.carrier.contract import MEASURES, PARTS, Contract
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
-from shipping_portal.carrier.scrubbing import scrub, without_signed
-from shipping_portal.carrier.values import at, load_json, text
+from shipping_portal.carrier.scrubbing import scrub_body, without_signed
+from shipping_portal.carrier.values import load_json, read_text, value_at
 from shipping_portal.carrier.writing import QUERIED
 
 LONGEST_WAIT = 3600.0
@@ -21,33 +21,33 @@ LONGEST_WAIT = 3600.0
 def require_success(reply: Reply, contract: Contract, *, also_refused: Collection[int] = ()) -> None:
     """Return on a complete 2xx reply. Raises one of the four errors for any other."""
     if reply.fault or not 200 <= reply.status < 300:
-        raise outcome(reply, contract, also_refused=also_refused)
+        raise outcome_of(reply, contract, also_refused=also_refused)
 
 
-def outcome(reply: Reply, contract: Contract, *, also_refused: Collection[int] = ()) -> CarrierError:
+def outcome_of(reply: Reply, contract: Contract, *, also_refused: Collection[int] = ()) -> CarrierError:
     """Return the outcome of a reply other than success."""
     if reply.fault:
-        return unknown(reply, contract, reply.fault)
+        return unknown_outcome(reply, contract, reply.fault)
     if reply.status in contract.stopped_statuses:
-        return _stopped(reply, contract)
+        return _account_stop(reply, contract)
     if reply.status == 429 and contract.too_many_requests_is_unprocessed:
         return NotSent("the carrier asks us to slow down", _retry_after(reply), reply.status)
     if reply.status in contract.refused_statuses or reply.status in also_refused:
-        return _rejected(reply, contract)
-    return unknown(reply, contract, f"the carrier answered {reply.status}")
+        return _rejection(reply, contract)
+    return unknown_outcome(reply, contract, f"the carrier answered {reply.status}")
 
 
-def unknown(
+def unknown_outcome(
     reply: Reply, contract: Contract, reason: str, *, reference: str = "", conflict: bool = False
 ) -> OutcomeUnknown:
     """Return an OutcomeUnknown that keeps the reply as evidence, without its links."""
     reason = f"conflict: {reason}" if conflict else reason
-    body = scrub(reply.body, contract)
+    body = scrub_body(reply.body, contract)
     late = reply.fault == TOO_LATE
     return OutcomeUnknown(reason, reply.status, body, reference=reference, conflict=conflict, late=late)
 
 
-def parsed(reply: Reply) -> Any:
+def parse_json(reply: Reply) -> Any:
     """Return the reply's JSON, or None without any."""
     try:
         return load_json(reply.body, strict=False)
@@ -55,21 +55,21 @@ def parsed(reply: Reply) -> Any:
         return None
 
 
-def _rejected(reply: Reply, contract: Contract) -> CarrierError:
-    document = parsed(reply)
+def _rejection(reply: Reply, contract: Contract) -> CarrierError:
+    document = parse_json(reply)
     # how this family rejects malformed JSON
     empty = reply.status == 400 and not reply.body and reply.framed
     if not isinstance(document, dict | str) and not empty:
-        return unknown(reply, contract, f"the carrier answered {reply.status} in a form we cannot read")
+        return unknown_outcome(reply, contract, f"the carrier answered {reply.status} in a form we cannot read")
     refusal = read_refusal(document, contract)
-    return Rejected(reply.status, refusal.code, refusal.text, refusal.messages, scrub(reply.body, contract))
+    return Rejected(reply.status, refusal.code, refusal.text, refusal.messages, scrub_body(reply.body, contract))
 
 
-def _stopped(reply: Reply, contract: Contract) -> AccountStopped:
-    body = scrub(reply.body, contract)
-    refusal = read_refusal(parsed(reply), contract)
+def _account_stop(reply: Reply, contract: Contract) -> AccountStopped:
+    body = scrub_body(reply.body, contract)
+    refusal = read_refusal(parse_json(reply), contract)
     sentence = refusal.text or "; ".join(chain.from_iterable(refusal.messages.values()))
-    return AccountStopped(reply.status, sentence or text(body.decode("utf-8", "replace")), body)
+    return AccountStopped(reply.status, sentence or read_text(body.decode("utf-8", "replace")), body)
 
 
 def _retry_after(reply: Reply) -> float | None:
@@ -122,18 +122,18 @@ class ParsedRefusal(NamedTuple):
 def read_refusal(body: Any, contract: Contract) -> ParsedRefusal:
     """Return the rejection in a parsed body of any shape."""
     if isinstance(body, str):
-        return ParsedRefusal("", _words(body), {})
+        return ParsedRefusal("", _safe_words(body), {})
     if not isinstance(body, dict):
         return ParsedRefusal("", "", {})
-    document = at(body, contract.error_messages)
-    code, sentence = at(body, contract.error_code), at(body, contract.error_text)
+    document = value_at(body, contract.error_messages)
+    code, sentence = value_at(body, contract.error_code), value_at(body, contract.error_text)
     if document is None and code is None and sentence is None:
         document = body
-    messages, beside = _by_field(document, contract), _words(sentence)
+    messages, beside = _by_field(document, contract), _safe_words(sentence)
     if messages.keys() == {""} and beside and not _is_wrapper(beside, messages[""], contract):
         messages[""].append(f"“{beside[:LONGEST_BESIDE].rstrip('. ')}”")
     sentence = "; ".join(messages.get("", [])) if messages else beside
-    return ParsedRefusal(text(code, 100), sentence, messages)
+    return ParsedRefusal(read_text(code, 100), sentence, messages)
 
 
 def _is_wrapper(sentence: str, messages: list[str], contract: Contract) -> bool:
@@ -143,11 +143,11 @@ def _is_wrapper(sentence: str, messages: list[str], contract: Contract) -> bool:
 
 
 def _by_field(document: Any, contract: Contract) -> dict[str, list[str]]:
-    fields = _fields(contract)
-    groups = {steps[:end] for steps in map(_steps, fields) for end in range(1, len(steps))}
+    fields = _field_names(contract)
+    groups = {steps[:end] for steps in map(_split_name, fields) for end in range(1, len(steps))}
     messages: dict[str, list[str]] = {}
-    for where, words in islice(_flat(document, ()), MOST):
-        names, steps = _named(where, fields), _steps(*where)
+    for where, words in islice(_flatten(document, ()), MOST):
+        names, steps = _our_names(where, fields), _split_name(*where)
         if not names and steps in groups:  # such as "receiver": several of our fields
             names, words = [""], f"{' '.join(steps).capitalize()}: {words}"[:500]
         for name in names or [".".join(where)]:
@@ -155,13 +155,13 @@ def _by_field(document: Any, contract: Contract) -> dict[str, list[str]]:
     return messages
 
 
-def _named(where: Where, fields: dict[str, list[str]]) -> list[str]:
+def _our_names(where: Where, fields: dict[str, list[str]]) -> list[str]:
     """Return our names for a place in the messages, [""] for the whole parcel.
 
     Rows count from 0.
     """
     steps: Where = ()
-    for steps in (_steps(*where), _steps(*(name for name in where if name not in GENERAL))):
+    for steps in (_split_name(*where), _split_name(*(name for name in where if name not in GENERAL))):
         names = fields.get("_".join(steps)) or fields.get("_".join(filterfalse(str.isdecimal, steps)), [])
         row = next(map(int, filter(str.isdecimal, steps)), None)
         if names and row is not None:
@@ -171,19 +171,19 @@ def _named(where: Where, fields: dict[str, list[str]]) -> list[str]:
     return [] if steps else [""]
 
 
-def _flat(document: Any, where: Where) -> Iterator[tuple[Where, str]]:
+def _flatten(document: Any, where: Where) -> Iterator[tuple[Where, str]]:
     if isinstance(document, dict) and (found := _about_field(document)):
         yield found
     elif isinstance(document, dict):
         for key, member in document.items():
-            yield from _flat(member, (*where, text(key, 60)))
+            yield from _flatten(member, (*where, read_text(key, 60)))
     elif isinstance(document, list):
         # otherwise a wrapper of one
         rows = len(document) > 1 and all(isinstance(member, dict) for member in document)
         for number, member in enumerate(document):
-            yield from _flat(member, (*where, str(number)) if rows else where)
-    elif isinstance(document, str) and _words(document):
-        yield where, _words(document)
+            yield from _flatten(member, (*where, str(number)) if rows else where)
+    elif isinstance(document, str) and _safe_words(document):
+        yield where, _safe_words(document)
 
 
 def _about_field(document: dict[str, Any]) -> tuple[Where, str] | None:
@@ -192,35 +192,35 @@ def _about_field(document: dict[str, Any]) -> tuple[Where, str] | None:
     """
     about = next((document[key] for key in ABOUT if isinstance(document.get(key), str)), "")
     words = next((document[key] for key in WORDS if isinstance(document.get(key), str)), "")
-    return ((text(about, 60),), _words(words)) if about and _words(words) else None
+    return ((read_text(about, 60),), _safe_words(words)) if about and _safe_words(words) else None
 
 
-def _fields(contract: Contract) -> dict[str, list[str]]:
+def _field_names(contract: Contract) -> dict[str, list[str]]:
     """Map each way the carrier may name a field to our names.
 
     Body path, query name, our own name.
     """
-    known = {_plain(ours): [ours] for ours in OURS}
-    known |= {_plain(getattr(contract, f"query_{ours}")): [ours] for ours in IN_QUERIES}
-    known |= {_plain(getattr(contract, ours)): [ours] for ours in OURS if getattr(contract, ours)}
+    known = {_plain_name(ours): [ours] for ours in OURS}
+    known |= {_plain_name(getattr(contract, f"query_{ours}")): [ours] for ours in IN_QUERIES}
+    known |= {_plain_name(getattr(contract, ours)): [ours] for ours in OURS if getattr(contract, ours)}
     known["dimensions"] = list(SIZES)
     known.setdefault("cover", ["cover"])
-    known[_plain(contract.length.rpartition(".")[0]) or "dimensions"] = list(SIZES)
-    known[_plain(contract.weight.rpartition(".")[0]) or "weight"] = ["weight"]
+    known[_plain_name(contract.length.rpartition(".")[0]) or "dimensions"] = list(SIZES)
+    known[_plain_name(contract.weight.rpartition(".")[0]) or "weight"] = ["weight"]
     for part in ITEM:
         ours = [f"item_{part}"]
-        known |= dict.fromkeys((f"item_{part}", _plain(f"{contract.contents}_{part}")), ours)
-        known[_plain(f"{contract.contents}_{getattr(contract, f'item_{part}')}")] = ours
+        known |= dict.fromkeys((f"item_{part}", _plain_name(f"{contract.contents}_{part}")), ours)
+        known[_plain_name(f"{contract.contents}_{getattr(contract, f'item_{part}')}")] = ours
     steps = contract.cover_amount.split(".")
-    known |= {_plain("_".join(steps[: end + 1])): ["cover"] for end in range(len(steps)) if contract.cover_amount}
+    known |= {_plain_name("_".join(steps[: end + 1])): ["cover"] for end in range(len(steps)) if contract.cover_amount}
     return known
 
 
-def _plain(name: str) -> str:
-    return "_".join(_steps(name))
+def _plain_name(name: str) -> str:
+    return "_".join(_split_name(name))
 
 
-def _steps(*names: str) -> Where:
+def _split_name(*names: str) -> Where:
     """Return one form of "sender.contact.phone", "sender[contact][phone]",
     "sender_contact_phone".
     """
@@ -228,5 +228,5 @@ def _steps(*names: str) -> Where:
     return tuple("".join(letter if letter.isalnum() else " " for letter in name).split())
 
 
-def _words(value: object) -> str:
-    return without_signed(text(value))
+def _safe_words(value: object) -> str:
+    return without_signed(read_text(value))

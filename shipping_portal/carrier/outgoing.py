@@ -11,10 +11,10 @@ import socket
 import time
 from collections.abc import Callable, Collection, Mapping
 
-from shipping_portal.carrier.connection import Request, exchange
+from shipping_portal.carrier.connection import Request, send_once
 from shipping_portal.carrier.deadline import Limits
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
-from shipping_portal.carrier.headers import identity
+from shipping_portal.carrier.headers import identity_headers
 from shipping_portal.carrier.hosts import Origin, in_public, in_public_or_our_network
 
 SECONDS = 5.0  # in all: the sweep waits for it
@@ -67,7 +67,7 @@ def send(
     )
     method = "GET" if body is None else "POST"
     try:
-        reply = exchange(Request(method, url, {**identity(user_agent), **(headers or {})}, body), limits)
+        reply = send_once(Request(method, url, {**identity_headers(user_agent), **(headers or {})}, body), limits)
     except (NotSent, OutcomeUnknown) as problem:
         raise Undelivered(problem.reason) from None
     if not 200 <= reply.status < 300:

@@ -10,9 +10,9 @@ from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.hosts import Origin
 from shipping_portal.carrier.messages import Tracked
-from shipping_portal.carrier.outcomes import parsed
-from shipping_portal.carrier.reading import flags, newest, read_tracked
-from shipping_portal.carrier.values import at
+from shipping_portal.carrier.outcomes import parse_json
+from shipping_portal.carrier.reading import newest_scans, read_tracked, reply_flags
+from shipping_portal.carrier.values import value_at
 
 ADDRESSES = ("https://", "http://", "/", "?")
 
@@ -24,26 +24,28 @@ def read_page(reply: Reply, contract: Contract, *, reference: str, base: Origin,
     listed with what couldn't be read, and in the call's outcome.
     """
     page = read_tracked(reply, contract, reference=reference, must_list=True)
-    value = at(parsed(reply), contract.tracking_next)
+    value = value_at(parse_json(reply), contract.tracking_next)
     if value in (None, "", False):
         return page
-    url = _following(value, visited[-1], contract)
-    why = _obstacle(url, contract, base, visited)
+    url = _next_address(value, visited[-1], contract)
+    why = _reason_to_stop(url, contract, base, visited)
     if not why:
         return replace(page, next_page=url)
     return replace(page, unreadable=(*page.unreadable, ({"left_out": "pages"}, why)), outcome="incomplete")
 
 
-def joined(pages: Sequence[Tracked], *, is_whole: bool) -> Tracked:
+def join_pages(pages: Sequence[Tracked], *, is_whole: bool) -> Tracked:
     """Return all pages' scans as one reply, only the newest if there are very many."""
     scans = [scan for page in pages for scan in page.scans]
     unreadable = [row for page in pages for row in page.unreadable]
     day = next((page.pickup_date for page in pages if page.pickup_date), None)
-    value = (*unreadable, *flags(len(scans), 0)) if len(pages) > 1 else tuple(unreadable)
-    return replace(pages[0], scans=newest(scans), unreadable=value, pickup_date=day, next_page="", is_whole=is_whole)
+    value = (*unreadable, *reply_flags(len(scans), 0)) if len(pages) > 1 else tuple(unreadable)
+    return replace(
+        pages[0], scans=newest_scans(scans), unreadable=value, pickup_date=day, next_page="", is_whole=is_whole
+    )
 
 
-def _following(value: object, visited: str, contract: Contract) -> str:
+def _next_address(value: object, visited: str, contract: Contract) -> str:
     """Return the next page's address: absolute, relative to this one, or a value for the query."""
     word = str(value) if isinstance(value, str | int) else ""
     if word.startswith(ADDRESSES):
@@ -53,7 +55,7 @@ def _following(value: object, visited: str, contract: Contract) -> str:
     return urlunsplit(parts._replace(query=urlencode(query))) if word else ""
 
 
-def _obstacle(url: str, contract: Contract, base: Origin, visited: Sequence[str]) -> str:
+def _reason_to_stop(url: str, contract: Contract, base: Origin, visited: Sequence[str]) -> str:
     """Return why the next page isn't requested, or ""."""
     if Origin.of(url) != base:
         return "the next page of scans is not at the carrier's address"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shipping_portal.carrier.shapes import shape
+from shipping_portal.carrier.shapes import check_shape
 from shipping_portal.carrier.validators import (
     anything,
     assumed,
@@ -189,7 +189,7 @@ class Fields:
 
     order_id: str = assumed("order_id", "not in the interface", needed_path)
     reference: str = assumed("carrier_reference", "§2.2: the true name bears the carrier's brand", needed_path)
-    reference_shape: str = documented("S[A-Za-z0-9]{5,99}", "§2.2; upper bound assumed", shape)
+    reference_shape: str = documented("S[A-Za-z0-9]{5,99}", "§2.2; upper bound assumed", check_shape)
     state: str = assumed("state", "not in the interface", needed_path)
     labels: str = assumed("labels", "not in the interface", needed_path)
     label_format: str = assumed("format", "not in the interface")

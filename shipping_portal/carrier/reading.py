@@ -21,22 +21,22 @@ from shipping_portal.carrier.messages import (
     Scan,
     Tracked,
 )
-from shipping_portal.carrier.outcomes import parsed, require_success, unknown
+from shipping_portal.carrier.outcomes import parse_json, require_success, unknown_outcome
 from shipping_portal.carrier.scans import BadScan, read_scan
-from shipping_portal.carrier.scrubbing import scrub, scrubbed, signed
+from shipping_portal.carrier.scrubbing import has_signed_link, scrub_body, scrub_value
 from shipping_portal.carrier.values import (
     ORDER_ID,
-    at,
     currency_code,
-    day,
-    flag,
-    identifier,
-    matching,
-    money,
-    normalise,
-    number,
-    price,
-    text,
+    match_text,
+    normalise_word,
+    read_day,
+    read_flag,
+    read_identifier,
+    read_money,
+    read_number,
+    read_price,
+    read_text,
+    value_at,
     weekdays_after,
 )
 
@@ -54,64 +54,64 @@ def read_products(reply: Reply, contract: Contract, *, today: date) -> Quoted:
     `today` is the day in UTC.
     """
     require_success(reply, contract)
-    document = parsed(reply)
-    rows = at(document, contract.products) if contract.products else document
+    document = parse_json(reply)
+    rows = value_at(document, contract.products) if contract.products else document
     if not isinstance(rows, list):
-        raise unknown(reply, contract, "the quote is not a list of products")
+        raise unknown_outcome(reply, contract, "the quote is not a list of products")
     products: list[Product] = []
     unreadable: list[str] = []
     for row in rows:
-        if product := _product(row, contract, today):
+        if product := _read_product(row, contract, today):
             products.append(product)
         elif len(unreadable) < MOST_UNREADABLE:
-            unreadable.append(_fault(row, contract))
+            unreadable.append(_product_fault(row, contract))
         if len(products) == MOST_PRODUCTS:
             break
     return Quoted(tuple(products), tuple(unreadable))
 
 
-def _fault(row: Any, contract: Contract) -> str:
+def _product_fault(row: Any, contract: Contract) -> str:
     """Return what couldn't be read of an omitted product, for an operator."""
-    code, amount = at(row, contract.quoted_code), at(row, contract.quoted_price)
-    currency = at(row, contract.quoted_currency)
-    if not matching(ORDER_ID, code):
-        return f"code {_shown(code)}"
-    if price(amount, "AUD") is None:
-        return f"price {_shown(amount)}"
-    return f"currency {_shown(currency)}" if price(amount, currency) is None else "days that cannot be"
+    code, amount = value_at(row, contract.quoted_code), value_at(row, contract.quoted_price)
+    currency = value_at(row, contract.quoted_currency)
+    if not match_text(ORDER_ID, code):
+        return f"code {_show_value(code)}"
+    if read_price(amount, "AUD") is None:
+        return f"price {_show_value(amount)}"
+    return f"currency {_show_value(currency)}" if read_price(amount, currency) is None else "days that cannot be"
 
 
-def _shown(value: object) -> str:
-    return "missing" if value is None else text(repr(value), 40)
+def _show_value(value: object) -> str:
+    return "missing" if value is None else read_text(repr(value), 40)
 
 
-def _product(row: Any, contract: Contract, today: date) -> Product | None:
-    code = matching(ORDER_ID, at(row, contract.quoted_code))
-    cost = price(at(row, contract.quoted_price), at(row, contract.quoted_currency))
-    sent = day(at(row, contract.eta_send_date))
-    expected = _expected(row, contract, sent, today)
+def _read_product(row: Any, contract: Contract, today: date) -> Product | None:
+    code = match_text(ORDER_ID, value_at(row, contract.quoted_code))
+    cost = read_price(value_at(row, contract.quoted_price), value_at(row, contract.quoted_currency))
+    sent = read_day(value_at(row, contract.eta_send_date))
+    expected = _read_expected_days(row, contract, sent, today)
     if not code or cost is None or expected is None:
         return None
     return Product(
         code=code,
-        name=text(at(row, contract.quoted_name), 100) or code,
-        first_mile=_first_mile(at(row, contract.quoted_first_mile), code, contract),
-        service=text(at(row, contract.quoted_service), 100),
+        name=read_text(value_at(row, contract.quoted_name), 100) or code,
+        first_mile=_first_mile(value_at(row, contract.quoted_first_mile), code, contract),
+        service=read_text(value_at(row, contract.quoted_service), 100),
         price=cost,
-        breakdown=_amounts(at(row, contract.breakdown), cost.currency),
-        taxes=_amounts(at(row, contract.taxes), cost.currency),
-        plan=text(at(row, contract.plan), 100),
+        breakdown=_read_amounts(value_at(row, contract.breakdown), cost.currency),
+        taxes=_read_amounts(value_at(row, contract.taxes), cost.currency),
+        plan=read_text(value_at(row, contract.plan), 100),
         eta_from=expected[0],
         eta_to=expected[1],
         send_date=sent,
         duties_paid=contract.pays_duties(code),
         cover_price=_cover_price(row, contract, cost.currency),
-        raw=scrubbed(row, contract),
+        raw=scrub_value(row, contract),
     )
 
 
 def _first_mile(word: object, code: str, contract: Contract) -> FirstMile:
-    words = normalise(word).replace("-", " ")
+    words = normalise_word(word).replace("-", " ")
     if words == "pickup" or (not words and contract.ends_with(code, "pickup_suffix")):
         return "pickup"
     if words in ("drop off", "dropoff") or (not words and contract.ends_with(code, "dropoff_suffix")):
@@ -119,13 +119,15 @@ def _first_mile(word: object, code: str, contract: Contract) -> FirstMile:
     return "unknown"
 
 
-def _expected(row: Any, contract: Contract, sent: date | None, today: date) -> tuple[date | None, date | None] | None:
+def _read_expected_days(
+    row: Any, contract: Contract, sent: date | None, today: date
+) -> tuple[date | None, date | None] | None:
     """Return the first and last expected day, (None, None) if missing, or None if impossible."""
-    dates = _list(at(row, contract.eta_dates))
-    counts = [number(count) for count in _list(at(row, contract.eta_days))]
+    dates = _as_list(value_at(row, contract.eta_dates))
+    counts = [read_number(count) for count in _as_list(value_at(row, contract.eta_days))]
     if any(count is None or not 0 <= count <= 365 for count in counts):
         return None
-    days = [day(value) for value in dates]
+    days = [read_day(value) for value in dates]
     if not days and sent and counts:
         days = [weekdays_after(sent, int(count)) for count in counts if count is not None]
     if not days or days[0] is None or days[-1] is None:
@@ -134,11 +136,11 @@ def _expected(row: Any, contract: Contract, sent: date | None, today: date) -> t
     return (days[0], days[-1]) if soonest <= days[-1] else None
 
 
-def _list(value: object) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _amounts(members: object, currency: str) -> tuple[tuple[str, Money], ...]:
+def _read_amounts(members: object, currency: str) -> tuple[tuple[str, Money], ...]:
     """Return every member of a breakdown, known or not.
 
     A bare number is in the price's currency.
@@ -149,15 +151,17 @@ def _amounts(members: object, currency: str) -> tuple[tuple[str, Money], ...]:
     for name, member in members.items():
         amount = member.get("amount") if isinstance(member, dict) else member
         value = member.get("currency") if isinstance(member, dict) else currency
-        read = money(amount, value or currency)
-        if read and text(name, 100):
-            found.append((text(name, 100), read))
+        read = read_money(amount, value or currency)
+        if read and read_text(name, 100):
+            found.append((read_text(name, 100), read))
     return tuple(found[:MOST_PRODUCTS])
 
 
 def _cover_price(row: Any, contract: Contract, currency: str) -> Money | None:
-    value = at(row, ".".join([*contract.quoted_cover.split(".")[:-1], "currency"])) if contract.quoted_cover else None
-    return price(at(row, contract.quoted_cover), currency_code(value) or currency)
+    value = (
+        value_at(row, ".".join([*contract.quoted_cover.split(".")[:-1], "currency"])) if contract.quoted_cover else None
+    )
+    return read_price(value_at(row, contract.quoted_cover), currency_code(value) or currency)
 
 
 def read_booked(reply: Reply, contract: Contract, *, order_key: str = "") -> Booked:
@@ -165,84 +169,88 @@ def read_booked(reply: Reply, contract: Contract, *, order_key: str = "") -> Boo
 
     A cancelled order, or another order key than ours, is a conflict.
     """
-    booked = _order(reply, contract)
-    if normalise(booked.state) == normalise(contract.cancelled_word):
-        raise _conflict(reply, contract, booked, "the order came back cancelled")
-    echo = at(parsed(reply), contract.order_key)
+    booked = _read_order(reply, contract)
+    if normalise_word(booked.state) == normalise_word(contract.cancelled_word):
+        raise _conflicting_booking(reply, contract, booked, "the order came back cancelled")
+    echo = value_at(parse_json(reply), contract.order_key)
     if order_key and echo not in (None, "", order_key):
-        raise _conflict(reply, contract, booked, "the reply is about another order of ours")
+        raise _conflicting_booking(reply, contract, booked, "the reply is about another order of ours")
     return booked
 
 
 def read_viewed(reply: Reply, contract: Contract, *, order_id: str) -> Booked:
     """Return the requested order, cancelled or not."""
-    viewed = _order(reply, contract)
+    viewed = _read_order(reply, contract)
     if viewed.order_id != order_id:
-        raise _conflict(reply, contract, viewed, "the reply is about another order")
+        raise _conflicting_booking(reply, contract, viewed, "the reply is about another order")
     return viewed
 
 
-def _conflict(reply: Reply, contract: Contract, booked: Booked, reason: str) -> OutcomeUnknown:
-    return unknown(reply, contract, reason, reference=booked.reference, conflict=True)
+def _conflicting_booking(reply: Reply, contract: Contract, booked: Booked, reason: str) -> OutcomeUnknown:
+    return unknown_outcome(reply, contract, reason, reference=booked.reference, conflict=True)
 
 
-def _order(reply: Reply, contract: Contract) -> Booked:
+def _read_order(reply: Reply, contract: Contract) -> Booked:
     require_success(reply, contract)
-    document = parsed(reply)
-    reference = contract.reference_in(at(document, contract.reference))
-    order_id = identifier(ORDER_ID, at(document, contract.order_id))
+    document = parse_json(reply)
+    reference = contract.reference_in(value_at(document, contract.reference))
+    order_id = read_identifier(ORDER_ID, value_at(document, contract.order_id))
     if not isinstance(document, dict) or not reference or not order_id:
-        raise unknown(reply, contract, "the reply names no order we can read", reference=reference)
-    cost = price(at(document, contract.booked_price), at(document, contract.booked_currency))
+        raise unknown_outcome(reply, contract, "the reply names no order we can read", reference=reference)
+    cost = read_price(value_at(document, contract.booked_price), value_at(document, contract.booked_currency))
     return Booked(
         order_id=order_id,
         reference=reference,
-        state=text(at(document, contract.state), 100),
-        labels=_labels(at(document, contract.labels), contract),
-        pickup_date=day(at(document, contract.booked_pickup_date)),
+        state=read_text(value_at(document, contract.state), 100),
+        labels=_read_labels(value_at(document, contract.labels), contract),
+        pickup_date=read_day(value_at(document, contract.booked_pickup_date)),
         price=cost,
-        breakdown=_amounts(at(document, contract.booked_breakdown), cost.currency if cost else ""),
-        tracking_url=_public(at(document, contract.tracking_url), contract),
-        order_key=text(at(document, contract.order_key), 200),
+        breakdown=_read_amounts(value_at(document, contract.booked_breakdown), cost.currency if cost else ""),
+        tracking_url=_public_page(value_at(document, contract.tracking_url), contract),
+        order_key=read_text(value_at(document, contract.order_key), 200),
         status=reply.status,
-        body=scrub(reply.body, contract),
-        eta_from=day(at(document, contract.booked_eta_from)),
-        eta_to=day(at(document, contract.booked_eta_to)),
-        is_cancellable=flag(at(document, contract.is_cancellable)),
+        body=scrub_body(reply.body, contract),
+        eta_from=read_day(value_at(document, contract.booked_eta_from)),
+        eta_to=read_day(value_at(document, contract.booked_eta_to)),
+        is_cancellable=read_flag(value_at(document, contract.is_cancellable)),
     )
 
 
-def _labels(rows: object, contract: Contract) -> tuple[LabelLink, ...]:
+def _read_labels(rows: object, contract: Contract) -> tuple[LabelLink, ...]:
     """Return the available labels. None yet is a state, no reason to give up the order."""
     links = (
-        LabelLink(normalise(at(row, contract.label_format)), normalise(at(row, contract.label_size)), url)
-        for row in _list(rows)
-        if isinstance(url := at(row, contract.label_url), str) and url
+        LabelLink(
+            normalise_word(value_at(row, contract.label_format)),
+            normalise_word(value_at(row, contract.label_size)),
+            url,
+        )
+        for row in _as_list(rows)
+        if isinstance(url := value_at(row, contract.label_url), str) and url
     )
     return tuple(links)[:MOST_LABELS]
 
 
-def _public(url: object, contract: Contract) -> str:
+def _public_page(url: object, contract: Contract) -> str:
     """Return a public tracking page's web address, or "" for a signed link or anything else."""
     origin = Origin.of(url)
-    safe = isinstance(url, str) and origin is not None and origin.private and not signed(url, contract)
+    safe = isinstance(url, str) and origin is not None and origin.private and not has_signed_link(url, contract)
     return str(url) if safe else ""
 
 
 def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancelled:
     """Read an accepted cancellation: the cancelled word, or a status such as an empty 204."""
-    body = scrub(reply.body, contract)
+    body = scrub_body(reply.body, contract)
     is_silent = not reply.body or reply.status >= 400
     if reply.status in contract.cancelled_statuses and is_silent and reply.framed and not reply.fault:
         return Cancelled(contract.cancelled_word, "", reply.status, body)
     require_success(reply, contract, also_refused=contract.cancel_refused_statuses)
-    document = parsed(reply)
-    state = text(at(document, contract.state), 100)
-    if identifier(ORDER_ID, value := at(document, contract.order_id)) != order_id and value is not None:
-        raise unknown(reply, contract, "the reply is about another order", conflict=True)
-    if normalise(state) != normalise(contract.cancelled_word):
-        raise unknown(reply, contract, "the reply does not say that the order is cancelled")
-    return Cancelled(state, text(at(document, contract.cancel_message)), reply.status, body)
+    document = parse_json(reply)
+    state = read_text(value_at(document, contract.state), 100)
+    if read_identifier(ORDER_ID, value := value_at(document, contract.order_id)) != order_id and value is not None:
+        raise unknown_outcome(reply, contract, "the reply is about another order", conflict=True)
+    if normalise_word(state) != normalise_word(contract.cancelled_word):
+        raise unknown_outcome(reply, contract, "the reply does not say that the order is cancelled")
+    return Cancelled(state, read_text(value_at(document, contract.cancel_message)), reply.status, body)
 
 
 def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list: bool) -> Tracked:
@@ -251,35 +259,38 @@ def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list:
     An unreadable one is kept with its reason, never dropped.
     """
     require_success(reply, contract)
-    document = parsed(reply)
-    rows = _events(reply, contract, document, must_list=must_list)
+    document = parse_json(reply)
+    rows = _read_events(reply, contract, document, must_list=must_list)
     scans: list[Scan] = []
     unreadable: list[tuple[object, str]] = []
     for row in rows:
         try:
             scans.append(_scan_of(row, contract, reference))
         except BadScan as problem:
-            unreadable.append((scrubbed(row, contract), problem.reason))
-    state, pickup = text(at(document, contract.state), 100), day(at(document, contract.booked_pickup_date))
-    kept = (*unreadable[:MOST_UNREADABLE], *flags(len(scans), len(unreadable)))
+            unreadable.append((scrub_value(row, contract), problem.reason))
+    state, pickup = (
+        read_text(value_at(document, contract.state), 100),
+        read_day(value_at(document, contract.booked_pickup_date)),
+    )
+    kept = (*unreadable[:MOST_UNREADABLE], *reply_flags(len(scans), len(unreadable)))
     return Tracked(
         state,
-        newest(scans),
+        newest_scans(scans),
         kept,
         pickup,
-        scrub(reply.body, contract),
-        is_cancellable=flag(at(document, contract.is_cancellable)),
+        scrub_body(reply.body, contract),
+        is_cancellable=read_flag(value_at(document, contract.is_cancellable)),
     )
 
 
-def newest(scans: list[Scan]) -> tuple[Scan, ...]:
+def newest_scans(scans: list[Scan]) -> tuple[Scan, ...]:
     """Return the scans as they came, or the newest of very many."""
     if len(scans) > MOST_SCANS:
         scans = sorted(scans, key=lambda scan: scan.scan_time)[-MOST_SCANS:]
     return tuple(scans)
 
 
-def flags(scans: int, unreadable: int) -> Iterable[tuple[object, str]]:
+def reply_flags(scans: int, unreadable: int) -> Iterable[tuple[object, str]]:
     """Return what was left out of a reply, and why, to keep beside the unreadable scans."""
     if scans > MOST_SCANS:
         yield {"left_out": scans - MOST_SCANS}, f"more than {MOST_SCANS} scans in one reply"
@@ -287,17 +298,17 @@ def flags(scans: int, unreadable: int) -> Iterable[tuple[object, str]]:
         yield {"left_out": unreadable - MOST_UNREADABLE}, "many more scans like this in one reply"
 
 
-def _events(reply: Reply, contract: Contract, document: Any, *, must_list: bool) -> list[Any]:
+def _read_events(reply: Reply, contract: Contract, document: Any, *, must_list: bool) -> list[Any]:
     """Return a tracking reply's rows. Null is none yet; a subscription may reply without a list."""
     holder_path, _, leaf = contract.events.rpartition(".")
-    holder = at(document, holder_path) if holder_path else document
+    holder = value_at(document, holder_path) if holder_path else document
     if isinstance(holder, dict):
         rows = holder.get(leaf, None if not must_list else "missing")
         if rows is None or isinstance(rows, list):
             return rows or []
     elif not must_list and not reply.body:
         return []
-    raise unknown(reply, contract, "the reply has no list of tracking events")
+    raise unknown_outcome(reply, contract, "the reply has no list of tracking events")
 
 
 def _scan_of(row: Any, contract: Contract, reference: str) -> Scan:

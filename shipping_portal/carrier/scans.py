@@ -11,8 +11,8 @@ from typing import Any
 
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.messages import Scan
-from shipping_portal.carrier.scrubbing import scrubbed, without_links
-from shipping_portal.carrier.values import at, instant, load_json, matching, text
+from shipping_portal.carrier.scrubbing import scrub_value, without_links
+from shipping_portal.carrier.values import load_json, match_text, read_instant, read_text, value_at
 
 EVENT_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 NIL = "00000000-0000-0000-0000-000000000000"
@@ -46,11 +46,11 @@ def named_in(body: bytes, contract: Contract) -> Named:
         return Named()
     found: dict[str, Any] = {}
     with suppress(BadScan):
-        found["reference"] = _reference(at(row, contract.event_reference), contract)
+        found["reference"] = _read_reference(value_at(row, contract.event_reference), contract)
     with suppress(BadScan):
-        found["event_id"] = _event_id(at(row, contract.event_id))
+        found["event_id"] = _event_id(value_at(row, contract.event_id))
     with suppress(BadScan):
-        found["scan_time"] = _scan_time(at(row, contract.scan_time))
+        found["scan_time"] = _scan_time(value_at(row, contract.scan_time))
     return Named(**found)
 
 
@@ -68,7 +68,7 @@ def read_event(body: bytes, contract: Contract) -> Scan:
         raise BadScan("the reference is missing")
     if contract.event_id and not scan.event_id:
         raise BadScan("the event id is missing")
-    if contract.event_description and at(row, contract.event_description) is None:
+    if contract.event_description and value_at(row, contract.event_description) is None:
         raise BadScan("the description is missing")
     return scan
 
@@ -80,18 +80,18 @@ def read_scan(row: Any, contract: Contract) -> Scan:
     """
     if not isinstance(row, dict):
         raise BadScan("the event is not an object")
-    place = at(row, contract.location)
+    place = value_at(row, contract.location)
     return Scan(
-        reference=_reference(at(row, contract.event_reference), contract),
-        event_id=_event_id(at(row, contract.event_id)),
-        event_type=_event_type(at(row, contract.event_type), contract),
-        scan_time=_scan_time(at(row, contract.scan_time)),
-        description=_description(at(row, contract.event_description), contract),
-        suburb=_words(at(place, contract.location_suburb), 100, contract),
-        state=_words(at(place, contract.location_state), 100, contract),
-        postcode=_words(at(place, contract.location_postcode), 20, contract),
-        country=_words(at(place, contract.location_country), 100, contract),
-        raw=scrubbed(row, contract),
+        reference=_read_reference(value_at(row, contract.event_reference), contract),
+        event_id=_event_id(value_at(row, contract.event_id)),
+        event_type=_event_type(value_at(row, contract.event_type), contract),
+        scan_time=_scan_time(value_at(row, contract.scan_time)),
+        description=_read_description(value_at(row, contract.event_description), contract),
+        suburb=_read_words(value_at(place, contract.location_suburb), 100, contract),
+        state=_read_words(value_at(place, contract.location_state), 100, contract),
+        postcode=_read_words(value_at(place, contract.location_postcode), 20, contract),
+        country=_read_words(value_at(place, contract.location_country), 100, contract),
+        raw=scrub_value(row, contract),
         remark="" if _is_place(place, contract) else "the location could not be read",
     )
 
@@ -99,10 +99,12 @@ def read_scan(row: Any, contract: Contract) -> Scan:
 def _is_place(value: object, contract: Contract) -> bool:
     """Return whether a value is an object whose members are text or null (§2.2), or missing."""
     paths = (contract.location_suburb, contract.location_state, contract.location_postcode, contract.location_country)
-    return value is None or (isinstance(value, dict) and all(isinstance(at(value, path), str | None) for path in paths))
+    return value is None or (
+        isinstance(value, dict) and all(isinstance(value_at(value, path), str | None) for path in paths)
+    )
 
 
-def _reference(value: object, contract: Contract) -> str:
+def _read_reference(value: object, contract: Contract) -> str:
     reference = contract.reference_in(value)
     if value is not None and not reference:
         raise BadScan("the reference has another shape than the contract's")
@@ -112,36 +114,36 @@ def _reference(value: object, contract: Contract) -> str:
 def _event_id(value: object) -> str:
     if value is None:
         return ""
-    event_id = matching(EVENT_ID, value).lower()
+    event_id = match_text(EVENT_ID, value).lower()
     if not event_id or event_id == NIL:
         raise BadScan("the event id is not a UUID")
     return event_id
 
 
-def _words(value: object, longest: int, contract: Contract) -> str:
+def _read_words(value: object, longest: int, contract: Contract) -> str:
     """Return text for people, without any signed link in it."""
-    return without_links(text(value, longest), contract)
+    return without_links(read_text(value, longest), contract)
 
 
 def _event_type(value: object, contract: Contract) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST_TYPE or not text(value):
+    if not isinstance(value, str) or len(value) > LONGEST_TYPE or not read_text(value):
         raise BadScan(f"the event type is not 1 to {LONGEST_TYPE} characters")
-    return _words(value, LONGEST_TYPE, contract)
+    return _read_words(value, LONGEST_TYPE, contract)
 
 
 def _scan_time(value: object) -> datetime:
     try:
-        return instant(value)
+        return read_instant(value)
     except ValueError as problem:
         raise BadScan(f"the scan time is {problem}") from None
 
 
-def _description(value: object, contract: Contract) -> str:
+def _read_description(value: object, contract: Contract) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > LONGEST_DESCRIPTION:
         raise BadScan(f"the description is not text of at most {LONGEST_DESCRIPTION} characters")
-    return _words(value, LONGEST_DESCRIPTION, contract)
+    return _read_words(value, LONGEST_DESCRIPTION, contract)
 
 
 def _json_reason(problem: ValueError) -> str:

@@ -18,24 +18,24 @@ TOKEN = re.compile(r"(?:token|signature|sig)=", re.I)
 JWT = re.compile(r"eyJ[\w.-]*+", re.I)
 
 
-def scrub(body: bytes, contract: Contract) -> bytes:
+def scrub_body(body: bytes, contract: Contract) -> bytes:
     """Return the body for storing, at most 64 KiB. An unreadable one loses every address in it."""
     try:
         read = load_json(body, strict=False)
     except ValueError:
         return _without_jwt(ADDRESS.sub(CUT, body.decode("utf-8", "replace"))).encode()[:KEEP]
-    return json.dumps(scrubbed(read, contract), ensure_ascii=False, separators=(",", ":")).encode()[:KEEP]
+    return json.dumps(scrub_value(read, contract), ensure_ascii=False, separators=(",", ":")).encode()[:KEEP]
 
 
-def scrubbed(value: Any, contract: Contract) -> Any:
+def scrub_value(value: Any, contract: Contract) -> Any:
     """Return the JSON with each link member, label address and signed address as "[cut]"."""
     secret = {name.rpartition(".")[2] for name in (contract.link_field, contract.label_url)}
-    return _without(value, secret - {""}, f"{contract.link_token_query}=")
+    return _cut_members(value, secret - {""}, f"{contract.link_token_query}=")
 
 
 def without_links(text: str, contract: Contract) -> str:
     """Replace every signed address in free text with "[cut]"; its other words stay."""
-    return _without_jwt(ADDRESS.sub(lambda found: CUT if signed(found[0], contract) else found[0], text))
+    return _without_jwt(ADDRESS.sub(lambda found: CUT if has_signed_link(found[0], contract) else found[0], text))
 
 
 def without_signed(text: str) -> str:
@@ -47,18 +47,19 @@ def _without_jwt(text: str) -> str:
     return JWT.sub(lambda found: CUT if found[0].count(".") > 1 else found[0], text)
 
 
-def signed(text: str, contract: Contract) -> bool:
+def has_signed_link(text: str, contract: Contract) -> bool:
     """Return whether this text contains a signed link."""
     return f"{contract.link_token_query}=" in text or without_signed(text) != text
 
 
-def _without(value: Any, secret: set[str], token: str) -> Any:
+def _cut_members(value: Any, secret: set[str], token: str) -> Any:
     if isinstance(value, dict):
         return {
-            key: CUT if key in secret and member else _without(member, secret, token) for key, member in value.items()
+            key: CUT if key in secret and member else _cut_members(member, secret, token)
+            for key, member in value.items()
         }
     if isinstance(value, list):
-        return [_without(member, secret, token) for member in value]
+        return [_cut_members(member, secret, token) for member in value]
     if isinstance(value, str):
         return CUT if "://" in value and token in value else without_signed(value)
     return value

@@ -27,13 +27,13 @@ class Part(NamedTuple):
     most: int
 
 
-def shape(value: str) -> None:
+def check_shape(value: str) -> None:
     """The shape of a reference, such as "S[A-Za-z0-9]{5,99}"."""
     alternatives = value.split("|")
     if len(alternatives) > MOST_ALTERNATIVES:
         raise ValueError(f"it has more than {MOST_ALTERNATIVES} alternatives")
     for alternative in alternatives:
-        parts = _parts(alternative)
+        parts = _parse_parts(alternative)
         if not parts or not 0 < sum(part.most for part in parts) <= LONGEST:
             raise ValueError(f"a reference has 1 to {LONGEST} characters")
         if any(part.least > part.most or not part.letters for part in parts) or not parts[0].least:
@@ -43,7 +43,7 @@ def shape(value: str) -> None:
 
 
 @lru_cache(maxsize=16)
-def pattern(value: str) -> re.Pattern[str]:
+def shape_pattern(value: str) -> re.Pattern[str]:
     """Return the shape as a pattern for full matches."""
     return re.compile(value, re.ASCII)
 
@@ -51,14 +51,14 @@ def pattern(value: str) -> re.Pattern[str]:
 def in_some_case(value: str, typed: str) -> str:
     """Return the typed text in a case that fits the shape, or ""."""
     ways = (typed, typed.upper(), typed.lower())
-    return next((way for way in ways if pattern(value).fullmatch(way)), "")
+    return next((way for way in ways if shape_pattern(value).fullmatch(way)), "")
 
 
-def spelled(value: str, letters: str, *, length: int = 0) -> str:
+def spell_reference(value: str, letters: str, *, length: int = 0) -> str:
     """Return a reference of this shape from `letters` where they fit, as close to this length as it
     can be.
     """
-    parts, made = _parts(value.split("|")[0]), ""
+    parts, made = _parse_parts(value.split("|")[0]), ""
     supply = itertools.cycle(letters)
     spare = max(0, length - sum(part.least for part in parts))
     for part in parts:
@@ -70,15 +70,15 @@ def spelled(value: str, letters: str, *, length: int = 0) -> str:
     return made
 
 
-def _parts(alternative: str) -> list[Part]:
+def _parse_parts(alternative: str) -> list[Part]:
     """Return one alternative's parts. Raises ValueError."""
     found = list(PART.finditer(alternative))
     if "".join(match[0] for match in found) != alternative:
         raise ValueError('it holds letters, digits, "-", "_", classes such as [A-Z0-9], {n} and {n,m} only')
-    return [_part(*match.groups()) for match in found]
+    return [_fill_part(*match.groups()) for match in found]
 
 
-def _part(letters: str, least: str | None, most: str | None) -> Part:
+def _fill_part(letters: str, least: str | None, most: str | None) -> Part:
     try:
         fitting = "".join(filter(re.compile(letters, re.ASCII).fullmatch, ALPHABET))
     except re.error:

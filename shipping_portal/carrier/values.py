@@ -38,55 +38,55 @@ def load_json(body: bytes, *, strict: bool) -> Any:
     would silently keep the last. Strict mode rejects numbers out of range (NaN, 1e400); otherwise
     they read as null.
     """
-    odd: Callable[[str], Any] = _refuse if strict else _nothing
+    odd: Callable[[str], Any] = _refuse_number if strict else _no_number
     try:
         value = json.loads(
             body.decode("utf-8-sig"),
-            object_pairs_hook=_object,
+            object_pairs_hook=_make_object,
             parse_constant=odd,
-            parse_float=lambda digits: _float(digits, odd),
+            parse_float=lambda digits: _make_float(digits, odd),
             parse_int=lambda digits: int(digits) if len(digits) <= LONGEST_INT else odd(digits),
         )
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except json.JSONDecodeError as problem:  # its message is for programmers
         raise ValueError(f"it breaks at character {problem.pos + 1}") from None
-    return _storable(value, DEPTH)
+    return _is_storable(value, DEPTH)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a key appears twice")
     return found
 
 
-def _float(digits: str, odd: Callable[[str], Any]) -> Any:
+def _make_float(digits: str, odd: Callable[[str], Any]) -> Any:
     number = float(digits)
     return odd(digits) if number in (float("inf"), float("-inf")) else number
 
 
-def _refuse(digits: str) -> NoReturn:
+def _refuse_number(digits: str) -> NoReturn:
     raise ValueError("a number is out of range")
 
 
-def _nothing(digits: str) -> None:
+def _no_number(digits: str) -> None:
     return None
 
 
-def _storable(value: Any, depth: int) -> Any:
+def _is_storable(value: Any, depth: int) -> Any:
     if depth == 0:
         raise ValueError("nested too deeply")
     if isinstance(value, str):
         return UNSTORABLE.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {_storable(key, depth - 1): _storable(member, depth - 1) for key, member in value.items()}
+        return {_is_storable(key, depth - 1): _is_storable(member, depth - 1) for key, member in value.items()}
     if isinstance(value, list):
-        return [_storable(member, depth - 1) for member in value]
+        return [_is_storable(member, depth - 1) for member in value]
     return value
 
 
-def at(value: Any, path: str) -> Any:
+def value_at(value: Any, path: str) -> Any:
     """Return the value at a dotted path, or None if the path is off ("") or leads nowhere."""
     if not path:
         return None
@@ -95,31 +95,31 @@ def at(value: Any, path: str) -> Any:
     return value
 
 
-def text(value: object, limit: int = 500) -> str:
+def read_text(value: object, limit: int = 500) -> str:
     """Return a string on one line, at most `limit` characters; anything but a string is ""."""
     if not isinstance(value, str):
         return ""
     return CONTROLS.sub(" ", UNSTORABLE.sub("\ufffd", value)).strip()[:limit]
 
 
-def normalise(word: object) -> str:
+def normalise_word(word: object) -> str:
     """Return a carrier's word for comparison: "Dropped  Off" and "dropped off" are the same."""
-    return " ".join(text(word).casefold().split())
+    return " ".join(read_text(word).casefold().split())
 
 
-def matching(pattern: re.Pattern[str], value: object) -> str:
+def match_text(pattern: re.Pattern[str], value: object) -> str:
     """Return the value if it is a string that the pattern matches in full, else ""."""
     return value if isinstance(value, str) and pattern.fullmatch(value) else ""
 
 
-def identifier(pattern: re.Pattern[str], value: object) -> str:
+def read_identifier(pattern: re.Pattern[str], value: object) -> str:
     """Return a string or whole number that the pattern matches in full, as text, else ""."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_NUMBER:
         value = str(value)
-    return matching(pattern, value)
+    return match_text(pattern, value)
 
 
-def number(value: object) -> Decimal | None:
+def read_number(value: object) -> Decimal | None:
     """Return a finite decimal from a JSON number or a plain decimal string, else None."""
     if isinstance(value, str) and re.fullmatch(r"-?\d{1,12}(\.\d{1,6})?", value, re.ASCII):
         return Decimal(value)
@@ -130,25 +130,25 @@ def number(value: object) -> Decimal | None:
 
 def currency_code(value: object) -> str:
     """Return an ISO 4217 code in upper case, else ""."""
-    return matching(CURRENCY, value).upper()
+    return match_text(CURRENCY, value).upper()
 
 
-def money(amount: object, currency: object) -> Money | None:
+def read_money(amount: object, currency: object) -> Money | None:
     """Return an amount with its currency, or None if unreadable.
 
     It may be negative (a discount).
     """
-    read, code = number(amount), currency_code(currency)
+    read, code = read_number(amount), currency_code(currency)
     return Money(read, code) if read is not None and code else None
 
 
-def price(amount: object, currency: object) -> Money | None:
+def read_price(amount: object, currency: object) -> Money | None:
     """Read an amount that someone can be asked to pay: not negative."""
-    read = money(amount, currency)
+    read = read_money(amount, currency)
     return read if read and read.amount >= 0 else None
 
 
-def day(value: object) -> date | None:
+def read_day(value: object) -> date | None:
     """Return a date written YYYY-MM-DD, ignoring a time after it; else None."""
     if not (isinstance(value, str) and DAY.fullmatch(value)):
         return None
@@ -158,12 +158,12 @@ def day(value: object) -> date | None:
         return None
 
 
-def flag(value: object) -> bool | None:
+def read_flag(value: object) -> bool | None:
     """Return True or False as sent; None for anything else."""
     return value if isinstance(value, bool) else None
 
 
-def instant(value: object) -> datetime:
+def read_instant(value: object) -> datetime:
     """Return an RFC 3339 instant in UTC; its offset may lack colon or minutes. Raises ValueError.
 
     Fractions are cut to microseconds, and second 60 becomes the last microsecond of its minute, as

@@ -8,9 +8,9 @@ from typing import Any
 from django.db import connections, models
 
 
-def insert(row: models.Model) -> None:
+def insert_row(row: models.Model) -> None:
     """Insert a new row like `save`, at a fifth of its cost, and set its key."""
-    statement, fields = _insertion(type(row))
+    statement, fields = _insert_statement(type(row))
     database = connections["default"]
     with planned_cursor(database) as cursor:
         cursor.execute(statement, [field.get_db_prep_save(getattr(row, field.attname), database) for field in fields])
@@ -19,7 +19,7 @@ def insert(row: models.Model) -> None:
 
 
 @cache
-def _insertion(model: type[models.Model]) -> tuple[str, list[Any]]:
+def _insert_statement(model: type[models.Model]) -> tuple[str, list[Any]]:
     fields: list[Any] = [field for field in model._meta.concrete_fields if not field.primary_key]
     columns, values = ", ".join(f'"{field.column}"' for field in fields), ", ".join(["%s"] * len(fields))
     return f'INSERT INTO "{model._meta.db_table}" ({columns}) VALUES ({values}) RETURNING id', fields  # noqa: S608
@@ -32,13 +32,13 @@ def planned_cursor(database: Any) -> Any:
     if database.vendor != "postgresql" or database.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
         return database.cursor()
     database.ensure_connection()
-    cursor = _planning()(database.connection)
+    cursor = _planning_cursor()(database.connection)
     wrapped = database.make_debug_cursor if database.queries_logged else database.make_cursor
     return wrapped(cursor)
 
 
 @cache
-def _planning() -> Any:
+def _planning_cursor() -> Any:
     import psycopg  # noqa: PLC0415  (where the database is SQLite it isn't installed)
 
     class Planning(psycopg.Cursor[Any]):

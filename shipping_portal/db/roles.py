@@ -47,7 +47,7 @@ ALL_QUESTIONS = "SELECT " + ", ".join(f"({question})" for question in TOO_MANY.v
 
 
 @transaction.atomic
-def grant(app: str, password: str) -> list[str]:
+def grant_app_role(app: str, password: str) -> list[str]:
     """Create the app's role if needed, and grant exactly what it needs. The owner may repeat it.
 
     Returns what is left for someone who may change roles, if the owner may not.

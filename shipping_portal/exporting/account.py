@@ -34,15 +34,15 @@ CHECKSUMS.txt  the SHA-256 of each file: sha256sum -c CHECKSUMS.txt
 """
 
 
-def pack(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
+def pack_account(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
     """Write it; return how many parcels it has."""
     sender = lease.export.sender
     total = sender.orders.count()
     lease.renew(total=total)
-    shown = {"name": rows.plain(sender.name), "number": sender.number, "zone": sender.zone, "at": rows.utc(at)}
+    shown = {"name": rows.one_line(sender.name), "number": sender.number, "zone": sender.zone, "at": rows.utc_time(at)}
     archive.add_text("README.txt", README.format(**shown))
     packed = _add_parcels(archive, lease, total, at=at)
-    for path, heads, batches, row in _lists(sender, lease):
+    for path, heads, batches, row in _other_sheets(sender, lease):
         sheet = archive.sheet(heads)
         for batch in batches:
             sheet.add_all(map(row, batch))
@@ -53,7 +53,7 @@ def pack(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
 def _add_parcels(archive: Archive, lease: Lease, total: int, *, at: dt.datetime) -> int:
     """Add labels at once; parcels, scans and notes wait beside them, as a ZIP is sequential."""
     sender, packed = lease.export.sender, 0
-    heads, cells = export.columns(OWNER, sender)
+    heads, cells = export.export_columns(OWNER, sender)
     parcels = archive.sheet([*heads, "Quoted", "Quoted price", "Inside", *_SHA256])
     scans, notes = archive.sheet(SCAN_HEADS), archive.sheet(("Reference", "Your order number", "To", "Note"))
     found = sender.orders.prefetch_related("made_by", "size", "labels")
@@ -61,10 +61,10 @@ def _add_parcels(archive: Archive, lease: Lease, total: int, *, at: dt.datetime)
         for order in batch:
             order.sender = sender
             packed += 1
-            parcels.add([*cells(order, at), *_more(order)])
+            parcels.add([*cells(order, at), *_extra_columns(order)])
             _add_labels(archive, order, packed, total)
-        scans.add_all(row.values() for row in rows.scans([order.pk for order in batch], sender.tzinfo))
-        notes.add_all(_note(order) for order in batch if order.note)
+        scans.add_all(row.values() for row in rows.scan_rows([order.pk for order in batch], sender.tzinfo))
+        notes.add_all(_note_row(order) for order in batch if order.note)
         lease.renew(done=packed)
     for path, sheet in (("parcels.csv", parcels), ("scans.csv", scans), ("notes.csv", notes)):
         archive.add_sheet(path, sheet)
@@ -74,13 +74,13 @@ def _add_parcels(archive: Archive, lease: Lease, total: int, *, at: dt.datetime)
 _SHA256 = [f"SHA-256 of the label, {folder}" for folder in FOLDERS.values()]
 
 
-def _more(order: Order) -> list[object]:
+def _extra_columns(order: Order) -> list[object]:
     sha256 = {label.size: label.sha256 for label in order.labels.all()}
     checksums = [sha256.get(size, "") for size in FOLDERS]
-    return [rows.utc(order.quoted_at), order.price, order.description, *checksums]
+    return [rows.utc_time(order.quoted_at), order.price, order.description, *checksums]
 
 
-def _note(order: Order) -> tuple[object, ...]:
+def _note_row(order: Order) -> tuple[object, ...]:
     return order.carrier_reference, order.customer_reference, order.receiver_name, order.note
 
 
@@ -104,19 +104,24 @@ def in_batches(found: QuerySet[Any], lease: Lease) -> Iterator[list[Any]]:
 List = tuple[str, tuple[str, ...], Iterable[list[Any]], Callable[[Any], Iterable[object]]]
 
 
-def _lists(sender: Sender, lease: Lease) -> Iterator[List]:
+def _other_sheets(sender: Sender, lease: Lease) -> Iterator[List]:
     """Yield the other sheets: path, headings, rows in batches, and how an object becomes a row."""
 
     def day(at: dt.datetime | None) -> str:
-        return rows.local(at, sender.tzinfo) if at else ""
+        return rows.local_time(at, sender.tzinfo) if at else ""
 
     yield (
         "charges.csv",
         CHARGE_HEADS,
         in_batches(sender.charges.posted().select_related("account"), lease),
-        lambda line: rows.charge(line).values(),
+        lambda line: rows.charge_row(line).values(),
     )
-    yield "addresses.csv", ("Kind", *_ADDRESS, "Group", "Last used"), _addresses(sender, lease), _address(day)
+    yield (
+        "addresses.csv",
+        ("Kind", *_ADDRESS, "Group", "Last used"),
+        _pickup_addresses(sender, lease),
+        _address_row(day),
+    )
     yield "sizes.csv", _SIZE, in_batches(sender.sizes.all(), lease), lambda size: (
         size.name, size.weight, size.weight_units, size.length, size.width, size.height, size.dimension_units,
         size.description,
@@ -139,12 +144,12 @@ _ADDRESS = {
 }  # fmt: skip
 
 
-def _addresses(sender: Sender, lease: Lease) -> Iterator[list[Any]]:
+def _pickup_addresses(sender: Sender, lease: Lease) -> Iterator[list[Any]]:
     yield from in_batches(sender.pickup_addresses.all(), lease)
     yield from in_batches(sender.receivers.all(), lease)
 
 
-def _address(day: Callable[[dt.datetime | None], str]) -> Callable[[Any], Iterable[object]]:
+def _address_row(day: Callable[[dt.datetime | None], str]) -> Callable[[Any], Iterable[object]]:
     def row(address: Any) -> list[object]:
         saved = getattr(address, "is_saved", None)
         kind = "Pickup" if saved is None else "Receiver, saved" if saved else "Receiver, remembered"

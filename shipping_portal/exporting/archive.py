@@ -14,7 +14,7 @@ from typing import Self
 
 from django.utils import timezone
 
-from orders.labels.originals import FOLDERS, Contents, served
+from orders.labels.originals import FOLDERS, Contents, serve_label
 from orders.models import Label, Order
 from shipping_portal import sheets
 from shipping_portal.exporting.parts import Parts
@@ -31,7 +31,7 @@ class SheetWriter:
         self.add(heads)
 
     def add(self, row: Iterable[object]) -> None:
-        self._writer.writerow([sheets.cell(value) for value in row])
+        self._writer.writerow([sheets.safe_cell(value) for value in row])
 
     def add_all(self, rows: Iterable[Iterable[object]]) -> None:
         for row in rows:
@@ -90,7 +90,7 @@ class Archive:
 
         False, and said so in the archive, if it is missing or damaged.
         """
-        content = served(label, order, self.labels, at=timezone.now())
+        content = serve_label(label, order, self.labels, at=timezone.now())
         if content is not None:
             self.add(f"labels/{FOLDERS[label.size]}/{name}", content, is_packed=False)
         return content is not None

@@ -29,7 +29,7 @@ AT_ONCE = 2  # so that exports never take all workers from the bookings
 
 
 @job("export", queue=Export.objects.select_related("sender", "order"), lane="sender", order=150, patience=10)
-def work(export: Export) -> None:
+def pack_due_export(export: Export) -> None:
     """Pack one due export from the start, without what an earlier worker left."""
     now = timezone.now()
     others = Export.objects.filter(due_at__gt=now, last_error=UNDER_WAY).exclude(pk=export.pk)
@@ -37,22 +37,22 @@ def work(export: Export) -> None:
         export.postpone(now + ROOM_MAY_BE * random.uniform(0.5, 2.0))  # noqa: S311  (spreads them, not a secret)
         return
     try:
-        _begin(lease := Lease(export))
-        _pack(lease)
+        _drop_earlier_parts(lease := Lease(export))
+        _pack_parts(lease)
     except Lost:
         log.warning("export_lost", extra={"export": export.pk})
 
 
 @transaction.atomic
-def _begin(lease: Lease) -> None:
+def _drop_earlier_parts(lease: Lease) -> None:
     """Delete earlier parts while the lease is certain: later they could be the next worker's."""
     lease.renew(done=0, tries=lease.export.tries + 1)
     lease.export.parts.all().delete()
 
 
-def _pack(lease: Lease) -> None:
+def _pack_parts(lease: Lease) -> None:
     export, at = lease.export, timezone.now()
-    pack = proof.pack if export.what == Export.What.PROOF else account.pack
+    pack = proof.pack_proof if export.what == Export.What.PROOF else account.pack_account
     with Parts(lease) as parts:
         with Archive(parts, at.astimezone(export.sender.tzinfo)) as archive:
             packed = pack(archive, lease, at=at)
@@ -62,13 +62,13 @@ def _pack(lease: Lease) -> None:
     with transaction.atomic():
         lease.end(
             done=packed, total=packed, length=length, sha256=sha256, finished_at=now, expires_at=now + KEPT,
-            problem=_missing(len(archive.labels.missing)),
+            problem=_missing_labels_note(len(archive.labels.missing)),
         )  # fmt: skip
         if now - export.created_at > NOTIFY_AFTER:
-            outbox.notify(_news(export, now), now=now)
+            outbox.notify(_notify_ready(export, now), now=now)
 
 
-def _news(export: Export, now: dt.datetime) -> outbox.Event:
+def _notify_ready(export: Export, now: dt.datetime) -> outbox.Event:
     what = f"The proof pack of {export.order}" if export.order else "The copy of your account"
     return outbox.Event(
         sender=export.sender,
@@ -82,7 +82,7 @@ def _news(export: Export, now: dt.datetime) -> outbox.Event:
     )
 
 
-def _missing(count: int) -> str:
+def _missing_labels_note(count: int) -> str:
     if not count:
         return ""
     return f"{count} {'label is' if count == 1 else 'labels are'} not in it. NOT-INCLUDED.txt says why."
@@ -104,15 +104,15 @@ SAME_PRESS = dt.timedelta(minutes=1)  # a second press so soon gets the first on
 
 def proof_pack(order: Order, *, by: User, now: dt.datetime) -> Export:
     """Request one parcel's proof pack, or return the one in progress."""
-    return _owe(order.sender, Export.What.PROOF, order, by=by, now=now)
+    return _request_export(order.sender, Export.What.PROOF, order, by=by, now=now)
 
 
-def everything(sender: Sender, *, by: User, now: dt.datetime) -> Export:
+def request_everything(sender: Sender, *, by: User, now: dt.datetime) -> Export:
     """Request the whole account, or return the one in progress."""
-    return _owe(sender, Export.What.ACCOUNT, None, by=by, now=now)
+    return _request_export(sender, Export.What.ACCOUNT, None, by=by, now=now)
 
 
-def _owe(sender: Sender, what: str, order: Order | None, *, by: User, now: dt.datetime) -> Export:
+def _request_export(sender: Sender, what: str, order: Order | None, *, by: User, now: dt.datetime) -> Export:
     """Create an export, or return the one in progress: one sender's requests run in sequence."""
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)

@@ -44,7 +44,7 @@ class Parts(Outgoing):
 
     def __init__(self, lease: Lease) -> None:
         super().__init__()
-        self._waiting = _window()
+        self._waiting = _new_buffer()
         self._lease = lease
         self._count = 0
         self._sha256 = hashlib.sha256()
@@ -77,7 +77,7 @@ class Parts(Outgoing):
             left -= len(piece)
         rest = self._waiting.read()
         self._waiting.close()
-        self._waiting = _window()
+        self._waiting = _new_buffer()
         self._waiting.write(rest)
 
     def _store(self, piece: bytes) -> None:
@@ -90,5 +90,5 @@ class Parts(Outgoing):
         self._sha256.update(piece)
 
 
-def _window() -> "tempfile.SpooledTemporaryFile[bytes]":
+def _new_buffer() -> "tempfile.SpooledTemporaryFile[bytes]":
     return tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)

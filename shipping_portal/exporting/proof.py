@@ -35,14 +35,14 @@ class Proof:
     at: dt.datetime
 
 
-def pack(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
+def pack_proof(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
     """Write it; return how many parcels it has: one."""
     order = lease.export.order
     if order is None:
         raise ValueError("a proof pack is of an order")  # the database says so too
     lease.renew(total=1)
-    found = _gathered(order, at)
-    archive.add_text("summary.txt", text(found))
+    found = _gather_facts(order, at)
+    archive.add_text("summary.txt", proof_text(found))
     archive.add_text("proof.json", json.dumps(as_json(found), indent=2, ensure_ascii=False, default=str) + "\n")
     _add_sheet(archive, "scans.csv", SCAN_HEADS, found.scans)
     _add_sheet(archive, "charges.csv", CHARGE_HEADS, found.charges)
@@ -50,13 +50,13 @@ def pack(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
     return 1
 
 
-def _gathered(order: Order, at: dt.datetime) -> Proof:
+def _gather_facts(order: Order, at: dt.datetime) -> Proof:
     charges = order.charges.posted().select_related("account").order_by("week", "pk")
     return Proof(
         order,
         list(order.labels.order_by("-size")),  # full page first
-        list(rows.scans([order.pk], order.sender.tzinfo)),
-        [rows.charge(line) for line in charges],
+        list(rows.scan_rows([order.pk], order.sender.tzinfo)),
+        [rows.charge_row(line) for line in charges],
         at,
     )
 
@@ -89,7 +89,7 @@ def as_json(found: Proof) -> dict[str, Any]:
     order = found.order
     return {
         "reference": order.carrier_reference,
-        "made_at": rows.utc(found.at),
+        "made_at": rows.utc_time(found.at),
         "sender": {"name": order.sender.name, "number": order.sender.number, "time_zone": order.sender.zone},
         "from": order.pickup,
         "to": {name: getattr(order, f"receiver_{name}") for name in PARTY},
@@ -97,20 +97,20 @@ def as_json(found: Proof) -> dict[str, Any]:
             "description": order.description, "declared": order.entered, "weight_kg": order.weight_kg,
             "length_cm": order.length_cm, "width_cm": order.width_cm, "height_cm": order.height_cm,
             "your_order_number": order.customer_reference, "status": order.status, "progress": order.progress,
-            "booked_at": rows.utc(order.booked_at) if order.booked_at else None,
-            "cancelled_at": rows.utc(order.cancelled_at) if order.cancelled_at else None,
+            "booked_at": rows.utc_time(order.booked_at) if order.booked_at else None,
+            "cancelled_at": rows.utc_time(order.cancelled_at) if order.cancelled_at else None,
         },
-        "quote": _quote(order),
-        "labels": [_label(label) for label in found.labels if label.sha256],
+        "quote": _quote_facts(order),
+        "labels": [_label_facts(label) for label in found.labels if label.sha256],
         "scans": found.scans,
         "charges": found.charges,
         "net": {currency: f"{net:.2f}" for currency, net in order.charges.posted().net().items()},
     }  # fmt: skip
 
 
-def _quote(order: Order) -> dict[str, Any]:
+def _quote_facts(order: Order) -> dict[str, Any]:
     return {
-        "quoted_at": rows.utc(order.quoted_at), "product_code": order.product_code,
+        "quoted_at": rows.utc_time(order.quoted_at), "product_code": order.product_code,
         "product_name": order.product_name, "first_mile": order.first_mile, "plan": order.plan,
         "price": order.price, "currency": order.currency,
         "breakdown": [
@@ -122,84 +122,86 @@ def _quote(order: Order) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _label(label: Label) -> dict[str, Any]:
+def _label_facts(label: Label) -> dict[str, Any]:
     return {
         "size": FOLDERS[label.size], "sha256": label.sha256, "bytes": label.length,
-        "stored_at": rows.utc(label.stored_at) if label.stored_at else None,
+        "stored_at": rows.utc_time(label.stored_at) if label.stored_at else None,
     }  # fmt: skip
 
 
-def text(found: Proof) -> str:
+def proof_text(found: Proof) -> str:
     """Return all of it, in sections with underlined titles."""
     order = found.order
     noun = say("Parcel", order.sender.country)
     title = f"{noun} {order.carrier_reference} to {order.receiver_name}"
     sections = [
-        (title, _head(found)),
-        (noun, _parcel(order, found.at)),
+        (title, _head_lines(found)),
+        (noun, _parcel_lines(order, found.at)),
         ("Price seen at booking", _quote_words(order)),
-        ("Label", _labels(found.labels)),
-        ("Scans", _scans(found.scans)),
-        ("Charges", _charges(found)),
+        ("Label", _label_lines(found.labels)),
+        ("Scans", _scan_lines(found.scans)),
+        ("Charges", _charge_lines(found)),
     ]
-    return "\n".join(_section(title, lines) for title, lines in sections)
+    return "\n".join(_section_text(title, lines) for title, lines in sections)
 
 
-def _section(title: str, lines: Iterable[str]) -> str:
-    return "\n".join([rows.plain(title), "-" * len(rows.plain(title)), *map(str.rstrip, lines), ""])
+def _section_text(title: str, lines: Iterable[str]) -> str:
+    return "\n".join([rows.one_line(title), "-" * len(rows.one_line(title)), *map(str.rstrip, lines), ""])
 
 
-def _head(found: Proof) -> Iterator[str]:
+def _head_lines(found: Proof) -> Iterator[str]:
     sender = found.order.sender
     yield f"Sent by {sender.name} ({sender.number})."
-    yield f"Written {_moment(found.at, found.order)}."
+    yield f"Written {_write_moment(found.at, found.order)}."
     yield f"Times are in {sender.zone}, with UTC beside them. CHECKSUMS.txt proves each file of this pack."
 
 
-def _parcel(order: Order, at: dt.datetime) -> Iterator[str]:
-    yield _fact("Standing", status_label(order, at)[1])
-    yield _fact("From", _party(order.pickup))
-    yield _fact("To", _party({name: getattr(order, f"receiver_{name}") for name in PARTY}))
-    yield _fact("Inside", order.description)
+def _parcel_lines(order: Order, at: dt.datetime) -> Iterator[str]:
+    yield _fact_line("Standing", status_label(order, at)[1])
+    yield _fact_line("From", _party_line(order.pickup))
+    yield _fact_line("To", _party_line({name: getattr(order, f"receiver_{name}") for name in PARTY}))
+    yield _fact_line("Inside", order.description)
     entered = order.entered
-    yield _fact("Declared weight", f"{plain(entered['weight'])} {entered['weight_units']}")
+    yield _fact_line("Declared weight", f"{plain(entered['weight'])} {entered['weight_units']}")
     sides = " × ".join(plain(entered[side]) for side in ("length", "width", "height"))
-    yield _fact("Declared size", f"{sides} {entered['dimension_units']}")
-    yield _fact("Your order number", order.customer_reference or "None")
-    yield _fact("Booked", _moment(order.booked_at, order) if order.booked_at else "No")
+    yield _fact_line("Declared size", f"{sides} {entered['dimension_units']}")
+    yield _fact_line("Your order number", order.customer_reference or "None")
+    yield _fact_line("Booked", _write_moment(order.booked_at, order) if order.booked_at else "No")
     if order.cancelled_at:
-        yield _fact("Cancelled", _moment(order.cancelled_at, order))
+        yield _fact_line("Cancelled", _write_moment(order.cancelled_at, order))
     if order.cover_amount:
-        yield _fact("Extra Cover", f"up to {money(order.cover_amount)}")
+        yield _fact_line("Extra Cover", f"up to {money(order.cover_amount)}")
 
 
-def _party(party: dict[str, Any]) -> str:
+def _party_line(party: dict[str, Any]) -> str:
     return ", ".join(str(party[name]) for name in PARTY if party.get(name))
 
 
 def _quote_words(order: Order) -> Iterator[str]:
-    yield _fact("Quoted", _moment(order.quoted_at, order))
-    yield _fact("Service", f"{order.product_name} ({order.product_code})")
+    yield _fact_line("Quoted", _write_moment(order.quoted_at, order))
+    yield _fact_line("Service", f"{order.product_name} ({order.product_code})")
     for name, amount, currency in money_lines(order.breakdown):
-        yield _fact(f"  {name}", money(amount, currency))
-    yield _fact("Total", money_in(order.price, order.currency))
+        yield _fact_line(f"  {name}", money(amount, currency))
+    yield _fact_line("Total", money_in(order.price, order.currency))
     if order.charged_price is not None and order.charged_price != order.price:
-        yield _fact("Carrier's price", f"{money_in(order.charged_price, order.currency)}, in its answer to the booking")
+        yield _fact_line(
+            "Carrier's price", f"{money_in(order.charged_price, order.currency)}, in its answer to the booking"
+        )
     days = " to ".join(dict.fromkeys(str(day) for day in (order.eta_from, order.eta_to) if day))
-    yield _fact("Expected arrival", days or "Not given")
+    yield _fact_line("Expected arrival", days or "Not given")
     if order.duties_paid:
-        yield _fact("Duties and taxes", "Included")
+        yield _fact_line("Duties and taxes", "Included")
 
 
-def _labels(labels: list[Label]) -> Iterator[str]:
+def _label_lines(labels: list[Label]) -> Iterator[str]:
     stored = [label for label in labels if label.sha256]
     for label in stored:
-        yield _fact(FOLDERS[label.size], f"{label.length} bytes, SHA-256 {label.sha256}")
+        yield _fact_line(FOLDERS[label.size], f"{label.length} bytes, SHA-256 {label.sha256}")
     if not stored:
         yield "The carrier hasn't given us its label."
 
 
-def _scans(scans: list[Row]) -> Iterator[str]:
+def _scan_lines(scans: list[Row]) -> Iterator[str]:
     for scan in scans:
         yield f"{scan['Time']}  ({scan['Time, UTC']})  {scan['What']}"
         yield "    " + ". ".join(str(scan[head]) for head in ("Place", "Description", "Carrier's clock") if scan[head])
@@ -207,10 +209,10 @@ def _scans(scans: list[Row]) -> Iterator[str]:
         yield "The carrier has sent no scan."
 
 
-def _charges(found: Proof) -> Iterator[str]:
+def _charge_lines(found: Proof) -> Iterator[str]:
     for line in found.charges:
         yield f"{line['Date'] or line['Week']}  {line['What']}: {money_in(line['Amount'], str(line['Currency']))}"
-        yield from _measured(line)
+        yield from _measures_in_words(line)
         if line["Reason"]:
             yield f"    {line['Reason']}"
     for currency, net in sorted(found.order.charges.posted().net().items()):
@@ -219,7 +221,7 @@ def _charges(found: Proof) -> Iterator[str]:
         yield "The carrier's billing report has no line for it yet."
 
 
-def _measured(line: Row) -> Iterator[str]:
+def _measures_in_words(line: Row) -> Iterator[str]:
     """Yield measures, volumes in litres as in statements."""
     for unit, shown, times in (("kg", "kg", 1), ("m³", "L", 1000)):
         measured, declared = (line[f"{what}, {unit}"] for what in ("Measured", "Declared"))
@@ -230,9 +232,9 @@ def _measured(line: Row) -> Iterator[str]:
             yield words
 
 
-def _fact(name: str, value: str) -> str:
-    return f"{name + ':':<20} {rows.plain(value)}"
+def _fact_line(name: str, value: str) -> str:
+    return f"{name + ':':<20} {rows.one_line(value)}"
 
 
-def _moment(at: dt.datetime, order: Order) -> str:
-    return f"{rows.local(at, order.sender.tzinfo)} ({rows.utc(at)})"
+def _write_moment(at: dt.datetime, order: Order) -> str:
+    return f"{rows.local_time(at, order.sender.tzinfo)} ({rows.utc_time(at)})"

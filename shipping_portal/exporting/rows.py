@@ -26,49 +26,49 @@ CHARGE_HEADS = (
 )  # fmt: skip
 
 
-def scans(orders: Collection[int], zone: ZoneInfo) -> Iterator[Row]:
+def scan_rows(orders: Collection[int], zone: ZoneInfo) -> Iterator[Row]:
     """Yield every scan of these orders by account, oldest first, in two or three queries an
     account.
     """
     events = TrackingEvent.objects.filter(parcel__order__in=orders).select_related("parcel", "account")
     found = events.defer("raw").order_by("account", "parcel", happened_at(), "scan_time", "pk")
     for account, of_account in groupby(found, attrgetter("account")):
-        yield from _scans(list(of_account), contract_of(account), zone)
+        yield from _rows_of_scans(list(of_account), contract_of(account), zone)
 
 
-def _scans(found: list[TrackingEvent], contract: Contract, zone: ZoneInfo) -> Iterator[Row]:
-    words = vocabulary.meanings((event.event_type for event in found), contract)
+def _rows_of_scans(found: list[TrackingEvent], contract: Contract, zone: ZoneInfo) -> Iterator[Row]:
+    words = vocabulary.meanings_of((event.event_type for event in found), contract)
     for event in found:
-        progress = words[vocabulary.normalise(event.event_type)]
-        word = plain(without_links(event.event_type, contract))
+        progress = words[vocabulary.normalise_word(event.event_type)]
+        word = one_line(without_links(event.event_type, contract))
         yield dict(zip(SCAN_HEADS, (
-            event.parcel.reference, utc(event.happened_at), local(event.happened_at, zone), str(zone),
+            event.parcel.reference, utc_time(event.happened_at), local_time(event.happened_at, zone), str(zone),
             Progress(progress).label if progress else word,
-            plain(timeline.place(event.suburb, event.state, event.postcode, event.country)),
-            word, plain(without_links(event.description, contract)),
-            f"Ahead: it said {utc(event.scan_time)}, so the time is when it reached us" if event.clock_ahead else "",
+            one_line(timeline.place_line(event.suburb, event.state, event.postcode, event.country)),
+            word, one_line(without_links(event.description, contract)),
+            f"Ahead: it said {utc_time(event.scan_time)}, so the time is when it reached us" if event.clock_ahead else "",
         ), strict=True))  # fmt: skip
 
 
-def charge(line: Charge) -> Row:
+def charge_row(line: Charge) -> Row:
     """Return one posted line; above zero is charged, below it refunded."""
     contract = contract_of(line.account)
     return dict(zip(CHARGE_HEADS, (
         line.reference, line.week, line.get_kind_display(), line.amount, line.currency, line.day,
         line.declared_kg, line.measured_kg, line.declared_m3, line.measured_m3,
-        plain(without_links(line.word, contract)), plain(without_links(line.reason, contract)),
-        utc(line.posted_at) if line.posted_at else "",
+        one_line(without_links(line.word, contract)), one_line(without_links(line.reason, contract)),
+        utc_time(line.posted_at) if line.posted_at else "",
     ), strict=True))  # fmt: skip
 
 
-def utc(at: dt.datetime) -> str:
+def utc_time(at: dt.datetime) -> str:
     return f"{at.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def local(at: dt.datetime, zone: dt.tzinfo) -> str:
+def local_time(at: dt.datetime, zone: dt.tzinfo) -> str:
     return f"{at.astimezone(zone):%Y-%m-%d %H:%M:%S}"
 
 
-def plain(text: str) -> str:
+def one_line(text: str) -> str:
     """Put text on one line, so that quoted text can't look like a line of ours."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -30,7 +30,7 @@ def pack_proof(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
 @require_POST
 @reauthentication_required
 def pack_everything(request: MemberRequest) -> HttpResponse:
-    export = packing.everything(request.sender, by=request.user, now=timezone.now())
+    export = packing.request_everything(request.sender, by=request.user, now=timezone.now())
     return redirect("export_progress", export.uuid)
 
 
@@ -38,7 +38,7 @@ def pack_everything(request: MemberRequest) -> HttpResponse:
 @require_GET
 def export_progress(request: MemberRequest, export: uuid.UUID) -> HttpResponse:
     """Show the progress, then the file. It refreshes by htmx, or without JavaScript by itself."""
-    found = get_object_or_404(_mine(request), uuid=export)
+    found = get_object_or_404(_exports_of(request), uuid=export)
     return render(request, "exporting/export.html", {"export": found, "is_there": _is_there(found)})
 
 
@@ -46,18 +46,18 @@ def export_progress(request: MemberRequest, export: uuid.UUID) -> HttpResponse:
 @require_GET
 def export_file(request: MemberRequest, export: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
     """Stream the ZIP; a whole account's only to someone who just gave the password."""
-    found = get_object_or_404(_mine(request), uuid=export)
-    return _file(request, found) if found.order else reauthentication_required(_file)(request, found)
+    found = get_object_or_404(_exports_of(request), uuid=export)
+    return _zip_response(request, found) if found.order else reauthentication_required(_zip_response)(request, found)
 
 
-def _file(request: MemberRequest, found: Export) -> HttpResponse | StreamingHttpResponse:
+def _zip_response(request: MemberRequest, found: Export) -> HttpResponse | StreamingHttpResponse:
     """Return the ZIP, or before packing and after expiry the page that says so."""
     if not _is_there(found):
         return redirect("export_progress", found.uuid)
     action = "proof pack downloaded" if found.order else "account export downloaded"
     Audit.write(action, found.order or found.sender, by=request.user, sender=found.sender, at=timezone.now())
-    response = StreamingHttpResponse(_parts(found), content_type="application/zip")
-    response["Content-Disposition"] = f'attachment; filename="{_name(found)}"'
+    response = StreamingHttpResponse(_stream_parts(found), content_type="application/zip")
+    response["Content-Disposition"] = f'attachment; filename="{_file_name(found)}"'
     response["Content-Length"] = str(found.length)
     response["Cache-Control"] = "private, no-store"
     response["X-Content-Type-Options"] = "nosniff"
@@ -66,7 +66,7 @@ def _file(request: MemberRequest, found: Export) -> HttpResponse | StreamingHttp
     return response
 
 
-def _mine(request: MemberRequest) -> QuerySet[Export]:
+def _exports_of(request: MemberRequest) -> QuerySet[Export]:
     return Export.objects.for_user(request.user).select_related("order", "sender", "made_by")
 
 
@@ -74,7 +74,7 @@ def _is_there(export: Export) -> bool:
     return export.expires_at is not None and export.expires_at > timezone.now() and not export.holds_closed_label
 
 
-def _parts(export: Export) -> Iterator[bytes]:
+def _stream_parts(export: Export) -> Iterator[bytes]:
     """Yield one part after the other, so that memory holds one.
 
     If a part is deleted or a label closed in that time, the download breaks off.
@@ -86,7 +86,7 @@ def _parts(export: Export) -> Iterator[bytes]:
         yield bytes(part.values_list("content", flat=True).get())
 
 
-def _name(export: Export) -> str:
+def _file_name(export: Export) -> str:
     day = export.created_at.astimezone(export.sender.tzinfo).date()
     if export.order:
         return f"proof-{export.order.carrier_reference}-{day:%Y-%m-%d}.zip"

@@ -36,18 +36,18 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    security_events.record("denied", request, user=_person(request), detail=request.path[:200])
+    security_events.record_event("denied", request, user=_person_of(request), detail=request.path[:200])
     why = {"is_from_elsewhere": isinstance(exception, FromElsewhere), "only_looks": isinstance(exception, OnlyLooking)}
     return render(request, "403.html", why, status=403)
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:
     """Answer requests over allauth's rate limits."""
-    security_events.record("requests slowed down", request, user=_person(request))
+    security_events.record_event("requests slowed down", request, user=_person_of(request))
     return render(request, "429.html", status=429)
 
 
-def _person(request: HttpRequest) -> Any:
+def _person_of(request: HttpRequest) -> Any:
     user = getattr(request, "user", None)
     return user if user is not None and user.is_authenticated else None
 
@@ -75,12 +75,12 @@ def csp_report(request: HttpRequest) -> HttpResponse:
     """Log a page's policy violation, at most so many a minute; always answer 204."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
-    if allowance.is_left() and (report := _read(request)):
+    if allowance.is_left() and (report := _read_violation(request)):
         logger.warning("csp_report", **report)
     return HttpResponse(status=204)
 
 
-def _read(request: HttpRequest) -> dict[str, str]:
+def _read_violation(request: HttpRequest) -> dict[str, str]:
     """Return directive, page and what was blocked: addresses without queries, nothing else."""
     try:
         found = json.loads(request.read(LARGEST_REPORT + 1))["csp-report"]

@@ -66,12 +66,12 @@ def gzip_pages(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Calla
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
-        return gzip.process_response(request, response) if _may(request, response) else response
+        return gzip.process_response(request, response) if _may_be_zipped(request, response) else response
 
     return middleware
 
 
-def _may(request: HttpRequest, response: HttpResponseBase) -> bool:
+def _may_be_zipped(request: HttpRequest, response: HttpResponseBase) -> bool:
     kind = response.headers.get("Content-Type", "").partition(";")[0]
     is_marked = "no-transform" in response.headers.get("Cache-Control", "")
     # part of a file counts the bytes of the uncompressed file
@@ -105,7 +105,7 @@ def refuse_what_no_browser_sends(
         if request.method not in BODILESS and not request.path.startswith(KEPT_RAW):
             if not _is_form(request):
                 return render(request, "400.html", status=415)
-            if _length(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+            if _content_length(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
                 raise RequestDataTooBig("The request is larger than any form here.")
         return get_response(request)
 
@@ -119,9 +119,9 @@ def _is_form(request: HttpRequest) -> bool:
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         return False
     letters = (request.content_params or {}).get("charset", "utf-8").lower()
-    return letters == "utf-8" and (request.content_type in FORMS or not _length(request))
+    return letters == "utf-8" and (request.content_type in FORMS or not _content_length(request))
 
 
-def _length(request: HttpRequest) -> int:
+def _content_length(request: HttpRequest) -> int:
     text = request.META.get("CONTENT_LENGTH") or "0"
     return int(text) if text.isascii() and text.isdigit() else 0

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shipping_portal.accounts.address import countries
-from shipping_portal.accounts.address.text import as_seen, normalise
+from shipping_portal.accounts.address.text import as_seen, normalise_name
 from shipping_portal.importing import currencies, headings, items, shops, synonyms, units
 from shipping_portal.importing.columns import ADDRESS, AMOUNTS, CURRENCY, OF_LINE, OF_PIECE, OUNCES, PICKUP_DAY, PRICES
 from shipping_portal.importing.headings import split_words
@@ -101,7 +101,7 @@ def _read_three_sides(line: CellsOfRow) -> None:
 
 def _read_receiver(line: CellsOfRow) -> None:
     """Read no email where the cell says that there is none; and a name that begins with the last name."""
-    if normalise(line.values.get("receiver_email", "")) in NO_EMAIL:
+    if normalise_name(line.values.get("receiver_email", "")) in NO_EMAIL:
         del line.values["receiver_email"]
     if name := line.values.get("receiver_name"):
         heading = headings.plain(line.file.header[line.file.columns["receiver_name"]])
@@ -182,7 +182,7 @@ def split_address(line: str, cell: str, home: str) -> dict[str, str]:
 def _first_name_first(text: str, *, is_stated: bool) -> str:
     """Return Jane Doe for “Doe, Jane”: if the column says so, or both are one word and no company."""
     last, comma, first = text.partition(",")
-    is_a_person = LAST_FIRST.fullmatch(text) and normalise(first) not in NOT_FIRST
+    is_a_person = LAST_FIRST.fullmatch(text) and normalise_name(first) not in NOT_FIRST
     if not comma or not (is_stated or is_a_person):
         return text
     return f"{first.strip()} {last.strip()}".strip()

@@ -157,7 +157,7 @@ def _price(read: ReadRow) -> Outcome:
     """Ask the carrier for the row's prices. Raises CarrierError or Paused where it has no answer yet."""
     details, file = read.form.details(), read.file
     try:
-        quote = asking.ask(file.sender, details, by=file.made_by, now=timezone.now(), typed=False)
+        quote = asking.ask_for_prices(file.sender, details, by=file.made_by, now=timezone.now(), typed=False)
     except Rejected as error:
         answers.put_at(read.form, error)
         return _refuse_values(read)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 
 from orders.drafting.form_fields import PLAIN_NUMBER
-from shipping_portal.accounts.address.text import normalise
+from shipping_portal.accounts.address.text import normalise_name
 from shipping_portal.importing import headings
 
 CENT = Decimal("0.01")
@@ -50,7 +50,7 @@ def currency_of(text: str) -> str:
     sign = "".join(text.upper().split())
     bare = sign.replace("$", "") if len(sign) > 2 else sign
     known = SIGNS.get(sign) or next((code for code in (sign, bare) if CODES.fullmatch(code)), "")
-    return known or NAMES.get(normalise(text).removesuffix("s"), "") or ("" if sign == "$" else sign)
+    return known or NAMES.get(normalise_name(text).removesuffix("s"), "") or ("" if sign == "$" else sign)
 
 
 def read(text: str) -> tuple[str, str]:
@@ -64,7 +64,7 @@ def read(text: str) -> tuple[str, str]:
 
 def stated(name: str) -> str:
     """Return the currency in a column's name: “Price (USD)”; "" for none."""
-    return next((word.upper() for word in normalise(name).split() if CODES.fullmatch(word.upper())), "")
+    return next((word.upper() for word in normalise_name(name).split() if CODES.fullmatch(word.upper())), "")
 
 
 def bare(name: str) -> str:

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.urls import reverse
 
 from orders.models.statuses import Status
-from orders.notices.notifications import cut
+from orders.notices.notifications import cut_words
 from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.mail.outbox import Event
 from shipping_portal.importing import progress
@@ -68,7 +68,7 @@ def _event(file: Import, counts: progress.Counts, now: dt.datetime) -> Event:
         sender=file.sender,
         kind="import",
         dedupe_key=f"import:{file.pk}:{now:%Y%m%dT%H%M%S.%f}",
-        line=f"{file.file_name}: {_summary(counts)}. {cut(why)}".strip(),
+        line=f"{file.file_name}: {_summary(counts)}. {cut_words(why)}".strip(),
         path=reverse("import", args=[file.uuid]),
         happened_at=now,
         batch_key=f"import:{file.pk}",

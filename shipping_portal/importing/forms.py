@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 
 from orders.drafting.form_fields import PlainDecimalField
 from orders.drafting.forms import DayField
-from shipping_portal.accounts.address.text import normalise
+from shipping_portal.accounts.address.text import normalise_name
 from shipping_portal.accounts.models import PickupAddress, Sender
 from shipping_portal.importing import columns, reading, shops, units
 from shipping_portal.importing.guessing import guess_columns
@@ -100,9 +100,9 @@ class Match:
 
 def named_columns(header: list[str]) -> list[tuple[str, str]]:
     """Return each column's place and name; equal names get their place added."""
-    times = Counter(map(normalise, header))
+    times = Counter(map(normalise_name, header))
     return [
-        (str(place), f"{name} (column {place + 1})" if times[normalise(name)] > 1 else name)
+        (str(place), f"{name} (column {place + 1})" if times[normalise_name(name)] > 1 else name)
         for place, name in enumerate(header)
     ]
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from shipping_portal.accounts.address.text import normalise
+from shipping_portal.accounts.address.text import normalise_name
 from shipping_portal.importing import currencies, headings, shops, units
 from shipping_portal.importing.columns import ADDRESS, AMOUNTS, EXTRA, LAST_NAME, OUNCES, Field
 from shipping_portal.importing.synonyms import SYNONYMS
@@ -40,7 +40,7 @@ def guess_columns(header: list[str], wanted: list[Field], filled: Collection[int
         if name not in found and place not in found.values():
             found[name] = place
     if shops.of(header) == "Xero":  # its contacts are businesses, or people in no business
-        named = (at for at, name in enumerate(header) if normalise(name) == "contactname")
+        named = (at for at, name in enumerate(header) if normalise_name(name) == "contactname")
         if (at := next(named, None)) not in (None, found.get("receiver_name")):
             found["receiver_company"] = at
     if shops.of(header) == "PayPal":  # its payments come from whoever bought, to us
@@ -80,7 +80,7 @@ def _is_split_name(header: list[str], found: Mapping[str, int]) -> bool:
     first, last = (
         headings.plain(header[found[name]]) if name in found else "" for name in ("receiver_name", LAST_NAME)
     )
-    return any(word in first for word in FIRST_NAMES) or last == normalise(EXTRA[LAST_NAME])
+    return any(word in first for word in FIRST_NAMES) or last == normalise_name(EXTRA[LAST_NAME])
 
 
 def _rank(field: Field, name: str) -> int | None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from shipping_portal.accounts.address.text import normalise
+from shipping_portal.accounts.address.text import normalise_name
 
 # Where a word begins in a name without spaces: shipTo, SAAddress, Address1.
 INSIDE = re.compile(r"(?<=[a-z])(?<![LW]x)(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -17,7 +17,7 @@ DIGIT = re.compile(r"(?<=[A-Za-z])(?=[0-9])")
 def plain(name: str) -> str:
     """Return the name normalised, split into words, without remarks."""
     bare = name.strip("*")
-    return ASIDE.sub("", normalise(DIGIT.sub(" ", INSIDE.sub(" ", bare) if bare.isalnum() else bare)))
+    return ASIDE.sub("", normalise_name(DIGIT.sub(" ", INSIDE.sub(" ", bare) if bare.isalnum() else bare)))
 
 
 @lru_cache(256)

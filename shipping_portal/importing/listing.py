@@ -52,7 +52,7 @@ def page(rows: QuerySet[ImportRow], rule: str, last: str, *, dearest_of: list[Re
     if dearest_of is None:
         found = list(mine[start:end])
     else:
-        prices = {choice.row.pk: choice.price for choice in choosing.choices(dearest_of, rule, last)}
+        prices = {choice.row.pk: choice.price for choice in choosing.choices_by_rule(dearest_of, rule, last)}
         keys = sorted(rows.values_list("pk", flat=True), key=lambda pk: -prices.get(pk, -1))[start:end]
         by_key = mine.in_bulk(keys)
         found = [by_key[key] for key in keys if key in by_key]
@@ -77,7 +77,9 @@ def _offer(row: ImportRow, rule: str, last: str) -> dict[str, Any] | None:
     if row.quote and row.state in HANDED_OVER:
         return row.quote.offer(row.product_code)
     return (
-        choosing.choose(chosen_service.choosable(row.quote.products, row.corrected), rule, last) if row.quote else None
+        choosing.choose_offer(chosen_service.choosable(row.quote.products, row.corrected), rule, last)
+        if row.quote
+        else None
     )
 
 

@@ -16,7 +16,7 @@ from statistics import median
 from django.db import transaction
 from django.db.models.fields.json import KT
 
-from orders.drafting.parcel_details import density, is_likely, odd
+from orders.drafting.parcel_details import density_of, is_likely, odd_weight
 from orders.models.statuses import Status
 from orders.quoting.choosing import Choice
 from shipping_portal.accounts.formatting import money, money_in
@@ -107,7 +107,7 @@ def _key(choice: Choice) -> str:
 
 
 def _reason(choice: Choice, limits: Mapping[str, Mapping[str, Decimal]]) -> str:
-    if unlikely := odd(choice.row.measures):
+    if unlikely := odd_weight(choice.row.measures):
         return UNLIKELY[unlikely]
     known = limits[choice.offer["currency"]] if choice.offer else {}
     return next((reason for reason, most in known.items() if choice.price > most), "")
@@ -145,7 +145,7 @@ def _question(file: Import, reason: str, first: Choice) -> tuple[str, list[tuple
     """Return the question, and the units in which the first such row would be likely."""
     if reason not in UNLIKELY.values():
         return CHECK, []
-    row, found, questions = file.rows.get(pk=first.row.pk), density(first.row.measures), []
+    row, found, questions = file.rows.get(pk=first.row.pk), density_of(first.row.measures), []
     choosable: list[tuple[str, str]] = []
     for name, words, power in ASKED:
         table = units.TABLES[units.MEASURES[name]]

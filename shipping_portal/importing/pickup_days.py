@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from django.utils import timezone
 
 from orders.booking import booking_rules
-from shipping_portal.accounts.address.text import normalise
+from shipping_portal.accounts.address.text import normalise_name
 from shipping_portal.accounts.models import PickupAddress
 from shipping_portal.importing import columns, unread
 from shipping_portal.importing.headings import plain
@@ -28,7 +28,7 @@ def read_day(row: ImportRow, address: PickupAddress) -> tuple[dt.date | None, di
     """
     file, place = row.file, row.file.columns.get(columns.PICKUP_DAY)
     text = row.cell(place).strip()
-    if place is None or normalise(text) in NOTHING or row.corrected.get(unread.SEEN):
+    if place is None or normalise_name(text) in NOTHING or row.corrected.get(unread.SEEN):
         return None, {}
     meant = {*readings(text, file.sender.country)}
     if plain(file.header[place]) in file.constants.get(columns.NO_MATTER, ()):

@@ -12,7 +12,7 @@ from django.db.models.fields.json import KT
 from orders.drafting.receiver_form import EXTENSION
 from orders.models.quotes import Quote
 from orders.models.statuses import HELD, Status
-from shipping_portal.accounts.address.text import normalise
+from shipping_portal.accounts.address.text import normalise_name
 from shipping_portal.accounts.models import Sender
 from shipping_portal.db.keyset import count_rows
 from shipping_portal.importing import chosen_service, items, outliers, shops, units, unread
@@ -205,7 +205,7 @@ def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
 
     It can be imported.
     """
-    had_reason = bool(file.header) and normalise(file.header[-1]) == normalise(REASON)
+    had_reason = bool(file.header) and normalise_name(file.header[-1]) == normalise_name(REASON)
     width = len(file.header) - (1 if had_reason else 0)
     heads = failed_rows(file).prefetch_related("lines").iterator(chunk_size=500)
     return [*file.header[:width], REASON], (line for head in heads for line in _sheet_of(head, file, width))

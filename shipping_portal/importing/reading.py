@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
 
-from shipping_portal.accounts.address.text import normalise
+from shipping_portal.accounts.address.text import normalise_name
 from shipping_portal.importing import encodings, workbooks
 from shipping_portal.importing.delimited import (
     LONGEST_CELL,
@@ -81,9 +81,9 @@ class Sheet:
     @property
     def fingerprint(self) -> str:
         """Return a hash of the header, equal for files of one shop and for failed rows that return."""
-        names = [normalise(name) for name in self.header]
+        names = [normalise_name(name) for name in self.header]
         return hashlib.sha256(
-            "\x1f".join(names[:-1] if names[-1:] == [normalise(REASON)] else names).encode()
+            "\x1f".join(names[:-1] if names[-1:] == [normalise_name(REASON)] else names).encode()
         ).hexdigest()
 
 
@@ -220,7 +220,9 @@ def _describes(names: list[str], line: list[str]) -> bool:
 
     “Current order status.”, “Required”.
     """
-    pairs = [(normalise(name), normalise(cell)) for name, cell in zip(names, line, strict=False) if cell.strip()]
+    pairs = [
+        (normalise_name(name), normalise_name(cell)) for name, cell in zip(names, line, strict=False) if cell.strip()
+    ]
     about = [cell for name, cell in pairs if cell in HINTS or (name and name != cell and f" {name} " in f" {cell} ")]
     return len(about) >= 3 and 2 * len(about) >= len(pairs)
 

@@ -135,9 +135,9 @@ def find_doubts(read: ReadRow, details: ParcelDetails, quote: Quote) -> Problems
     Whoever saved the row has seen what stands at its fields.
     """
     weight = columns.form_name(columns.WEIGHT, read.file.sender.country)
-    unmet = choosing.unmet(quote.products, read.file.sender.service_rule)
+    unmet = choosing.unmet_rule(quote.products, read.file.sender.service_rule)
     found = {name: [text] for name, text in read.form.left_out.items()}
-    found |= {"": offers.warnings(details) + unmet} | _find_lost_letters(details)
+    found |= {"": offers.quote_warnings(details) + unmet} | _find_lost_letters(details)
     if not items.are_weights_of_one(read.file) and (problem := items.of_weights(read.lines)):
         found[weight] = [problem]
     return {name: texts for name, texts in found.items() if texts and name not in read.corrected}

@@ -8,7 +8,7 @@ from orders.drafting.contents_form import CURRENCY as OWN_CURRENCY
 from orders.drafting.forms import UNITS
 from orders.drafting.receiver_form import AUTHORITY, SIGNATURE
 from shipping_portal.accounts.address import countries
-from shipping_portal.accounts.address.text import normalise
+from shipping_portal.accounts.address.text import normalise_name
 from shipping_portal.accounts.models import ParcelSize
 from shipping_portal.importing import cells, currencies, items, units
 from shipping_portal.importing.columns import (
@@ -70,7 +70,7 @@ def country_code(text: str) -> str:
 
 def is_yes(text: str) -> bool:
     """Return whether a delivery term's cell says yes, or more than no."""
-    return normalise(text) not in NO
+    return normalise_name(text) not in NO
 
 
 def _measures_of(size: ParcelSize | None, country: str) -> dict[str, str]:
@@ -145,7 +145,7 @@ def _choose_delivery(parcel: ParcelValues) -> None:
     place = parcel.get("delivery_place")
     if yes and "receiver_instructions" in parcel.values and not choice and not place:
         yes.append(parcel.values["receiver_instructions"])
-    if normalise(choice) == "none":
+    if normalise_name(choice) == "none":
         choice = ""
     if yes:
         choice = ": ".join(dict.fromkeys(filter(None, [*yes, choice])))
@@ -162,7 +162,7 @@ def _read_term(text: str, term: str) -> str:
     """Return the term that a cell accepts, with its other text; "" for a no."""
     if not is_yes(text):
         return ""
-    return term if normalise(text) in {*YES, normalise(term)} else f"{term}: {text}"
+    return term if normalise_name(text) in {*YES, normalise_name(term)} else f"{term}: {text}"
 
 
 STEPS: tuple[Callable[[ParcelValues], None], ...] = (

@@ -12,7 +12,7 @@ from django.conf import settings
 
 from orders.models import Order
 from orders.models.statuses import Status
-from shipping_portal.accounts.address.text import normalise
+from shipping_portal.accounts.address.text import normalise_name
 from shipping_portal.importing import shops
 from shipping_portal.importing.models import Import, ImportRow
 
@@ -82,7 +82,7 @@ UPLOADS = {
 
 def upload_of(file: Import) -> Upload:
     """Return the columns for this file's shop, or the file's own with three more."""
-    own = {name: f"[{normalise(name)}]" for name in file.header}
+    own = {name: f"[{normalise_name(name)}]" for name in file.header}
     return UPLOADS.get(shops.of(file.header)) or Upload(own | MORE, item="")
 
 
@@ -95,7 +95,7 @@ def lines(file: Import, upload: Upload) -> Iterator[list[str]]:
 
 
 def _lines(head: ImportRow, order: Order, file: Import, upload: Upload) -> Iterator[list[str]]:
-    rows = [dict(zip(map(normalise, file.header), row.cells, strict=False)) for row in head.of_parcel]
+    rows = [dict(zip(map(normalise_name, file.header), row.cells, strict=False)) for row in head.of_parcel]
     wanted = rows[:1] if upload.item is None else [cells for cells in rows if cells.get(upload.item, "x")]
     facts = _facts(order)
     for cells in wanted or rows[:1]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from shipping_portal.accounts.address.text import normalise
+from shipping_portal.accounts.address.text import normalise_name
 from shipping_portal.importing.headings import plain, plain_names
 from shipping_portal.importing.shop_words import (
     CANCELLED,
@@ -158,7 +158,7 @@ def is_count_of_parcels(header: Sequence[str], name: str) -> bool:
 
 def is_a_sum(cells: Sequence[str]) -> bool:
     """Return whether this row is the total below a table, by its first word."""
-    first = next((text for text in map(normalise, cells) if text), "")
+    first = next((text for text in map(normalise_name, cells) if text), "")
     return SUMS.fullmatch(first) is not None
 
 
@@ -192,7 +192,7 @@ def bought(header: Sequence[str], cells: Sequence[str]) -> str:
 
 def plain_cell(cell: str) -> str:
     """Return the cell normalised, a tick as yes and a cross as no."""
-    return normalise(cell) or ("yes" if TICK.search(cell) else "no" if CROSS.search(cell) else "")
+    return normalise_name(cell) or ("yes" if TICK.search(cell) else "no" if CROSS.search(cell) else "")
 
 
 def _reasons(columns: ShopColumns, cells: Sequence[str]) -> Iterator[str]:

@@ -58,7 +58,7 @@ def begin(file: Import, press: Press) -> int:
         end_if_restored()
         Sender.objects.select_for_update(no_key=True).get(pk=file.sender_id)
         last = press.last or choosing.last_product(file.sender)
-        found = choosing.choices(ready(file, press.seen), press.rule, last)
+        found = choosing.choices_by_rule(ready(file, press.seen), press.rule, last)
         doubts = outliers.look(file, found)
         chosen = outliers.sure(found, doubts)
         if press.seen and (len(chosen) > press.seen.rows or outliers.shown(doubts) != press.seen.doubts):

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from shipping_portal.accounts.address import countries
-from shipping_portal.accounts.address.text import normalise
+from shipping_portal.accounts.address.text import normalise_name
 from shipping_portal.importing import columns, headings, shops, units
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import REASON
@@ -127,7 +127,7 @@ CONTACT = {
 }
 WEIGHTY_VALUE = re.compile(r"\b(?:insur|declared|cover\b|cod\b|cash on delivery)")
 ZERO = re.compile(r"\W*+0*+(?:[.,]0++)?+\W*+", re.ASCII)
-KNOWN = KNOWN_COLUMNS | {normalise(REASON)}
+KNOWN = KNOWN_COLUMNS | {normalise_name(REASON)}
 LABELS = {"phone", "tel", "telephone", "mobile", "email", "name", "address"}  # before what a cell repeats
 # What WooCommerce adds to an order by itself.
 OF_THE_SHOP = re.compile(r"order status changed from (?:\w+ ){1,3}to \w+(?: \w+)?")
@@ -187,8 +187,8 @@ def _unread(row: ImportRow, file: Import, values: Mapping[str, Any], *, is_abroa
 def _words_of(values: Mapping[str, Any]) -> set[str]:
     """Return the words of all that is read, with the names of the country and the state."""
     country, state = str(values.get("receiver_country", "")), str(values.get("receiver_state", ""))
-    texts = (*values.values(), countries.name(country), countries.state_name(country, state))
-    return {word for text in texts for word in normalise(str(text)).split()}
+    texts = (*values.values(), countries.country_name(country), countries.state_name(country, state))
+    return {word for text in texts for word in normalise_name(str(text)).split()}
 
 
 def _columns_that_matter(row: ImportRow, file: Import) -> tuple[tuple[int, str, bool], ...]:

@@ -43,7 +43,7 @@ def write_down(chosen: Chosen, *, at: dt.datetime) -> None:
         raise NoErasedFile(f"ERASED_FILE cannot be written: {error}. Nothing was erased.") from error
 
 
-def kept() -> dict[str, set[int]]:
+def read_erased_keys() -> dict[str, set[int]]:
     """Return every key, by kind, without a line cut off by a full disk. Raises NoErasedFile."""
     found: defaultdict[str, set[int]] = defaultdict(set)
     path = Path(settings.ERASED_FILE)

@@ -16,7 +16,7 @@ REST = dt.timedelta(seconds=60 * settings.TIME_SCALE)  # after an attempt that r
 MOST_TRIES = 30_000  # the column is a small integer
 
 
-def lease() -> dt.timedelta:
+def lease_time() -> dt.timedelta:
     """Return how long a worker may hold a row without renewing, and how long a message lives."""
     return dt.timedelta(seconds=settings.LEASE_SECONDS)
 
@@ -61,7 +61,7 @@ class Job(models.Model):
 
     def claim(self) -> bool:
         """Claim the row for one lease. True for exactly one of any number of workers."""
-        return self.change(due_at=timezone.now() + lease(), failures=self.failures + 1, last_error=UNDER_WAY)
+        return self.change(due_at=timezone.now() + lease_time(), failures=self.failures + 1, last_error=UNDER_WAY)
 
     def hold(self) -> bool:
         """Work on the row as it was read, without a lease."""
@@ -70,7 +70,7 @@ class Job(models.Model):
 
     def renew(self, until: dt.datetime | None = None, **changes: Any) -> bool:
         """Renew the lease, and write `changes` with it."""
-        return self.change(due_at=until or timezone.now() + lease(), **changes)
+        return self.change(due_at=until or timezone.now() + lease_time(), **changes)
 
     def finish(self, **changes: Any) -> bool:
         """End the job, and write `changes` with it."""

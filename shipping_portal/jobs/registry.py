@@ -21,7 +21,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from shipping_portal.celery import publish
+from shipping_portal.celery import publish_task
 from shipping_portal.http.database_outage import database_answers
 from shipping_portal.jobs.models import PARK_AFTER, DeadLetter, Job
 
@@ -116,7 +116,7 @@ def job(
     return register
 
 
-def kinds() -> list[JobKind]:
+def all_kinds() -> list[JobKind]:
     """Return all types, the most urgent first."""
     return sorted(_KINDS.values(), key=lambda kind: kind.order)
 
@@ -133,7 +133,7 @@ def enqueue(name: str, *rows: int) -> None:
 
 def _publish_all(task: str, rows: tuple[int, ...]) -> None:
     for pk in rows:
-        if not publish(task, pk):
+        if not publish_task(task, pk):
             break
 
 
@@ -160,6 +160,6 @@ def chore(name: str, *, every: float = 0) -> Callable[[Do], Do]:
     return register
 
 
-def chores() -> list[Chore]:
+def all_chores() -> list[Chore]:
     """Return all periodic tasks, the most frequent first."""
     return sorted(_CHORES.values(), key=lambda chore: chore.every)

@@ -20,10 +20,10 @@ from django.db.models import F, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
 
-from shipping_portal.celery import publish
+from shipping_portal.celery import publish_task
 from shipping_portal.http.database_outage import database_answers
-from shipping_portal.jobs.models import lease
-from shipping_portal.jobs.registry import JobKind, chores, kinds
+from shipping_portal.jobs.models import lease_time
+from shipping_portal.jobs.registry import JobKind, all_chores, all_kinds
 
 logger = logging.getLogger(__name__)
 BATCH = 50
@@ -90,8 +90,8 @@ class Sweep:
     def once(self, swept: Collection[JobKind] = ()) -> Counter[str]:
         """Look at every type once; return counts of rows by outcome, such as `book done`."""
         counts: Counter[str] = Counter()
-        for kind in swept or kinds():
-            with guarded(kind.name):
+        for kind in swept or all_kinds():
+            with log_failures(kind.name):
                 self._sweep(kind, counts)
         self._forget()
         return counts
@@ -103,14 +103,14 @@ class Sweep:
         """
         self.looked_at = time.monotonic()
         own_work_ends = self.looked_at + OWN_WORK_SECONDS
-        for pk, due_at in due(kind, timezone.now(), without=self._waiting(kind)).items():
+        for pk, due_at in due_rows(kind, timezone.now(), without=self._waiting(kind)).items():
             if self.stop.is_set():
                 break
             passed = self._passed(kind, pk, due_at)
             if passed >= kind.patience and time.monotonic() < own_work_ends:
                 counts[f"{kind.name} {self._work(kind, pk)}"] += 1
-            elif publish(kind.task, pk):
-                self.handed[kind.name, pk] = Handed(due_at, passed + 1, timezone.now() + lease())
+            elif publish_task(kind.task, pk):
+                self.handed[kind.name, pk] = Handed(due_at, passed + 1, timezone.now() + lease_time())
                 counts[f"{kind.name} handed over"] += 1
             elif time.monotonic() < own_work_ends:
                 counts[f"{kind.name} {self._work(kind, pk)}"] += 1
@@ -130,28 +130,28 @@ class Sweep:
     def _work(self, kind: JobKind, pk: int) -> str:
         self.handed.pop((kind.name, pk), None)
         went_well = False
-        with guarded(kind.name, pk):
+        with log_failures(kind.name, pk):
             kind(pk)
             went_well = True
         return "done" if went_well else "failed"
 
     def _forget(self) -> None:
         """Forget rows that haven't been due for a while."""
-        old = timezone.now() - FORGET_AFTER * lease()
+        old = timezone.now() - FORGET_AFTER * lease_time()
         self.handed = {key: one for key, one in self.handed.items() if one.until > old}
 
     def _do_chores(self) -> None:
         now = timezone.now()
-        for chore in chores():
+        for chore in all_chores():
             if self.chore_due_at.get(chore.name, now) <= now:
                 self.chore_due_at[chore.name] = now + chore.every
                 self.looked_at = time.monotonic()
-                with guarded(chore.name):
+                with log_failures(chore.name):
                     chore.do(now)
 
 
 @contextmanager
-def guarded(what: str, row: int | None = None) -> Iterator[None]:
+def log_failures(what: str, row: int | None = None) -> Iterator[None]:
     """Log an error inside, then continue: one broken row or step must not stop the rest.
 
     Raises only if the database itself doesn't answer: a lock, a deadlock or a time limit concerns
@@ -165,7 +165,7 @@ def guarded(what: str, row: int | None = None) -> Iterator[None]:
         logger.exception("sweep_failed", extra={"job": what, "row": row})
 
 
-def due(
+def due_rows(
     kind: JobKind, now: dt.datetime, *, without: Mapping[int, dt.datetime] = MappingProxyType({})
 ) -> dict[int, dt.datetime]:
     """Return up to BATCH due rows with `due_at`, oldest first, alternating between lanes.

@@ -21,11 +21,11 @@ NAME = re.compile(r"[A-Z0-9_]+")
 
 @register("carrier")
 def check_carrier_address(**options: Any) -> Iterable[CheckMessage]:
-    for configured in carrier_settings.every():
-        yield from _address(configured)
+    for configured in carrier_settings.all_settings():
+        yield from _check_address(configured)
 
 
-def _address(configured: CarrierSettings) -> Iterator[CheckMessage]:
+def _check_address(configured: CarrierSettings) -> Iterator[CheckMessage]:
     setting = f"{configured.prefix}_BASE_URL"
     if not configured.base_url:
         if not settings.TESTING:
@@ -47,14 +47,14 @@ def _address(configured: CarrierSettings) -> Iterator[CheckMessage]:
 @register("carrier")
 def check_accounts_apart(**options: Any) -> Iterable[CheckMessage]:
     """Refuse one secret for two accounts: an address with a secret in its path has no user name."""
-    for one, other in combinations(carrier_settings.every(), 2):
+    for one, other in combinations(carrier_settings.all_settings(), 2):
         if one.fingerprint == other.fingerprint:
             yield Error(
                 f"{other.prefix}_BASE_URL and {other.prefix}_ACCOUNT name the same account as {one.prefix}_….",
                 hint="List each account once. An account that takes new orders can't also be an older one.",
                 id="portal.E013",
             )
-        if _secrets(one) & _secrets(other):
+        if _secrets_of(one) & _secrets_of(other):
             yield Error(
                 f"{other.secrets_setting} and {one.secrets_setting} share a secret, so a webhook could belong to "
                 "either account.",
@@ -63,14 +63,14 @@ def check_accounts_apart(**options: Any) -> Iterable[CheckMessage]:
             )
 
 
-def _secrets(configured: CarrierSettings) -> set[str]:
+def _secrets_of(configured: CarrierSettings) -> set[str]:
     return {pair.partition(":")[2] for pair in configured.webhook_secrets} - {""}
 
 
 @register("carrier")
 def check_names_of_older_accounts(**options: Any) -> Iterable[CheckMessage]:
     """Refuse an older account named LINK: CARRIER_LINK_KEY would also be its API key."""
-    every = carrier_settings.every()
+    every = carrier_settings.all_settings()
     for name, configured in zip(settings.OLDER_CARRIERS, every[1:], strict=True):
         others = {setting for other in every if other is not configured for setting in other.setting_names}
         if not NAME.fullmatch(name) or others & set(configured.setting_names):
@@ -83,7 +83,7 @@ def check_names_of_older_accounts(**options: Any) -> Iterable[CheckMessage]:
 
 @register("carrier")
 def check_way_to_the_carrier(**options: Any) -> Iterable[CheckMessage]:
-    for configured in carrier_settings.every():
+    for configured in carrier_settings.all_settings():
         if configured.ca_bundle and not is_bundle(configured.ca_bundle):
             yield Error(
                 f"{configured.prefix}_CA_BUNDLE is not a certificate file.",
@@ -118,7 +118,7 @@ def check_partner(**options: Any) -> Iterable[CheckMessage]:
     """Warn about a missing partner_id, which goes with every call, or a missing User-Agent (§4)."""
     if settings.DEMO or settings.TESTING:
         return
-    for configured in carrier_settings.every():
+    for configured in carrier_settings.all_settings():
         if not configured.partner_id:
             yield Error(
                 f"{configured.prefix}_PARTNER_ID is empty.",
@@ -135,11 +135,11 @@ def check_partner(**options: Any) -> Iterable[CheckMessage]:
 
 @register("carrier")
 def check_contract(**options: Any) -> Iterable[CheckMessage]:
-    for configured in carrier_settings.every():
-        yield from _contract(configured)
+    for configured in carrier_settings.all_settings():
+        yield from _check_contract(configured)
 
 
-def _contract(configured: CarrierSettings) -> Iterator[CheckMessage]:
+def _check_contract(configured: CarrierSettings) -> Iterator[CheckMessage]:
     setting = f"{configured.prefix}_CONTRACT"
     try:
         contract = configured.contract
@@ -164,7 +164,7 @@ def check_reference_is_named(**options: Any) -> Iterable[CheckMessage]:
     """
     if settings.DEMO or settings.TESTING:
         return
-    for configured in carrier_settings.every():
+    for configured in carrier_settings.all_settings():
         with suppress(ContractError):  # reported by check_contract
             yield from _names_of_the_reference(configured)
 
@@ -184,7 +184,7 @@ def _names_of_the_reference(configured: CarrierSettings) -> Iterator[CheckMessag
 
 @register(Tags.security)
 def check_webhook_secrets(**options: Any) -> Iterable[CheckMessage]:
-    for configured in carrier_settings.every():
+    for configured in carrier_settings.all_settings():
         yield from _webhook_secrets(configured)
 
 

@@ -45,22 +45,22 @@ def _is_elsewhere(host: str | None) -> bool:
     return bool(host) and "." in str(host) and not is_loopback(str(host))
 
 
-def database() -> dict[str, Any]:
+def default_database() -> dict[str, Any]:
     found: dict[str, Any] = settings.DATABASES["default"]
     return found
 
 
-def _broker() -> SplitResult:
+def _broker_address() -> SplitResult:
     return urlsplit(settings.REDIS_URL)
 
 
 def _has_open_database() -> bool:
-    is_closed = database().get("OPTIONS", {}).get("sslmode") in {"verify-full", "verify-ca", "require"}
-    return _is_elsewhere(database().get("HOST")) and not is_closed
+    is_closed = default_database().get("OPTIONS", {}).get("sslmode") in {"verify-full", "verify-ca", "require"}
+    return _is_elsewhere(default_database().get("HOST")) and not is_closed
 
 
 def _has_guessable_database() -> bool:
-    user, password = database().get("USER"), database().get("PASSWORD")
+    user, password = default_database().get("USER"), default_database().get("PASSWORD")
     return bool(password) and password in {user, "password", "postgres"}
 
 
@@ -115,7 +115,10 @@ RULES = (
     ),
     Rule(
         "portal.E028",
-        lambda: not _broker().password or (_is_elsewhere(_broker().hostname) and _broker().scheme != "rediss"),
+        lambda: (
+            not _broker_address().password
+            or (_is_elsewhere(_broker_address().hostname) and _broker_address().scheme != "rediss")
+        ),
         "REDIS_URL has no password, or crosses a network without TLS.",
         "Use redis://:password@host, or rediss:// if the host is on another network.",
     ),
@@ -127,7 +130,7 @@ RULES = (
     ),
     Rule(
         "portal.E030",
-        lambda: database()["ENGINE"].endswith("sqlite3"),
+        lambda: default_database()["ENGINE"].endswith("sqlite3"),
         "DATABASE_URL is a file.",
         "Use PostgreSQL: workers and web write at the same time.",
     ),

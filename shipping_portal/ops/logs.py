@@ -90,7 +90,7 @@ STAMPS: list[Any] = [
 ]
 
 
-def described(level: str) -> dict[str, Any]:
+def logging_config(level: str) -> dict[str, Any]:
     """Return the configuration that sends every logger, the web server's too, through one
     formatter.
     """
@@ -99,7 +99,7 @@ def described(level: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"json": {"()": _formatter}},
+        "formatters": {"json": {"()": _json_formatter}},
         "handlers": {"line": {"class": "logging.StreamHandler", "formatter": "json"}},
         "root": {"handlers": ["line"], "level": level},
         "loggers": {
@@ -115,7 +115,7 @@ def described(level: str) -> dict[str, Any]:
 
 def configure(wanted: dict[str, Any]) -> None:
     """Configure logging (Django's LOGGING_CONFIG)."""
-    logging.config.dictConfig(described(wanted["level"]))
+    logging.config.dictConfig(logging_config(wanted["level"]))
     structlog.configure(
         processors=[structlog.stdlib.filter_by_level, *STAMPS, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -124,9 +124,9 @@ def configure(wanted: dict[str, Any]) -> None:
     )
 
 
-def scrub(line: str) -> str:
+def scrub_line(line: str) -> str:
     """Return the line without credentials, signed links, one-time keys and email addresses."""
-    for secret in _secrets():
+    for secret in _known_secrets():
         line = line.replace(secret, CUT)
     if MARKS.search(line):
         for pattern, replacement in RULES:
@@ -134,19 +134,19 @@ def scrub(line: str) -> str:
     return line
 
 
-def _formatter() -> logging.Formatter:
+def _json_formatter() -> logging.Formatter:
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[*STAMPS, structlog.stdlib.ExtraAdder(), with_the_request_id],
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _render],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _render_json],
     )
 
 
-def _render(logger: Any, name: str, event: MutableMapping[str, Any]) -> str:
+def _render_json(logger: Any, name: str, event: MutableMapping[str, Any]) -> str:
     rendered = structlog.processors.JSONRenderer(default=str)(logger, name, event)
-    return scrub(rendered if isinstance(rendered, str) else rendered.decode())
+    return scrub_line(rendered if isinstance(rendered, str) else rendered.decode())
 
 
-def _secrets() -> list[str]:
+def _known_secrets() -> list[str]:
     ours = (settings.METRICS_TOKEN, settings.ALERT_WEBHOOK_SECRET, settings.ALERT_WEBHOOK_URL, settings.HEARTBEAT_URL)
-    values = [settings.SECRET_KEY, *ours, *carrier_settings.secrets()]
+    values = [settings.SECRET_KEY, *ours, *carrier_settings.all_secrets()]
     return [value for value in values if len(value) >= SHORTEST_SECRET]

@@ -37,7 +37,7 @@ class Handler(WSGIRequestHandler):
         """Write nothing."""
 
 
-def serve(is_alive: Callable[[], bool]) -> Server | None:
+def serve_metrics(is_alive: Callable[[], bool]) -> Server | None:
     """Listen in a thread, if METRICS_PORT is set; `/livez` answers 503 once it isn't alive."""
     if not settings.METRICS_PORT:
         return None
@@ -74,4 +74,4 @@ def _note_beat(**kwargs: Any) -> None:
 
 @worker_ready.connect
 def _serve_in_a_worker(**kwargs: Any) -> None:
-    serve(lambda: time.monotonic() - Consumer.beat_at < CONSUMER_SILENT)
+    serve_metrics(lambda: time.monotonic() - Consumer.beat_at < CONSUMER_SILENT)

@@ -38,9 +38,9 @@ def refuse_a_restored_database() -> None:
             marks.require_unrestored(now=timezone.now())
             return _tell_of_too_many_rights()
         except marks.Restored as why:
-            _end(REFUSAL.format(why=why, command=AFTER_RESTORE))
+            _end_process(REFUSAL.format(why=why, command=AFTER_RESTORE))
         except marks.NoMarkFile as why:
-            _end(f"{why} Without it, a restored database can't be recognised, so nothing starts.\n")
+            _end_process(f"{why} Without it, a restored database can't be recognised, so nothing starts.\n")
         except Error as error:
             if database_answers():
                 raise
@@ -71,7 +71,7 @@ def _tell_of_too_many_rights() -> None:
         logger.warning("database_role_has_too_many_rights", extra={"rights": rights})
 
 
-def _end(sentence: str) -> None:
+def _end_process(sentence: str) -> None:
     _say(sentence)
     raise SystemExit(REFUSED)
 
@@ -81,7 +81,7 @@ def _say(sentence: str) -> None:
     sys.stderr.flush()
 
 
-def begin() -> None:
+def begin_work() -> None:
     """Begin to work on a database in use, with everything loaded excluded from garbage collection.
 
     A tenth of a worker's time went into collections that found nothing in it.
@@ -95,4 +95,4 @@ def begin() -> None:
 
 @worker_init.connect
 def _begin_in_a_worker(**kwargs: Any) -> None:
-    begin()
+    begin_work()

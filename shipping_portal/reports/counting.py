@@ -32,7 +32,7 @@ DAILY = 100  # senders fully recounted at each look: 28,800 a day
 
 
 @job("count", queue=Counting.objects.select_related("sender"), lane="sender", order=200)
-def work(counting: Counting) -> None:
+def count_due_days(counting: Counting) -> None:
     """Count the last days of a sender, or all of them if due, some weeks at once."""
     sender, now, last = counting.sender, timezone.now(), counting.all_counted_at
     today = now.astimezone(sender.tzinfo).date()
@@ -68,7 +68,7 @@ def _in_parts(first: dt.date, last: dt.date, sender: Sender) -> Iterator[Days]:
 
 
 @chore("days to count", every=LOOKS_EVERY)
-def look(now: dt.datetime) -> None:
+def mark_days_to_count(now: dt.datetime) -> None:
     """Schedule the senders with changes since the last look, and those due for a full recount."""
     Counting.objects.bulk_create(
         [Counting(sender=sender) for sender in Sender.objects.filter(counting=None)], ignore_conflicts=True
@@ -78,7 +78,7 @@ def look(now: dt.datetime) -> None:
     _note_reports(since)
     scanned = TrackingEvent.objects.filter(received_at__gte=since, parcel__order__isnull=False)
     booked = Order.objects.filter(submitted_at__gte=since)
-    changed = _distinct(scanned, "parcel__order__sender") | _distinct(booked, "sender")
+    changed = _distinct_senders(scanned, "parcel__order__sender") | _distinct_senders(booked, "sender")
     idle = Counting.objects.filter(due_at=None).order_by()
     by_turn = idle.filter(all_counted_at__lte=now - A_DAY).order_by("all_counted_at").values_list("pk", flat=True)
     is_due = Q(pk__in=changed | {*by_turn[:DAILY]}) | Q(all_counted_at=None) | ~Q(zone=F("sender__zone"))
@@ -94,9 +94,9 @@ def _note_reports(since: dt.datetime) -> None:
     """
     posted = BillingReport.objects.filter(state=BillingReport.State.POSTED, ended_at__gte=since)
     if ended_at := posted.aggregate(Max("ended_at"))["ended_at__max"]:
-        billed = _distinct(Charge.objects.posted().filter(report__in=posted, sender__isnull=False), "sender")
+        billed = _distinct_senders(Charge.objects.posted().filter(report__in=posted, sender__isnull=False), "sender")
         Counting.objects.filter(sender__in=billed, all_counted_at__lte=ended_at).update(all_counted_at=None)
 
 
-def _distinct(rows: QuerySet[Any], sender: str) -> set[int]:
+def _distinct_senders(rows: QuerySet[Any], sender: str) -> set[int]:
     return set(rows.order_by().values_list(sender, flat=True).distinct())

@@ -62,7 +62,7 @@ class Found:
     kept: list[tuple[int, int]]
 
 
-def read(user: User, sender: Sender, span: Span) -> Found:
+def read_days(user: User, sender: Sender, span: Span) -> Found:
     """Add up the days of both periods. One query, however many parcels there are."""
     mine = DayFigures.objects.for_user(user).filter(sender=sender, day__gte=span.before.first, day__lte=span.last)
     now, before, weeks = Figures(), Figures(), dict[int, Counter[str]]()
@@ -76,7 +76,7 @@ def read(user: User, sender: Sender, span: Span) -> Found:
     return Found(now, before, [promises.kept_of(counts) for _, counts in sorted(weeks.items())])
 
 
-def late(sender: Sender, since: dt.date) -> set[int]:
+def late_orders(sender: Sender, since: dt.date) -> set[int]:
     """Return the orders that were delivered late from that day on."""
     days = DayFigures.objects.filter(sender=sender, day__gte=since).exclude(late=[])
     return {order for orders in days.values_list("late", flat=True) for order in orders}
@@ -88,7 +88,7 @@ def count_days(sender: Sender, days: Days) -> None:
     late_ones: dict[dt.date, list[int]] = defaultdict(list)
     shipments = Shipments.of(sender, days)
     for one in shipments.delivered:
-        outcome = promises.outcome(one)
+        outcome = promises.promise_outcome(one)
         found[one.day].promises[outcome] += 1
         if outcome == promises.LATE:
             late_ones[one.day].append(one.order)
@@ -96,7 +96,7 @@ def count_days(sender: Sender, days: Days) -> None:
         if tenths is not None:
             found[one.day].took(delivery.place_of(one, sender), tenths)
     for pickup in shipments.planned:
-        found[pickup.day].pickups[pickups.outcome(pickup, days)] += 1
+        found[pickup.day].pickups[pickups.pickup_outcome(pickup, days)] += 1
     for day, counts in sizes.counts_by_day(sender, days).items():
         found[day].sizes = counts
     with transaction.atomic():

@@ -53,28 +53,28 @@ class Spread:
     @classmethod
     def of(cls, times: Times) -> "Spread":
         until = list(accumulate(times))
-        return cls(*(_percentile(until, percent) for percent in (10, 50, 90)))
+        return cls(*(_read_percentile(until, percent) for percent in (10, 50, 90)))
 
 
-def _percentile(until: list[int], percent: int) -> Decimal:
+def _read_percentile(until: list[int], percent: int) -> Decimal:
     """Return a percentile in days. `until` counts parcels by tenths of a day, cumulatively."""
     place, rest = divmod((until[-1] - 1) * percent, 100)
     low, high = (bisect_right(until, min(at, until[-1] - 1)) for at in (place, place + 1))
     return (Decimal(100 * low + (high - low) * rest) / 1000).quantize(Decimal("0.1"))
 
 
-def section(now: dict[str, Times], before: dict[str, Times], sender: Sender, span: Span) -> Section:
+def delivery_section(now: dict[str, Times], before: dict[str, Times], sender: Sender, span: Span) -> Section:
     places = sorted(set(now) | set(before), key=lambda place: (-sum(now.get(place, ())), place))
     spreads = {place: Spread.of(times) for place, times in now.items() if sum(times) >= FEWEST}
     most = max((spread.high for spread in spreads.values()), default=Decimal(0)) or Decimal(1)
-    rows = [_row(place, now.get(place, []), before.get(place, [])) for place in places]
-    lines = [_line(place, sum(now[place]), spreads.get(place), most) for place in places if place in now]
+    rows = [_place_row(place, now.get(place, []), before.get(place, [])) for place in places]
+    lines = [_chart_line(place, sum(now[place]), spreads.get(place), most) for place in places if place in now]
     charts = [Chart(lines, is_spread=True)] if lines else []
     heads = ["To", "Parcels", LOW, MIDDLE, HIGH, "Parcels before", "Typical before, days"]
     nothing = "No delivery in these weeks. A parcel counts here once its scans show it moving, then delivered."
     these, last = (added_up(*times.values()) for times in (now, before))
-    title = f"Half arrive within {_days(Spread.of(these).middle)}" if sum(these) >= FEWEST else NAME
-    remarks = [_remark(these, last, span, sender)] if rows else []
+    title = f"Half arrive within {_days_in_words(Spread.of(these).middle)}" if sum(these) >= FEWEST else NAME
+    remarks = [_write_remark(these, last, span, sender)] if rows else []
     return Section("delivery", NAME, title, remarks, NOTE, nothing, heads, rows, charts)
 
 
@@ -102,7 +102,7 @@ def place_of(one: Delivered, sender: Sender) -> str:
     return STATES.get(one.country, {}).get(code, (one.state or "State not known", ""))[0]
 
 
-def _row(place: str, now: Times, before: Times) -> list[Cell]:
+def _place_row(place: str, now: Times, before: Times) -> list[Cell]:
     if sum(now) >= FEWEST:
         spread = Spread.of(now)
         figures = [Cell.of(value) for value in (spread.low, spread.middle, spread.high)]
@@ -112,7 +112,7 @@ def _row(place: str, now: Times, before: Times) -> list[Cell]:
     return [Cell.of(place), Cell.of(sum(now)), *figures, Cell.of(sum(before)), last]
 
 
-def _line(place: str, count: int, spread: Spread | None, most: Decimal) -> ChartLine:
+def _chart_line(place: str, count: int, spread: Spread | None, most: Decimal) -> ChartLine:
     if spread is None:
         return ChartLine(place, f"{TOO_FEW} ({count})")
     low, middle, high = (float(100 * value / most) for value in (spread.low, spread.middle, spread.high))
@@ -124,11 +124,11 @@ def _line(place: str, count: int, spread: Spread | None, most: Decimal) -> Chart
     return ChartLine(place, f"{spread.middle} day{'' if spread.middle == 1 else 's'}", marks)
 
 
-def _days(value: Decimal) -> str:
+def _days_in_words(value: Decimal) -> str:
     return "a day" if value <= 1 else f"{plain(value)} days"
 
 
-def _remark(these: Times, last: Times, span: Span, sender: Sender) -> str:
+def _write_remark(these: Times, last: Times, span: Span, sender: Sender) -> str:
     count = parcels_in_words(sum(these), sender)
     if sum(these) < FEWEST:
         few = f"{count} delivered in {span.weeks} weeks: too few to say how long it takes."
@@ -136,4 +136,4 @@ def _remark(these: Times, last: Times, span: Span, sender: Sender) -> str:
     delivered_in_all = f"{count} delivered."
     if sum(last) < FEWEST:
         return f"{delivered_in_all} {NOTHING_BEFORE}"
-    return f"{delivered_in_all} In the {span.weeks} weeks before, half took {_days(Spread.of(last).middle)} or less."
+    return f"{delivered_in_all} In the {span.weeks} weeks before, half took {_days_in_words(Spread.of(last).middle)} or less."

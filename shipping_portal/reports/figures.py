@@ -156,7 +156,7 @@ def parcels_in_words(count: int, sender: Sender) -> str:
     return f"{count:,} {say('parcel' if count == 1 else 'parcels', sender.country)}"
 
 
-def share(part: int, whole: int) -> str:
+def share_in_words(part: int, whole: int) -> str:
     """Return `85%`, or with too few the counts, `3 of 4`."""
     return whole_percent(part, whole) if whole >= FEWEST else f"{part:,} of {whole:,}"
 
@@ -167,13 +167,13 @@ def whole_percent(part: int, whole: int) -> str:
     return f"{min(max(near, 1), 99) if 0 < part < whole else near}%"
 
 
-def percent(part: int, whole: int) -> Decimal:
+def round_percent(part: int, whole: int) -> Decimal:
     """Round to one digit, or none if it is zero."""
     exact = (Decimal(100 * part) / whole).quantize(Decimal("0.1"))
     return exact.to_integral_value() if exact == exact.to_integral_value() else exact
 
 
-def counted(counts: dict[str, tuple[int, int]], tones: dict[str, str]) -> tuple[list[ChartLine], list[list[Cell]]]:
+def counted_rows(counts: dict[str, tuple[int, int]], tones: dict[str, str]) -> tuple[list[ChartLine], list[list[Cell]]]:
     """Return rows of current and earlier counts, the current ones with bars on one scale."""
     most = max((now for now, _ in counts.values()), default=0) or 1
     lines = [
@@ -184,4 +184,4 @@ def counted(counts: dict[str, tuple[int, int]], tones: dict[str, str]) -> tuple[
 
 
 def before_it_was(part: int, whole: int, weeks: int) -> str:
-    return f"In the {weeks} weeks before: {share(part, whole)}." if whole else NOTHING_BEFORE
+    return f"In the {weeks} weeks before: {share_in_words(part, whole)}." if whole else NOTHING_BEFORE

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted, share
+from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted_rows, share_in_words
 from shipping_portal.reports.shipments import Planned
 from shipping_portal.reports.spans import Days, Span
 
@@ -14,7 +14,7 @@ NOTE = (
 TONES = {MISSED: "fbad", FUTILE: "f2"}
 
 
-def outcome(one: Planned, days: Days) -> str:
+def pickup_outcome(one: Planned, days: Days) -> str:
     """Return the outcome.
 
     Futile comes before missed; any scan shows that somebody has the parcel.
@@ -30,11 +30,11 @@ def outcome(one: Planned, days: Days) -> str:
     return ON_THE_DAY if day <= one.day else LATER
 
 
-def section(now: Counter[str], before: Counter[str], span: Span) -> Section:
+def pickup_section(now: Counter[str], before: Counter[str], span: Span) -> Section:
     names = (ON_THE_DAY, LATER, MISSED, FUTILE) if now or before else ()
-    lines, rows = counted({name: (now[name], before[name]) for name in names}, TONES)
+    lines, rows = counted_rows({name: (now[name], before[name]) for name in names}, TONES)
     name = "Pickups"
-    title = f"{share(now[ON_THE_DAY], now.total())} were picked up on the planned day" if now else name
+    title = f"{share_in_words(now[ON_THE_DAY], now.total())} were picked up on the planned day" if now else name
     remarks = [f"{now[ON_THE_DAY]:,} of {now.total():,}. "] if now else []
     if now:
         remarks[0] += before_it_was(before[ON_THE_DAY], before.total(), span.weeks)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted, share
+from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted_rows, share_in_words
 from shipping_portal.reports.shipments import Delivered
 from shipping_portal.reports.spans import Span
 
@@ -11,7 +11,7 @@ NOTE = "On time means by the last day the carrier gave when you booked. Parcels 
 TONES = {LATE: "fbad", NO_DATE: "f3"}
 
 
-def outcome(one: Delivered) -> str:
+def promise_outcome(one: Delivered) -> str:
     """Return whether a delivered parcel was early, on time or late.
 
     Early is before the first day.
@@ -23,13 +23,13 @@ def outcome(one: Delivered) -> str:
     return EARLY if one.eta_from and one.day < one.eta_from else ON_TIME
 
 
-def section(now: Counter[str], before: Counter[str], late_now: int, span: Span) -> Section:
+def promise_section(now: Counter[str], before: Counter[str], late_now: int, span: Span) -> Section:
     """Build the section; `late_now` are still on the way, past their last day."""
     names = (EARLY, ON_TIME, LATE, NO_DATE) if now or before else ()
-    lines, rows = counted({name: (now[name], before[name]) for name in names}, TONES)
+    lines, rows = counted_rows({name: (now[name], before[name]) for name in names}, TONES)
     (good, dated), (good_before, dated_before) = kept_of(now), kept_of(before)
     name = "On time"
-    title = f"{share(good, dated)} came on time or early" if dated else name
+    title = f"{share_in_words(good, dated)} came on time or early" if dated else name
     remarks = []
     if dated:
         remarks.append(f"{good:,} of {dated:,}. {before_it_was(good_before, dated_before, span.weeks)}")

@@ -82,7 +82,7 @@ class Claims:
         self.stuck = {order.pk: found for order in under_way if (found := self._stuck(order))}
         queued = scope.orders.filter(polling.waits_silently(scope.now), pk__in=self.waiting)
         self.passed_on = set(queued.values_list("pk", flat=True))
-        late = day_figures.late(scope.sender, self._day(self.since))
+        late = day_figures.late_orders(scope.sender, self._day(self.since))
         listed = {*self.waiting, *self.scanned, *self.stuck, *self.reported, *late}
         self.keys = sorted(listed - self._paid_back())
 
@@ -100,7 +100,7 @@ class Claims:
         else:
             end = bisect_left(self.keys, older[1]) if older else len(self.keys)
             near = self.keys[max(end - NEAR, 0) : end]
-        return listing.page(self._orders(near), newest, before=before, after=after)
+        return listing.list_page(self._orders(near), newest, before=before, after=after)
 
     def _orders(self, keys: list[int]) -> QuerySet[Order]:
         return self.scope.orders.filter(pk__in=keys, status=Status.BOOKED).select_related("parcel")
@@ -141,7 +141,7 @@ class Claims:
         scans = TrackingEvent.objects.filter(
             parcel__order__in=self.scope.orders.filter(booked_at__gte=self.since).order_by().values("pk"), set_aside=""
         )
-        missed = vocabulary.says({Progress.PICKUP_MISSED}, vocabulary.meanings_everywhere())
+        missed = vocabulary.means_one_of({Progress.PICKUP_MISSED}, vocabulary.meanings_everywhere())
         day = TruncDate(happened_at(), tzinfo=self.scope.sender.tzinfo)
         found = scans.filter(missed).order_by().values_list("parcel__order")
         return dict(found.annotate(days=Count(day, distinct=True)).filter(days__gte=2))

@@ -78,8 +78,8 @@ class Shipments:
         # Pickups without a known day are found by their booking.
         known = Q(day__gte=days.first, day__lte=days.last)
         booked = Q(booked_at__gte=days.start - LONGEST_TO_A_PICKUP, booked_at__lt=days.end)
-        orders = mine.filter(_arrived(days) | Q(known | Q(day=NO_DAY) & booked, first_mile="pickup"))
-        scans, found = _scans(orders), cls([], [])
+        orders = mine.filter(_arrived_in(days) | Q(known | Q(day=NO_DAY) & booked, first_mile="pickup"))
+        scans, found = _scans_by_order(orders), cls([], [])
         for row in orders.values_list(*COLUMNS, *_where_from()).iterator():
             found._take(row, scans.get(row[0], NO_SCANS), days)
         return found
@@ -105,18 +105,18 @@ def _where_from() -> tuple[Case, Case]:
     return country, state
 
 
-def _arrived(days: Days) -> Q:
+def _arrived_in(days: Days) -> Q:
     return Q(progress=Progress.DELIVERED, progress_at__gte=days.start, progress_at__lt=days.end)
 
 
-def _scans(orders: QuerySet[Order]) -> dict[int, Scans]:
+def _scans_by_order(orders: QuerySet[Order]) -> dict[int, Scans]:
     """Return the scans by order. Every spelling of a word counts."""
     parcels = Parcel.objects.filter(order__in=orders.values("pk"))
     events = TrackingEvent.objects.filter(parcel__in=parcels.values("pk"), set_aside="").order_by()
     known = vocabulary.meanings_everywhere()
     found = events.values_list("parcel__order").annotate(
-        moved_at=Min(happened_at(), filter=vocabulary.says(MOVED, known)),
-        missed=Count("pk", filter=vocabulary.says({Progress.PICKUP_MISSED}, known)),
-        futile=Count("pk", filter=vocabulary.says({Progress.PICKUP_FUTILE}, known)),
+        moved_at=Min(happened_at(), filter=vocabulary.means_one_of(MOVED, known)),
+        missed=Count("pk", filter=vocabulary.means_one_of({Progress.PICKUP_MISSED}, known)),
+        futile=Count("pk", filter=vocabulary.means_one_of({Progress.PICKUP_FUTILE}, known)),
     )
     return {key: Scans(moved_at, bool(missed), bool(futile)) for key, moved_at, missed, futile in found.iterator()}

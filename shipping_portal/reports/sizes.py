@@ -18,8 +18,8 @@ from shipping_portal.reports.figures import (
     Mark,
     Section,
     before_it_was,
-    percent,
-    share,
+    round_percent,
+    share_in_words,
     whole_percent,
 )
 from shipping_portal.reports.spans import Days, Span
@@ -37,17 +37,17 @@ NOTE = (
 Counts = dict[str, tuple[int, int]]
 
 
-def section(now: Counts, before: Counts, span: Span) -> Section:
+def size_section(now: Counts, before: Counts, span: Span) -> Section:
     names = sorted(set(now) | set(before), key=lambda name: (name == NO_SIZE, -now.get(name, (0, 0))[0], name))
-    rows = [_row(name, now.get(name, (0, 0)), before.get(name, (0, 0))) for name in names]
-    rates = [_rate(*now[name]) or Decimal(0) for name in now]
+    rows = [_size_row(name, now.get(name, (0, 0)), before.get(name, (0, 0))) for name in names]
+    rates = [_charge_rate(*now[name]) or Decimal(0) for name in now]
     most = max(rates, default=Decimal(0)) or Decimal(1)
-    lines = [_line(name, *now[name], most) for name in names if name in now]
+    lines = [_chart_line(name, *now[name], most) for name in names if name in now]
     nothing = "No charge was posted yet for what you booked in these weeks."
     charts = [Chart(lines)] if lines else []
     heads = ["Size", "Parcels", "With a size charge", RATE, "Parcels before", "With one before", "Before, %"]
-    remarks = [_remark(now, before, span)] if rows else []
-    return Section("size-charges", NAME, _title(now), remarks, NOTE, nothing, heads, rows, charts)
+    remarks = [_write_remark(now, before, span)] if rows else []
+    return Section("size-charges", NAME, _section_title(now), remarks, NOTE, nothing, heads, rows, charts)
 
 
 def counts_by_day(sender: Sender, days: Days) -> dict[dt.date, Counts]:
@@ -68,29 +68,29 @@ def counts_by_day(sender: Sender, days: Days) -> dict[dt.date, Counts]:
     return counts
 
 
-def _rate(parcels: int, charged: int) -> Decimal | None:
+def _charge_rate(parcels: int, charged: int) -> Decimal | None:
     """Return the rate in percent, or None for too few parcels."""
-    return percent(charged, parcels) if parcels >= FEWEST else None
+    return round_percent(charged, parcels) if parcels >= FEWEST else None
 
 
-def _row(name: str, now: tuple[int, int], before: tuple[int, int]) -> list[Cell]:
-    return [Cell.of(name), *_figures(*now, TOO_FEW if now[0] else "–"), *_figures(*before, "–")]
+def _size_row(name: str, now: tuple[int, int], before: tuple[int, int]) -> list[Cell]:
+    return [Cell.of(name), *_row_figures(*now, TOO_FEW if now[0] else "–"), *_row_figures(*before, "–")]
 
 
-def _figures(parcels: int, charged: int, too_few: str) -> list[Cell]:
-    rate = _rate(parcels, charged)
+def _row_figures(parcels: int, charged: int, too_few: str) -> list[Cell]:
+    rate = _charge_rate(parcels, charged)
     return [Cell.of(parcels), Cell.of(charged), Cell("", too_few) if rate is None else Cell.of(rate)]
 
 
-def _line(name: str, parcels: int, charged: int, most: Decimal) -> ChartLine:
-    rate = _rate(parcels, charged)
+def _chart_line(name: str, parcels: int, charged: int, most: Decimal) -> ChartLine:
+    rate = _charge_rate(parcels, charged)
     if rate is None:
         return ChartLine(name, f"{TOO_FEW} ({parcels})")
     bar = [Mark(0, float(100 * rate / most), RATE, rate, "f2")] if rate else []
     return ChartLine(name, f"{whole_percent(charged, parcels)} of {parcels:,}", bar)
 
 
-def _title(now: Counts) -> str:
+def _section_title(now: Counts) -> str:
     """Name the saved size with the most size charges."""
     parcels, charged = parcels_and_charged(now)
     most = max((name for name in now if name != NO_SIZE), key=lambda name: now[name][1], default="")
@@ -98,10 +98,10 @@ def _title(now: Counts) -> str:
         return f"“{most}” gets most size charges"
     if not charged:
         return "No size charges" if parcels else NAME
-    return f"{share(charged, parcels)} got a size charge"
+    return f"{share_in_words(charged, parcels)} got a size charge"
 
 
-def _remark(now: Counts, before: Counts, span: Span) -> str:
+def _write_remark(now: Counts, before: Counts, span: Span) -> str:
     (parcels, charged), (last, last_charged) = parcels_and_charged(now), parcels_and_charged(before)
     if not parcels:
         return f"Nothing you booked in these {span.weeks} weeks was charged yet."

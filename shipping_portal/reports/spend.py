@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from shipping_portal.accounts.formatting import local_date, money, money_in
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, ChargeKind, cents
+from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, ChargeKind, round_cents
 from shipping_portal.billing.pages import statements
 from shipping_portal.reports.figures import NOTHING_BEFORE, Cell, Chart, ChartLine, Key, Mark, PlotBar, Section
 from shipping_portal.reports.figures import whole_percent as percent_of
@@ -70,7 +70,7 @@ class Spend:
         return whole
 
 
-def spends(user: User, sender: Sender, span: Span) -> list[Spend]:
+def read_spends(user: User, sender: Sender, span: Span) -> list[Spend]:
     """Return what was spent in each currency. One query."""
     mine = statements.sums_of(user, sender).filter(week__gte=span.before.first, week__lte=span.last)
     now: dict[str, dict[dt.date, Sums]] = defaultdict(lambda: defaultdict(Sums))
@@ -78,8 +78,8 @@ def spends(user: User, sender: Sender, span: Span) -> list[Spend]:
     for week, currency, kind, amount, orders in mine.exclude(kind="").values_list(
         "week", "currency", "kind", "amount", "orders"
     ):
-        sums = now[currency][_bar(week, span)] if week >= span.first else before[currency]
-        sums.parts[PART_OF[ChargeKind(kind)]] += cents(amount)
+        sums = now[currency][_bar_of_week(week, span)] if week >= span.first else before[currency]
+        sums.parts[PART_OF[ChargeKind(kind)]] += round_cents(amount)
         sums.bookings += orders if kind == ChargeKind.ORDER else 0
     return [
         Spend(currency, _without_the_empty_ones_before(now[currency], span), before[currency])
@@ -87,32 +87,32 @@ def spends(user: User, sender: Sender, span: Span) -> list[Spend]:
     ]
 
 
-def _step(span: Span) -> int:
+def _weeks_per_bar(span: Span) -> int:
     return max(1, span.weeks // MOST_BARS)
 
 
-def _bar(week: dt.date, span: Span) -> dt.date:
-    step = _step(span)
+def _bar_of_week(week: dt.date, span: Span) -> dt.date:
+    step = _weeks_per_bar(span)
     return span.first + dt.timedelta(weeks=(week - span.first).days // 7 // step * step)
 
 
 def _without_the_empty_ones_before(bars: dict[dt.date, Sums], span: Span) -> dict[dt.date, Sums]:
-    every = [span.first + dt.timedelta(weeks=number) for number in range(0, span.weeks, _step(span))]
+    every = [span.first + dt.timedelta(weeks=number) for number in range(0, span.weeks, _weeks_per_bar(span))]
     return {bar: bars[bar] for bar in every if bars and bar >= min(bars)}
 
 
-def section(found: list[Spend], sender: Sender, span: Span) -> Section:
+def spend_section(found: list[Spend], sender: Sender, span: Span) -> Section:
     """Return one chart for each currency."""
     charts, rows, remarks = [], [], []
     for spend in found:
-        weeks = {_name(bar, sender, span): sums for bar, sums in spend.bars.items()}
-        rows += [_row(name, spend.currency, sums) for name, sums in weeks.items()]
-        rows.append(_row("All these weeks", spend.currency, spend.total))
-        rows.append(_row("The weeks before", spend.currency, spend.before))
-        remarks.append(_remark(spend, span))
+        weeks = {_bar_name(bar, sender, span): sums for bar, sums in spend.bars.items()}
+        rows += [_spend_row(name, spend.currency, sums) for name, sums in weeks.items()]
+        rows.append(_spend_row("All these weeks", spend.currency, spend.total))
+        rows.append(_spend_row("The weeks before", spend.currency, spend.before))
+        remarks.append(_write_remark(spend, span))
         if weeks:
-            days = [_day(bar, sender) for bar in spend.bars]
-            charts.append(_chart(weeks, days, spend))
+            days = [_day_in_words(bar, sender) for bar in spend.bars]
+            charts.append(_draw_chart(weeks, days, spend))
     heads = ["Weeks", "Currency", *PARTS, "Total"]
     nothing = "No charge was posted in these weeks. The carrier’s weekly report usually comes on Monday or Tuesday."
     shown = money if len(found) == 1 else money_in
@@ -121,21 +121,21 @@ def section(found: list[Spend], sender: Sender, span: Span) -> Section:
     return Section("spend", NAME, title, remarks, NOTE, nothing, heads, rows, charts)
 
 
-def _name(monday: dt.date, sender: Sender, span: Span) -> str:
-    step = _step(span)
+def _bar_name(monday: dt.date, sender: Sender, span: Span) -> str:
+    step = _weeks_per_bar(span)
     return f"{'Week of' if step == 1 else f'{step} weeks from'} {local_date(monday, sender)}"
 
 
-def _day(monday: dt.date, sender: Sender) -> str:
+def _day_in_words(monday: dt.date, sender: Sender) -> str:
     return f"{monday:%b} {monday.day}" if sender.country == "US" else f"{monday.day} {monday:%b}"
 
 
-def _row(name: str, currency: str, sums: Sums) -> list[Cell]:
+def _spend_row(name: str, currency: str, sums: Sums) -> list[Cell]:
     amounts = [sums.parts.get(part, Decimal(0)) for part in PARTS]
     return [Cell.of(name), Cell.of(currency), *(Cell.money(amount, currency) for amount in (*amounts, sums.net))]
 
 
-def _remark(spend: Spend, span: Span) -> str:
+def _write_remark(spend: Spend, span: Span) -> str:
     """Return what the total includes, and its comparison with the weeks before."""
     currency, net, last = spend.currency, spend.total.net, spend.before.net
     back = -spend.total.parts[BACK]
@@ -147,14 +147,14 @@ def _remark(spend: Spend, span: Span) -> str:
     return f"{parts}{much} in the {span.weeks} weeks before: {money_in(last, currency)}."
 
 
-def _chart(weeks: dict[str, Sums], days: list[str], spend: Spend) -> Chart:
+def _draw_chart(weeks: dict[str, Sums], days: list[str], spend: Spend) -> Chart:
     """Return upright bars on one scale: charges go up from zero, refunds down."""
-    ups, downs = ([sum(_signed(sums, sign), Decimal(0)) for sums in weeks.values()] for sign in (1, -1))
+    ups, downs = ([sum(_parts_by_sign(sums, sign), Decimal(0)) for sums in weeks.values()] for sign in (1, -1))
     whole = float(max(ups) + max(downs)) or 1.0
     zero = FLOOR - (FLOOR - TOP) * float(max(downs)) / whole
     bars = []
     for number, (name, sums) in enumerate(weeks.items()):
-        marks = _stack(sums, zero, (FLOOR - TOP) / whole)
+        marks = _stack_marks(sums, zero, (FLOOR - TOP) / whole)
         slot, left = 100 / len(weeks), 100 * number / len(weeks)
         left_over = len(weeks) - 1 - number
         bars.append(
@@ -176,12 +176,12 @@ def round_money(amount: Decimal, currency: str) -> str:
     return money(amount.quantize(Decimal(1)), currency).removesuffix(".00")
 
 
-def _signed(sums: Sums, sign: int) -> list[Decimal]:
+def _parts_by_sign(sums: Sums, sign: int) -> list[Decimal]:
     """Return the parts above zero, or those below it as positive amounts."""
     return [sign * amount for amount in sums.parts.values() if sign * amount > 0]
 
 
-def _stack(sums: Sums, zero: float, scale: float) -> list[Mark]:
+def _stack_marks(sums: Sums, zero: float, scale: float) -> list[Mark]:
     marks, top, floor = [], zero, zero
     for part, tone in TONES.items():
         amount = sums.parts.get(part, Decimal(0)).quantize(Decimal("0.01"))

@@ -40,28 +40,30 @@ class Tile:
         return self.points.rpartition(" ")[2].replace(",", " ")
 
 
-def tiles(found: list[Spend], kept: list[tuple[int, int]], sizes: tuple[Counts, Counts]) -> list[Tile]:
+def report_tiles(found: list[Spend], kept: list[tuple[int, int]], sizes: tuple[Counts, Counts]) -> list[Tile]:
     """Return those with a figure. `kept` is (on time, promised) by week.
 
     Two currencies are never added up, so the larger one is shown.
     """
     spend = max(found, key=lambda spend: spend.total.net, default=None)
-    money = list(_money(spend, sizes)) if spend and spend.bars else []
+    money = list(_money_tiles(spend, sizes)) if spend and spend.bars else []
     return [*money[:2], *_on_time(kept), *money[2:]]
 
 
-def _money(spend: Spend, sizes: tuple[Counts, Counts]) -> Iterator[Tile]:
+def _money_tiles(spend: Spend, sizes: tuple[Counts, Counts]) -> Iterator[Tile]:
     bars, before, whole = list(spend.bars.values()), spend.before, spend.total
     yield Tile(
         "Spent",
         round_money(whole.net, spend.currency),
         [it.net for it in bars],
-        *_compared(whole.net, before.net, spend),
+        *_compare_spends(whole.net, before.net, spend),
     )
-    each = [_each(it) for it in bars if it.bookings]
+    each = [_cost_per_booking(it) for it in bars if it.bookings]
     if each:
-        compared = _compared(_each(whole), _each(before) if before.bookings else Decimal(0), spend)
-        yield Tile("For each booking", written(_each(whole), spend.currency), each, *compared)
+        compared = _compare_spends(
+            _cost_per_booking(whole), _cost_per_booking(before) if before.bookings else Decimal(0), spend
+        )
+        yield Tile("For each booking", written(_cost_per_booking(whole), spend.currency), each, *compared)
     if charged := whole.parts[SIZE]:
         (parcels, hit), (last, last_hit) = (parcels_and_charged(counts) for counts in sizes)
         was = f", was {_one_in(last, last_hit)}" if last_hit else ""
@@ -76,7 +78,7 @@ def _on_time(kept: list[tuple[int, int]]) -> Iterator[Tile]:
         yield Tile("On time or early", whole_percent(good, dated), values, rest=f"{good:,} of {dated:,} delivered")
 
 
-def _each(sums: Sums) -> Decimal:
+def _cost_per_booking(sums: Sums) -> Decimal:
     return sums.net / sums.bookings
 
 
@@ -84,7 +86,7 @@ def _one_in(parcels: int, hit: int) -> str:
     return f"1 in {round(parcels / hit)}"
 
 
-def _compared(now: Decimal, before: Decimal, spend: Spend) -> tuple[str, str, str]:
+def _compare_spends(now: Decimal, before: Decimal, spend: Spend) -> tuple[str, str, str]:
     """Return the change from the weeks before, or nothing if there was none."""
     difference = now.quantize(Decimal("0.01")) - before.quantize(Decimal("0.01"))
     if before <= 0 or not difference:

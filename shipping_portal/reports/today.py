@@ -18,13 +18,13 @@ from django.views.decorators.http import require_GET
 
 from orders.calling.contract import another_day
 from orders.drafting import drafts
-from orders.drafting.receivers import shown
+from orders.drafting.receivers import shown_receiver
 from orders.labels import printing
 from orders.list.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, SenderScope
 from orders.models import Draft, Order
 from orders.models.order import OPEN
 from orders.models.statuses import Progress
-from orders.status.status_labels import reason, status_label
+from orders.status.status_labels import reason_to_look, status_label
 from orders.status.status_sentences import next_driver_day
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
 from shipping_portal.accounts.formatting import local_date, say
@@ -96,14 +96,14 @@ def today(request: MemberRequest) -> HttpResponse:
     With `seen`, answer 204 while nothing is different since then.
     """
     scope = SenderScope.of(request.user, request.sender, timezone.now())
-    counts, size_charges = _counts(scope), _size_charges(request, scope)
+    counts, size_charges = _count_views(scope), _size_charges(request, scope)
     state = "-".join(str(count) for count in (*counts.values(), size_charges.get("count", 0)))
     if "seen" in request.GET:
         return HttpResponse(status=204 if request.GET["seen"] == state else 200)
-    lines, half_typed = _lines(request, scope, counts), _drafts(request)
+    lines, half_typed = _view_lines(request, scope, counts), _list_drafts(request)
     needs = [line for slug in NEEDS_YOU for line in lines[slug]]
     to_fix = counts["to_fix"] if request.membership.role in BOOKERS else 0
-    pickups = _pickups(scope)
+    pickups = _next_pickups(scope)
     things = len(needs) + bool(to_fix) + bool(size_charges) + bool(half_typed)
     context = {
         "needs": needs,
@@ -114,10 +114,10 @@ def today(request: MemberRequest) -> HttpResponse:
         "unprinted": counts[printing.TO_PRINT],
         "lanes": [(slug, VIEWS[slug].words, icon, counts[slug]) for slug, icon in LANES.items()],
         "pickups": pickups,
-        "due": _due(request, scope),
+        "due": _due_parcels(request, scope),
         "to_fix": to_fix,
         "size_charges": size_charges,
-        "spent": _spent(request, scope),
+        "spent": _week_spend(request, scope),
         "drafts": half_typed,
         "is_first_day": not (counts["open"] or half_typed or to_fix or scope.orders.exists()),
         "day": scope.today,
@@ -127,7 +127,7 @@ def today(request: MemberRequest) -> HttpResponse:
     return render(request, "reports/today.html", context)
 
 
-def _counts(scope: SenderScope) -> dict[str, int]:
+def _count_views(scope: SenderScope) -> dict[str, int]:
     """Return how many parcels each view has; all except delivered in one query of open orders."""
     slugs = (printing.TO_PRINT, *NEEDS_YOU, HANDLED[1], *ON_THE_WAY, *LANES)
     by_view: dict[str, Any] = {slug.replace("-", "_"): Count("pk", filter=VIEWS[slug].where(scope)) for slug in slugs}
@@ -150,7 +150,7 @@ def _size_charges(request: MemberRequest, scope: SenderScope) -> dict[str, Any]:
     return {"count": found["count"], "week": statements.week_name(found["week"])} if found else {}
 
 
-def _spent(request: MemberRequest, scope: SenderScope) -> dict[str, Any] | None:
+def _week_spend(request: MemberRequest, scope: SenderScope) -> dict[str, Any] | None:
     """Return this or last week's charges with the week. Only for users who see money."""
     if request.membership.role not in SEE_MONEY:
         return None
@@ -162,22 +162,22 @@ def _spent(request: MemberRequest, scope: SenderScope) -> dict[str, Any] | None:
     return {**found, "name": statements.week_name(found["week"])} if found and found["net"] > 0 else None
 
 
-def _drafts(request: MemberRequest) -> list[Draft]:
+def _list_drafts(request: MemberRequest) -> list[Draft]:
     """Return the drafts, at most drafts.MOST. Only for users who book."""
     return list(drafts.listed(request.user)) if request.membership.role in BOOKERS else []
 
 
-def _lines(request: MemberRequest, scope: SenderScope, counts: dict[str, int]) -> dict[str, list[NeedsLine]]:
+def _view_lines(request: MemberRequest, scope: SenderScope, counts: dict[str, int]) -> dict[str, list[NeedsLine]]:
     """Return each view's parcels grouped by reason, most frequent first, then how many more."""
     found: dict[tuple[str, str, str], NeedsLine] = {}
     for order, slug, place, alike in _first_rows(scope):
-        row = _row(request, order, scope.now)
+        row = _parcel_row(request, order, scope.now)
         words = row["status_label"][1] if slug in BY_STATUS else VIEWS[slug].words
         line = found.setdefault((slug, words, row["reason"]), NeedsLine(slug, words, 0))
         line.count += alike if place == 1 else 0
         line.rows.append(row)
     missed = [
-        _row(request, order, scope.now) | {"next_driver": _next_driver(order, scope.now)}
+        _parcel_row(request, order, scope.now) | {"next_driver": _next_driver(order, scope.now)}
         for order in scope.missed[:NAMED]
     ]
     lines: dict[str, list[NeedsLine]] = {slug: [] for slug in (*NEEDS_YOU, *HANDLED)} | {
@@ -213,11 +213,11 @@ def _first_rows(scope: SenderScope) -> list[tuple[Order, str, int, int]]:
     return [(orders[pk], group, place, alike) for pk, group, place, alike in first]
 
 
-def _due(request: MemberRequest, scope: SenderScope) -> list[dict[str, Any]]:
+def _due_parcels(request: MemberRequest, scope: SenderScope) -> list[dict[str, Any]]:
     """Return the parcels due today or late, longest late first, with days late and their step."""
     # The range is redundant: without it PostgreSQL reads every parcel on its way, due or not.
     due = scope.orders.filter(VIEWS["late"].where(scope) | VIEWS["due-today"].where(scope), eta_to__lte=scope.today)
-    rows = [_row(request, order, scope.now) for order in due.order_by("eta_to", "pk")[:MOST]]
+    rows = [_parcel_row(request, order, scope.now) for order in due.order_by("eta_to", "pk")[:MOST]]
     for row in rows:
         row["late"] = (scope.today - row["order"].eta_to).days
         row["step"] = STEPS[row["order"].progress]
@@ -225,7 +225,7 @@ def _due(request: MemberRequest, scope: SenderScope) -> list[dict[str, Any]]:
     return rows
 
 
-def _pickups(scope: SenderScope) -> list[dict[str, Any]]:
+def _next_pickups(scope: SenderScope) -> list[dict[str, Any]]:
     """Return the pickups of today and the next day with one.
 
     Numbers of parcels and printed labels.
@@ -237,14 +237,14 @@ def _pickups(scope: SenderScope) -> list[dict[str, Any]]:
     return [dict(row) for row in days.annotate(count=Count("pk"), printed=printed).order_by("day")[:2]]
 
 
-def _row(request: MemberRequest, order: Order, now: dt.datetime) -> dict[str, Any]:
+def _parcel_row(request: MemberRequest, order: Order, now: dt.datetime) -> dict[str, Any]:
     # One row of the database for all of them.
     order.sender = request.sender
     return {
         "order": order,
-        "receiver": shown(order, request.membership.role),
+        "receiver": shown_receiver(order, request.membership.role),
         "status_label": status_label(order, now),
-        "reason": reason(order),
+        "reason": reason_to_look(order),
     }
 
 

@@ -18,7 +18,7 @@ from shipping_portal.billing.models import Charge
 from shipping_portal.carrier.naming import Names
 from shipping_portal.staff.resolution.case import UNCLEAR
 from shipping_portal.staff.resolution.matches import EARLIER, LATER
-from shipping_portal.staff.resolution.verifying import CLOCKS, between, is_its_name, with_sendings
+from shipping_portal.staff.resolution.verifying import CLOCKS, is_its_name, time_of_sending, with_sendings
 
 MOST = 100
 
@@ -47,14 +47,14 @@ class Line:
         return f"{self.sender.pk}-{self.order.pk if self.order else ''}"
 
 
-def plan(ticked: Collection[int], sender: Sender | None) -> list[Line]:
+def plan_assignment(ticked: Collection[int], sender: Sender | None) -> list[Line]:
     """Return the ticked lines, and where each of them goes once a sender is chosen."""
-    lines = _lines(ticked)
+    lines = _read_lines(ticked)
     free = [line for line in lines if not line.left]
     if sender is None or not free:
         return lines
     named = matching.orders_named([line.charge for line in free], sender)
-    unclear = _unclear(free)
+    unclear = _unclear_bookings(free)
     for line in free:
         line.sender, line.order = sender, named.get(line.charge.pk)
         line.unclear = next((order for order in unclear if _may_answer(line, order)), None)
@@ -65,7 +65,7 @@ def plan(ticked: Collection[int], sender: Sender | None) -> list[Line]:
     return lines
 
 
-def sums(lines: Collection[Line]) -> dict[str, Decimal]:
+def sums_by_currency(lines: Collection[Line]) -> dict[str, Decimal]:
     """Return the total of the lines that go to the sender, by currency."""
     found: dict[str, Decimal] = defaultdict(Decimal)
     for line in lines:
@@ -95,7 +95,7 @@ def assign_all(
     return done
 
 
-def _lines(ticked: Collection[int]) -> list[Line]:
+def _read_lines(ticked: Collection[int]) -> list[Line]:
     """Read them with all parts of their prices: a line of a report is assigned as a whole."""
     chosen = list(Charge.objects.filter(pk__in=ticked).select_related("report").order_by("pk"))
     same_line = Q(pk__in=[charge.pk for charge in chosen])
@@ -104,17 +104,17 @@ def _lines(ticked: Collection[int]) -> list[Line]:
     wholes: dict[tuple[int | None, int], list[Charge]] = defaultdict(list)
     for part in Charge.objects.filter(same_line).select_related("report").order_by("pk"):
         wholes[part.report_id, part.line].append(part)
-    return [_line(parts) for parts in wholes.values()]
+    return [_make_line(parts) for parts in wholes.values()]
 
 
-def _line(parts: list[Charge]) -> Line:
+def _make_line(parts: list[Charge]) -> Line:
     free = [part for part in parts if part.sender_id is None and part.posted_at is not None]
     shown = min(free or parts, key=lambda part: part.part)
     left = "" if free else "It has already been assigned, or its report isn't posted."
     return Line(shown, sum((part.amount for part in free or parts), Decimal(0)), left=left)
 
 
-def _unclear(lines: Collection[Line]) -> list[Any]:
+def _unclear_bookings(lines: Collection[Line]) -> list[Any]:
     """Return the unclear bookings at the accounts of these lines."""
     accounts = {line.charge.account_id for line in lines}
     orders = with_sendings(Order.objects.filter(status__in=UNCLEAR, account__in=accounts))
@@ -133,7 +133,7 @@ def _may_answer(line: Line, order: Any) -> bool:
     seen = {attempt.seen_reference.upper() for attempt in order.attempts.all()}
     if charge.reference.upper() in seen or is_its_name(order, names):
         return True
-    first, last = between(order)
+    first, last = time_of_sending(order)
     starts, ends = charge.day or charge.week, charge.day or charge.week + dt.timedelta(days=6)
     is_in_time = starts <= (last + LATER).date() and ends >= (first - EARLIER).date()
     is_known_before = charge.report is not None and charge.report.uploaded_at < first - CLOCKS

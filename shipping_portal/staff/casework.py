@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.drafting.receivers import masked
+from orders.drafting.receivers import masked_name
 from orders.models import Order
 from shipping_portal.accounts.mail.mailing import wait_after
 from shipping_portal.accounts.models import Audit, Role, Sender, User
@@ -48,13 +48,13 @@ def add_note(sender: Sender, text: str, *, by: User, now: dt.datetime, order: Or
     return note
 
 
-def notes(about: Order | Sender) -> QuerySet[Note]:
+def notes_about(about: Order | Sender) -> QuerySet[Note]:
     """Return the latest notes of an order, or of a sender with all its orders."""
     found = Note.objects.select_related("by", "order").order_by("-pk")
     return (found.filter(sender=about) if isinstance(about, Sender) else found.filter(order=about))[:50]
 
 
-def operators() -> QuerySet[User]:
+def case_operators() -> QuerySet[User]:
     """Return those who may own a case: all admin users."""
     at_the_desk = Q(is_superuser=True) | Q(groups__isnull=False)
     return User.objects.filter(at_the_desk, is_staff=True, is_active=True).order_by("email").distinct()
@@ -71,24 +71,24 @@ def give_case(order: Order, operator: User | None, *, by: User, now: dt.datetime
     Audit.write("case assigned", order, by=by, sender=order.sender, reason=whose, at=now)
 
 
-def recipients(order: Order) -> QuerySet[User]:
+def mail_recipients(order: Order) -> QuerySet[User]:
     """Return who may be emailed about it: its account's owners and shippers, never the receiver."""
     roles = [Role.OWNER, Role.SHIPPER]
     found = User.objects.filter(membership__sender=order.sender_id, membership__role__in=roles, is_active=True)
     return found.filter(emailaddress__verified=True).order_by("pk").distinct()
 
 
-def prepared(order: Order, about: str) -> str:
+def prepare_text(order: Order, about: str) -> str:
     """Return the initial text; the receiver is reduced to initials."""
-    return TEXTS[About(about)].format(parcel=_named(order))
+    return TEXTS[About(about)].format(parcel=_name_of(order))
 
 
-def _named(order: Order) -> str:
-    return f"{order.carrier_reference or 'the parcel'} to {masked(order.receiver_name)}"
+def _name_of(order: Order) -> str:
+    return f"{order.carrier_reference or 'the parcel'} to {masked_name(order.receiver_name)}"
 
 
 @transaction.atomic
-def write(order: Order, *, to: User, about: str, text: str, by: User, now: dt.datetime) -> SenderMail:
+def queue_mail(order: Order, *, to: User, about: str, text: str, by: User, now: dt.datetime) -> SenderMail:
     """Queue the email."""
     mail = SenderMail.objects.create(order=order, to=to, about=about, text=text, by=by, at=now, due_at=now)
     Audit.write("mail to the sender", order, by=by, sender=order.sender, reason=f"{mail}: {about}", at=now)
@@ -97,24 +97,24 @@ def write(order: Order, *, to: User, about: str, text: str, by: User, now: dt.da
 
 
 @job("sender-mail", queue=SenderMail.objects.select_related("order__sender", "to"), lane="order__sender", order=122)
-def work(mail: SenderMail) -> None:
+def send_due_mail(mail: SenderMail) -> None:
     """Send it, unless its reader has left the team; a crash in between repeats it at worst."""
-    if not recipients(mail.order).filter(pk=mail.to_id).exists():
+    if not mail_recipients(mail.order).filter(pk=mail.to_id).exists():
         mail.finish(last_error=LEFT)
         return
     try:
-        _message(mail).send()
+        _make_message(mail).send()
     except OSError:  # like every SMTP error
         mail.retry(timezone.now() + wait_after(mail.tries))
     else:
         mail.finish(sent_at=timezone.now())
 
 
-def _message(mail: SenderMail) -> EmailMessage:
+def _make_message(mail: SenderMail) -> EmailMessage:
     about = "About" if mail.about == About.OTHER else f"{mail.get_about_display()}:"
     link = settings.SITE_URL + reverse("parcel", args=[mail.order.uuid])
     return EmailMessage(
-        subject=f"{about} {_named(mail.order)}",
+        subject=f"{about} {_name_of(mail.order)}",
         body=MAIL.format(text=mail.text, link=link),
         to=[mail.to.email],
         reply_to=[settings.CONTACT_EMAIL] if settings.CONTACT_EMAIL else [],

@@ -11,10 +11,10 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet, TextField
 from django.db.models.functions import Cast, Concat
 
-from orders.drafting.receivers import masked
+from orders.drafting.receivers import masked_name
 from orders.erasing import erase_settled, lock_orders
 from orders.models import Draft, Order, Quote
-from shipping_portal.accounts.address.phones import spellings
+from shipping_portal.accounts.address.phones import phone_spellings
 from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.erasing import NOBODYS
 from shipping_portal.accounts.models import Audit, Receiver, Sender, User
@@ -24,7 +24,7 @@ from shipping_portal.jobs.erasing import Chosen, Keys
 from shipping_portal.jobs.personal_data import ERASED
 from shipping_portal.jobs.retention import term
 from shipping_portal.staff.models import Note, SenderMail
-from tracking.erasing import UNREAD, naming
+from tracking.erasing import UNREAD, webhooks_naming
 from tracking.models import TrackingEvent, WebhookDelivery
 
 MOST = 100  # of a kind in one list
@@ -67,30 +67,30 @@ class Finding:
     why_not: str
 
 
-def find(*, email: str = "", phone: str = "", name: str = "", postcode: str = "") -> list[Finding]:
+def find_person(*, email: str = "", phone: str = "", name: str = "", postcode: str = "") -> list[Finding]:
     """Return rows with this email, phone in any spelling, or name at this postcode, of any
     sender.
     """
     found = {
         kind: list(NOT_ERASED[kind].filter(rule).order_by("-pk").distinct()[:MOST])
-        for kind, rule in _rules(email, phone, name, postcode).items()
+        for kind, rule in _find_rules(email, phone, name, postcode).items()
         if rule
     }
     why = erasing.objections({kind: {row.pk for row in rows} for kind, rows in found.items()})
     return [
-        Finding(f"{kind}:{row.pk}", _sender_of(row), _words(row), why.get((kind, row.pk), ""))
+        Finding(f"{kind}:{row.pk}", _sender_of(row), _row_words(row), why.get((kind, row.pk), ""))
         for kind, rows in found.items()
         for row in rows
     ]
 
 
-def _rules(email: str, phone: str, name: str, postcode: str) -> dict[str, Q]:
+def _find_rules(email: str, phone: str, name: str, postcode: str) -> dict[str, Q]:
     """Return each kind's condition.
 
     Drafts, quotes and rows are few and temporary, so read whole.
     """
     typed = Q(text__iregex=rf"[^\w.+-]{re.escape(email)}[^\w.-]") if email else Q()
-    if digits := min((re.sub(r"\D", "", one).lstrip("0") for one in _spellings(phone)), key=len, default=""):
+    if digits := min((re.sub(r"\D", "", one).lstrip("0") for one in _phone_spellings(phone)), key=len, default=""):
         # However it was typed, with its country's code or without.
         typed |= Q(text__regex=r"\D{0,2}".join(digits))
     if name and postcode:
@@ -100,7 +100,7 @@ def _rules(email: str, phone: str, name: str, postcode: str) -> dict[str, Q]:
         "receiver": _is_theirs("", email, phone, name, postcode),
         **dict.fromkeys(("draft", "quote", "row"), typed),
         **dict.fromkeys(("import", "note", "email", "scan"), _is_named(email, phone, name)),
-        "webhook": Q(pk__in=naming(_free_words(email, phone, name))),
+        "webhook": Q(pk__in=webhooks_naming(_free_words(email, phone, name))),
         "member": Q(email__iexact=email) | Q(emailaddress__email__iexact=email) if email else Q(),
     }
 
@@ -115,11 +115,11 @@ def _is_named(email: str, phone: str, name: str) -> Q:
 
 def _free_words(email: str, phone: str, name: str) -> list[str]:
     long_ones = [word for word in name.split() if len(word) >= SHORTEST_NAME]
-    return [*([email] if email else []), *_spellings(phone), *long_ones]
+    return [*([email] if email else []), *_phone_spellings(phone), *long_ones]
 
 
 def _is_theirs(prefix: str, email: str, phone: str, name: str, postcode: str) -> Q:
-    rule = Q(**{f"{prefix}phone__in": _spellings(phone)}) if phone else Q()
+    rule = Q(**{f"{prefix}phone__in": _phone_spellings(phone)}) if phone else Q()
     if email:
         rule |= Q(**{f"{prefix}email__upper": email.upper()})
     if name and postcode:
@@ -127,8 +127,8 @@ def _is_theirs(prefix: str, email: str, phone: str, name: str, postcode: str) ->
     return rule
 
 
-def _spellings(phone: str) -> set[str]:
-    return {phone, *spellings(phone)} - {""}
+def _phone_spellings(phone: str) -> set[str]:
+    return {phone, *phone_spellings(phone)} - {""}
 
 
 def _sender_of(row: Any) -> Sender | None:
@@ -141,14 +141,14 @@ def _sender_of(row: Any) -> Sender | None:
     return sender
 
 
-def _words(row: Any) -> str:
+def _row_words(row: Any) -> str:
     """Return a label for the row, with enough of the person to tell two apart."""
     if isinstance(row, Order):
-        to = f"{masked(row.receiver_name)} in {row.receiver_postcode}"
+        to = f"{masked_name(row.receiver_name)} in {row.receiver_postcode}"
         number = f"{row.carrier_reference}, order {row.pk}" if row.carrier_reference else f"Order {row.pk}"
         return f"{number}, to {to}, {row.created_at:%-d %b %Y}"
     if isinstance(row, Receiver):
-        return f"Address book entry of {masked(row.name)} in {row.postcode}"
+        return f"Address book entry of {masked_name(row.name)} in {row.postcode}"
     if isinstance(row, User):
         return f"Member {row.pk}, who logs in"
     return str(row._meta.verbose_name).capitalize() + f" {row.pk}"
@@ -157,17 +157,17 @@ def _words(row: Any) -> str:
 # -- Erasing -------------------------------------------------------------------------------------
 
 
-def read(values: list[str]) -> dict[str, set[int]]:
+def read_choice(values: list[str]) -> dict[str, set[int]]:
     """Return the chosen items of a list by kind, as far as they still exist."""
     chosen: defaultdict[str, set[int]] = defaultdict(set)
     for kind, _, key in (value.partition(":") for value in values):
         # an account is closed instead
         if kind in NOT_ERASED and kind != "sender" and key.isdecimal():
             chosen[kind].add(int(key[:18]))
-    return {kind: _still(kind, keys) for kind, keys in chosen.items()}
+    return {kind: _still_there(kind, keys) for kind, keys in chosen.items()}
 
 
-def _still(kind: str, keys: Keys) -> set[int]:
+def _still_there(kind: str, keys: Keys) -> set[int]:
     return set(NOT_ERASED[kind].filter(pk__in=keys).values_list("pk", flat=True))
 
 
@@ -198,10 +198,10 @@ def erase_chosen(chosen: Chosen, *, by: User, reason: str, now: dt.datetime) -> 
 @term("what was erased before a restore")
 def erase_again(now: dt.datetime) -> int:
     """Erase again what a restore brought back: at once, or an order once nothing is unclear."""
-    kept, count = erased_keys.kept(), 0
+    kept, count = erased_keys.read_erased_keys(), 0
     for kind, keys in kept.items():
         if kind in NOT_ERASED and kind != "order":
-            back = _still(kind, keys)
+            back = _still_there(kind, keys)
             count += sum(erasing.erase({kind: back}).values()) and len(back)
     orders = Q(pk__in=kept.get("order", ())) | Q(sender__in=kept.get("sender", ()))
     return count + erase_settled(Order.objects.filter(orders))

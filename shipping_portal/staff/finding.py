@@ -22,7 +22,7 @@ from orders.folding import fold
 from orders.list.listing import clean_search
 from orders.masking import without_emails
 from orders.models import Order
-from shipping_portal.accounts.address.phones import spellings
+from shipping_portal.accounts.address.phones import phone_spellings
 from shipping_portal.accounts.login.security_events import hash_of
 from shipping_portal.accounts.models import Audit, Membership, PickupAddress, Sender, User
 
@@ -45,7 +45,7 @@ GROUPS = {  # its title, an addition to a search with too many results, its colu
 }
 
 
-def words(term: str) -> list[str]:
+def search_words(term: str) -> list[str]:
     """Return a search's words with a letter or digit; a phone number is one word however spaced.
 
     Of a search without such a word, its first one, which matches nothing.
@@ -54,7 +54,7 @@ def words(term: str) -> list[str]:
     pieces = [piece for piece in pieces if any(map(str.isalnum, piece))] or pieces[:1]
     while pieces and len(found) < MOST_WORDS:
         digits = len([*takewhile(DIGITS.fullmatch, pieces[:MOST_PIECES])]) if AREA.match(pieces[0]) else 0
-        size = next((size for size in range(digits, 1, -1) if spellings(" ".join(pieces[:size]))), 1)
+        size = next((size for size in range(digits, 1, -1) if phone_spellings(" ".join(pieces[:size]))), 1)
         found.append(" ".join(pieces[:size]))
         pieces = pieces[size:]
     return found
@@ -62,23 +62,23 @@ def words(term: str) -> list[str]:
 
 def orders_by(term: str) -> Q:
     """Match orders by words of the order or its sender, or all words in its sender's name."""
-    asked = words(term)
+    asked = search_words(term)
     # Many senders share a word of their names ("Pty"), and `_order_by` knows only some of those.
-    named = Sender.objects.filter(*(_part("name__i", word) for word in asked)).values_list("pk", flat=True)
+    named = Sender.objects.filter(*(_contains_word("name__i", word) for word in asked)).values_list("pk", flat=True)
     return Q(sender__in=list(named[:MOST_SENDERS])) | Q(*map(_order_by, asked))
 
 
 def _order_by(word: str) -> Q:
     """Match an order by one word: its text, whole email or phone, reference, number or sender."""
     found = Q(carrier_reference__upper=word.upper()) | Q(receiver_email__upper=word.upper())
-    found |= Q(receiver_phone__in=[word, *spellings(word)])
-    found |= _part("search__", fold(word)) & _is_shown(fold(word))
+    found |= Q(receiver_phone__in=[word, *phone_spellings(word)])
+    found |= _contains_word("search__", fold(word)) & _is_shown(fold(word))
     members = Membership.objects.filter(user__email=word.lower())
     # As a list of keys: a subquery beside the other conditions would read the whole table.
-    found |= Q(sender__in=[key for (key,) in _senders(word, members)[:MOST_SENDERS]])
+    found |= Q(sender__in=[key for (key,) in _senders_by_word(word, members)[:MOST_SENDERS]])
     if word.isdecimal() and len(word) < 10:
         found |= Q(pk=int(word))
-    key = _uuid(word)
+    key = _read_uuid(word)
     return found | Q(uuid=key) if key else found
 
 
@@ -96,9 +96,9 @@ def _is_shown(word: str) -> Q:
 
 def record_search(by: Any, term: str) -> None:
     """Record in the audit log that this operator searched for somebody's email or phone."""
-    for word in words(term):
-        if "@" in word or spellings(word):
-            record_sought(by, min(spellings(word), default=word))
+    for word in search_words(term):
+        if "@" in word or phone_spellings(word):
+            record_sought(by, min(phone_spellings(word), default=word))
 
 
 def record_sought(by: Any, sought: str) -> None:
@@ -108,31 +108,31 @@ def record_sought(by: Any, sought: str) -> None:
 
 def _person_by(word: str) -> Q:
     """Match a person by one word: the whole email, or a part of the name."""
-    return Q(email=word.lower()) | _part("name__i", word)
+    return Q(email=word.lower()) | _contains_word("name__i", word)
 
 
 def senders_by(term: str) -> Q:
     """Match senders word by word: name or number, people, pickup addresses."""
     found = Q()
-    for word in words(term):
+    for word in search_words(term):
         members = Membership.objects.filter(user__in=User.objects.filter(_person_by(word)))
-        at = Q(phone__in=[word, *spellings(word)])
+        at = Q(phone__in=[word, *phone_spellings(word)])
         for column in ("name", "suburb", "postcode"):
-            at |= _part(f"{column}__i", word)
-        found &= Q(pk__in=_senders(word, members, PickupAddress.objects.filter(at)))
+            at |= _contains_word(f"{column}__i", word)
+        found &= Q(pk__in=_senders_by_word(word, members, PickupAddress.objects.filter(at)))
     return found
 
 
-def _senders(word: str, *theirs: QuerySet[Any]) -> QuerySet[Any]:
+def _senders_by_word(word: str, *theirs: QuerySet[Any]) -> QuerySet[Any]:
     """Return the keys of senders with this name or number, or with a matching row of theirs.
 
     A union reads each table by its own index; with OR in one condition, none could.
     """
-    named = Sender.objects.filter(_part("name__i", word) | Q(pk=Sender.pk_of(word)))
+    named = Sender.objects.filter(_contains_word("name__i", word) | Q(pk=Sender.pk_of(word)))
     return named.values_list("pk").union(*(rows.values_list("sender") for rows in theirs), all=True)
 
 
-def _part(lookup: str, word: str) -> Q:
+def _contains_word(lookup: str, word: str) -> Q:
     """Match a word within a text, or at a word's start if it has no three letters in a row.
 
     Both use trigrams (TrigramIndex); a part of two letters, or of none, would read every row.
@@ -153,21 +153,21 @@ def find(request: HttpRequest) -> HttpResponse:
     term = clean_search(request.GET.get("q", ""))
     asked = ORDER.sub("", term)
     record_search(user, asked)
-    if asked and (page := _exact(user, asked)):
+    if asked and (page := _exact_match(user, asked)):
         return redirect(page)
-    found = _groups(user, asked) if asked else {}
-    if order := _called(found, asked):
+    found = _found_groups(user, asked) if asked else {}
+    if order := _order_called(found, asked):
         return redirect("admin:orders_order_change", order.pk)
     groups = [(name, *GROUPS[name], rows) for name, rows in found.items() if rows]
     context = {**admin.site.each_context(request), "title": "Find", "q": term, "most": MOST, "groups": groups, **found}
     return TemplateResponse(request, "admin/find.html", context)
 
 
-def _exact(user: Any, asked: str) -> str:
+def _exact_match(user: Any, asked: str) -> str:
     """Return the address of the sender with this number or the one order with this reference; else
     "".
     """
-    number, key = Sender.pk_of(asked), _uuid(asked)
+    number, key = Sender.pk_of(asked), _read_uuid(asked)
     if number and user.has_perm("accounts.view_sender") and Sender.objects.filter(pk=number).exists():
         return reverse("admin:accounts_sender_change", args=[number])
     if not user.has_perm("orders.view_order"):
@@ -176,7 +176,7 @@ def _exact(user: Any, asked: str) -> str:
     return reverse("admin:orders_order_change", args=[found[0].pk]) if len(found) == 1 else ""
 
 
-def _called(found: dict[str, Any], asked: str) -> Order | None:
+def _order_called(found: dict[str, Any], asked: str) -> Order | None:
     """Return the order with this number, ours or its sender's, if the text means nothing else."""
     match found:
         case {"orders": [order], **others} if not any(others.values()):
@@ -184,10 +184,10 @@ def _called(found: dict[str, Any], asked: str) -> Order | None:
     return None
 
 
-def _groups(user: Any, term: str) -> dict[str, Any]:
+def _found_groups(user: Any, term: str) -> dict[str, Any]:
     """Return the first few of each group that this operator may see, one more than is shown."""
     found: dict[str, Any] = {}
-    asked = words(term)
+    asked = search_words(term)
     if user.has_perm("orders.view_order"):
         orders = Order.objects.select_related("sender").order_by("-pk")
         found["orders"] = list(orders.filter(orders_by(term))[: MOST + 1])
@@ -199,7 +199,7 @@ def _groups(user: Any, term: str) -> dict[str, Any]:
     return found
 
 
-def _uuid(word: str) -> uuid.UUID | None:
+def _read_uuid(word: str) -> uuid.UUID | None:
     try:
         return uuid.UUID(word)
     except ValueError:

@@ -30,11 +30,11 @@ class Line:
 
 def queue_lines(found: list[Queue], now: dt.datetime) -> list[Line]:
     """Return the queues with work, most urgent first; equals in the order of their cost."""
-    made = [_line(queue, now) for queue in found if queue.count]
+    made = [_queue_line(queue, now) for queue in found if queue.count]
     return sorted(made, key=lambda line: TONES.index(line.tone))
 
 
-def _line(queue: Queue, now: dt.datetime) -> Line:
+def _queue_line(queue: Queue, now: dt.datetime) -> Line:
     tone, age = age_words(queue.oldest, queue.term, now)
     icon = ICONS.get(queue.name.partition("-")[0], "receipt" if "billing" in queue.url else "info")
     return Line(queue, tone, age, icon)
@@ -74,7 +74,7 @@ class Strip:
         return f"Bookings by hour: {booked}. {refused}."
 
 
-def strip(now: dt.datetime) -> Strip:
+def day_strip(now: dt.datetime) -> Strip:
     """Count the last 24 hours in one query: bookings and refusals, each by their own index."""
     first = now.replace(minute=0, second=0, microsecond=0) - dt.timedelta(hours=HOURS - 1)
     sent = _by_hour("booked", Order.objects.filter(submitted_at__gte=first, booked_at__isnull=False), "submitted_at")

@@ -63,9 +63,9 @@ def duplicate_booking(now: dt.datetime) -> Q:
     return Q(pk__in=list(waiting.values_list("order_id", flat=True)[:MOST_LISTED]))
 
 
-def futile(now: dt.datetime) -> Q:
+def futile_pickups(now: dt.datetime) -> Q:
     """Match futile pickups whose sender has no link to move them (interface §3 rules 3, 4)."""
-    linked = [configured.fingerprint for configured in carrier_settings.every() if configured.has_parcel_tools]
+    linked = [configured.fingerprint for configured in carrier_settings.all_settings() if configured.has_parcel_tools]
     later_day = Q(carrier_pickup_date__gt=F("progress_at__date"))
     by_us = ~later_day & ~Q(account__fingerprint__in=linked)
     return Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE) & by_us
@@ -127,7 +127,7 @@ ORDERS = {
     ),
     "futile": Wait(
         "Futile pickup: arrange a new day",
-        futile,
+        futile_pickups,
         "Ask the carrier for another pickup day and tell the sender to keep the label. Don't cancel it.",
         "since",
     ),
@@ -192,11 +192,11 @@ AT_FAULT = Wait(
 )
 
 
-def waiting(now: dt.datetime) -> list[Queue]:
+def waiting_queues(now: dt.datetime) -> list[Queue]:
     """Return every queue, empty ones too, in the order of their cost; then those of the reports."""
     return [
-        *counted(Order.objects.annotate(since=since()), ORDERS, now),
-        *_accounts(now),
+        *counted(Order.objects.annotate(since=undecided_since()), ORDERS, now),
+        *_account_queues(now),
         *counted(DailySpend.objects.filter(day__gte=_weeks_ago(now)), of_orders.SPENDING, now),
         *counted(Sender.objects.all(), SENDERS, now, query="?bookings={}"),
         *counted(DeadLetter.objects.all(), DEAD_LETTERS, now, query=""),
@@ -205,7 +205,7 @@ def waiting(now: dt.datetime) -> list[Queue]:
         *counted(Parcel.objects.all(), of_tracking.PARCELS, now, query="?whose={}"),
         *counted(WebhookDelivery.objects.all(), of_tracking.DELIVERIES, now),
         *counted(EventWord.objects.all(), of_tracking.WORDS, now, query="?is_known__exact={}"),
-        *of_billing.waiting(now),
+        *of_billing.waiting_queues(now),
     ]
 
 
@@ -214,7 +214,7 @@ def _weeks_ago(now: dt.datetime) -> dt.date:
     return (now - dt.timedelta(days=15)).date()
 
 
-def since() -> Coalesce:
+def undecided_since() -> Coalesce:
     """Return since when an order is undecided, else since when it exists."""
     became = OrderChange.objects.filter(order=OuterRef("pk"), new__in=CASES).exclude(old__in=CASES)
     last = Subquery(became.order_by("-pk").values("at")[:1])
@@ -232,7 +232,7 @@ def _held_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None
     return min((at for at in since if at), default=None)
 
 
-def _accounts(now: dt.datetime) -> list[Queue]:
+def _account_queues(now: dt.datetime) -> list[Queue]:
     """Return the queues of the carrier accounts, in one query: there are few."""
     accounts = CarrierAccount.objects.all()
     held = [at for account in accounts if (at := _held_since(account, now))]

@@ -31,20 +31,20 @@ class ViewForm(forms.Form):
         return name
 
 
-def shown(site: admin.AdminSite, request: HttpRequest) -> dict[str, Any]:
+def shown_views(site: admin.AdminSite, request: HttpRequest) -> dict[str, Any]:
     """Return the operator's views of this list, and the form for its present filters, if any."""
     name = str(getattr(request.resolver_match, "url_name", "")).removesuffix("_changelist")
-    query = _filters(_list(site, request, name), request.GET.urlencode())
+    query = _list_filters(_list_of(site, request, name), request.GET.urlencode())
     saved = [*DeskView.objects.filter(owner=request.user.pk, list=name).order_by("name")[:MOST]]
     form = ViewForm(initial={"query": query}, auto_id="view-%s") if query else None
     return {"list": name, "saved": saved, "query": query, "form": form}
 
 
-def save(site: admin.AdminSite, request: HttpRequest, name: str) -> HttpResponse:
+def save_view(site: admin.AdminSite, request: HttpRequest, name: str) -> HttpResponse:
     """Save the filters under a name, replacing the operator's view with that name."""
-    kept, form = _list(site, request, name), ViewForm(request.POST)
+    kept, form = _list_of(site, request, name), ViewForm(request.POST)
     own = DeskView.objects.filter(owner=request.user.pk, list=name)
-    if form.is_valid() and not (query := _filters(kept, form.cleaned_data["query"])):
+    if form.is_valid() and not (query := _list_filters(kept, form.cleaned_data["query"])):
         form.add_error(None, "Filter the list first. Nothing was saved.")
     elif form.is_valid() and own.exclude(name=form.cleaned_data["name"]).count() >= MOST:
         form.add_error(None, f"You have {MOST} views of this list. Delete one first.")
@@ -57,7 +57,7 @@ def save(site: admin.AdminSite, request: HttpRequest, name: str) -> HttpResponse
     return redirect(f"{reverse(f'admin:{name}_changelist')}?{query}")
 
 
-def delete(site: admin.AdminSite, request: HttpRequest, pk: int) -> HttpResponse:
+def delete_view(site: admin.AdminSite, request: HttpRequest, pk: int) -> HttpResponse:
     """Delete one of the operator's own views."""
     view = get_object_or_404(DeskView, owner=request.user.pk, pk=pk)
     view.delete()
@@ -65,7 +65,7 @@ def delete(site: admin.AdminSite, request: HttpRequest, pk: int) -> HttpResponse
     return redirect(f"admin:{view.list}_changelist")
 
 
-def _list(site: admin.AdminSite, request: HttpRequest, name: str) -> "admin.ModelAdmin[Any]":
+def _list_of(site: admin.AdminSite, request: HttpRequest, name: str) -> "admin.ModelAdmin[Any]":
     """Return the admin page of the list with that name.
 
     Raises Http404 if this operator may not see it.
@@ -76,7 +76,7 @@ def _list(site: admin.AdminSite, request: HttpRequest, name: str) -> "admin.Mode
     raise Http404
 
 
-def _filters(page: Any, query: str) -> str:
+def _list_filters(page: Any, query: str) -> str:
     """Return the list's filters in a query, in its own order, or "" if none or too long."""
     kept = QueryDict(mutable=True)
     for parameter, value in QueryDict(query).items():

@@ -34,7 +34,7 @@ RAIL = (  # title, icon, page name, and the screens on which it is in the rail
 )
 
 
-def _rail(request: HttpRequest) -> list[dict[str, Any]]:
+def _rail_entries(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the rail's entries, with this page's marked."""
     home = reverse("admin:index")
     found = [(title, icon, reverse(f"admin:{name}"), width) for title, icon, name, width in RAIL]
@@ -77,9 +77,9 @@ class StaffSite(admin.AdminSite):
         from shipping_portal.staff import saved_views  # noqa: PLC0415  (models load after the site)
         from shipping_portal.staff.restores import restoring  # noqa: PLC0415  (models load after the site)
 
-        gaps = restoring.gaps() if self.has_permission(request) else []
-        found = {"restore_gaps": gaps, "rail": _rail(request)}
-        found["views"] = partial(saved_views.shown, self, request)  # lists only
+        gaps = restoring.open_gaps() if self.has_permission(request) else []
+        found = {"restore_gaps": gaps, "rail": _rail_entries(request)}
+        found["views"] = partial(saved_views.shown_views, self, request)  # lists only
         return {**super().each_context(request), **found}
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
@@ -88,7 +88,7 @@ class StaffSite(admin.AdminSite):
         from shipping_portal.staff.finding import find  # noqa: PLC0415
 
         own = {"listener": page, "find": find, "health": self.health, "more": self.more}
-        save, delete = (require_POST(partial(view, self)) for view in (saved_views.save, saved_views.delete))
+        save, delete = (require_POST(partial(view, self)) for view in (saved_views.save_view, saved_views.delete_view))
         return [
             path("views/<slug:name>/save/", self.admin_view(save), name="view_save"),
             path("views/<int:pk>/delete/", self.admin_view(delete), name="view_delete"),
@@ -148,7 +148,7 @@ class StaffSite(admin.AdminSite):
         from shipping_portal.staff.models import Assignment  # noqa: PLC0415
 
         now = timezone.now()
-        every = queues.waiting(now)
+        every = queues.waiting_queues(now)
         found: dict[str, Any] = {
             "title": "",  # the page has its own
             "lines": first_page.queue_lines(every, now),
@@ -156,9 +156,9 @@ class StaffSite(admin.AdminSite):
             "empty": [queue for queue in every if not queue.count],
             "items": sum(queue.count for queue in every),
             "out_of_balance": any(queue.count for queue in every if queue.name == "billingreport-balance"),
-            "health": health.strip(now),
-            "alarms": health.alarms(now),
-            "day": first_page.strip(now),
+            "health": health.health_strip(now),
+            "alarms": health.webhook_alarms(now),
+            "day": first_page.day_strip(now),
             "may_bill": permissions.may(request.user, "billing"),
         }
         return super().index(request, found | (extra_context or {}))
@@ -169,7 +169,11 @@ class StaffSite(admin.AdminSite):
         from shipping_portal.staff.alerts import health  # noqa: PLC0415
 
         now = timezone.now()
-        found = {"health": health.strip(now), "backlog": health.backlog(now), "gaps": health.meter(now)}
+        found = {
+            "health": health.health_strip(now),
+            "backlog": health.count_backlog(now),
+            "gaps": health.webhook_meter(now),
+        }
         found["may_bill"] = permissions.may(request.user, "billing")
         return TemplateResponse(
             request, "admin/health.html", {**self.each_context(request), "title": "Health", **found}

@@ -58,7 +58,7 @@ def test_who_may_sign_up(settings: Any, mode: str) -> None:
 def test_an_invitation_to_a_team_works_in_every_mode(settings: Any, quill: Sender, alice: User, mode: str) -> None:
     settings.SIGN_UP = mode
     Sender.objects.update(approved_at=None)
-    team.invite(quill, "nia@new.example", Role.SHIPPER, by=alice, now=timezone.now())
+    team.invite_person(quill, "nia@new.example", Role.SHIPPER, by=alice, now=timezone.now())
     path = mail.outbox[-1].body.split(settings.SITE_URL)[1].split()[0]
     answer = Client().post(path, {"name": "Nia New", "password": MIA["password1"]})
     assert answer.status_code == 302
@@ -71,8 +71,8 @@ def test_the_operators_are_asked_by_one_mail_owed_with_the_account(approving: An
     confirm()
     request, sender = ApprovalRequest.objects.get(), Sender.objects.get()
     mail.outbox.clear()
-    signing_up.work(request.pk)
-    signing_up.work(request.pk)
+    signing_up.ask_for_due_approval(request.pk)
+    signing_up.ask_for_due_approval(request.pk)
     [sent] = mail.outbox
     assert sent.to == ["desk@portal.example"]
     assert sent.subject == "Marlow Candles waits for approval"
@@ -96,7 +96,7 @@ def test_the_operators_are_asked_once_the_address_is_confirmed_and_not_before(ap
     assert not ApprovalRequest.objects.exists()
     confirm()
     assert ApprovalRequest.objects.get().sender == Sender.objects.get()
-    signing_up.work(ApprovalRequest.objects.get().pk)
+    signing_up.ask_for_due_approval(ApprovalRequest.objects.get().pk)
     EmailAddress.objects.create(user=User.objects.get(), email="mia@other.example")
     confirm("mia@other.example")
     assert ApprovalRequest.objects.get().due_at is None
@@ -140,12 +140,12 @@ def test_a_mail_server_that_is_away_is_asked_again(approving: Any, monkeypatch: 
     mail.outbox.clear()
     with monkeypatch.context() as away:
         away.setattr(EmailBackend, "send_messages", lambda *given: (_ for _ in ()).throw(OSError("away")))
-        signing_up.work(request.pk)
+        signing_up.ask_for_due_approval(request.pk)
     request.refresh_from_db()
     assert request.due_at
     assert request.due_at > timezone.now()
     ApprovalRequest.objects.update(due_at=timezone.now())
-    signing_up.work(request.pk)
+    signing_up.ask_for_due_approval(request.pk)
     assert len(mail.outbox) == 1
 
 
@@ -158,7 +158,7 @@ def test_nobody_is_asked_where_there_is_nobody_or_nothing_to_ask(approving: Any,
         approving.CONTACT_EMAIL = ""
     else:
         Sender.objects.update(approved_at=timezone.now())
-    signing_up.work(ApprovalRequest.objects.get().pk)
+    signing_up.ask_for_due_approval(ApprovalRequest.objects.get().pk)
     assert mail.outbox == []
     assert ApprovalRequest.objects.get().due_at is None
 
@@ -180,7 +180,7 @@ def test_the_yes_is_audited_and_told_to_the_people_of_the_account(
     notice = Notification.objects.get()
     assert (notice.user, notice.line) == (alice, "We approved your account: you can book now.")
     Notification.objects.update(due_at=timezone.now())
-    mailing.work(notice.pk)
+    mailing.send_due_mail(notice.pk)
     assert (mail.outbox[-1].to, mail.outbox[-1].subject) == ([alice.email], "Your account is approved")
     assert REASON not in mail.outbox[-1].body
     assert desk.post(act(quill, "approve"), {"reason": REASON}).status_code == 409
@@ -189,9 +189,9 @@ def test_the_yes_is_audited_and_told_to_the_people_of_the_account(
 
 def test_two_operators_who_approve_at_once_approve_once(quill: Sender, alice: User, sam: User) -> None:
     Sender.objects.update(approved_at=None)
-    signing_up.approve(quill, by=sam, note=REASON, now=timezone.now())
+    signing_up.approve_account(quill, by=sam, note=REASON, now=timezone.now())
     with pytest.raises(Sender.NotAllowed):
-        signing_up.approve(quill, by=sam, note=REASON, now=timezone.now())
+        signing_up.approve_account(quill, by=sam, note=REASON, now=timezone.now())
     assert Audit.objects.count() == 1
 
 
@@ -208,7 +208,7 @@ def test_a_declined_account_waits_no_more_until_it_is_reinstated(
     assert desk.post(act(quill, "approve"), {"reason": REASON}).status_code == 409
     quill.refresh_from_db()
     with pytest.raises(Sender.NotAllowed):
-        signing_up.approve(quill, by=sam, note=REASON, now=timezone.now())
+        signing_up.approve_account(quill, by=sam, note=REASON, now=timezone.now())
     quill.reinstate(by=sam, reason=REASON, at=timezone.now())
     assert quill.approved_at is None
 
@@ -216,7 +216,7 @@ def test_a_declined_account_waits_no_more_until_it_is_reinstated(
 @pytest.mark.parametrize("name", ["approve", "decline"])
 def test_who_may_suspend_may_approve_and_decline(quill: Sender, visit: Any, name: str) -> None:
     Sender.objects.update(approved_at=None)
-    permissions.settle()
+    permissions.update_groups()
     person = factories.user("rita@portal.example", is_staff=True)
     person.groups.set(permissions.Group.objects.filter(name=permissions.READ_ONLY))
     factories.second_factor(person)
@@ -234,7 +234,7 @@ def test_a_mode_that_does_not_exist_is_named(settings: Any) -> None:
 
 def test_the_yes_to_one_account_is_none_to_another(quill: Sender, alice: User, bob: User, sam: User) -> None:
     Sender.objects.update(approved_at=None)
-    signing_up.approve(quill, by=sam, note=REASON, now=timezone.now())
+    signing_up.approve_account(quill, by=sam, note=REASON, now=timezone.now())
     assert list(Sender.objects.filter(approved_at=None)) == [bob.membership.sender]
     assert [notice.user for notice in Notification.objects.all()] == [alice]
 
@@ -244,5 +244,5 @@ def test_the_operators_read_who_opened_the_account_and_not_who_joined_it(approvi
     confirm()
     factories.member(Sender.objects.get(), factories.user("zed@marlow.example", name="Zed Later"))
     mail.outbox.clear()
-    signing_up.work(ApprovalRequest.objects.get().pk)
+    signing_up.ask_for_due_approval(ApprovalRequest.objects.get().pk)
     assert "Opened by Mia Marlow, mia@marlow.example" in mail.outbox[0].body

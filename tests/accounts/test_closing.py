@@ -38,7 +38,7 @@ def browser(alice: User, visit: Callable[[User], Client]) -> Client:
 
 
 def close(sender: Sender, by: User) -> None:
-    closing.close(sender, by=by, now=timezone.now())
+    closing.close_account(sender, by=by, now=timezone.now())
     sender.refresh_from_db()
 
 
@@ -92,7 +92,7 @@ def test_an_account_stays_open_while_anything_of_it_is(
     browser.post(URL, {"number": quill.number})
     assert Sender.objects.get(pk=quill.pk).closed_at is None
     with pytest.raises(closing.CannotClose, match=why):
-        closing.close(quill, by=alice, now=timezone.now())
+        closing.close_account(quill, by=alice, now=timezone.now())
 
 
 def test_a_closed_account_is_erased_by_its_term(
@@ -118,7 +118,7 @@ def test_a_closed_account_is_erased_by_its_term(
     ] * 2
     assert Order.objects.get(pk=other.pk).receiver_name == other.receiver_name
     assert User.objects.get(pk=bob.pk).is_active
-    assert erased_keys.kept() == {"sender": {quill.pk}}
+    assert erased_keys.read_erased_keys() == {"sender": {quill.pk}}
 
 
 def test_what_operators_wrote_of_a_parcel_after_its_receiver_was_erased_ends_with_the_account(
@@ -128,7 +128,7 @@ def test_what_operators_wrote_of_a_parcel_after_its_receiver_was_erased_ends_wit
     erasing.erase({"order": [order.pk]})
     now = timezone.now()
     casework.add_note(quill, "Alice rang", by=sam, now=now, order=order)
-    casework.write(order, to=alice, about="other", text="Dear Alice", by=sam, now=now)
+    casework.queue_mail(order, to=alice, about="other", text="Dear Alice", by=sam, now=now)
     close(quill, alice)
     retention.purge(now + PAST)
     assert {*Note.objects.values_list("text", flat=True), *SenderMail.objects.values_list("text", flat=True)} == {

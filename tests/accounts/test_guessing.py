@@ -85,10 +85,10 @@ def test_a_browser_is_known_for_180_days_however_long_it_keeps_the_cookie(
     logged_in = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
     response = HttpResponse()
     with time_machine.travel(logged_in, tick=False):
-        known_browsers.remember(rf.get("/"), response, alice)
+        known_browsers.remember_browser(rf.get("/"), response, alice)
     later = rf.get("/", headers={"cookie": response.cookies.output(header="", attrs=[]).strip()})
     with time_machine.travel(logged_in + dt.timedelta(days=180, seconds=seconds), tick=False):
-        assert known_browsers.knows(later, alice.email) is is_known
+        assert known_browsers.is_known(later, alice.email) is is_known
 
 
 def test_a_browser_known_to_one_account_is_a_stranger_to_another(alice: User, bob: User) -> None:

@@ -70,7 +70,7 @@ def test_whoever_has_the_address_joins_by_the_invitation_though_a_stranger_signe
     squatter = sign_up()
     opened = squatter.membership.sender
     mail.outbox.clear()
-    team.invite(quill, SIGN_UP["email"], "shipper", by=alice, now=timezone.now())
+    team.invite_person(quill, SIGN_UP["email"], "shipper", by=alice, now=timezone.now())
     link = re.findall(r"https?://[^/]+(/\S+)", mail.outbox[0].body)[0]
     browser = Client()
     assert 'name="password"' in browser.get(link).content.decode()

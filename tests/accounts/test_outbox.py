@@ -33,7 +33,7 @@ def leave(now: dt.datetime | None = None) -> list[str]:
     mail.outbox.clear()
     Notification.objects.filter(sent_at=None).update(due_at=(now or timezone.now()) - dt.timedelta(seconds=1))
     for pk in Notification.objects.filter(sent_at=None).values_list("pk", flat=True):
-        mailing.work(pk)
+        mailing.send_due_mail(pk)
     return [str(message.body) for message in mail.outbox]
 
 
@@ -64,7 +64,7 @@ def test_a_bundle_is_one_mail_though_two_workers_took_a_notice_of_it_each(alice:
     rows = list(Notification.objects.all())
     assert all(row.claim() for row in rows)
     for row in rows:
-        mailing.work.work(row)
+        mailing.send_due_mail.work(row)
     assert [message.body.count("- News") for message in mail.outbox] == [2]
     assert not Notification.objects.filter(sent_at=None).exists()
 
@@ -78,7 +78,7 @@ def test_what_another_worker_is_sending_at_this_moment_is_not_sent_again(
     def slow(message: Any) -> None:
         monkeypatch.setattr(mailing.EmailMessage, "send", send)
         outbox.notify(fact(quill, "b", batch_key="b"), now=NOON)
-        mailing.work(Notification.objects.get(dedupe_key="b").pk)
+        mailing.send_due_mail(Notification.objects.get(dedupe_key="b").pk)
         send(message)
 
     monkeypatch.setattr(mailing.EmailMessage, "send", slow)
@@ -110,7 +110,7 @@ def test_running_it_again_mails_nothing_more(alice: User, quill: Sender) -> None
     outbox.notify(fact(quill), now=NOON)
     assert len(leave()) == 1
     mail.outbox.clear()
-    mailing.work(Notification.objects.get().pk)
+    mailing.send_due_mail(Notification.objects.get().pk)
     assert mail.outbox == []
 
 
@@ -151,7 +151,7 @@ def test_a_mail_server_that_says_nothing_is_not_waited_for_long(
     leave()
     assert Notification.objects.get().tries == 1
     with pytest.raises(team.NotPossible):
-        team.invite(quill, "wren@quill.example", "viewer", by=alice, now=NOON)
+        team.invite_person(quill, "wren@quill.example", "viewer", by=alice, now=NOON)
     assert waited == [10, 10]
 
 
@@ -175,9 +175,9 @@ def test_nobody_gets_what_another_account_owed_them_before(alice: User, bob: Use
 
 def test_a_kind_turned_off_meanwhile_does_not_leave_any_more(alice: User, quill: Sender) -> None:
     for kind in ("pickup", "delivery"):
-        outbox.choose(alice, kind, "daily", now=NOON)
+        outbox.choose_when(alice, kind, "daily", now=NOON)
         outbox.notify(fact(quill, kind, kind=kind), now=NOON)
-    outbox.choose(alice, "pickup", "off", now=NOON)
+    outbox.choose_when(alice, "pickup", "off", now=NOON)
     [body] = leave()
     assert "News delivery." in body
     assert "News pickup." not in body
@@ -199,14 +199,14 @@ def test_a_kind_turned_off_meanwhile_does_not_leave_any_more(alice: User, quill:
 def test_a_digest_leaves_at_seven_where_the_sender_is_and_a_weekly_one_on_monday(
     alice: User, quill: Sender, kind: str, told_at: str, due_at: str
 ) -> None:
-    outbox.choose(alice, "pickup", "daily", now=NOON)
+    outbox.choose_when(alice, "pickup", "daily", now=NOON)
     outbox.notify(fact(quill, kind=kind), now=dt.datetime.fromisoformat(told_at))
     assert Notification.objects.get().due_at == dt.datetime.fromisoformat(due_at)
 
 
 def test_a_digest_is_one_mail_of_all_kinds(alice: User, quill: Sender) -> None:
     for kind in ("pickup", "delivery"):
-        outbox.choose(alice, kind, "daily", now=NOON)
+        outbox.choose_when(alice, kind, "daily", now=NOON)
         outbox.notify(fact(quill, kind, kind=kind), now=NOON)
     [body] = leave()
     assert "News pickup." in body
@@ -214,14 +214,14 @@ def test_a_digest_is_one_mail_of_all_kinds(alice: User, quill: Sender) -> None:
 
 
 def test_what_is_off_is_not_told(alice: User, quill: Sender) -> None:
-    outbox.choose(alice, "pickup", "off", now=NOON)
+    outbox.choose_when(alice, "pickup", "off", now=NOON)
     outbox.notify(fact(quill), now=NOON)
     assert Notification.objects.count() == 0
 
 
 def test_failed_bookings_reach_the_owner_when_everybody_turned_them_off(alice: User, ana: User, quill: Sender) -> None:
     for person in (alice, ana):
-        outbox.choose(person, "booking", "off", now=NOON)
+        outbox.choose_when(person, "booking", "off", now=NOON)
     outbox.notify(fact(quill, kind="booking"), now=NOON)
     assert [row.user for row in Notification.objects.all()] == [alice]
 
@@ -235,7 +235,7 @@ def test_each_role_gets_the_kinds_that_are_for_it_and_no_others(
 ) -> None:
     on = "weekly" if kind == "statement" else "now"
     for person in (alice, ana, bea, vic):
-        outbox.choose(person, kind, on, now=NOON - dt.timedelta(hours=1))
+        outbox.choose_when(person, kind, on, now=NOON - dt.timedelta(hours=1))
     outbox.notify(fact(quill, kind=kind), now=NOON)
     leave()
     others = set() if kind == "export" else {bea.email} if kind in MONEY else {ana.email}
@@ -247,7 +247,7 @@ def test_what_is_vital_and_owed_leaves_though_it_was_turned_off_unless_its_reade
     ana: User, quill: Sender, role: str, told: int
 ) -> None:
     outbox.notify(fact(quill, kind="booking"), now=NOON)
-    outbox.choose(ana, "booking", "off", now=NOON)
+    outbox.choose_when(ana, "booking", "off", now=NOON)
     Membership.objects.filter(user=ana).update(role=role)
     leave()
     assert [message.to for message in mail.outbox].count([ana.email]) == told
@@ -287,7 +287,7 @@ def test_the_link_in_a_mail_stops_its_kind_after_a_press_and_without_logging_in(
 
 def test_the_link_in_a_digest_stops_every_kind_that_is_in_it(alice: User, quill: Sender) -> None:
     for kind in ("pickup", "delivery"):
-        outbox.choose(alice, kind, "daily", now=NOON)
+        outbox.choose_when(alice, kind, "daily", now=NOON)
         outbox.notify(fact(quill, kind, kind=kind), now=NOON)
     [body] = leave()
     path = LINK.findall(body)[-1].removeprefix(settings.SITE_URL)
@@ -334,7 +334,7 @@ def test_a_mail_of_one_kind_says_so_in_its_subject_and_one_of_several_is_news_of
     leave()
     assert mail.outbox[0].subject == "Your pickup"
     for kind in ("pickup", "delivery"):
-        outbox.choose(alice, kind, "daily", now=NOON)
+        outbox.choose_when(alice, kind, "daily", now=NOON)
         outbox.notify(fact(quill, kind, kind=kind), now=NOON)
     leave()
     assert mail.outbox[0].subject == "Your parcels"
@@ -350,7 +350,7 @@ def test_every_line_of_a_mail_that_cannot_leave_waits_for_the_next_try(
         outbox.notify(fact(quill, once, batch_key="b"), now=NOON)
     monkeypatch.setattr(mailing.EmailMessage, "send", fails)
     Notification.objects.update(due_at=timezone.now() - dt.timedelta(seconds=1))
-    mailing.work(Notification.objects.get(dedupe_key="a").pk)
+    mailing.send_due_mail(Notification.objects.get(dedupe_key="a").pk)
     waits = [(row.tries, row.sent_at, row.due_at > timezone.now()) for row in Notification.objects.all()]
     assert waits == [(1, None, True)] * 2
 
@@ -366,14 +366,14 @@ def test_what_is_taken_back_is_that_fact_alone_and_only_what_has_not_left(alice:
         outbox.notify(fact(quill, once, kind="charge"), now=NOON)
     outbox.notify(fact(quill, "charge:1:sent", kind="charge"), now=NOON)
     Notification.objects.filter(dedupe_key="charge:1:sent").update(sent_at=NOON, due_at=None)
-    outbox.retract("charge:1")
+    outbox.retract_events("charge:1")
     left = set(Notification.objects.values_list("dedupe_key", flat=True))
     assert left == {"charge:1:sent", "charge:12", "charge:2"}
 
 
 def test_who_turns_a_kind_on_hears_of_what_happens_from_then_on_only(alice: User, quill: Sender) -> None:
-    outbox.choose(alice, "pickup", "off", now=NOON)
-    outbox.choose(alice, "pickup", "now", now=NOON + dt.timedelta(hours=2))
+    outbox.choose_when(alice, "pickup", "off", now=NOON)
+    outbox.choose_when(alice, "pickup", "now", now=NOON + dt.timedelta(hours=2))
     for once, hours in (("before", 1), ("after", 3)):
         happened = NOON + dt.timedelta(hours=hours)
         outbox.notify(fact(quill, once, happened_at=happened), now=NOON + dt.timedelta(hours=4))
@@ -381,7 +381,7 @@ def test_who_turns_a_kind_on_hears_of_what_happens_from_then_on_only(alice: User
 
 
 def test_another_time_for_a_kind_that_was_on_keeps_what_happened_before(alice: User, quill: Sender) -> None:
-    outbox.choose(alice, "pickup", "daily", now=NOON + dt.timedelta(hours=2))
+    outbox.choose_when(alice, "pickup", "daily", now=NOON + dt.timedelta(hours=2))
     outbox.notify(fact(quill, happened_at=NOON), now=NOON + dt.timedelta(hours=4))
     assert Notification.objects.count() == 1
 

@@ -105,18 +105,18 @@ def test_where_no_list_is_active_nothing_is_said() -> None:
     ],
 )
 def test_suggestions_begin_with_what_is_typed(typed: str, found: list[str]) -> None:
-    assert names(places.suggest("AU", typed)) == found
+    assert names(places.suggest_places("AU", typed)) == found
 
 
 @pytest.mark.usefixtures("listed")
 def test_a_half_typed_canadian_code_finds_its_place() -> None:
-    assert names(places.suggest("CA", "k1p5")) == ["Ottawa ON K1P 5M7"]
+    assert names(places.suggest_places("CA", "k1p5")) == ["Ottawa ON K1P 5M7"]
 
 
 @pytest.mark.usefixtures("listed")
 def test_a_suggestion_asks_the_database_twice_at_most(django_assert_max_num_queries: Any) -> None:
     with django_assert_max_num_queries(2):
-        places.suggest("AU", "brunswick e 305")
+        places.suggest_places("AU", "brunswick e 305")
 
 
 def test_importing_again_changes_nothing_and_a_new_file_is_switched_to_at_once(db: None) -> None:
@@ -125,7 +125,7 @@ def test_importing_again_changes_nothing_and_a_new_file_is_switched_to_at_once(d
     assert LocalityList.objects.count() == 3
     (change,) = load(b"country,suburb,state,postcode\nAU,Fitzroy,VIC,3065\nAU,Hobart,TAS,7000\n")
     assert (change.rows, change.added, change.removed) == (2, 1, 7)
-    assert sorted(places.active("AU").values_list("suburb", flat=True)) == ["Fitzroy", "Hobart"]
+    assert sorted(places.active_places("AU").values_list("suburb", flat=True)) == ["Fitzroy", "Hobart"]
     assert LocalityList.objects.filter(country="AU", is_active=True).count() == 1
     assert Audit.objects.filter(action="locality list imported").count() == 4
 
@@ -147,7 +147,7 @@ def test_a_file_that_cannot_be_read_changes_nothing(db: None, content: bytes, se
     load()
     with pytest.raises(UnreadableList, match=sentence):
         load(content)
-    assert places.active("AU").count() == 8
+    assert places.active_places("AU").count() == 8
 
 
 def test_the_command_says_what_changed(db: None, tmp_path: Path, capsys: Any) -> None:
@@ -172,7 +172,7 @@ def test_the_command_says_what_changed(db: None, tmp_path: Path, capsys: Any) ->
     ],
 )
 def test_a_place_has_a_time_zone(country: str, state: str, postcode: str, zone: str) -> None:
-    assert places.zone(country, state, postcode) == zone
+    assert places.zone_of(country, state, postcode) == zone
 
 
 def test_business_days_leave_out_weekends_and_the_states_own_holidays() -> None:
@@ -186,7 +186,7 @@ def test_business_days_leave_out_weekends_and_the_states_own_holidays() -> None:
 
 def test_a_calendar_is_made_whole_and_never_changes_under_another_thread() -> None:
     """Those of the library fill themselves a year at a time, as they are asked."""
-    days = places._holidays("AU", "VIC", 2026)
+    days = places._holidays_around("AU", "VIC", 2026)
     known = set(days)
     places.business_days("AU", "VIC", after=dt.date(2026, 12, 20), count=12)
     assert dt.date(2027, 1, 1) in known

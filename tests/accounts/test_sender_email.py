@@ -79,7 +79,7 @@ from tests import factories
     ],
 )
 def test_an_address_is_known_by_its_form(email: str, kind: str | None) -> None:
-    assert sender_email.judge(email).kind == kind
+    assert sender_email.judge_email(email).kind == kind
 
 
 def test_a_shared_mailbox_may_be_confirmed_and_every_other_kind_is_refused() -> None:
@@ -91,8 +91,8 @@ def test_a_shared_mailbox_may_be_confirmed_and_every_other_kind_is_refused() -> 
 
 def test_an_address_on_the_partners_domain_may_be_listed(settings: Any) -> None:
     settings.ALLOWED_SENDER_EMAILS = ["Depot@portal.example"]
-    assert sender_email.judge("depot@portal.example").kind is None
-    assert sender_email.judge("other@portal.example").kind == "partner"
+    assert sender_email.judge_email("depot@portal.example").kind is None
+    assert sender_email.judge_email("other@portal.example").kind == "partner"
 
 
 def test_only_verified_addresses_of_the_accounts_people_are_usable(
@@ -100,15 +100,15 @@ def test_only_verified_addresses_of_the_accounts_people_are_usable(
 ) -> None:
     EmailAddress.objects.create(user=alice, email="alice@home.example", verified=False)
     EmailAddress.objects.create(user=ana, email="support@quill.example", verified=True)
-    assert sender_email.usable(quill) == ["alice@quill.example", "ana@quill.example"]
+    assert sender_email.usable_emails(quill) == ["alice@quill.example", "ana@quill.example"]
     EmailAddress.objects.filter(user=ana).update(verified=False)
-    assert sender_email.usable(quill) == ["alice@quill.example"]
+    assert sender_email.usable_emails(quill) == ["alice@quill.example"]
 
 
 def test_somebody_who_may_no_longer_log_in_lends_no_address(quill: Sender, alice: User, ana: User) -> None:
     ana.is_active = False
     ana.save()
-    assert sender_email.usable(quill) == ["alice@quill.example"]
+    assert sender_email.usable_emails(quill) == ["alice@quill.example"]
 
 
 def test_an_owners_address_comes_first_and_of_one_person_the_one_they_log_in_with(quill: Sender) -> None:
@@ -119,4 +119,4 @@ def test_an_owners_address_comes_first_and_of_one_person_the_one_they_log_in_wit
         EmailAddress.objects.filter(pk=email.pk).update(primary=False)
         EmailAddress.objects.create(user=email.user, email=new, verified=True, primary=True)
     names = ["owner.new", "owner", "shipper.new", "shipper"]
-    assert sender_email.usable(quill) == [f"{name}@quill.example" for name in names]
+    assert sender_email.usable_emails(quill) == [f"{name}@quill.example" for name in names]

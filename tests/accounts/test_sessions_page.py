@@ -46,7 +46,7 @@ def test_all_others_end_at_once(alice: User, visit: Visit) -> None:
 def test_nobody_ends_somebody_elses_place_nor_their_own_by_mistake(alice: User, bob: User, visit: Visit) -> None:
     alices, bobs = visit(alice), visit(bob)
     for client in (alices, bobs):
-        name = sessions.live(alice, this_key=alices.session.session_key)[0].name
+        name = sessions.live_sessions(alice, this_key=alices.session.session_key)[0].name
         assert "Logged out of 0 places." in text(client.post(URL, {"end": name}, follow=True))
     assert is_in(alices)
 
@@ -77,7 +77,7 @@ def test_the_page_reads_ones_own_places_and_asks_as_often_for_many(
 def test_a_place_stays_its_persons_when_its_key_is_changed(alice: User, visit: Visit) -> None:
     session = visit(alice).session
     session.cycle_key()  # as a log-in and a new password do
-    assert [place.is_this for place in sessions.live(alice, this_key=session.session_key)] == [True]
+    assert [place.is_this for place in sessions.live_sessions(alice, this_key=session.session_key)] == [True]
 
 
 def test_a_visitor_leaves_no_row_and_is_logged_in_by_a_new_key(alice: User) -> None:
@@ -120,4 +120,4 @@ def test_a_forged_or_old_cookie_is_nobody(alice: User, cookie: str) -> None:
     ],
 )
 def test_a_device_is_what_its_browser_says(says: str, kind: str) -> None:
-    assert sessions.device(says) == kind
+    assert sessions.device_name(says) == kind

@@ -77,7 +77,7 @@ def test_a_mismatched_pair_is_put_right_with_one_press(browser: Client) -> None:
 
 
 def test_a_place_of_another_country_cannot_be_chosen(browser: Client) -> None:
-    portland = places.active("US").get()
+    portland = places.active_places("US").get()
     browser.post(URL, ADDRESS | {"place": portland.pk})
     assert PickupAddress.objects.get().suburb == "FITZROY"
 

@@ -50,7 +50,7 @@ def test_somebody_new_joins_by_name_and_password(page: Client, quill: Sender) ->
 def test_an_operator_joins_no_account(page: Client, quill: Sender, sam: User) -> None:
     invite(page, sam.email)
     with pytest.raises(team.NotPossible):
-        team.accept(Invitation.objects.get(), sam, now=timezone.now())
+        team.accept_invitation(Invitation.objects.get(), sam, now=timezone.now())
     assert not Membership.objects.filter(user=sam).exists()
 
 
@@ -138,7 +138,7 @@ def test_who_is_in_the_team_is_not_invited_again(page: Client, ana: User) -> Non
 
 def test_at_most_twenty_invitations_are_open(page: Client, quill: Sender, alice: User) -> None:
     for number in range(team.MOST_OPEN):
-        team.invite(quill, f"p{number}@quill.example", "viewer", by=alice, now=timezone.now())
+        team.invite_person(quill, f"p{number}@quill.example", "viewer", by=alice, now=timezone.now())
     assert "20 invitations are open." in text(page.post(URL, {"email": NEW, "role": "viewer"}))
 
 
@@ -146,7 +146,7 @@ def test_who_was_invited_is_invited_anew_however_many_are_open(
     page: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(team, "MOST_OPEN", 1)
-    team.invite(quill, NEW, "viewer", by=alice, now=timezone.now())
+    team.invite_person(quill, NEW, "viewer", by=alice, now=timezone.now())
     assert page.post(URL, {"email": NEW, "role": "shipper"}).status_code == 302
 
 
@@ -155,7 +155,7 @@ def test_who_was_invited_is_invited_anew_however_many_are_open(
 def test_an_invitation_that_is_over_is_neither_sent_again_nor_taken_back(
     page: Client, quill: Sender, alice: User, over: str, press: str
 ) -> None:
-    team.invite(quill, NEW, "viewer", by=alice, now=timezone.now())
+    team.invite_person(quill, NEW, "viewer", by=alice, now=timezone.now())
     Invitation.objects.update(**{over: timezone.now()})
     mail.outbox.clear()
     answer = page.post(f"{URL}invitations/{Invitation.objects.get().uuid}/", {press: "1"})
@@ -169,16 +169,16 @@ def test_only_links_that_still_work_count_as_open(
     now = timezone.now()
     over = [{"accepted_at": now}, {"revoked_at": now}, {"expires_at": now - dt.timedelta(seconds=1)}]
     for number, change in enumerate(over):
-        team.invite(quill, f"p{number}@quill.example", "viewer", by=alice, now=now)
+        team.invite_person(quill, f"p{number}@quill.example", "viewer", by=alice, now=now)
         Invitation.objects.filter(email=f"p{number}@quill.example").update(**change)
     assert page.post(URL, {"email": NEW, "role": "viewer"}).status_code == 302
 
 
 def test_inviting_somebody_anew_leaves_what_they_accepted_before_as_it_was(quill: Sender, alice: User) -> None:
     now = timezone.now()
-    team.invite(quill, NEW, "viewer", by=alice, now=now)
+    team.invite_person(quill, NEW, "viewer", by=alice, now=now)
     Invitation.objects.update(accepted_at=now)
-    team.invite(quill, NEW, "viewer", by=alice, now=now)
+    team.invite_person(quill, NEW, "viewer", by=alice, now=now)
     assert Invitation.objects.get(accepted_at=now).revoked_at is None
 
 
@@ -248,7 +248,9 @@ def test_a_link_of_an_owner_whose_log_in_is_turned_off_is_over(
     assert Client().get(link).status_code == 410
     assert Client().post(link, {"name": "Wren", "password": PASSWORD}).status_code == 410
     with pytest.raises(team.NotPossible):
-        team.accept(Invitation.objects.get(), factories.user("backdoor@elsewhere.example"), now=timezone.now())
+        team.accept_invitation(
+            Invitation.objects.get(), factories.user("backdoor@elsewhere.example"), now=timezone.now()
+        )
     assert "Ana can't log in any more" in text(page.get(URL))
 
 
@@ -314,10 +316,10 @@ def test_nobody_is_flooded_with_invitations(
 ) -> None:
     monkeypatch.setattr(team, "MOST_A_DAY", 2)
     for _ in range(2):
-        team.invite(quill, NEW, "viewer", by=alice, now=timezone.now())
+        team.invite_person(quill, NEW, "viewer", by=alice, now=timezone.now())
     assert "2 invitations were sent within 24 hours." in text(page.post(URL, {"email": NEW, "role": "viewer"}))
     assert len(mail.outbox) == 2
-    team.invite(quill, NEW, "viewer", by=alice, now=timezone.now() + dt.timedelta(hours=25))
+    team.invite_person(quill, NEW, "viewer", by=alice, now=timezone.now() + dt.timedelta(hours=25))
 
 
 @pytest.mark.parametrize("lost", [team.NotPossible("This invitation is no longer open."), IntegrityError()])
@@ -328,7 +330,7 @@ def test_a_press_that_was_too_late_is_led_back_to_the_link(
         raise lost
 
     link = invite(page)
-    monkeypatch.setattr(team, "accept", too_late)
+    monkeypatch.setattr(team, "accept_invitation", too_late)
     assert Client().post(link, {"name": "Wren", "password": PASSWORD})["Location"] == link
     assert not User.objects.filter(email=NEW).exists()
 
@@ -339,7 +341,7 @@ def test_two_yeses_of_one_person_at_once_are_one_membership(
     invite(page, email=bob.email)
     monkeypatch.setattr("django.db.models.query.QuerySet.exists", lambda _: False)  # read before the other
     with pytest.raises(team.NotPossible, match="another account"):
-        team.accept(Invitation.objects.get(), bob, now=timezone.now())
+        team.accept_invitation(Invitation.objects.get(), bob, now=timezone.now())
     assert Invitation.objects.get().accepted_at is None
 
 
@@ -383,7 +385,7 @@ def test_the_page_asks_as_often_for_many_people(page: Client, quill: Sender, ali
     few = queries()
     for number in range(5):
         factories.member(quill, factories.user(f"m{number}@quill.example"), role="viewer")
-        team.invite(quill, f"i{number}@quill.example", "viewer", by=alice, now=timezone.now())
+        team.invite_person(quill, f"i{number}@quill.example", "viewer", by=alice, now=timezone.now())
     assert queries() == few
 
 

@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from shipping_portal.accounts.address.text import APOSTROPHE, as_seen, normalise, one_line
+from shipping_portal.accounts.address.text import APOSTROPHE, as_seen, normalise_name, one_line
 
 # Signs with a shape of their own, though their category is that of invisible ones.
 SEEN = {*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD, *range(0x13430, 0x13460)}
@@ -49,5 +49,5 @@ def test_a_line_for_a_search_has_no_controls() -> None:
 
 
 def test_names_are_compared_without_any_apostrophe() -> None:
-    assert {normalise(f"O{sign}Fallon") for sign in APOSTROPHE.pattern.strip("[]")} == {"ofallon"}
-    assert normalise("Kāneʻohe\u200b  Bay–East") == "kaneohe bay east"
+    assert {normalise_name(f"O{sign}Fallon") for sign in APOSTROPHE.pattern.strip("[]")} == {"ofallon"}
+    assert normalise_name("Kāneʻohe\u200b  Bay–East") == "kaneohe bay east"

@@ -83,21 +83,21 @@ def clock(zone: str) -> list[dt.timedelta | None]:
     ],
 )
 def test_a_place_keeps_its_own_time(country: str, state: str, postcode: str, zone: str) -> None:
-    assert clock(places.zone(country, state, postcode)) == clock(zone)
+    assert clock(places.zone_of(country, state, postcode)) == clock(zone)
 
 
 def test_every_zip_code_has_the_time_that_another_source_gives_it() -> None:
     known, clocks, wrong = available_timezones(), functools.cache(clock), {}
     for row in zipcodes.filter_by(country="US"):
         if row["state"] in STATES["US"] and row["timezone"] in known:
-            ours = places.zone("US", row["state"], row["zip_code"])
+            ours = places.zone_of("US", row["state"], row["zip_code"])
             if clocks(ours) != clocks(row["timezone"]):
                 wrong[row["zip_code"]] = f"{row['city']} {row['timezone']} {ours} {row['active']}"
     assert wrong.keys() == RIGHT_HERE
 
 
 def test_every_zone_is_one_and_every_range_goes_up() -> None:
-    found = zones._ranges()
+    found = zones._zone_ranges()
     assert {zone for *_, zone in found} <= available_timezones()
     assert all(first <= last for _, first, last, _ in found)
     apart = [(a, b) for a, b in itertools.pairwise(found) if a[0] == b[0] and a[2] >= b[1]]

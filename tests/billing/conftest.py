@@ -56,8 +56,8 @@ def take(db: None) -> Callable[..., BillingReport]:
     """`take(content)` is a report that was read, to its end."""
 
     def read(content: bytes, *, name: str = "billing-2026-11-23.csv", **more: Any) -> BillingReport:
-        report = uploads.take(gateway.account(), name, content, by=None, now=timezone.now(), **more)
-        checking.work(report.pk)
+        report = uploads.take(gateway.current_account(), name, content, by=None, now=timezone.now(), **more)
+        checking.read_due_report(report.pk)
         report.refresh_from_db()
         return report
 

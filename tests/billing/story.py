@@ -14,7 +14,7 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 from orders.calling import gateway
 from orders.models import Order
 from shipping_portal.billing.charges import correcting, matching
-from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, cents
+from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, round_cents
 from shipping_portal.billing.reports import checking, posting, uploads
 from tests import factories
 from tests.billing.conftest import line, refund
@@ -112,7 +112,9 @@ class Story(Scene):
     def a_report_is_taken(self, which: int, copy: int) -> None:
         file = self.files[which % len(self.files)]
         with suppress(uploads.TakenBefore):
-            made = uploads.take(gateway.account(), file.name, file.content(copy), by=self.sam, now=timezone.now())
+            made = uploads.take(
+                gateway.current_account(), file.name, file.content(copy), by=self.sam, now=timezone.now()
+            )
             file.reports.append(made.pk)
 
     @precondition(lambda self: self.files)
@@ -120,35 +122,37 @@ class Story(Scene):
     def a_damaged_report_is_taken(self, which: int, cut: int) -> None:
         file = self.files[which % len(self.files)]
         with suppress(uploads.TakenBefore):
-            broken = uploads.take(gateway.account(), file.name, file.content()[:-cut], by=self.sam, now=timezone.now())
-            checking.work(broken.pk)
+            broken = uploads.take(
+                gateway.current_account(), file.name, file.content()[:-cut], by=self.sam, now=timezone.now()
+            )
+            checking.read_due_report(broken.pk)
             with pytest.raises(posting.NotReady):
-                posting.post(broken, by=self.sam, now=timezone.now())
+                posting.post_report(broken, by=self.sam, now=timezone.now())
 
     @precondition(lambda self: self.files)
     @rule(which=WHICH, killed_after=st.sampled_from([None, None, 1, 2]))
     def a_report_is_checked(self, which: int, killed_after: int | None) -> None:
         for _, report in self.reports(which):
             with suppress(Killed), killed(killed_after):
-                checking.work(report.pk)
+                checking.read_due_report(report.pk)
             BillingReport.objects.filter(pk=report.pk, state="reading").update(due_at=timezone.now())
 
     @rule(meaning=st.sampled_from(["oversize", "under-declared"]))
     def a_word_is_decided(self, meaning: str) -> None:
         """Only what charges: a meaning that gives back would make it another ledger."""
         for term in ChargeWord.objects.filter(word__startswith=NOVELTY.casefold()):
-            checking.decide(term, meaning, now=timezone.now())
+            checking.decide_word(term, meaning, now=timezone.now())
 
     @precondition(lambda self: self.files)
     @rule(which=WHICH)
     def a_report_is_posted(self, which: int) -> None:
         for file, report in self.reports(which):
-            if posting.obstacles(report):
+            if posting.posting_obstacles(report):
                 with pytest.raises(posting.NotReady):
-                    posting.post(report, by=self.sam, now=timezone.now())
+                    posting.post_report(report, by=self.sam, now=timezone.now())
                 continue
-            posting.post(report, by=self.sam, now=timezone.now())
-            posting.decide(report.lines.exclude(held=""), post=True, now=timezone.now())
+            posting.post_report(report, by=self.sam, now=timezone.now())
+            posting.decide_lines(report.lines.exclude(held=""), post=True, now=timezone.now())
             for row in file.rows:
                 row.is_posted = True
 
@@ -160,7 +164,7 @@ class Story(Scene):
         self.a_word_is_decided("oversize")
         self.a_report_is_checked(which, None)
         waiting = [report for _, report in self.reports(which) if report.state == "checked"]
-        assert [text for report in waiting for text in posting.obstacles(report)] == []
+        assert [text for report in waiting for text in posting.posting_obstacles(report)] == []
         self.a_report_is_posted(which)
 
     @precondition(lambda self: self.files)
@@ -168,7 +172,7 @@ class Story(Scene):
     def a_report_is_made_void(self, which: int) -> None:
         for _, report in self.reports(which):
             with suppress(posting.NotReady):
-                posting.void(report, by=self.sam, now=timezone.now())
+                posting.void_report(report, by=self.sam, now=timezone.now())
 
     @precondition(lambda self: Charge.objects.posted().filter(sender=None).exists())
     @rule(which=WHICH, to_an_order=st.booleans())
@@ -183,17 +187,17 @@ class Story(Scene):
             return
         other = next(trader for _, trader in self.traders if trader != sender)
         with suppress(ValueError):
-            matching.assign(charge, sender=other, order=parcel.order)
-        matching.assign(charge, sender=sender, order=parcel.order if to_an_order else None)
+            matching.assign_charge(charge, sender=other, order=parcel.order)
+        matching.assign_charge(charge, sender=sender, order=parcel.order if to_an_order else None)
         with suppress(matching.AlreadyAssigned):
-            matching.assign(charge, sender=other)
+            matching.assign_charge(charge, sender=other)
         row.owner, row.order = sender, parcel.order if to_an_order else None
 
     @rule(which=WHICH, cents=st.integers(1, 900), of_an_order=st.booleans())
     def a_credit_is_given(self, which: int, cents: int, *, of_an_order: bool) -> None:
         order = self.parcels[which % len(self.parcels)].order
         amount, of = Decimal(cents) / 100, order if of_an_order else None
-        correcting.credit(
+        correcting.credit_sender(
             order.sender, amount, "AUD", by=self.sam, now=timezone.now(), reason="for the trouble", order=of
         )
         self.ours.append((order.sender, of, -amount))
@@ -204,7 +208,7 @@ class Story(Scene):
         lines = list(Charge.objects.posted().order_by("pk"))
         charge = lines[which % len(lines)]
         with suppress(correcting.NotReversible):
-            correcting.reverse(charge, by=self.sam, now=timezone.now(), reason="a mistake")
+            correcting.reverse_charge(charge, by=self.sam, now=timezone.now(), reason="a mistake")
             assert charge.sender
             self.ours.append((charge.sender, charge.order, -charge.amount))
 
@@ -219,7 +223,7 @@ class Story(Scene):
         posted = Charge.objects.posted().order_by()
         for key, field_name in ((lambda pk: pk, "sender"), (lambda pk: ("order", pk), "order")):
             for row in posted.values(field_name).annotate(net=Sum("amount")):
-                assert owed.pop(key(row[field_name]), Decimal(0)) == cents(row["net"]), row
+                assert owed.pop(key(row[field_name]), Decimal(0)) == round_cents(row["net"]), row
         assert not any(owed.values()), owed
         for user, sender in self.traders:
             lines = Charge.objects.for_user(user)

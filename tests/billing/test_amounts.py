@@ -7,7 +7,7 @@ import pytest
 
 from shipping_portal.billing.reports.amounts import UnreadableCell, read_amount
 from shipping_portal.billing.reports.fields import DEFAULT_COLUMNS, Profile
-from shipping_portal.billing.reports.reading import Problem, ReportRow, ReportTotal, read
+from shipping_portal.billing.reports.reading import Problem, ReportRow, ReportTotal, read_report
 from tests.billing.conftest import line, total, written
 
 PROFILE = Profile(",", DEFAULT_COLUMNS, "%Y-%m-%d", refunds_positive=True, cover_inside=True, total_word="Total")
@@ -73,7 +73,7 @@ def test_a_dollar_is_any_countrys_dollar_and_no_other_money(currency: str, *, is
 
 def test_the_whole_line_is_read_so_with_its_cover_its_total_and_its_measures() -> None:
     row = line("SQ7K2M", "$1,021.36", Warranty_Price="AUD 2.30", Declared_Max_Weight="2.400", Measured_Weight="1,021.5")
-    [read_row, said] = read(written(row, total("AUD 1,021.36")), PROFILE)
+    [read_row, said] = read_report(written(row, total("AUD 1,021.36")), PROFILE)
     assert isinstance(read_row, ReportRow)
     assert (read_row.price, read_row.cover) == (Decimal("1021.36"), Decimal("2.30"))
     assert (read_row.measures["declared_kg"], read_row.measures["measured_kg"]) == (Decimal("2.4"), Decimal("1021.5"))
@@ -81,9 +81,9 @@ def test_the_whole_line_is_read_so_with_its_cover_its_total_and_its_measures() -
 
 
 def test_a_line_of_a_spreadsheet_with_decimal_commas_is_the_line_that_it_was() -> None:
-    [as_it_came] = read(written(line("SQ7K2M", "10.60", Declared_Max_Weight="2.400")), PROFILE)
+    [as_it_came] = read_report(written(line("SQ7K2M", "10.60", Declared_Max_Weight="2.400")), PROFILE)
     comma = replace(PROFILE, decimal_sign=",", delimiter=";")
-    [saved] = read(written(line("SQ7K2M", "10,6", Declared_Max_Weight="2,4")).replace(b",", b";").replace(
+    [saved] = read_report(written(line("SQ7K2M", "10,6", Declared_Max_Weight="2,4")).replace(b",", b";").replace(
         b'"10;6"', b"10,6").replace(b'"2;4"', b"2,4"), comma)  # fmt: skip
     assert isinstance(as_it_came, ReportRow)
     assert isinstance(saved, ReportRow)
@@ -91,13 +91,13 @@ def test_a_line_of_a_spreadsheet_with_decimal_commas_is_the_line_that_it_was() -
 
 
 def test_an_amount_that_may_be_two_is_a_problem_of_its_line() -> None:
-    [problem] = read(written(line("SQ7K2M", "1,021")), PROFILE)
+    [problem] = read_report(written(line("SQ7K2M", "1,021")), PROFILE)
     assert isinstance(problem, Problem)
     assert (problem.number, "may be 1021 or 1.021" in problem.message) == (2, True)
 
 
 def test_a_file_saved_as_unicode_text_is_read() -> None:
     content = written(line("SQ7K2M", "10.60")).decode().replace(",", "\t").encode("utf-16")
-    [row] = read(content, replace(PROFILE, delimiter="\t"))
+    [row] = read_report(content, replace(PROFILE, delimiter="\t"))
     assert isinstance(row, ReportRow)
     assert row.price == Decimal("10.60")

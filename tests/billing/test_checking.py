@@ -14,7 +14,7 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, week_of
 from shipping_portal.billing.reports import checking, posting, uploads
 from shipping_portal.billing.reports import kinds as kinds_of
-from shipping_portal.billing.reports.balancing import tallies
+from shipping_portal.billing.reports.balancing import report_tallies
 from shipping_portal.billing.reports.fields import give_profiles, profile_of
 from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
@@ -34,7 +34,7 @@ def order(quill: Sender, alice: User) -> Any:
 
 
 def test_a_new_account_has_its_columns_before_its_first_report() -> None:
-    account = gateway.account()
+    account = gateway.current_account()
     give_profiles(timezone.now())
     assert account.billing_profile.columns["reference"]
     give_profiles(timezone.now())
@@ -63,16 +63,16 @@ def test_another_carrier_accounts_order_of_that_reference_is_not_ours(take: Take
 def test_cover_inside_the_price_is_a_line_of_its_own_and_is_not_added_twice(take: Take, order: Any) -> None:
     report = take(summed(line("SQ7K2M", "16.80", Warranty_Price="2.30")))
     assert kinds(report) == [("order", "14.50"), ("cover", "2.30")]
-    assert posting.obstacles(report) == []
+    assert posting.posting_obstacles(report) == []
 
 
 def test_cover_beside_the_price_is_added(take: Take, order: Any) -> None:
-    profile = profile_of(gateway.account())
+    profile = profile_of(gateway.current_account())
     profile.cover_inside = False
     profile.save()
     report = take(written(line("SQ7K2M", "14.50", Warranty_Price="2.30"), total("16.80")))
     assert kinds(report) == [("order", "14.50"), ("cover", "2.30")]
-    assert posting.obstacles(report) == []
+    assert posting.posting_obstacles(report) == []
 
 
 def test_refund_rows_at_a_positive_price_are_given_back(take: Take, order: Any) -> None:
@@ -81,7 +81,7 @@ def test_refund_rows_at_a_positive_price_are_given_back(take: Take, order: Any) 
 
 
 def test_refund_rows_that_are_signed_already_stay_as_they_are(take: Take, order: Any) -> None:
-    profile = profile_of(gateway.account())
+    profile = profile_of(gateway.current_account())
     profile.refunds_positive = False
     profile.save()
     report = take(written(refund("SQ7K2M", "-4.00"), total("-4.00")))
@@ -101,7 +101,7 @@ def test_a_cancelled_orders_refund_is_of_the_same_cycle_or_after_invoicing(
     for reference in ("SEARLY1", "SLATER1"):
         factories.order(quill, alice, status="cancelled", carrier_reference=reference)
     first = take(summed(line("SEARLY1"), refund("SEARLY1"), line("SLATER1")))
-    posting.post(first, by=None, now=timezone.now())
+    posting.post_report(first, by=None, now=timezone.now())
     second = take(summed(refund("SLATER1")), name="billing-2026-11-30.csv")
     assert [kind for kind, _ in kinds(first)] == ["order", "cancel-refund", "order"]
     assert [kind for kind, _ in kinds(second)] == ["cancel-refund-later"]
@@ -113,7 +113,7 @@ def test_a_refund_of_what_another_invoice_of_the_week_had_charged_is_after_invoi
 ) -> None:
     factories.order(quill, alice, status="cancelled", carrier_reference="SLATER1")
     first = take(summed(line("SLATER1")))
-    posting.post(first, by=None, now=timezone.now())
+    posting.post_report(first, by=None, now=timezone.now())
     second = take(summed(*rows, refund("SLATER1")), name="second-2026-11-23.csv")
     assert first.week == second.week
     assert kinds(second)[-1][0] == "cancel-refund-later"
@@ -124,14 +124,14 @@ def test_a_refund_is_of_the_same_cycle_though_a_later_invoice_was_read_before_it
 ) -> None:
     factories.order(quill, alice, status="cancelled", carrier_reference="SEARLY1")
     later = take(summed(line("SEARLY1")), name="later.csv", week=timezone.now().date() + timedelta(days=7))
-    posting.post(later, by=None, now=timezone.now())
+    posting.post_report(later, by=None, now=timezone.now())
     report = take(summed(line("SEARLY1", "13.00"), refund("SEARLY1", "13.00")), week=timezone.now().date())
     assert [kind for kind, _ in kinds(report)] == ["order", "cancel-refund"]
 
 
 def test_an_order_charged_again_is_an_un_cancellation(take: Take, quill: Sender, alice: User) -> None:
     factories.order(quill, alice, status="cancelled", carrier_reference="SUSED01")
-    posting.post(take(summed(line("SUSED01"), refund("SUSED01"))), by=None, now=timezone.now())
+    posting.post_report(take(summed(line("SUSED01"), refund("SUSED01"))), by=None, now=timezone.now())
     assert kinds(take(summed(line("SUSED01", Order_Date="2026-11-19")))) == [("un-cancellation", "12.08")]
 
 
@@ -148,7 +148,7 @@ def test_a_label_used_after_its_refund_is_billed_once_by_a_line_just_like_the_fi
     take: Take, quill: Sender, alice: User
 ) -> None:
     order = factories.order(quill, alice, status="booked", carrier_reference="SUSED01")
-    posting.post(take(summed(line("SUSED01"))), by=None, now=timezone.now())
+    posting.post_report(take(summed(line("SUSED01"))), by=None, now=timezone.now())
     again = take(summed(line("SUSED01"), line("SUSED02")))  # the same line once more, before anything else happened
     assert [charge.is_repeat for charge in again.lines.order_by("line")] == [True, False]
     used = timezone.now()
@@ -156,7 +156,7 @@ def test_a_label_used_after_its_refund_is_billed_once_by_a_line_just_like_the_fi
     second = take(summed(refund("SUSED01"), line("SUSED01")), name=f"billing-{used + timedelta(days=7):%Y-%m-%d}.csv")
     assert kinds(second) == [("cancel-refund-later", "-12.08"), ("un-cancellation", "12.08")]
     assert not second.lines.filter(is_repeat=True).exists()
-    posting.post(second, by=None, now=timezone.now())
+    posting.post_report(second, by=None, now=timezone.now())
     third = take(summed(line("SUSED01"), line("SUSED03")), name=f"billing-{used + timedelta(days=14):%Y-%m-%d}.csv")
     assert [charge.is_repeat for charge in third.lines.order_by("line")] == [True, False]
 
@@ -167,7 +167,7 @@ def test_reports_that_waited_together_bill_a_used_label_too(take: Take, quill: S
     first = take(summed(line("SUSED01")), name="a.csv", week=used.date() - timedelta(days=7))
     second = take(summed(refund("SUSED01"), line("SUSED01")), name="b.csv", week=used.date())
     for report in (first, second):
-        posting.post(report, by=None, now=used)
+        posting.post_report(report, by=None, now=used)
     assert [str(amount) for amount in Charge.objects.posted().order_by("pk").values_list("amount", flat=True)] == [
         "12.08", "-12.08", "12.08",
     ]  # fmt: skip
@@ -181,10 +181,10 @@ def test_the_older_report_read_after_the_newer_one_still_bills_the_order_itself(
     factories.order(quill, alice, status="cancelled", carrier_reference="SUSED01", used_after_cancel_at=used)
     newer = take(summed(refund("SUSED01"), line("SUSED01")), name="b.csv", week=week + timedelta(days=7))
     if posted_first:
-        posting.post(newer, by=None, now=used)
+        posting.post_report(newer, by=None, now=used)
     older = take(summed(line("SUSED01")), name="a.csv", week=week)
     for report in [older] if posted_first else [older, newer]:
-        posting.post(report, by=None, now=used)
+        posting.post_report(report, by=None, now=used)
     billed = Charge.objects.posted().order_by("week", "line").values_list("amount", flat=True)
     assert [str(amount) for amount in billed] == ["12.08", "-12.08", "12.08"]
     again = take(summed(line("SUSED01"), line("SUSED02")), name="c.csv", week=week + timedelta(days=14))
@@ -199,7 +199,7 @@ def test_a_scan_from_before_we_heard_of_the_cancellation_tells_that_its_label_wa
         quill, alice, status="cancelled", carrier_reference="SUSED01", progress="collected",
         progress_at=now - timedelta(seconds=9),
     )  # fmt: skip
-    posting.post(take(summed(line("SUSED01"), refund("SUSED01"))), by=None, now=now)
+    posting.post_report(take(summed(line("SUSED01"), refund("SUSED01"))), by=None, now=now)
     assert not take(summed(line("SUSED01")), name="b.csv", week=now.date()).lines.get().is_repeat
 
 
@@ -211,7 +211,7 @@ def test_a_label_used_while_nobody_knew_whether_its_order_was_cancelled_is_bille
     order = factories.order(
         quill, alice, status="booked", carrier_reference="SUSED01", progress="delivered", progress_at=now
     )
-    posting.post(take(summed(line("SUSED01"))), by=None, now=now)
+    posting.post_report(take(summed(line("SUSED01"))), by=None, now=now)
     order.changes.create(old="cancelling", new="cancel_unconfirmed", reason="the connection broke", at=now)
     second = take(summed(refund("SUSED01"), line("SUSED01")), name="b.csv", week=now.date() + timedelta(days=7))
     assert kinds(second) == [("cancel-refund-later", "-12.08"), ("un-cancellation", "12.08")]
@@ -222,7 +222,7 @@ def test_a_line_of_an_order_given_back_is_no_second_bill_while_its_label_was_not
     take: Take, quill: Sender, alice: User
 ) -> None:
     factories.order(quill, alice, status="cancelled", carrier_reference="SGONE01")
-    posting.post(take(summed(line("SGONE01"), refund("SGONE01"))), by=None, now=timezone.now())
+    posting.post_report(take(summed(line("SGONE01"), refund("SGONE01"))), by=None, now=timezone.now())
     assert take(summed(line("SGONE01"))).lines.get().is_repeat
 
 
@@ -313,26 +313,26 @@ def test_a_label_was_used_in_the_week_of_the_scan_that_tells_it_and_after(
 def test_a_word_nobody_knows_is_kept_in_its_own_words_and_stops_posting(take: Take, order: Any) -> None:
     report = take(summed(line("SQ7K2M", "3.00", Type="Adjustment: Remote area")))
     assert kinds(report) == [("unknown", "3.00")]
-    assert "“Adjustment: Remote area / Paid”" in posting.obstacles(report)[0]
+    assert "“Adjustment: Remote area / Paid”" in posting.posting_obstacles(report)[0]
     with pytest.raises(posting.NotReady):
-        posting.post(report, by=None, now=timezone.now())
+        posting.post_report(report, by=None, now=timezone.now())
 
 
 def test_a_word_once_decided_lets_the_report_be_posted(take: Take, order: Any) -> None:
     report = take(summed(line("SQ7K2M", "3.00", Type="Adjustment: Remote area")))
     word = ChargeWord.objects.get(word="adjustment: remote area / paid")
-    assert checking.decide(word, "oversize", now=timezone.now()) == [report]
-    checking.work(report.pk)
+    assert checking.decide_word(word, "oversize", now=timezone.now()) == [report]
+    checking.read_due_report(report.pk)
     report.refresh_from_db()
     assert kinds(report) == [("oversize", "3.00")]
-    posting.post(report, by=None, now=timezone.now())
+    posting.post_report(report, by=None, now=timezone.now())
 
 
 def test_what_a_word_means_changes_nothing_that_is_posted(take: Take, order: Any) -> None:
     report = take(summed(line("SQ7K2M")))
-    posting.post(report, by=None, now=timezone.now())
+    posting.post_report(report, by=None, now=timezone.now())
     word = ChargeWord.objects.get(word="order invoiced / paid")
-    assert checking.decide(word, "oversize", now=timezone.now()) == []
+    assert checking.decide_word(word, "oversize", now=timezone.now()) == []
     assert kinds(report) == [("order", "12.08")]
 
 
@@ -342,7 +342,7 @@ def test_a_damaged_file_leaves_no_line_and_names_the_lines(take: Take, order: An
     assert [number for number, _ in report.problems] == [3, 5]
     assert not report.lines.exists()
     with pytest.raises(posting.NotReady):
-        posting.post(report, by=None, now=timezone.now())
+        posting.post_report(report, by=None, now=timezone.now())
 
 
 def test_a_file_damaged_all_over_names_a_hundred_lines_and_counts_the_others(take: Take) -> None:
@@ -353,7 +353,7 @@ def test_a_file_damaged_all_over_names_a_hundred_lines_and_counts_the_others(tak
 
 def test_a_word_on_two_lines_that_nobody_decided_is_one_obstacle(take: Take, order: Any) -> None:
     report = take(summed(*(line("SQ7K2M", word, Type="Fuel Levy") for word in ("1.00", "2.00"))))
-    assert posting.obstacles(report) == ["“Fuel Levy / Paid” isn't mapped yet."]
+    assert posting.posting_obstacles(report) == ["“Fuel Levy / Paid” isn't mapped yet."]
 
 
 def test_a_file_of_just_a_hundred_damaged_lines_counts_no_others(take: Take) -> None:
@@ -368,7 +368,7 @@ def test_a_file_without_lines_is_damaged(take: Take) -> None:
 def test_a_worker_killed_midway_leaves_each_line_once(take: Take, order: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "BATCH", 2)
     rows = [line("SQ7K2M", f"{cents / 100:.2f}") for cents in range(100, 109)]
-    report = uploads.take(gateway.account(), "a.csv", summed(*rows), by=None, now=timezone.now())
+    report = uploads.take(gateway.current_account(), "a.csv", summed(*rows), by=None, now=timezone.now())
     store, calls = checking._store_batch, []
 
     def killed(*args: Any) -> None:
@@ -379,28 +379,28 @@ def test_a_worker_killed_midway_leaves_each_line_once(take: Take, order: Any, mo
 
     monkeypatch.setattr(checking, "_store_batch", killed)
     with pytest.raises(SystemExit):
-        checking.work(report.pk)
+        checking.read_due_report(report.pk)
     report.refresh_from_db()
     assert (report.state, report.read) == ("reading", 4)
     BillingReport.objects.filter(pk=report.pk).update(due_at=timezone.now())  # its lease ended
-    checking.work(report.pk)
+    checking.read_due_report(report.pk)
     report.refresh_from_db()
     assert (report.state, report.rows, report.lines.count()) == ("checked", 9, 9)
-    assert posting.obstacles(report) == []
+    assert posting.posting_obstacles(report) == []
 
 
 def test_a_worker_that_slept_stores_nothing_after_another_went_on(
     take: Take, order: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    report = uploads.take(gateway.account(), "a.csv", summed(line("SQ7K2M")), by=None, now=timezone.now())
-    read = checking._read
+    report = uploads.take(gateway.current_account(), "a.csv", summed(line("SQ7K2M")), by=None, now=timezone.now())
+    read = checking._read_report
 
     def overtaken(mine: BillingReport) -> None:
         BillingReport.objects.filter(pk=report.pk).update(due_at=timezone.now() + timedelta(seconds=5))
         read(mine)
 
-    monkeypatch.setattr(checking, "_read", overtaken)
-    checking.work(report.pk)
+    monkeypatch.setattr(checking, "_read_report", overtaken)
+    checking.read_due_report(report.pk)
     assert not Charge.objects.exists()
 
 
@@ -409,7 +409,7 @@ def test_the_same_file_is_refused_and_the_report_it_is_is_told(take: Take, order
     with pytest.raises(uploads.TakenBefore) as told:
         take(summed(line("SQ7K2M")), name="another name.csv")
     assert told.value.report == report
-    posting.void(report, by=None, now=timezone.now())
+    posting.void_report(report, by=None, now=timezone.now())
     assert take(summed(line("SQ7K2M"))).state == "checked"
 
 
@@ -426,10 +426,10 @@ def test_a_report_is_for_the_week_of_the_day_before_it_was_written(take: Take, n
 
 def test_a_total_the_file_does_not_state_is_given_by_the_operator(take: Take, order: Any) -> None:
     report = take(written(line("SQ7K2M")))
-    assert "has no AUD total" in posting.obstacles(report)[0]
+    assert "has no AUD total" in posting.posting_obstacles(report)[0]
     assert posting.state_total(report, {"AUD": Decimal("12.08")})
     report.refresh_from_db()
-    assert posting.obstacles(report) == []
+    assert posting.posting_obstacles(report) == []
 
 
 def test_a_line_that_is_read_again_keeps_its_number_at_the_desk(take: Take) -> None:
@@ -439,8 +439,8 @@ def test_a_line_that_is_read_again_keeps_its_number_at_the_desk(take: Take) -> N
     profile = profile_of(report.account)
     del profile.columns["cover"]
     profile.save()
-    assert checking.again(report, now=timezone.now())
-    checking.work(report.pk)
+    assert checking.read_report_again(report, now=timezone.now())
+    checking.read_due_report(report.pk)
     assert dict(report.lines.values_list("reference", "pk")) == before  # the cover inside SB4N8X has no line any more
 
 
@@ -448,7 +448,7 @@ def test_lines_read_again_tell_nothing_of_their_order_meanwhile(take: Take, orde
     Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now())
     report = take(summed(line("SQ7K2M"), line("SQ7K2M", "9.00")))
     assert kinds(report) == [("order", "12.08"), ("un-cancellation", "9.00")]
-    checking.again(report, now=timezone.now())
-    assert tallies([report]) == {}
-    checking.work(report.pk)
+    checking.read_report_again(report, now=timezone.now())
+    assert report_tallies([report]) == {}
+    checking.read_due_report(report.pk)
     assert kinds(report) == [("order", "12.08"), ("un-cancellation", "9.00")]

@@ -60,7 +60,7 @@ def test_a_report_that_is_a_dead_letter_ends_the_command_with_its_error(
     def broken(*_: Any) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(checking, "_settle", broken)
+    monkeypatch.setattr(checking, "_finish_reading", broken)
     with pytest.raises(ZeroDivisionError):
         run(summed(line("SQ7K2M")))
     BillingReport.objects.update(failures=PARK_AFTER, due_at=timezone.now())

@@ -42,12 +42,12 @@ def booked(alice: User) -> Callable[..., Order]:
 
 
 def post(report: BillingReport) -> None:
-    posting.post(report, by=None, now=timezone.now())
+    posting.post_report(report, by=None, now=timezone.now())
 
 
 def standing(sender: Sender) -> tuple[Decimal, Decimal]:
     """Spent today, and unbilled; and both are what the orders say."""
-    assert recounting.miscounted(timezone.now()) == []
+    assert recounting.miscounted_rows(timezone.now()) == []
     sender.refresh_from_db()
     return sender.spent_today, sender.unbilled
 
@@ -86,7 +86,9 @@ def test_only_a_line_of_the_order_itself_ends_it(
 ) -> None:
     booked("SQ7K2M")
     post(report := take(summed(row)))
-    posting.decide(report.lines.exclude(held=""), post=True, now=timezone.now())  # a refund of what nobody charged
+    posting.decide_lines(
+        report.lines.exclude(held=""), post=True, now=timezone.now()
+    )  # a refund of what nobody charged
     assert standing(quill)[1] == unbilled
 
 

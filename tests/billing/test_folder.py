@@ -47,7 +47,7 @@ def left(root: Path) -> Left:
 
 def look(minutes: float = 2) -> None:
     """Look so many minutes from now."""
-    folder.look(timezone.now() + minutes * MINUTE)
+    folder.take_finished_files(timezone.now() + minutes * MINUTE)
 
 
 def there(root: Path) -> dict[str, list[str]]:
@@ -66,12 +66,12 @@ def test_a_finished_file_is_a_report_to_be_read_as_if_it_were_uploaded(
     left()
     look()
     report = BillingReport.objects.get()
-    assert (report.account, report.name, report.week) == (gateway.account(), NAME, dt.date(2026, 11, 16))
+    assert (report.account, report.name, report.week) == (gateway.current_account(), NAME, dt.date(2026, 11, 16))
     assert bytes(report.file.content) == REPORT
     assert there(root) == {"taken": [NAME]}
     assert [(it.getMessage(), it.__dict__["report"]) for it in caplog.records] == [("report_taken", report.pk)]
     BillingReport.objects.update(due_at=timezone.now())
-    checking.work(report.pk)
+    checking.read_due_report(report.pk)
     report.refresh_from_db()
     assert report.state == "checked"
 
@@ -106,13 +106,17 @@ def test_a_link_that_took_a_files_place_is_not_read(root: Path, left: Left, tmp_
     secret.write_bytes(REPORT)
     (root / NAME).symlink_to(secret)
     with pytest.raises(OSError, match="symbolic links"):
-        folder._content(root / NAME)
+        folder._read_content(root / NAME)
 
 
 def test_no_folder_set_is_nothing_to_do(settings: Any) -> None:
     settings.REPORTS_FOLDER = ""
     look()
-    assert (folder.why_unusable(), folder.stuck(timezone.now()), conditions.present(timezone.now())) == ("", [], [])
+    assert (
+        folder.why_unusable(),
+        folder.stuck_since(timezone.now()),
+        conditions.present_conditions(timezone.now()),
+    ) == ("", [], [])
 
 
 # -- Once, whoever takes it and whatever breaks ---------------------------------------------------
@@ -121,7 +125,7 @@ def test_no_folder_set_is_nothing_to_do(settings: Any) -> None:
 def test_two_sweepers_that_saw_the_same_file_take_it_once(
     root: Path, left: Left, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    seen, inner = [], folder._files
+    seen, inner = [], folder._files_by_name
 
     def overtaken(place: Path) -> Any:
         found = inner(place)
@@ -131,7 +135,7 @@ def test_two_sweepers_that_saw_the_same_file_take_it_once(
         return found
 
     left()
-    monkeypatch.setattr(folder, "_files", overtaken)
+    monkeypatch.setattr(folder, "_files_by_name", overtaken)
     look()
     assert BillingReport.objects.count() == 1
     assert there(root) == {"taken": [NAME]}
@@ -141,7 +145,7 @@ def test_two_sweepers_that_saw_the_same_file_take_it_once(
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_four_sweepers_at_once_take_each_of_ten_files_once(root: Path, left: Left) -> None:
-    gateway.account()
+    gateway.current_account()
     names = [left(f"{number}.csv", summed(line(f"SQ7K{number}"))).name for number in range(10)]
     begin = Barrier(4)
 
@@ -192,14 +196,14 @@ def test_what_a_crash_left_behind_is_taken_again_and_counts_once(
 def test_a_file_that_cannot_be_read_keeps_no_other_from_being_taken(
     root: Path, left: Left, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    inner = folder._content
+    inner = folder._read_content
 
     def forbidden(file: Path) -> bytes:
         if file.name.endswith("-a.csv"):
             raise PermissionError
         return inner(file)
 
-    monkeypatch.setattr(folder, "_content", forbidden)
+    monkeypatch.setattr(folder, "_read_content", forbidden)
     left("a.csv")
     left("b.csv")
     look()
@@ -231,7 +235,7 @@ def test_a_folder_of_an_older_accounts_name_is_that_accounts(root: Path, left: L
     look()
     assert dict(BillingReport.objects.values_list("name", "account")) == {
         NAME: account.pk,
-        "taken-too.csv": gateway.account().pk,
+        "taken-too.csv": gateway.current_account().pk,
     }
     assert there(root) == {"OLD/taken": [NAME], "taken": ["taken-too.csv"]}
 
@@ -262,8 +266,8 @@ def test_what_is_refused_is_a_damaged_report_with_the_reason_here_and_beside_the
     assert there(root) == {"refused": [NAME, f"{NAME}.txt"]}
     assert [file.read_text() for file in (root / "refused").glob("*.txt")] == [f"{why}\n"]
     assert [(it.levelname, it.getMessage()) for it in caplog.records] == [("WARNING", "report_refused")]
-    checking.again(report, now=timezone.now())  # whoever presses it gets no further
-    checking.work(report.pk)
+    checking.read_report_again(report, now=timezone.now())  # whoever presses it gets no further
+    checking.read_due_report(report.pk)
     report.refresh_from_db()
     assert (report.state, report.problems) == ("damaged", [[1, why]])
     for file in (root / "refused").iterdir():
@@ -286,7 +290,7 @@ def told() -> Callable[[float], list[tuple[str, str, int]]]:
     """`told(minutes)` is what alerts say of the folder so many minutes from now."""
 
     def present(minutes: float) -> list[tuple[str, str, int]]:
-        found = conditions.present(timezone.now() + minutes * MINUTE)
+        found = conditions.present_conditions(timezone.now() + minutes * MINUTE)
         return [(it.title, it.next_step, it.count) for it in found if it.name == "reports-folder"]
 
     return present

@@ -14,7 +14,7 @@ from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.billing.charges import correcting, matching
 from shipping_portal.billing.models import BillingReport, Charge, WeekSum
 from shipping_portal.billing.reports import posting
-from shipping_portal.billing.reports.balancing import balances, tallies
+from shipping_portal.billing.reports.balancing import report_balances, report_tallies
 from tests import factories
 from tests.billing.conftest import line, refund, summed
 
@@ -37,7 +37,7 @@ def back(price: str = "12.08", **cells: str) -> Row:
 
 
 def post(report: BillingReport) -> BillingReport:
-    posting.post(report, by=None, now=timezone.now())
+    posting.post_report(report, by=None, now=timezone.now())
     report.refresh_from_db()
     return report
 
@@ -130,9 +130,9 @@ def test_what_is_on_hold_is_on_no_senders_pages_and_no_news(take: Take, order: O
     assert WeekSum.objects.get(kind="").amount == Decimal("12.08")
     assert not Notification.objects.exists()
     assert order.charges.net() == {"AUD": Decimal("25.08")}  # of all lines, for the operator
-    [balance] = balances(second)
+    [balance] = report_balances(second)
     assert (balance.found, balance.difference) == (Decimal("14.00"), 0)
-    [tally] = tallies([second]).values()
+    [tally] = report_tallies([second]).values()
     assert (tally.matched, tally.unmatched, tally.held, tally.left_out) == (0, 1, 1, 0)
 
 
@@ -140,24 +140,24 @@ def test_counted_it_is_on_the_statement_of_its_reports_week_once(take: Take, ord
     post(take(summed(cost())))
     second = post(take(summed(cost("16.80", Warranty_Price="2.30")), name="billing-2026-11-30.csv"))
     lines, now = list(second.lines.all()), timezone.now()
-    assert len(posting.decide(lines, post=True, now=now)) == 2
-    assert posting.decide(lines, post=True, now=now) == []
-    assert posting.decide(lines, post=False, now=now) == []
+    assert len(posting.decide_lines(lines, post=True, now=now)) == 2
+    assert posting.decide_lines(lines, post=True, now=now) == []
+    assert posting.decide_lines(lines, post=False, now=now) == []
     assert Charge.objects.for_user(alice).filter(week=second.week).net() == {"AUD": Decimal("16.80")}
     assert WeekSum.objects.get(week=second.week, kind="").amount == Decimal("16.80")
-    [tally] = tallies([second]).values()
+    [tally] = report_tallies([second]).values()
     assert (tally.matched, tally.held) == (2, 0)
 
 
 def test_left_out_it_never_counts_and_comes_again_as_known(take: Take, order: Order, alice: User) -> None:
     post(take(summed(cost())))
     second = post(take(summed(cost("13.00"))))
-    assert len(posting.decide(second.lines.all(), post=False, now=timezone.now())) == 1
+    assert len(posting.decide_lines(second.lines.all(), post=False, now=timezone.now())) == 1
     assert not second.lines.on_hold().exists()
     third = take(summed(cost("13.00"), size("1.00")))
     assert becomes(third) == [REPEAT, COUNTS]
     assert Charge.objects.for_user(alice).net() == {"AUD": Decimal("12.08")}
-    [tally] = tallies([second]).values()
+    [tally] = report_tallies([second]).values()
     assert (tally.matched, tally.held, tally.left_out) == (0, 0, 1)
 
 
@@ -171,7 +171,7 @@ def test_what_waits_in_one_report_is_known_when_it_comes_in_another(take: Take, 
 def test_decided_before_its_report_is_posted_it_counts_with_it(take: Take, order: Order) -> None:
     post(take(summed(cost())))
     second = take(summed(cost("13.00")))
-    assert posting.decide(second.lines.all(), post=True, now=timezone.now())
+    assert posting.decide_lines(second.lines.all(), post=True, now=timezone.now())
     assert not second.lines.posted().exists()
     post(second)
     assert becomes(second) == [COUNTS]
@@ -191,21 +191,21 @@ def test_a_line_that_was_counted_is_posted_once_of_two_reports(take: Take, order
     rows = [cost("13.00"), line("SOTHER01", "1.00"), line("SOTHER02", "1.00")]
     first, second = take(summed(*rows[:2])), take(summed(*rows))
     for report in (first, second):
-        posting.decide(report.lines.all(), post=True, now=timezone.now())
+        posting.decide_lines(report.lines.all(), post=True, now=timezone.now())
     assert becomes(post(first)) == [COUNTS, COUNTS]
     assert becomes(post(second)) == [REPEAT, REPEAT, COUNTS]
 
 
 def test_a_cost_that_was_reversed_makes_room_for_another(take: Take, order: Order, sam: User) -> None:
     wrong = post(take(summed(cost("21.08")))).lines.get()
-    correcting.reverse(wrong, by=sam, now=timezone.now(), reason="The carrier withdrew it.")
+    correcting.reverse_charge(wrong, by=sam, now=timezone.now(), reason="The carrier withdrew it.")
     assert becomes(take(summed(cost()))) == [COUNTS]
     assert becomes(take(summed(cost("21.080")))) == [REPEAT]  # but it doesn't come back itself
 
 
 def test_a_line_given_away_by_hand_is_known_by_its_reference(take: Take, order: Order) -> None:
     charge = post(take(summed(line("SSTRANGE", "9.00")))).lines.get()
-    matching.assign(charge, sender=order.sender, order=order)
+    matching.assign_charge(charge, sender=order.sender, order=order)
     assert becomes(take(summed(line("sstrange", "9.0")))) == [REPEAT]
 
 
@@ -223,7 +223,7 @@ def test_two_carrier_accounts_have_lines_of_their_own(take: Take, order: Order, 
     rows = [cost(), size("3.00"), back("1.00", **DELAY)]
     post(take(summed(*rows)))
     settings.CARRIER_ACCOUNT = "another-account"
-    Order.objects.filter(pk=order.pk).update(account=gateway.account())
+    Order.objects.filter(pk=order.pk).update(account=gateway.current_account())
     other = take(summed(*rows))
     assert becomes(post(other)) == [COUNTS] * 3
     # Nor is its cost charged for what the first one gives back.
@@ -235,7 +235,7 @@ def test_two_carrier_accounts_have_lines_of_their_own(take: Take, order: Order, 
 def test_a_carriers_number_tells_lines_apart_that_say_the_same(take: Take, order: Order) -> None:
     from shipping_portal.billing.reports.fields import DEFAULT_COLUMNS, profile_of  # noqa: PLC0415
 
-    profile = profile_of(gateway.account())
+    profile = profile_of(gateway.current_account())
     unnumbered = post(take(summed(size("3.00"))))
     profile.columns = {**DEFAULT_COLUMNS, "line_id": "Customer Reference"}
     profile.save()

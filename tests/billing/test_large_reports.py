@@ -61,7 +61,7 @@ def test_a_report_just_read_is_posted_without_reading_its_lines_for_each_line(
         cursor.execute("ANALYZE")
     report = take(summed(*(line(f"SMANY{n}", "12.08" if n % 7 else "13.08") for n in range(LINES))))
     before = touched()
-    posting.post(report, by=None, now=timezone.now())
+    posting.post_report(report, by=None, now=timezone.now())
     assert report.lines.filter(is_unexpected=True).count() == len(range(0, LINES, 7))
     assert (touched() - before) / LINES < MOST_A_LINE
 
@@ -80,7 +80,7 @@ def test_lines_are_let_count_part_by_part_and_none_is_forgotten(
 ) -> None:
     monkeypatch.setattr(posting, "BATCH", 2)
     report = take(summed(*(line(f"SQ7K{n}") for n in range(5))))
-    posting.post(report, by=None, now=timezone.now())
+    posting.post_report(report, by=None, now=timezone.now())
     assert report.lines.posted().count() == 5
 
 
@@ -107,7 +107,7 @@ def test_twenty_thousand_lines_beside_two_hundred_thousand_orders(
     many(order, lines)
     prices = [Decimal(1200 + n % 900) / 100 for n in range(lines)]
     report = take(summed(*(line(f"SMANY{n}", str(price)) for n, price in enumerate(prices))))
-    posting.post(report, by=None, now=timezone.now())
+    posting.post_report(report, by=None, now=timezone.now())
     counted = report.lines.posted().filter(sender=order.sender).order_by("line")
     assert list(counted.values_list("amount", flat=True)) == prices
     client.force_login(mia, backend="allauth.account.auth_backends.AuthenticationBackend")

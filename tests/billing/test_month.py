@@ -51,8 +51,8 @@ def month(
 
 def take(content: bytes, name: str) -> BillingReport:
     """Taken and read."""
-    report = uploads.take(gateway.account(), name, content, by=None, now=timezone.now())
-    checking.work(report.pk)
+    report = uploads.take(gateway.current_account(), name, content, by=None, now=timezone.now())
+    checking.read_due_report(report.pk)
     report.refresh_from_db()
     return report
 
@@ -61,13 +61,13 @@ def post(file: File, by: User) -> BillingReport:
     """Taken, read and posted; the operator decides what the carrier's new words mean."""
     report = take(file.content, file.name)
     assert (report.state, report.problems, report.week) == (State.CHECKED, [], file.week)
-    if obstacles := posting.obstacles(report):
+    if obstacles := posting.posting_obstacles(report):
         assert [NOVELTY.casefold() in text.casefold() for text in obstacles] == [True]
         term = ChargeWord.objects.get(word__startswith=NOVELTY.casefold())
-        for waiting in checking.decide(term, ChargeKind.OVERSIZE, now=timezone.now()):
-            checking.work(waiting.pk)
+        for waiting in checking.decide_word(term, ChargeKind.OVERSIZE, now=timezone.now()):
+            checking.read_due_report(waiting.pk)
         report.refresh_from_db()
-    posting.post(report, by=by, now=timezone.now())
+    posting.post_report(report, by=by, now=timezone.now())
     return report
 
 
@@ -96,9 +96,9 @@ def holds(month: Month, carrier: SandboxCarrier, sam: User, alice: User, bob: Us
     assert (report.state, [number for number, _ in report.problems]) == (State.DAMAGED, lines)
     before = everything_posted()
     with pytest.raises(posting.NotReady):
-        posting.post(report, by=sam, now=timezone.now())
+        posting.post_report(report, by=sam, now=timezone.now())
     assert (report.lines.count(), everything_posted()) == (0, before)
-    posting.void(report, by=sam, now=timezone.now())
+    posting.void_report(report, by=sam, now=timezone.now())
 
     post(third, sam)
     with pytest.raises(uploads.TakenBefore):
@@ -114,7 +114,7 @@ def holds(month: Month, carrier: SandboxCarrier, sam: User, alice: User, bob: Us
 
     before = everything_posted()
     for file in month.files:  # the same lines in other bytes
-        posting.post(take(file.content.replace(b"\r\n", b"\n"), file.name), by=sam, now=timezone.now())
+        posting.post_report(take(file.content.replace(b"\r\n", b"\n"), file.name), by=sam, now=timezone.now())
     assert everything_posted() == before
 
 

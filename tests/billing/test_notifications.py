@@ -20,7 +20,7 @@ from shipping_portal.billing.disputes import disputing
 from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.billing.pages import line_reasons, statements
 from shipping_portal.billing.reports import posting
-from shipping_portal.billing.reports.balancing import balances
+from shipping_portal.billing.reports.balancing import report_balances
 from shipping_portal.jobs import sweep
 from tests import factories
 
@@ -49,8 +49,8 @@ def size_charge(order: Order | None, report: BillingReport, **fields: Any) -> Ch
 
 
 def post(report: BillingReport) -> BillingReport:
-    posting.state_total(report, {row.currency: row.found for row in balances(report)})
-    posting.post(report, by=None, now=timezone.now())
+    posting.state_total(report, {row.currency: row.found for row in report_balances(report)})
+    posting.post_report(report, by=None, now=timezone.now())
     return report
 
 
@@ -59,7 +59,7 @@ def sent(kind: str) -> list[Any]:
     owed = Notification.objects.filter(kind=kind, sent_at=None)
     owed.update(due_at=timezone.now() - dt.timedelta(seconds=1))
     for pk in owed.values_list("pk", flat=True):
-        mailing.work(pk)
+        mailing.send_due_mail(pk)
     return list(mail.outbox)
 
 
@@ -177,7 +177,7 @@ def test_the_operators_word_on_whose_a_line_is_is_news_but_not_to_who_came_into_
     line = factories.charge(None, "oversize", "9.00", report=report)
     post(report)
     factories.member(quill, factories.user("carol@quill.example"))
-    matching.assign(line, sender=quill)
+    matching.assign_charge(line, sender=quill)
     assert Notification.objects.filter(kind="charge").get().path.endswith("?kind=size")
 
 
@@ -190,7 +190,7 @@ def test_a_charge_that_is_reversed_is_no_news_unless_it_left_already(
     post(report)
     if has_left:
         sent("charge")
-    correcting.reverse(Charge.objects.get(pk=line.pk), by=sam, now=timezone.now(), reason="-")
+    correcting.reverse_charge(Charge.objects.get(pk=line.pk), by=sam, now=timezone.now(), reason="-")
     assert [text.split()[3] for text in lines()] == [*([f"{order}."] * has_left), "SOTHER."]
 
 
@@ -200,7 +200,7 @@ def test_a_round_of_the_sweep_builds_no_news_of_charges(
     size_charge(order, report)
     post(report)
     explained: list[Charge] = []
-    monkeypatch.setattr(line_reasons, "measured", lambda charge, _: explained.append(charge) or "")
+    monkeypatch.setattr(line_reasons, "measured_sentence", lambda charge, _: explained.append(charge) or "")
     monkeypatch.setattr(sweep, "close_old_connections", lambda: None)  # a test's transaction holds the only one
     sweep.Sweep().once_or_log()
     assert explained == []
@@ -282,7 +282,7 @@ def test_who_asked_about_a_charge_hears_of_the_answer_and_its_credit(
     line, now = factories.charge(order, "under-declared", "4.13", reference=str(order)), timezone.now()
     asked = disputing.open_for(line, by=bea, text="We weighed it twice.", now=now)
     assert lines("answer") == []
-    disputing.answer(asked, accepted=True, text="You are right.", by=sam, now=now, credit=Decimal("4.13"))
+    disputing.answer_dispute(asked, accepted=True, text="You are right.", by=sam, now=now, credit=Decimal("4.13"))
     said = f"We've answered your question about {order}: $4.13 credited. The answer is next to the charge."
     assert lines("answer") == [said]
     notice = Notification.objects.get(kind="answer")
@@ -292,9 +292,9 @@ def test_who_asked_about_a_charge_hears_of_the_answer_and_its_credit(
 def test_an_answer_without_money_promises_none_and_is_news_once(order: Order, alice: User, sam: User) -> None:
     line = factories.charge(None, "oversize", "9.00", sender=order.sender, reference="")
     asked = disputing.open_for(line, by=alice, text="We weighed it twice.", now=timezone.now())
-    disputing.answer(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
+    disputing.answer_dispute(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
     with pytest.raises(disputing.AlreadyAnswered):
-        disputing.answer(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
+        disputing.answer_dispute(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
     assert lines("answer") == ["We've answered your question about a charge. The answer is next to the charge."]
     assert Notification.objects.get(kind="answer").path == f"/billing/{statements.week_name(line.week)}/"
 

@@ -30,9 +30,9 @@ def order(quill: Sender, alice: User) -> Order:
 # Each act on a report, with the states from which it may be done.
 ACTS: dict[str, tuple[set[str], Callable[[BillingReport, User], Any]]] = {
     "total": ({"checked"}, lambda report, by: posting.state_total(report, {"AUD": Decimal("1.00")})),
-    "post": ({"checked"}, lambda report, by: posting.post(report, by=by, now=NOW)),
-    "void": ({"reading", "checked", "damaged"}, lambda report, by: posting.void(report, by=by, now=NOW)),
-    "again": ({"reading", "checked", "damaged"}, lambda report, by: checking.again(report, now=NOW)),
+    "post": ({"checked"}, lambda report, by: posting.post_report(report, by=by, now=NOW)),
+    "void": ({"reading", "checked", "damaged"}, lambda report, by: posting.void_report(report, by=by, now=NOW)),
+    "again": ({"reading", "checked", "damaged"}, lambda report, by: checking.read_report_again(report, now=NOW)),
     "reverse": ({"posted"}, lambda report, by: correcting.reverse_report(report, by=by, now=NOW, reason="-")),
     "repeats": ({"checked"}, lambda report, by: posting.count_repeats(report)),
 }
@@ -84,30 +84,30 @@ def test_a_line_on_hold_that_is_held_no_more(differs: dict[str, Any], post: bool
     differs = dict(differs)
     state = differs.pop("report__state", "checked")
     BillingReport.objects.filter(pk=report.pk).update(state=state)
-    stays(line, dict(differs), lambda: posting.decide([line], post=post, now=NOW))
+    stays(line, dict(differs), lambda: posting.decide_lines([line], post=post, now=NOW))
 
 
 def test_a_line_on_hold_that_another_report_has_posted(order: Order) -> None:
     line = factories.charge(order, report=factories.billing_report(state="checked"), posted_at=None, key="same")
     Charge.objects.filter(pk=line.pk).update(**HELD)
-    assert posting.decide([line], post=False, now=NOW) == [line]
+    assert posting.decide_lines([line], post=False, now=NOW) == [line]
     posted = factories.charge(order, key="another")
-    stays(line, {"key": posted.key, "decision": ""}, lambda: posting.decide([line], post=True, now=NOW))
+    stays(line, {"key": posted.key, "decision": ""}, lambda: posting.decide_lines([line], post=True, now=NOW))
 
 
 @pytest.mark.parametrize("differs", ["sender", "is_repeat"])
 def test_a_line_that_has_an_owner_by_now(differs: str, quill: Sender, bob: User, order: Order) -> None:
     line = factories.charge(None, reference=order.carrier_reference, posted_at=None)
     other = {"sender": bob.membership.sender_id, "is_repeat": True}
-    assert stays(line, {differs: other[differs]}, lambda: matching._attach(line, quill, order)) is False
+    assert stays(line, {differs: other[differs]}, lambda: matching._attach_charge(line, quill, order)) is False
 
 
 @pytest.mark.parametrize("is_unexpected", [True, False])
 def test_a_line_is_accepted_once(is_unexpected: bool, order: Order) -> None:
     line = factories.charge(order)
     Charge.objects.filter(pk=line.pk).update(is_unexpected=is_unexpected)
-    assert reconciling.accept(line) is is_unexpected
-    assert stays(line, {"is_unexpected": False}, lambda: reconciling.accept(line)) is False
+    assert reconciling.accept_price(line) is is_unexpected
+    assert stays(line, {"is_unexpected": False}, lambda: reconciling.accept_price(line)) is False
 
 
 @pytest.mark.parametrize("state", ["accepted", "declined"])
@@ -116,13 +116,13 @@ def test_a_dispute_that_was_answered(state: str, order: Order, alice: User, sam:
     made = Dispute.objects.create(
         sender=order.sender, charge=line, made_by=alice, made_at=timezone.now(), text="-", facts={}
     )
-    stays(made, {"state": state}, lambda: disputing.answer(made, accepted=True, text="yes", by=sam, now=NOW))
+    stays(made, {"state": state}, lambda: disputing.answer_dispute(made, accepted=True, text="yes", by=sam, now=NOW))
     assert not Charge.objects.filter(kind="credit").exists()
 
 
 def test_reversing_leaves_a_line_that_was_reversed_and_unposted_ones(order: Order, sam: User) -> None:
     report = factories.billing_report()
     reversed_by_hand, waits = (factories.charge(order, report=report) for _ in range(2))
-    correcting.reverse(reversed_by_hand, by=sam, now=NOW, reason="-")
+    correcting.reverse_charge(reversed_by_hand, by=sam, now=NOW, reason="-")
     Charge.objects.filter(pk=waits.pk).update(posted_at=None)
     assert correcting.reverse_report(report, by=sam, now=NOW, reason="-") == 0

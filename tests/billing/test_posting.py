@@ -16,7 +16,7 @@ from shipping_portal.billing.charges import correcting, matching
 from shipping_portal.billing.disputes import disputing
 from shipping_portal.billing.models import BillingReport, Charge
 from shipping_portal.billing.reports import posting
-from shipping_portal.billing.reports.balancing import Tally, tallies
+from shipping_portal.billing.reports.balancing import Tally, report_tallies
 from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 
 def post(report: BillingReport) -> BillingReport:
-    posting.post(report, by=None, now=timezone.now())
+    posting.post_report(report, by=None, now=timezone.now())
     return report
 
 
@@ -50,7 +50,7 @@ def test_a_report_out_of_balance_is_not_posted_and_says_by_how_much(
     take: Take, order: Order, stated: str, apart: str
 ) -> None:
     report = take(written(line("SQ7K2M"), total(stated)))
-    assert posting.obstacles(report) == [
+    assert posting.posting_obstacles(report) == [
         f"AUD lines add up to 12.08, but the stated total is {stated}: off by {apart}."
     ]
     with pytest.raises(posting.NotReady):
@@ -60,7 +60,7 @@ def test_a_report_out_of_balance_is_not_posted_and_says_by_how_much(
 
 def test_a_currency_whose_lines_are_missing_is_out_of_balance(take: Take, order: Order) -> None:
     report = take(written(line("SQ7K2M"), total("12.08"), total("5.00", "USD")))
-    assert "USD lines add up to 0" in posting.obstacles(report)[0]
+    assert "USD lines add up to 0" in posting.posting_obstacles(report)[0]
 
 
 def test_what_a_posted_report_came_to_is_kept_and_who_owns_its_lines_is_not(
@@ -68,14 +68,14 @@ def test_what_a_posted_report_came_to_is_kept_and_who_owns_its_lines_is_not(
 ) -> None:
     post(take(summed(line("SQ7K2M"))))
     report = post(take(summed(line("SQ7K2M"), line("SLATER1", "9.00"), oversize("SQ7K2M", "2.00", Currency="USD"))))
-    [tally] = tallies([report]).values()
+    [tally] = report_tallies([report]).values()
     assert tally == Tally(1, 1, 1, 0, 0, {"AUD": Decimal("21.08"), "USD": Decimal("2.00")})
     with CaptureQueriesContext(connection) as queries:
-        tallies([report])
+        report_tallies([report])
     assert not any("SUM(" in query["sql"] for query in queries)  # its lines are not added up again
     factories.order(quill, alice, status="booked", carrier_reference="SLATER1")
     matching.match_late()
-    [tally] = tallies([report]).values()
+    [tally] = report_tallies([report]).values()
     assert (tally.matched, tally.unmatched, tally.repeats) == (2, 0, 1)
 
 
@@ -88,13 +88,13 @@ def test_a_report_is_posted_once(take: Take, order: Order) -> None:
 def test_what_is_posted_cannot_be_made_void(take: Take, order: Order) -> None:
     report = post(take(summed(line("SQ7K2M"))))
     with pytest.raises(posting.NotReady):
-        posting.void(report, by=None, now=timezone.now())
+        posting.void_report(report, by=None, now=timezone.now())
     assert report.lines.count() == 1
 
 
 def test_void_takes_the_lines_away_and_keeps_the_file(take: Take, order: Order) -> None:
     report = take(summed(line("SQ7K2M")))
-    posting.void(report, by=None, now=timezone.now())
+    posting.void_report(report, by=None, now=timezone.now())
     assert (report.state, report.lines.count()) == ("void", 0)
     assert bytes(report.file.content) == summed(line("SQ7K2M"))
 
@@ -162,13 +162,13 @@ def test_a_line_matched_as_its_order_loses_the_reference_stays_nobodys(
     """An adoption is undone between the look for an owner and the line's change."""
     post(take(summed(line(named, "12.08"))))
     Order.objects.update(carrier_reference="SLATER")
-    attach = matching._attach
+    attach = matching._attach_charge
 
     def after_it_was_undone(*line_and_owner: Any) -> bool:
         Order.objects.update(status="unconfirmed", carrier_reference=None)
         return attach(*line_and_owner)
 
-    monkeypatch.setattr(matching, "_attach", after_it_was_undone)
+    monkeypatch.setattr(matching, "_attach_charge", after_it_was_undone)
     assert matching.match_late() == 0
     assert Charge.objects.unmatched().count() == 1
 
@@ -187,9 +187,9 @@ def test_a_line_is_matched_under_the_lock_that_undoing_an_adoption_takes(take: T
 
 def test_an_operator_assigns_it_once(take: Take, order: Order, bob: User) -> None:
     charge = post(take(summed(line("SNOBODY1")))).lines.get()
-    matching.assign(charge, sender=order.sender, order=order)
+    matching.assign_charge(charge, sender=order.sender, order=order)
     with pytest.raises(matching.AlreadyAssigned):
-        matching.assign(charge, sender=bob.membership.sender)
+        matching.assign_charge(charge, sender=bob.membership.sender)
     charge.refresh_from_db()
     assert charge.sender == order.sender
 
@@ -197,26 +197,26 @@ def test_an_operator_assigns_it_once(take: Take, order: Order, bob: User) -> Non
 def test_it_is_never_assigned_to_one_sender_and_anothers_order(take: Take, order: Order, bob: User) -> None:
     charge = post(take(summed(line("SNOBODY1")))).lines.get()
     with pytest.raises(ValueError, match="is not"):
-        matching.assign(charge, sender=bob.membership.sender, order=order)
+        matching.assign_charge(charge, sender=bob.membership.sender, order=order)
 
 
 class TestCorrections:
     def test_a_line_is_taken_back_by_one_of_the_opposite_amount_once(self, order: Order, sam: Any) -> None:
         charge = factories.charge(order, kind="oversize", amount="25.00")
-        made = correcting.reverse(charge, by=sam, now=timezone.now(), reason="The carrier withdrew it.")
+        made = correcting.reverse_charge(charge, by=sam, now=timezone.now(), reason="The carrier withdrew it.")
         assert (made.kind, made.amount, made.order) == ("oversize", Decimal("-25.00"), order)
         assert Charge.objects.posted().net() == {"AUD": Decimal(0)}
         for again in (charge, made):
             with pytest.raises(correcting.NotReversible):
-                correcting.reverse(again, by=sam, now=timezone.now(), reason="Twice.")
+                correcting.reverse_charge(again, by=sam, now=timezone.now(), reason="Twice.")
 
     def test_what_is_not_posted_is_not_taken_back(self, take: Take, order: Order, sam: Any) -> None:
         charge = take(summed(line("SQ7K2M"))).lines.get()
         with pytest.raises(correcting.NotReversible):
-            correcting.reverse(charge, by=sam, now=timezone.now(), reason="Too early.")
+            correcting.reverse_charge(charge, by=sam, now=timezone.now(), reason="Too early.")
 
     def test_a_credit_is_money_back_with_its_reason(self, order: Order, sam: Any, alice: User) -> None:
-        correcting.credit(
+        correcting.credit_sender(
             order.sender, Decimal("5.00"), "AUD", by=sam, now=timezone.now(), reason="Sorry.", order=order
         )
         (charge,) = Charge.objects.for_user(alice)
@@ -236,15 +236,15 @@ class TestCorrections:
     ) -> None:
         Sender.objects.update(zone=zone)
         sender, now = Sender.objects.get(pk=order.sender_id), dt.datetime.fromisoformat(at)
-        credit = correcting.credit(sender, Decimal("5.00"), "AUD", by=sam, now=now, reason="Sorry.")
+        credit = correcting.credit_sender(sender, Decimal("5.00"), "AUD", by=sam, now=now, reason="Sorry.")
         charge = Charge.objects.get(pk=factories.charge(order, kind="order", amount="12.08").pk)
-        reversal = correcting.reverse(charge, by=sam, now=now, reason="Wrong.")
+        reversal = correcting.reverse_charge(charge, by=sam, now=now, reason="Wrong.")
         assert {(line.day, line.week) for line in (credit, reversal)} == {(day, week)}
 
     @pytest.mark.parametrize("amount", ["0", "-1"])
     def test_a_credit_is_more_than_nothing(self, order: Order, sam: Any, amount: str) -> None:
         with pytest.raises(ValueError, match="for"):
-            correcting.credit(order.sender, Decimal(amount), "AUD", by=sam, now=timezone.now(), reason="No.")
+            correcting.credit_sender(order.sender, Decimal(amount), "AUD", by=sam, now=timezone.now(), reason="No.")
 
 
 class TestDisputes:
@@ -260,15 +260,15 @@ class TestDisputes:
         first = disputing.open_for(charge, by=alice, text="Why?", now=timezone.now())
         with pytest.raises(disputing.AlreadyOpen):
             disputing.open_for(charge, by=alice, text="Why?", now=timezone.now())
-        disputing.answer(first, accepted=False, text="It is 130 cm.", by=sam, now=timezone.now())
+        disputing.answer_dispute(first, accepted=False, text="It is 130 cm.", by=sam, now=timezone.now())
         disputing.open_for(charge, by=alice, text="It is not.", now=timezone.now())
 
     def test_an_accepted_one_may_give_money_back_once(self, order: Order, alice: User, sam: Any) -> None:
         charge = factories.charge(order, kind="oversize", amount="4.13")
         made = disputing.open_for(charge, by=alice, text="Why?", now=timezone.now())
         give = {"accepted": True, "text": "You are right.", "by": sam, "now": timezone.now()}
-        disputing.answer(made, **give, credit=Decimal("4.13"))
+        disputing.answer_dispute(made, **give, credit=Decimal("4.13"))
         with pytest.raises(disputing.AlreadyAnswered):
-            disputing.answer(made, **give, credit=Decimal("4.13"))
+            disputing.answer_dispute(made, **give, credit=Decimal("4.13"))
         assert Charge.objects.for_user(alice).net() == {"AUD": Decimal(0)}
         assert (made.state, made.credit.amount) == ("accepted", Decimal("-4.13"))

@@ -24,15 +24,15 @@ ROWS = [line(f"SQ7K{cents}", f"{cents / 100:.2f}") for cents in range(100, 160)]
 
 
 def taken(content: bytes) -> BillingReport:
-    return uploads.take(gateway.account(), "a.csv", content, by=None, now=timezone.now())
+    return uploads.take(gateway.current_account(), "a.csv", content, by=None, now=timezone.now())
 
 
 def post(report: BillingReport) -> None:
-    posting.post(report, by=None, now=timezone.now())
+    posting.post_report(report, by=None, now=timezone.now())
 
 
 def test_one_file_uploaded_eight_times_at_once_is_one_report() -> None:
-    gateway.account()
+    gateway.current_account()
     found = at_once(*[lambda: taken(summed(*ROWS))] * 8)
     assert BillingReport.objects.count() == 1
     assert sum(isinstance(one, uploads.TakenBefore) for one in found) == 7
@@ -40,14 +40,14 @@ def test_one_file_uploaded_eight_times_at_once_is_one_report() -> None:
 
 def test_eight_workers_on_one_report_read_each_line_once() -> None:
     report = taken(summed(*ROWS))
-    at_once(*[lambda: checking.work(report.pk)] * 8)
+    at_once(*[lambda: checking.read_due_report(report.pk)] * 8)
     report.refresh_from_db()
     assert (report.state, report.lines.count()) == ("checked", len(ROWS))
 
 
 def test_one_report_posted_eight_times_at_once_counts_once() -> None:
     report = taken(summed(*ROWS))
-    checking.work(report.pk)
+    checking.read_due_report(report.pk)
     found = at_once(*[lambda: post(BillingReport.objects.get(pk=report.pk))] * 8)
     assert sum(one is None for one in found) == 1
     assert Charge.objects.posted().net() == {"AUD": sum(Decimal(row["Price"]) for row in ROWS)}
@@ -56,7 +56,7 @@ def test_one_report_posted_eight_times_at_once_counts_once() -> None:
 def test_two_reports_with_the_same_lines_posted_at_once_count_them_once() -> None:
     reports = [taken(summed(*ROWS)), taken(summed(*ROWS, line("SQ7K2M", "9.99")))]
     for report in reports:
-        checking.work(report.pk)
+        checking.read_due_report(report.pk)
     fresh = [BillingReport.objects.get(pk=report.pk) for report in reports]
     assert at_once(*[lambda report=report: post(report) for report in fresh]) == [None, None]
     assert Charge.objects.posted().count() == len(ROWS) + 1
@@ -64,10 +64,10 @@ def test_two_reports_with_the_same_lines_posted_at_once_count_them_once() -> Non
 
 def test_a_report_made_void_while_it_is_posted_is_one_or_the_other() -> None:
     report = taken(summed(*ROWS))
-    checking.work(report.pk)
+    checking.read_due_report(report.pk)
     at_once(
         lambda: post(BillingReport.objects.get(pk=report.pk)),
-        lambda: posting.void(BillingReport.objects.get(pk=report.pk), by=None, now=timezone.now()),
+        lambda: posting.void_report(BillingReport.objects.get(pk=report.pk), by=None, now=timezone.now()),
     )
     report.refresh_from_db()
     posted = Charge.objects.posted().count()
@@ -76,14 +76,15 @@ def test_a_report_made_void_while_it_is_posted_is_one_or_the_other() -> None:
 
 def test_a_line_is_taken_back_once_by_eight_operators(quill: Sender, alice: User, sam: User) -> None:
     charge = factories.charge(factories.order(quill, alice, status="booked"), amount="5.00")
-    at_once(*[lambda: correcting.reverse(charge, by=sam, now=timezone.now(), reason="Wrong.")] * 8)
+    at_once(*[lambda: correcting.reverse_charge(charge, by=sam, now=timezone.now(), reason="Wrong.")] * 8)
     assert Charge.objects.posted().net() == {"AUD": Decimal(0)}
 
 
 def test_eight_credits_at_once_are_all_in_the_weeks_sum(quill: Sender, sam: User) -> None:
-    gateway.account()
+    gateway.current_account()
     at_once(
-        *[lambda: correcting.credit(quill, Decimal("1.00"), "AUD", by=sam, now=timezone.now(), reason="Sorry.")] * 8
+        *[lambda: correcting.credit_sender(quill, Decimal("1.00"), "AUD", by=sam, now=timezone.now(), reason="Sorry.")]
+        * 8
     )
     assert WeekSum.objects.get(kind="").amount == Decimal("-8.00")
 
@@ -91,7 +92,7 @@ def test_eight_credits_at_once_are_all_in_the_weeks_sum(quill: Sender, sam: User
 def test_a_report_reversed_by_eight_operators_is_reversed_once(quill: Sender, alice: User, sam: User) -> None:
     factories.order(quill, alice, status="booked", carrier_reference="SQ7K100")
     report = taken(summed(*ROWS))
-    checking.work(report.pk)
+    checking.read_due_report(report.pk)
     post(BillingReport.objects.get(pk=report.pk))
     found = at_once(*[lambda: reverse(report, sam)] * 8)
     assert sum(one == 1 for one in found) == 1
@@ -104,7 +105,7 @@ def test_a_report_reversed_while_another_with_its_lines_is_posted_leaves_them_co
     factories.order(quill, alice, status="booked", carrier_reference="SQ7K100")
     first, second = taken(summed(*ROWS)), taken(summed(*ROWS, line("SQ7K100", "0.99")))
     for report in (first, second):
-        checking.work(report.pk)
+        checking.read_due_report(report.pk)
     post(BillingReport.objects.get(pk=first.pk))
     at_once(lambda: reverse(first, sam), lambda: post(BillingReport.objects.get(pk=second.pk)))
     second.refresh_from_db()
@@ -122,9 +123,9 @@ def reverse(report: BillingReport, sam: User) -> int:
 def test_two_operators_who_decide_at_once_count_a_line_once(quill: Sender, alice: User) -> None:
     factories.order(quill, alice, status="booked", carrier_reference="SQ7K100")
     report = taken(summed(ROWS[0], line("SQ7K100", "2.00")))
-    checking.work(report.pk)
+    checking.read_due_report(report.pk)
     post(BillingReport.objects.get(pk=report.pk))
     held = list(Charge.objects.on_hold())
-    at_once(*[lambda: posting.decide(held, post=True, now=timezone.now())] * 4)
-    at_once(*[lambda: posting.decide(held, post=False, now=timezone.now())] * 2)
+    at_once(*[lambda: posting.decide_lines(held, post=True, now=timezone.now())] * 4)
+    at_once(*[lambda: posting.decide_lines(held, post=False, now=timezone.now())] * 2)
     assert WeekSum.objects.get(kind="").amount == Decimal("3.00")

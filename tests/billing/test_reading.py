@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from shipping_portal.billing.reports.fields import DEFAULT_COLUMNS, Profile
-from shipping_portal.billing.reports.reading import NotAReport, Problem, ReportRow, ReportTotal, read
+from shipping_portal.billing.reports.reading import NotAReport, Problem, ReportRow, ReportTotal, read_report
 from tests.billing.conftest import HEADER, line, refund, total, written
 
 PROFILE = Profile(",", DEFAULT_COLUMNS, "%Y-%m-%d", refunds_positive=True, cover_inside=True, total_word="Total")
@@ -15,7 +15,7 @@ PROFILE = Profile(",", DEFAULT_COLUMNS, "%Y-%m-%d", refunds_positive=True, cover
 
 def test_a_row_is_its_amounts_its_words_its_day_and_its_measures() -> None:
     content = written(line("Sq7K2m", "16.80", Warranty_Price="2.30", Declared_Max_Weight="1.0", Measured_Weight="1.6"))
-    (row,) = read(content, PROFILE)
+    (row,) = read_report(content, PROFILE)
     assert isinstance(row, ReportRow)
     assert (row.number, row.word, row.reference) == (2, "Order Invoiced / Paid", "Sq7K2m")
     assert (row.price, row.cover, row.currency) == (Decimal("16.80"), Decimal("2.30"), "AUD")
@@ -29,7 +29,7 @@ def test_a_customer_reference_is_kept_as_far_as_one_of_ours_goes_and_names_no_li
     without = replace(PROFILE, columns={**DEFAULT_COLUMNS, "customer_reference": ""})
     for told, kept in (("unk-1", "unk-1"), ("n" * 300, "n" * 255)):
         content = written(line("SQ7K2M", Customer_Reference=told))
-        (row,), (before,) = read(content, PROFILE), read(content, without)
+        (row,), (before,) = read_report(content, PROFILE), read_report(content, without)
         assert isinstance(row, ReportRow)
         assert isinstance(before, ReportRow)
         assert (row.customer_reference, before.customer_reference) == (kept, "")
@@ -37,21 +37,21 @@ def test_a_customer_reference_is_kept_as_far_as_one_of_ours_goes_and_names_no_li
 
 
 def test_a_refund_has_the_day_it_was_given_back() -> None:
-    (row,) = read(written(refund("SQ7K2M", Refund_Reason="Delay")), PROFILE)
+    (row,) = read_report(written(refund("SQ7K2M", Refund_Reason="Delay")), PROFILE)
     assert isinstance(row, ReportRow)
     assert (row.word, row.day) == ("Order Invoiced / Refunded / Delay", dt.date(2026, 11, 20))
 
 
 def test_the_files_own_totals_are_no_lines() -> None:
-    found = list(read(written(line("SQ7K2M"), total("12.08"), total("3.00", "USD")), PROFILE))
+    found = list(read_report(written(line("SQ7K2M"), total("12.08"), total("3.00", "USD")), PROFILE))
     assert found[1:] == [ReportTotal("AUD", Decimal("12.08")), ReportTotal("USD", Decimal("3.00"))]
 
 
 def test_lines_that_are_alike_in_one_file_are_two_lines_and_keep_their_keys() -> None:
     content = written(line("SQ7K2M"), line("SQ7K2M"))
-    first, second = (row for row in read(content, PROFILE) if isinstance(row, ReportRow))
+    first, second = (row for row in read_report(content, PROFILE) if isinstance(row, ReportRow))
     assert first.key != second.key
-    again = [row.key for row in read(content, PROFILE) if isinstance(row, ReportRow)]
+    again = [row.key for row in read_report(content, PROFILE) if isinstance(row, ReportRow)]
     assert again == [first.key, second.key]
 
 
@@ -60,7 +60,7 @@ def test_the_carriers_own_number_of_a_line_names_it_whatever_else_it_says() -> N
     keys = {
         row.key
         for content in (line("SQ7K2M", Customer_Reference="L-1"), line("SQ9M4R", "9.00", Customer_Reference="L-1"))
-        for row in read(written(content), profile)
+        for row in read_report(written(content), profile)
         if isinstance(row, ReportRow)
     }
     assert len(keys) == 1
@@ -85,7 +85,7 @@ def test_the_carriers_own_number_of_a_line_names_it_whatever_else_it_says() -> N
     ],
 )
 def test_a_cell_that_cannot_be_read_is_told_with_its_line(cells: dict[str, str], message: str) -> None:
-    good, bad = read(written(line("SQ7K2M"), line("SQ9M4R") | cells), PROFILE)
+    good, bad = read_report(written(line("SQ7K2M"), line("SQ9M4R") | cells), PROFILE)
     assert isinstance(good, ReportRow)
     assert isinstance(bad, Problem)
     assert bad.number == 3
@@ -94,43 +94,43 @@ def test_a_cell_that_cannot_be_read_is_told_with_its_line(cells: dict[str, str],
 
 def test_a_line_that_was_cut_off_is_told() -> None:
     content = written(line("SQ7K2M"), line("SQ9M4R")).rsplit(b",", 8)[0]
-    *_, last = read(content, PROFILE)
+    *_, last = read_report(content, PROFILE)
     assert isinstance(last, Problem)
     assert (last.number, "header has 15" in last.message) == (3, True)
 
 
 def test_a_quote_that_never_ends_is_told() -> None:
-    *_, last = read(written(line("SQ7K2M")) + b'"Order Invoiced,SQ9M4R', PROFILE)
+    *_, last = read_report(written(line("SQ7K2M")) + b'"Order Invoiced,SQ9M4R', PROFILE)
     assert isinstance(last, Problem)
 
 
 def test_a_header_that_cannot_be_read_is_no_report() -> None:
     for header in (b'"Type', b'Type,"a"b,c', b'"' + b"x" * 200_000 + b'"'):
         with pytest.raises(NotAReport, match="first line can't be read"):
-            list(read(header, PROFILE))
+            list(read_report(header, PROFILE))
 
 
 def test_a_first_line_under_the_header_that_cannot_be_read_is_told() -> None:
-    [problem] = read(written() + b'"' + b"x" * 200_000 + b'"', PROFILE)
+    [problem] = read_report(written() + b'"' + b"x" * 200_000 + b'"', PROFILE)
     assert isinstance(problem, Problem)
     assert problem.message.startswith("The file can't be read from here on")
 
 
 def test_a_character_that_no_database_keeps_is_told_and_not_repeated() -> None:
-    [problem] = read(written(line("SA\x0000001")), PROFILE)
+    [problem] = read_report(written(line("SA\x0000001")), PROFILE)
     assert problem == Problem(2, "It holds a character that is no text.")
 
 
 def test_bytes_that_are_no_text_are_told_where_they_spoil_a_number() -> None:
     content = written(line("SQ7K2M")).replace(b"12.08", b"12\xff08")
-    (bad,) = read(content, PROFILE)
+    (bad,) = read_report(content, PROFILE)
     assert isinstance(bad, Problem)
     assert bad.number == 2
 
 
 def test_a_cell_of_two_lines_does_not_move_the_count() -> None:
     content = written(line("SQ7K2M", Customer_Reference="two\nlines"), line("SQ9M4R", "x"))
-    *_, bad = read(content, PROFILE)
+    *_, bad = read_report(content, PROFILE)
     assert isinstance(bad, Problem)
     assert bad.number == 4
 
@@ -138,17 +138,17 @@ def test_a_cell_of_two_lines_does_not_move_the_count() -> None:
 def test_a_file_without_a_needed_column_is_no_report() -> None:
     content = ",".join(name for name in HEADER if name != "Price").encode()
     with pytest.raises(NotAReport, match="“Price”"):
-        next(read(content, PROFILE))
+        next(read_report(content, PROFILE))
 
 
 def test_a_file_with_two_columns_of_a_needed_name_is_no_report() -> None:
     with pytest.raises(NotAReport, match="more than one column “Price”"):
-        next(read(",".join([*HEADER, "price "]).encode(), PROFILE))
+        next(read_report(",".join([*HEADER, "price "]).encode(), PROFILE))
 
 
 def test_a_column_that_no_field_reads_may_be_there_twice() -> None:
     header, *rest = written(line("SQ7K2M")).decode().splitlines()
-    [row] = read("\n".join([f"{header},Remark,Remark", *(f"{each},," for each in rest)]).encode(), PROFILE)
+    [row] = read_report("\n".join([f"{header},Remark,Remark", *(f"{each},," for each in rest)]).encode(), PROFILE)
     assert isinstance(row, ReportRow)
 
 
@@ -156,14 +156,14 @@ def test_columns_without_a_name_are_nobodys() -> None:
     """Not of a field without a column either, such as the customer reference where the carrier tells none."""
     profile = replace(PROFILE, columns={**DEFAULT_COLUMNS, "customer_reference": ""})
     header, *rest = written(line("SQ7K2M")).decode().splitlines()
-    [row] = read("\n".join([f"{header},,", *(f"{each},one,two" for each in rest)]).encode(), profile)
+    [row] = read_report("\n".join([f"{header},,", *(f"{each},one,two" for each in rest)]).encode(), profile)
     assert isinstance(row, ReportRow)
     assert row.customer_reference == ""
 
 
 @pytest.mark.parametrize("amount", ["1e2", "1_0", "١٢", "NaN", "Infinity", "."])
 def test_an_amount_is_written_in_plain_digits(amount: str) -> None:
-    [problem] = read(written(line("SQ7K2M", Price=amount)), PROFILE)
+    [problem] = read_report(written(line("SQ7K2M", Price=amount)), PROFILE)
     assert problem == Problem(2, f"“{amount}” is not a number.")
 
 
@@ -172,6 +172,6 @@ def test_columns_delimiter_and_dates_are_the_profiles() -> None:
         ";", {"type": "Art", "reference": "Ref", "price": "Betrag", "currency": "Whg", "order_date": "Tag"},
         "%d.%m.%Y", refunds_positive=False, cover_inside=False, total_word="",
     )  # fmt: skip
-    (row,) = read("\ufeffArt;Ref;Betrag;Whg;Tag\nFracht;SQ7K2M;-3.10;aud;18.11.2026\n".encode(), profile)
+    (row,) = read_report("\ufeffArt;Ref;Betrag;Whg;Tag\nFracht;SQ7K2M;-3.10;aud;18.11.2026\n".encode(), profile)
     assert isinstance(row, ReportRow)
     assert (row.price, row.currency, row.day) == (Decimal("-3.10"), "AUD", dt.date(2026, 11, 18))

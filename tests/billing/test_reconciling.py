@@ -95,7 +95,7 @@ def test_a_charge_for_a_label_used_after_cancelling_is_a_task_until_it_is_taken_
     order = made("cancelled")
     charge = factories.charge(order, kind="un-cancellation")
     assert reconciling.charged_after_cancelling(NOW).get() == order
-    correcting.reverse(charge, by=sam, now=NOW, reason="Not used.")
+    correcting.reverse_charge(charge, by=sam, now=NOW, reason="Not used.")
     assert not reconciling.charged_after_cancelling(NOW).exists()
 
 
@@ -109,16 +109,16 @@ def test_a_cost_that_is_not_what_the_carrier_said_at_the_booking_is_listed_until
         line(covered.carrier_reference, "20.00", Type="Adjustment: Oversize penalty"),
         line(wrong.carrier_reference, "13.00"),
     ]
-    posting.post(take(summed(*rows)), by=None, now=NOW)
+    posting.post_report(take(summed(*rows)), by=None, now=NOW)
     assert reconciling.charged_otherwise(NOW).get() == wrong
-    correcting.credit(wrong.sender, Decimal("0.92"), "AUD", by=sam, now=NOW, reason="As booked.", order=wrong)
+    correcting.credit_sender(wrong.sender, Decimal("0.92"), "AUD", by=sam, now=NOW, reason="As booked.", order=wrong)
     assert not reconciling.charged_otherwise(NOW).exists()
 
 
 def test_a_cost_that_is_matched_late_is_compared_then_with_its_cover(made: Any, take: Any) -> None:
     right, wrong = made(), made()
     rows = [line("SLATER1", Warranty_Price="2.00"), line("SLATER2", "13.00")]
-    posting.post(take(summed(*rows)), by=None, now=NOW)
+    posting.post_report(take(summed(*rows)), by=None, now=NOW)
     for order, reference in ((right, "SLATER1"), (wrong, "SLATER2")):
         Order.objects.filter(pk=order.pk).update(carrier_reference=reference)
     assert matching.match_late() == 3
@@ -143,7 +143,7 @@ def test_orders_from_before_the_first_report_are_not_missed(made: Any) -> None:
 def test_the_agreed_amount_in_another_currency_is_not_what_was_agreed(made: Any, take: Any) -> None:
     right, wrong = made(), made()
     rows = [line(right.carrier_reference), line(wrong.carrier_reference, Currency="USD")]
-    posting.post(take(summed(*rows)), by=None, now=NOW)
+    posting.post_report(take(summed(*rows)), by=None, now=NOW)
     assert reconciling.charged_otherwise(NOW).get() == wrong
 
 

@@ -28,7 +28,7 @@ AUD = {"AUD": Decimal("12.80")}
 
 
 def post(report: BillingReport) -> BillingReport:
-    posting.post(report, by=None, now=timezone.now())
+    posting.post_report(report, by=None, now=timezone.now())
     report.refresh_from_db()
     return report
 
@@ -86,11 +86,11 @@ def test_a_line_that_was_reversed_by_itself_is_not_reversed_again(
     take: Take, order: Order, alice: User, sam: User
 ) -> None:
     report = post(take(summed(*ROWS)))
-    correcting.reverse(report.lines.get(kind="delay-refund"), by=sam, now=timezone.now(), reason="A mistake.")
+    correcting.reverse_charge(report.lines.get(kind="delay-refund"), by=sam, now=timezone.now(), reason="A mistake.")
     assert reverse(report, sam) == 3
     assert Charge.objects.for_user(alice).net() == {"AUD": Decimal(0)}
     with pytest.raises(correcting.NotReversible):
-        correcting.reverse(report.lines.get(kind="cover"), by=sam, now=timezone.now(), reason="A mistake.")
+        correcting.reverse_charge(report.lines.get(kind="cover"), by=sam, now=timezone.now(), reason="A mistake.")
 
 
 def test_the_same_file_is_taken_and_posted_anew(take: Take, order: Order, alice: User, sam: User) -> None:
@@ -111,7 +111,7 @@ def test_a_report_that_waits_is_read_again_as_what_it_repeats_is_gone(take: Take
     reverse(first, sam)
     waiting.refresh_from_db()
     assert waiting.state == "reading"
-    checking.work(waiting.pk)
+    checking.read_due_report(waiting.pk)
     assert waiting.lines.filter(is_repeat=True).count() == 0
 
 
@@ -130,7 +130,7 @@ def test_what_was_on_hold_waits_no_more_and_is_never_counted(take: Take, order: 
     held = report.lines.exclude(held="").get()
     reverse(report, sam)
     assert not Charge.objects.on_hold().exists()
-    assert posting.decide([held], post=True, now=timezone.now()) == []
+    assert posting.decide_lines([held], post=True, now=timezone.now()) == []
 
 
 def test_an_assignment_after_it_gives_nobody_a_charge(take: Take, order: Order, alice: User, sam: User) -> None:
@@ -149,7 +149,7 @@ def test_another_carrier_accounts_waiting_report_is_let_alone(
 ) -> None:
     first = post(take(summed(*ROWS)))
     settings.CARRIER_ACCOUNT = "another-account"  # type: ignore[attr-defined]
-    assert gateway.account() != first.account
+    assert gateway.current_account() != first.account
     waiting = take(summed(*ROWS))
     reverse(first, sam)
     waiting.refresh_from_db()

@@ -138,14 +138,14 @@ def test_a_posted_report_written_in_another_way_has_no_new_line_and_owes_nothing
 ) -> None:  # fmt: skip
     with transaction.atomic():
         posted = by_profile(take, summed(*ROWS), was_unmapped, numbered=numbered[0])
-        posting.post(posted, by=None, now=timezone.now())
+        posting.post_report(posted, by=None, now=timezone.now())
         assert not posted.lines.exclude(held="", is_repeat=False).exists()
         again = by_profile(
             take, written(cells, seed, dates=FORMS[form], **layout), unmapped, form=form,
             delimiter=layout["delimiter"], decimal_sign=layout["sign"], numbered=numbered[1],
         )  # fmt: skip
         assert list(again.lines.filter(is_repeat=False).values_list("reference", "word", "amount", "day")) == []
-        posting.post(again, by=None, now=timezone.now())
+        posting.post_report(again, by=None, now=timezone.now())
         assert Charge.objects.posted().net() == POSTED
         assert WeekSum.objects.get(kind="").amount == POSTED["AUD"] - Decimal("42.40")  # of nobody's lines
         transaction.set_rollback(True)
@@ -156,7 +156,7 @@ def by_profile(
     numbered: bool = False,
 ) -> BillingReport:  # fmt: skip
     """A report whose lines have the carrier's own number in a column, if they are `numbered`."""
-    profile = profile_of(gateway.account())
+    profile = profile_of(gateway.current_account())
     profile.columns = {**DEFAULT_COLUMNS, "line_id": "Line" if numbered else "", unmapped: ""}
     profile.date_form, profile.delimiter, profile.decimal_sign = form, delimiter, decimal_sign
     profile.save()

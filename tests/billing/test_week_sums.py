@@ -36,7 +36,7 @@ def order(quill: Sender, alice: User) -> Order:
 def post(take: Take) -> Callable[..., BillingReport]:
     def read_and_posted(*rows: dict[str, str]) -> BillingReport:
         report = take(summed(*rows))
-        posting.post(report, by=None, now=timezone.now())
+        posting.post_report(report, by=None, now=timezone.now())
         return report
 
     return read_and_posted
@@ -63,21 +63,23 @@ def found_its_order(order: Order, sam: User) -> None:
 
 
 def lost_it_again(order: Order, sam: User) -> None:
-    matching.release(order)
+    matching.release_lines(order)
 
 
 def credited(order: Order, sam: User) -> None:
-    correcting.credit(order.sender, Decimal("3.00"), "AUD", by=sam, now=timezone.now(), reason="Sorry.", order=order)
+    correcting.credit_sender(
+        order.sender, Decimal("3.00"), "AUD", by=sam, now=timezone.now(), reason="Sorry.", order=order
+    )
 
 
 def taken_back(order: Order, sam: User) -> None:
-    correcting.reverse(Charge.objects.get(order=order), by=sam, now=timezone.now(), reason="Wrong.")
+    correcting.reverse_charge(Charge.objects.get(order=order), by=sam, now=timezone.now(), reason="Wrong.")
 
 
 def answered_with_money(order: Order, sam: User) -> None:
     disputing.open_all([Charge.objects.get(order=order)], by=sam, text="Too much", photo=None, now=timezone.now())
     dispute = Charge.objects.get(order=order).disputes.get()
-    disputing.answer(dispute, accepted=True, text="True.", by=sam, now=timezone.now(), credit=Decimal("1.00"))
+    disputing.answer_dispute(dispute, accepted=True, text="True.", by=sam, now=timezone.now(), credit=Decimal("1.00"))
 
 
 @pytest.mark.parametrize("act", [found_its_order, lost_it_again, credited, taken_back, answered_with_money])

@@ -58,7 +58,7 @@ class Trade:
             measures = Measures(weight, "kg", Decimal(32), Decimal(24), Decimal(11), "cm")
             extra = cover if sender.country == "AU" else None
             details = factories.details(sender, measures=measures, cover=extra, **changes)
-            parcels.append((details, asking.ask(sender, details, by=user, now=timezone.now()).products))
+            parcels.append((details, asking.ask_for_prices(sender, details, by=user, now=timezone.now()).products))
         return cls(sender, user, parcels)
 
 
@@ -115,7 +115,7 @@ class Month:
         details, products = self.dice.choice(trade.parcels)
         now = timezone.now()
         quote = Quote.objects.create(
-            sender=trade.sender, account=gateway.account(), made_by=trade.user,
+            sender=trade.sender, account=gateway.current_account(), made_by=trade.user,
             details=details.to_json(), inputs_hash=details.hash(), products=products, made_at=now,
         )  # fmt: skip
         order = bookings.submit(
@@ -147,7 +147,7 @@ class Month:
         self.carrier.scan(order.carrier_reference or "", "Pickup", scan_time=soon.isoformat())
         polling.open_parcel(order.pk)
         Poll.objects.filter(parcel__order=order).update(due_at=timezone.now())
-        polling.work(Parcel.objects.get(order=order).pk)
+        polling.poll_due_parcel(Parcel.objects.get(order=order).pk)
         order.refresh_from_db()
         assert order.used_after_cancel_at
 

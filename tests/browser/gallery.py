@@ -127,7 +127,7 @@ def billed(of: Sender, by: User, first: Charge) -> dict[str, str]:
     for line, answer in ((lines[2], ""), (lines[3], "The carrier's photo shows a box of 41 kg.")):
         asked = disputing.open_for(line, by=by, text="It is 2.4 kg on our scales.", now=now)
         if answer:
-            disputing.answer(asked, accepted=False, text=answer, by=by, now=now)
+            disputing.answer_dispute(asked, accepted=False, text=answer, by=by, now=now)
     size = f"{reverse('statement', args=[week_name(first.week)])}?kind=size"
     alone = factories.charge(
         other,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from shipping_portal.brand import contrast
+from shipping_portal.brand import contrast_ratio
 from tests.browser.conftest import Open, has_sideways_scroll, violations
 
 pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
@@ -72,7 +72,7 @@ def test_each_colour_of_the_spend_is_named_and_seen_on_its_ground_in_both_themes
         assert len(fills) == len(set(fills)) >= 2
         assert all(page.locator(".key li:has(rect)").all_inner_texts())
         for fill in fills:
-            assert contrast(fill, ground) >= 3, (theme, fill)
+            assert contrast_ratio(fill, ground) >= 3, (theme, fill)
 
 
 def test_a_range_is_chosen_by_a_link_and_kept_in_the_address(walk_in: Open, gallery: Any) -> None:

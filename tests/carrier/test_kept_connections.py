@@ -152,7 +152,7 @@ def test_after_a_reply_not_to_be_trusted_the_connection_is_not_used_again(
 
 def test_authorities_are_read_again_only_once_their_file_has_changed(tmp_path: Path) -> None:
     bundle = str(certificates.own_certificate(tmp_path).bundle)
-    before = connection.trusting(bundle)
-    assert connection.trusting(bundle) is before
+    before = connection.trust_context(bundle)
+    assert connection.trust_context(bundle) is before
     os.utime(bundle, ns=(0, 0))
-    assert connection.trusting(bundle) is not before
+    assert connection.trust_context(bundle) is not before

@@ -8,7 +8,7 @@ import pytest
 
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError
-from shipping_portal.carrier.scrubbing import CUT, scrubbed
+from shipping_portal.carrier.scrubbing import CUT, scrub_value
 
 from .conftest import ORDER_ID, order, reply, reset, shipment
 
@@ -147,4 +147,4 @@ def test_a_client_without_a_name_is_refused(client, changes):
     ],
 )
 def test_only_signed_addresses_are_cut_out_of_a_reply(said, kept):
-    assert scrubbed({"rows": [{"note": said}]}, Contract()) == {"rows": [{"note": kept}]}
+    assert scrub_value({"rows": [{"note": said}]}, Contract()) == {"rows": [{"note": kept}]}

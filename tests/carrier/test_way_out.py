@@ -187,8 +187,8 @@ def test_the_settings_reach_the_client_and_the_log_never_the_password(
     with tls_server(authority, seen) as port:
         settings.CARRIER_BASE_URL = f"https://127.0.0.1:{port}/api"
         settings.CARRIER_CA_BUNDLE, settings.CARRIER_PROXY = str(authority.bundle), proxy.url
-        carrier = client_of(carrier_settings.current())
+        carrier = client_of(carrier_settings.current_settings())
         booked = book(carrier)
     assert booked.reference == "SQ7K2M"
     assert len(proxy.asked) == 1
-    assert "pr0xy-secret" in carrier_settings.secrets()
+    assert "pr0xy-secret" in carrier_settings.all_secrets()

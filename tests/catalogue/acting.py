@@ -33,4 +33,4 @@ def fetch(order: Order) -> Label:
 
 def waiting(name: str) -> int:
     """The admin's count in the queue of this name."""
-    return next(queue.count for queue in queues.waiting(timezone.now()) if queue.name == name)
+    return next(queue.count for queue in queues.waiting_queues(timezone.now()) if queue.name == name)

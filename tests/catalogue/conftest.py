@@ -24,7 +24,7 @@ from tests.pages.typed import text
 def listener(monkeypatch: pytest.MonkeyPatch) -> ListeningCarrier:
     """A carrier that any call would reach; a test of something refused finds it was asked for nothing."""
     carrier = ListeningCarrier()
-    monkeypatch.setattr(gateway, "carrier", lambda *of, **how: carrier)
+    monkeypatch.setattr(gateway, "carrier_client", lambda *of, **how: carrier)
     return carrier
 
 

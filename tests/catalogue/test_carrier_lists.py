@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def prices(quill: Sender, alice: User, line: Meddler) -> Callable[[], Quote]:
     """Asks the carrier for prices, afresh."""
-    return lambda: asking.ask(quill, factories.details(quill), by=alice, now=timezone.now(), fresh=True)
+    return lambda: asking.ask_for_prices(quill, factories.details(quill), by=alice, now=timezone.now(), fresh=True)
 
 
 def days(first: int, last: int) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def polled(order: Order) -> Parcel:
     """The order's parcel after one poll, as if its time had come."""
     polling.open_parcel(order.pk)
     Poll.objects.update(due_at=timezone.now())
-    polling.work(order.parcel.pk)
+    polling.poll_due_parcel(order.parcel.pk)
     return Parcel.objects.get()
 
 

@@ -157,7 +157,7 @@ def test_each_has_an_id_that_its_log_line_has_too(
 ) -> None:
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(logs._formatter())
+    handler.setFormatter(logs._json_formatter())
     logging.getLogger().addHandler(handler)
     try:
         with caplog.at_level(logging.DEBUG, logger="tracking.receiving.intake"):

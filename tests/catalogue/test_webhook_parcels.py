@@ -157,13 +157,13 @@ def test_a_description_is_one_line_without_controls(told: str, kept: str) -> Non
 def test_whatever_is_logged_of_an_event_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(logs._formatter())
+    handler.setFormatter(logs._json_formatter())
     said = 'left\r\n{"level": "forged"}\n\x1b[31m'
 
     def fails(*_: Any, **__: Any) -> None:
         raise RuntimeError(said)
 
-    monkeypatch.setattr(scans, "store", fails)
+    monkeypatch.setattr(scans, "store_scans", fails)
     logging.getLogger().addHandler(handler)
     try:
         assert push(wire(description=said)).status_code == 200

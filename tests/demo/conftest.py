@@ -45,5 +45,5 @@ def loaded(as_the_owner: None, people: None, tmp_path: Path) -> Iterator[Path]:
     It brings its rows' numbers with it, so the owner loads it, who moves on the next ones.
     """
     with time_machine.travel(WEDNESDAY, tick=True):
-        assert demo_history.load(timezone.now(), tmp_path / "state")
+        assert demo_history.load_history(timezone.now(), tmp_path / "state")
         yield tmp_path / "state"

@@ -141,11 +141,11 @@ class Month:
             length, width, height = map(Decimal, sides)
             size = ParcelSize(name=name, weight=Decimal(weight), weight_units="kg", length=length, width=width,
                               height=height, dimension_units="cm", description=inside)  # fmt: skip
-            sizes.add(self.sender, size)
+            sizes.append_size(self.sender, size)
         sizes.make_default(self.sender.sizes.get(name=SIZES[0][0]))
         for name, company, *place in AT_HOME:
             if company:
-                receivers.store(Receiver(sender=self.sender), _party(name, company, *place), group="Stockists",
+                receivers.store_receiver(Receiver(sender=self.sender), _party(name, company, *place), group="Stockists",
                                 is_saved=True)  # fmt: skip
 
     def _send(self, number: int, day: int, place: int, at: dt.datetime) -> None:
@@ -160,7 +160,7 @@ class Month:
 
     def _book(self, number: int, day: int) -> Order:
         now = timezone.now()
-        quote = asking.ask(self.sender, self._details(number), by=self.user, now=now)
+        quote = asking.ask_for_prices(self.sender, self._details(number), by=self.user, now=now)
         order = bookings.submit(
             quote=quote, code=self._choice(quote.products, number, day), by=self.user, form_token=uuid.uuid4(),
             pickup_date=None, now=now,
@@ -254,7 +254,7 @@ class Month:
         self._deliver()
         if progress == "pickup_missed":  # the new pickup day stands in no scan
             Poll.objects.filter(parcel__order=order).update(due_at=timezone.now())
-            polling.work(Poll.objects.get(parcel__order=order).pk)
+            polling.poll_due_parcel(Poll.objects.get(parcel__order=order).pk)
 
     def _announce(self, parcel: Parcel, scan: Any, *, at_once: bool = False) -> None:
         self.pushed.append(event_document(parcel, scan, self.app.depot.contract))
@@ -285,16 +285,16 @@ class Month:
 
     def _bill(self) -> None:
         name, content = self.carrier.report()
-        report = uploads.take(gateway.account(), name, content, by=self.operator, now=timezone.now())
-        checking.work(report.pk)
+        report = uploads.take(gateway.current_account(), name, content, by=self.operator, now=timezone.now())
+        checking.read_due_report(report.pk)
         report.refresh_from_db()
-        posting.post(report, by=self.operator, now=timezone.now())
+        posting.post_report(report, by=self.operator, now=timezone.now())
         charge = Charge.objects.filter(report=report, kind="under-declared").first()
         if charge and charge.order and charge.order.customer_reference == "#1228":
             why = f"The scale here says {charge.declared_kg:.1f} kg with the carton."
             asked = disputing.open_for(charge, by=self.user, text=why, now=timezone.now())
             answer, then = f"The depot weighed it twice: {charge.measured_kg:.1f} kg.", dt.timedelta(hours=2)
-            disputing.answer(asked, accepted=False, text=answer, by=self.operator, now=timezone.now() + then)
+            disputing.answer_dispute(asked, accepted=False, text=answer, by=self.operator, now=timezone.now() + then)
 
     def _bill_a_surcharge(self) -> None:
         """The carrier sends one more line after its last bill, in words that nobody has mapped yet."""
@@ -304,8 +304,8 @@ class Month:
         self.surcharge = self.carrier.report()
 
     def _take_in_the_surcharge(self) -> None:
-        report = uploads.take(gateway.account(), *self.surcharge, by=self.operator, now=timezone.now())
-        checking.work(report.pk)
+        report = uploads.take(gateway.current_account(), *self.surcharge, by=self.operator, now=timezone.now())
+        checking.read_due_report(report.pk)
 
     def _dispute(self) -> None:
         charge = Charge.objects.posted().filter(kind="under-declared").order_by("pk").last()

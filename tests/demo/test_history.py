@@ -106,7 +106,7 @@ def test_nothing_of_it_is_still_to_come(loaded: Path) -> None:
     assert states >= {"delivered", "in_transit", "out_for_delivery", "held", "pickup_missed", "returning"}
     assert not Poll.objects.filter(due_at__lt=timezone.now() - dt.timedelta(minutes=1)).exists()
     assert not Order.objects.filter(due_at__isnull=False).exists()
-    assert list(recounting.miscounted(timezone.now())) == []
+    assert list(recounting.miscounted_rows(timezone.now())) == []
 
 
 def test_its_labels_are_the_carriers_own_files(loaded: Path, carrier: SandboxCarrier) -> None:
@@ -124,9 +124,9 @@ def test_its_labels_are_the_carriers_own_files(loaded: Path, carrier: SandboxCar
 def test_the_carrier_knows_its_parcels_and_tells_nothing_else_of_them(loaded: Path, settings: Any) -> None:
     with SandboxCarrier(loaded, key=settings.CARRIER_KEY) as again:
         settings.CARRIER_BASE_URL, before = again.url, TrackingEvent.objects.count()
-        client = client_of(carrier_settings.current())
+        client = client_of(carrier_settings.current_settings())
         for parcel in Parcel.objects.exclude(progress="delivered"):
-            polling.take(parcel, client.track(parcel.reference), now=timezone.now())
+            polling.take_scans(parcel, client.track(parcel.reference), now=timezone.now())
         assert (TrackingEvent.objects.count(), WebhookDelivery.objects.count()) == (before, 0)
         waiting = Order.objects.filter(status="booked", progress="").first()
         assert waiting
@@ -149,7 +149,7 @@ def test_two_accounts_with_orders_each_keep_their_own(loaded: Path, settings: An
     demo_history.follow_the_carrier()
     moved = Order.objects.latest("pk")
     settings.CARRIER_BASE_URL = "http://127.0.0.1:8101"
-    Order.objects.filter(pk=moved.pk).update(account=gateway.account())
+    Order.objects.filter(pk=moved.pk).update(account=gateway.current_account())
     demo_history.follow_the_carrier()
     assert Order.objects.filter(account__in=asked_by_nobody()).count() == Order.objects.count() - 1
 
@@ -188,4 +188,4 @@ def test_no_sum_of_its_weeks_is_wrong(loaded: Path) -> None:
 
 
 def test_a_database_with_orders_keeps_them(loaded: Path) -> None:
-    assert not demo_history.load(timezone.now())
+    assert not demo_history.load_history(timezone.now())

@@ -31,7 +31,7 @@ def operator(loaded: Path) -> User:
 
 
 def standing() -> dict[str, int]:
-    return {queue.name: queue.count for queue in queues.waiting(timezone.now()) if queue.count}
+    return {queue.name: queue.count for queue in queues.waiting_queues(timezone.now()) if queue.count}
 
 
 def test_the_first_page_has_work(operator: User) -> None:
@@ -48,13 +48,13 @@ def test_the_unclear_booking_is_adopted_by_what_the_carriers_dashboard_shows(
         settings.CARRIER_BASE_URL = carrier.url
         demo_history.follow_the_carrier()
         order = Order.objects.get(status="unconfirmed")
-        reference = case.evidence(order).likeliest
+        reference = case.gather_evidence(order).likeliest
         with urllib.request.urlopen(f"{carrier.url}/dashboard", timeout=10) as reply:  # noqa: S310  (loopback)
             found = re.search(rf"<td>{reference}</td><td>([^<]+)</td><td>([^<]+)</td>", reply.read().decode())
         assert found
         assert found[2] == order.order_key()
         why = {"by": operator, "reason": "our key stands beside it", "now": timezone.now()}
-        deciding.adopt(order, reference, carrier_order_id=found[1], **why)
+        deciding.adopt_reference(order, reference, carrier_order_id=found[1], **why)
     polling.open_parcel(order.pk)
     order.refresh_from_db()
     assert (order.status, order.carrier_reference) == ("booked", reference)
@@ -68,7 +68,9 @@ def test_it_may_not_be_settled_by_another_parcels_id(operator: User, loaded: Pat
         order, other = Order.objects.get(status="unconfirmed"), Order.objects.filter(status="booked").latest("pk")
         why = {"by": operator, "reason": "a wrong guess of mine", "now": timezone.now()}
         with pytest.raises(deciding.CannotResolve):
-            deciding.adopt(order, case.evidence(order).likeliest, carrier_order_id=other.carrier_order_id, **why)
+            deciding.adopt_reference(
+                order, case.gather_evidence(order).likeliest, carrier_order_id=other.carrier_order_id, **why
+            )
     order.refresh_from_db()
     assert order.status == "unconfirmed"
 
@@ -76,10 +78,10 @@ def test_it_may_not_be_settled_by_another_parcels_id(operator: User, loaded: Pat
 def test_the_word_is_mapped_and_its_report_posted(operator: User) -> None:
     word, report = ChargeWord.objects.get(meaning=""), BillingReport.objects.get(state="checked")
     with pytest.raises(posting.NotReady):
-        posting.post(report, by=operator, now=timezone.now())
-    checking.decide(word, "oversize", now=timezone.now())
-    checking.work(report.pk)
-    posting.post(BillingReport.objects.get(pk=report.pk), by=operator, now=timezone.now())
+        posting.post_report(report, by=operator, now=timezone.now())
+    checking.decide_word(word, "oversize", now=timezone.now())
+    checking.read_due_report(report.pk)
+    posting.post_report(BillingReport.objects.get(pk=report.pk), by=operator, now=timezone.now())
     assert Charge.objects.posted().get(report=report).amount == Decimal(report.stated["AUD"])
     assert not {"billingreport-posting", "chargeword-no"} & {*standing()}
 
@@ -87,11 +89,11 @@ def test_the_word_is_mapped_and_its_report_posted(operator: User) -> None:
 def test_the_dispute_is_answered(operator: User) -> None:
     dispute = Dispute.objects.get(state="open")
     assert dispute.charge.kind == "under-declared"
-    disputing.answer(dispute, accepted=False, text="It was measured twice.", by=operator, now=timezone.now())
+    disputing.answer_dispute(dispute, accepted=False, text="It was measured twice.", by=operator, now=timezone.now())
     assert "dispute-open" not in standing()
 
 
 def test_the_account_is_approved(operator: User) -> None:
     waiting = Sender.objects.get(approved_at=None)
-    signing_up.approve(waiting, by=operator, note="Its site sells what it says.", now=timezone.now())
+    signing_up.approve_account(waiting, by=operator, note="Its site sells what it says.", now=timezone.now())
     assert "sender-waiting" not in standing()

@@ -31,7 +31,7 @@ def test_it_has_each_queue_by_its_name_in_the_order_of_the_desk_and_says_how_soo
     """How soon is the very term after which the queue is overdue and alerts."""
     rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| [^|]+ \| ([^|]+) \|$", DAILY, re.MULTILINE)[2:]
     told = [(title, TERMS[re.split("[:,]", soon)[0]]) for title, soon in rows]
-    assert told == [(queue.title, queue.term) for queue in queues.waiting(timezone.now())]
+    assert told == [(queue.title, queue.term) for queue in queues.waiting_queues(timezone.now())]
 
 
 def test_it_has_each_alert_that_is_no_queue_by_its_name_with_its_severity() -> None:

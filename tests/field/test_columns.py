@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shipping_portal.accounts.address.places import normalise
+from shipping_portal.accounts.address.places import normalise_name
 from shipping_portal.accounts.models import PickupAddress, Sender
 from shipping_portal.importing import columns, guessing, shop_words, unread
 from shipping_portal.importing.models import Import, ImportRow
@@ -46,7 +46,7 @@ def read_of(header: list[str]) -> set[str]:
     """Return the names of the columns that are read."""
     places = guessing.guess_columns(header, wanted()).values()
     known = {*shop_words.KNOWN_COLUMNS, "reason"}
-    return {name for at, name in enumerate(header) if at in places or normalise(name) in known}
+    return {name for at, name in enumerate(header) if at in places or normalise_name(name) in known}
 
 
 @pytest.mark.parametrize("header", HEADERS)
@@ -54,7 +54,7 @@ def test_each_column_of_a_shop_is_read_listed_or_makes_its_rows_wait(header: str
     names = header.split(",")
     waiting, read = waits(names, [SAID] * len(names)), read_of(names)
     for name in names:
-        known = unread.is_of_no_matter(normalise(name)) or unread.OTHER_PARTY.fullmatch(normalise(name))
+        known = unread.is_of_no_matter(normalise_name(name)) or unread.OTHER_PARTY.fullmatch(normalise_name(name))
         assert name in read or known or name in waiting, name
 
 
@@ -64,7 +64,7 @@ def test_a_name_that_nobody_knows_makes_its_filled_rows_wait(unknown: list[str])
     header = ["Name", "Address 1", *unknown]
     waiting, read = waits(header, ["Ada Alder", "3 Sampling Street", *[SAID] * len(unknown)]), read_of(header)
     for name in unknown:
-        plain = normalise(name)
+        plain = normalise_name(name)
         assert name in read or unread.is_of_no_matter(plain) or unread.OTHER_PARTY.fullmatch(plain) or (
             name in waiting
         ), name  # fmt: skip

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.utils import timezone
 
-from orders.drafting.parcel_details import measures_from, odd
+from orders.drafting.parcel_details import measures_from, odd_weight
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import checking, columns, reading, uploads
 from shipping_portal.importing.forms import MatchForm, guesses
@@ -69,7 +69,7 @@ def verdict(row: ImportRow, expected: str) -> str:
     """What became of a row, in the words of the table; of all it waits for, what the table names."""
     if row.state in ImportRow.READY:
         assert row.quote is not None
-        is_asked = odd(measures_from(row.quote.details["measures"]))  # before it is booked
+        is_asked = odd_weight(measures_from(row.quote.details["measures"]))  # before it is booked
         found = f"{'asked' if is_asked else 'ready'}: {label(row)}"
         return expected if expected in ("ready", found) or found.casefold() == expected.casefold() else found
     if row.state == State.SKIPPED:

@@ -37,13 +37,13 @@ def doing(work: Callable[[Any], None], **more: Any) -> JobKind:
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
     """A broker that takes everything and whose workers never come."""
     taken: list[Message] = []
-    monkeypatch.setattr(sweep, "publish", lambda *message: taken.append(message) is None)
+    monkeypatch.setattr(sweep, "publish_task", lambda *message: taken.append(message) is None)
     return taken
 
 
 @pytest.fixture
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "publish", lambda *message: False)
+    monkeypatch.setattr(sweep, "publish_task", lambda *message: False)
 
 
 @pytest.fixture

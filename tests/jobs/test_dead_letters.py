@@ -20,7 +20,7 @@ from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.importing import checking
 from shipping_portal.jobs import dead_letters
 from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, DeadLetter
-from shipping_portal.jobs.sweep import BATCH, Sweep, due
+from shipping_portal.jobs.sweep import BATCH, Sweep, due_rows
 from tests import factories
 from tests.jobs.conftest import Waiting, doing, make_due, named
 from tests.orders.conftest import submitted
@@ -95,7 +95,7 @@ def test_a_row_that_takes_its_process_with_it_five_times_is_parked_and_the_one_b
     assert [swept_by_a_child(work) for _ in range(6)] == [deadly] * PARK_AFTER + [0]
     letter = DeadLetter.objects.get()
     assert (letter.row, letter.failures, letter.last_error) == (poison.pk, PARK_AFTER, UNDER_WAY)
-    assert due(BOOK, timezone.now()) == {}
+    assert due_rows(BOOK, timezone.now()) == {}
     assert Order.objects.get(pk=healthy.pk).due_at is None
 
 
@@ -142,7 +142,7 @@ def test_many_parked_rows_do_not_hide_the_one_behind_them(waiting: Waiting) -> N
     for _ in range(BATCH + 1):
         waiting().give_up()
     behind = waiting()
-    assert list(due(BOOK, timezone.now())) == [behind.pk]
+    assert list(due_rows(BOOK, timezone.now())) == [behind.pk]
 
 
 def test_an_operator_finds_the_letter_and_lets_it_try_again(desk: Client, sam: User, waiting: Waiting) -> None:
@@ -152,7 +152,7 @@ def test_an_operator_finds_the_letter_and_lets_it_try_again(desk: Client, sam: U
     assert f'href="/admin/orders/order/{order.pk}/change/"' in listed
     assert "KeyError" in listed
     desk.post(f"/admin/jobs/deadletter/{letter.pk}/acts/try-again/", {"reason": REASON})
-    assert list(due(BOOK, timezone.now())) == [order.pk]
+    assert list(due_rows(BOOK, timezone.now())) == [order.pk]
     assert Order.objects.get(pk=order.pk).failures == 0
     assert (Audit.objects.get().actor, Audit.objects.get().action) == (sam, "dead letter tried again")
 
@@ -190,7 +190,7 @@ def test_a_parked_row_that_its_sender_corrects_is_worked_on_again(quill: Sender,
     row.refresh_from_db()
     assert row.parked_at
     assert checking.again(row, {"weight_kg": "2"}, timezone.now())
-    assert list(due(named("check-row"), timezone.now())) == [row.pk]
+    assert list(due_rows(named("check-row"), timezone.now())) == [row.pk]
 
 
 def test_a_slow_try_that_ends_well_after_all_is_no_dead_letter(waiting: Waiting) -> None:
@@ -228,5 +228,5 @@ def test_letting_one_row_try_again_leaves_the_others_parked(waiting: Waiting) ->
     letter, other = parked(first), parked(second)
     dead_letters.try_again(letter, now=timezone.now())
     assert list(DeadLetter.objects.all()) == [other]
-    assert list(due(BOOK, timezone.now())) == [first.pk]
+    assert list(due_rows(BOOK, timezone.now())) == [first.pk]
     assert Order.objects.get(pk=second.pk).parked_at

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from orders.models import Order
 from orders.status.transitions import move_to
-from shipping_portal.jobs.models import MOST_TRIES, UNDER_WAY, Job, lease
+from shipping_portal.jobs.models import MOST_TRIES, UNDER_WAY, Job, lease_time
 from shipping_portal.jobs.registry import enqueue
 from tests.jobs.conftest import Waiting, doing, make_due, named
 
@@ -153,7 +153,7 @@ def test_workers_are_told_of_a_row_once_it_can_be_seen(
     monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     told: list[tuple[str, int]] = []
-    monkeypatch.setattr("shipping_portal.jobs.registry.publish", lambda task, pk: told.append((task, pk)) is None)
+    monkeypatch.setattr("shipping_portal.jobs.registry.publish_task", lambda task, pk: told.append((task, pk)) is None)
     with django_capture_on_commit_callbacks(execute=True):
         enqueue("book", 7, 8)
         assert told == []
@@ -164,7 +164,7 @@ def test_a_broker_that_is_away_is_asked_once_however_many_rows_there_are(
     monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     asked: list[int] = []
-    monkeypatch.setattr("shipping_portal.jobs.registry.publish", lambda task, pk: bool(asked.append(pk)))
+    monkeypatch.setattr("shipping_portal.jobs.registry.publish_task", lambda task, pk: bool(asked.append(pk)))
     with django_capture_on_commit_callbacks(execute=True):
         enqueue("check-row", 1, 2, 3)
     assert asked == [1]
@@ -186,4 +186,4 @@ def test_a_change_of_one_row_leaves_another_that_is_due_at_the_same_time(
 def test_a_row_is_kept_for_one_lease(waiting: Waiting, change: str) -> None:
     order, before = waiting(), timezone.now()
     assert CHANGES[change](order)
-    assert before + lease() <= order.due_at <= timezone.now() + lease()
+    assert before + lease_time() <= order.due_at <= timezone.now() + lease_time()

@@ -13,7 +13,7 @@ from django.conf import settings
 from orders.models import Order
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.models import Job
-from shipping_portal.jobs.registry import JobKind, kinds
+from shipping_portal.jobs.registry import JobKind, all_kinds
 from shipping_portal.jobs.sweep import Sweep
 from tests.jobs.conftest import Waiting, doing
 from tests.racing import at_once
@@ -27,7 +27,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("kind", [kind for kind in kinds() if kind.is_leased], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [kind for kind in all_kinds() if kind.is_leased], ids=lambda kind: kind.name)
 def test_of_eight_workers_at_a_row_of_each_kind_one_does_the_work(owed: dict[str, int], kind: JobKind) -> None:
     done: list[Job] = []
     assert at_once(*[partial(replace(kind, work=done.append), owed[kind.name])] * 8) == [None] * 8
@@ -54,7 +54,7 @@ def test_of_eight_who_hold_the_same_view_of_a_row_one_changes_it(waiting: Waitin
 
 def test_sweepers_and_workers_at_once_do_each_row_once(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, done, messages = [waiting().pk for _ in range(40)], Counter[int](), Queue[int]()
-    monkeypatch.setattr(sweep, "publish", lambda task, pk: messages.put(pk) is None)
+    monkeypatch.setattr(sweep, "publish_task", lambda task, pk: messages.put(pk) is None)
     stop = threading.Event()
 
     def work(order: Order) -> None:

@@ -24,8 +24,8 @@ from shipping_portal.exporting.models import Export
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.apps import MODULES
 from shipping_portal.jobs.models import Job
-from shipping_portal.jobs.registry import Chore, JobKind, chores, kinds
-from shipping_portal.jobs.sweep import Sweep, due
+from shipping_portal.jobs.registry import Chore, JobKind, all_chores, all_kinds
+from shipping_portal.jobs.sweep import Sweep, due_rows
 from tests import factories
 from tests.jobs.conftest import Message, Waiting, doing, named
 from tests.orders.conftest import submitted
@@ -38,12 +38,12 @@ pytestmark = pytest.mark.django_db
 BOOK = named("book")
 
 
-@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.name)
 def test_exactly_the_due_rows_of_each_kind_are_found(owed: dict[str, int], kind: JobKind) -> None:
-    assert list(due(kind, timezone.now())) == [owed[kind.name]]
+    assert list(due_rows(kind, timezone.now())) == [owed[kind.name]]
 
 
-@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.name)
 def test_a_row_of_each_kind_is_taken_by_one_of_two_workers(owed: dict[str, int], kind: JobKind) -> None:
     taken: list[int] = []
 
@@ -59,12 +59,12 @@ def test_due_rows_are_handed_to_the_workers_by_name_what_hurts_most_first(
     owed: dict[str, int], messages: list[Message]
 ) -> None:
     Sweep().once()
-    assert [message[:2] for message in messages] == [(kind.task, owed[kind.name]) for kind in kinds()]
-    assert [kind.name for kind in kinds()] == list(owed)
+    assert [message[:2] for message in messages] == [(kind.task, owed[kind.name]) for kind in all_kinds()]
+    assert [kind.name for kind in all_kinds()] == list(owed)
 
 
 def test_every_kind_has_its_task() -> None:
-    assert {kind.task for kind in kinds()} <= set(app.tasks)
+    assert {kind.task for kind in all_kinds()} <= set(app.tasks)
 
 
 def test_without_a_broker_a_booking_is_made_labelled_and_tracked_here(
@@ -151,7 +151,7 @@ def test_a_sender_with_much_to_book_does_not_hold_up_one_with_little(quill: Send
     for minute in range(60):
         factories.order(quill, alice, status="booking", due_at=early + dt.timedelta(seconds=minute))
     of_bob = factories.order(bob.membership.sender, bob, status="booking", due_at=timezone.now())
-    found = list(due(BOOK, timezone.now()))
+    found = list(due_rows(BOOK, timezone.now()))
     assert found.index(of_bob.pk) == 1
     assert len(found) == sweep.BATCH
 
@@ -206,21 +206,21 @@ def test_a_kind_whose_rows_cannot_be_looked_up_does_not_stop_the_others(
     monkeypatch: pytest.MonkeyPatch,
     error: Exception,
 ) -> None:
-    look = sweep.due
+    look = sweep.due_rows
 
     def unreadable(kind: JobKind, now: dt.datetime, **options: Any) -> Any:
         if kind.name == "book":
             raise error
         return look(kind, now, **options)
 
-    monkeypatch.setattr(sweep, "due", unreadable)
+    monkeypatch.setattr(sweep, "due_rows", unreadable)
     Sweep().once()
-    assert [message[0] for message in messages] == [kind.task for kind in kinds()[1:]]
+    assert [message[0] for message in messages] == [kind.task for kind in all_kinds()[1:]]
     assert "sweep_failed" in caplog.text
 
 
 def test_what_the_clock_causes_is_looked_for_as_often_as_it_needs() -> None:
-    assert {chore.name: chore.every.total_seconds() for chore in chores()} == {
+    assert {chore.name: chore.every.total_seconds() for chore in all_chores()} == {
         "pauses": 0, "webhooks": 0, "gaps": 0, "imports": 0, "charges": 0,
         "certificates": 3600, "alerts": 60, "reminders": 60, "dead letters": 60, "report columns": 60,
         "reports folder": 60, "days to count": 300, "retention": 3600, "recount": 86_400, "recount of weeks": 86_400,
@@ -239,9 +239,9 @@ def test_a_failing_chore_ends_neither_the_round_nor_the_chores_behind_it(
     hourly = Chore("hourly", dt.timedelta(hours=1), broken)
     each_round = Chore("each round", dt.timedelta(0), lambda now: done.append("each round"))
     monkeypatch.setattr(sweep, "close_old_connections", lambda: None)
-    monkeypatch.setattr(sweep, "chores", lambda: [hourly, each_round])
+    monkeypatch.setattr(sweep, "all_chores", lambda: [hourly, each_round])
     one = Sweep()
-    assert one.once_or_log() == {f"{kind.name} handed over": 1 for kind in kinds()}
+    assert one.once_or_log() == {f"{kind.name} handed over": 1 for kind in all_kinds()}
     assert "sweep_failed" in caplog.text
     one.once_or_log()
     assert done == ["broken", "each round", "each round"]
@@ -279,7 +279,9 @@ def test_the_command_looks_once_and_says_what_it_found(
 
 def test_the_command_stops_when_it_is_told_to(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SWEEP_SECONDS = 30
-    monkeypatch.setattr(webhook_health, "beat", lambda *args, **kwargs: None)  # no second thread in a test's database
+    monkeypatch.setattr(
+        webhook_health, "record_beat", lambda *args, **kwargs: None
+    )  # no second thread in a test's database
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
 
     def round_and_then_a_signal(self: Sweep) -> Counter[str]:

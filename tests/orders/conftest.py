@@ -22,7 +22,7 @@ def submitted(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[.
 
     def submit(*, code: str = "STANDARD-PICKUP", **changes: Any) -> Order:
         now = timezone.now()
-        quote = asking.ask(quill, factories.details(quill, **changes), by=alice, now=now)
+        quote = asking.ask_for_prices(quill, factories.details(quill, **changes), by=alice, now=now)
         return bookings.submit(quote=quote, code=code, by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now)
 
     return submit

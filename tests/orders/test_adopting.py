@@ -44,7 +44,7 @@ class TerseCarrier:
 @pytest.fixture
 def terse(monkeypatch: pytest.MonkeyPatch) -> TerseCarrier:
     made = TerseCarrier()
-    monkeypatch.setattr(gateway, "carrier", lambda *of, **how: made)
+    monkeypatch.setattr(gateway, "carrier_client", lambda *of, **how: made)
     return made
 
 
@@ -54,7 +54,7 @@ def held(reference: str, *, order_key: str = "", state: str = "booked", body: by
 
 
 def adopt(order: Order, reference: str, by: User, order_id: str = "id-1") -> Order:
-    deciding.adopt(order, reference, by=by, reason=REASON, now=timezone.now(), carrier_order_id=order_id)
+    deciding.adopt_reference(order, reference, by=by, reason=REASON, now=timezone.now(), carrier_order_id=order_id)
     return Order.objects.get(pk=order.pk)
 
 
@@ -249,10 +249,10 @@ def test_a_reference_heard_of_before_the_booking_was_sent_is_refused_with_both_t
     case = (order, "SFOUND12345")
     more = {"by": sam, "reason": REASON, "now": timezone.now(), "carrier_order_id": "id-1", "heard_at": heard_at}
     if is_taken:
-        deciding.adopt(*case, **more)
+        deciding.adopt_reference(*case, **more)
         return
     with pytest.raises(deciding.CannotResolve, match=f"at {sent - before:%-d %b %Y, %H:%M:%S} UTC.*{sent:%H:%M:%S}"):
-        deciding.adopt(*case, **more)
+        deciding.adopt_reference(*case, **more)
     assert terse.asked == []
 
 
@@ -264,7 +264,7 @@ def test_a_bill_of_another_carrier_account_tells_nothing_of_a_reference(
     other = CarrierAccount.objects.create(name="other", fingerprint="0" * 64)
     report = factories.billing_report(uploaded_at=sent - dt.timedelta(days=1), account=other)
     factories.charge(None, reference="SFOUND12345", report=report)
-    deciding.adopt(
+    deciding.adopt_reference(
         order, "SFOUND12345", by=sam, reason=REASON, now=timezone.now(), carrier_order_id="id-1", heard_at=None
     )
 

@@ -123,16 +123,16 @@ def test_a_bill_of_the_dearer_price_keeps_it_there_until_the_operator_accepts_it
 ) -> None:
     order = dearer()
     now = timezone.now()
-    posting.post(take(summed(line(order.carrier_reference, str(order.charged_price)))), by=None, now=now)
+    posting.post_report(take(summed(line(order.carrier_reference, str(order.charged_price)))), by=None, now=now)
     assert reconciling.charged_otherwise(now).get() == order
-    assert reconciling.accept(order.charges.get())
+    assert reconciling.accept_price(order.charges.get())
     assert not reconciling.charged_otherwise(now).exists()
 
 
 def test_a_bill_of_the_agreed_price_ends_it(dearer: Callable[..., Order], take: Any) -> None:
     order = dearer()
     now = timezone.now()
-    posting.post(take(summed(line(order.carrier_reference, str(order.price)))), by=None, now=now)
+    posting.post_report(take(summed(line(order.carrier_reference, str(order.price)))), by=None, now=now)
     assert not reconciling.charged_otherwise(now).exists()
 
 

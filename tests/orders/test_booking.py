@@ -65,7 +65,7 @@ def test_sender_books_a_parcel_prints_its_label_and_sees_it_move(submitted: Subm
     polling.open_parcel(order.pk)
     carrier.scan(order.carrier_reference, "Pickup", push=False)
     Poll.objects.update(due_at=timezone.now())
-    polling.work(order.parcel.pk)
+    polling.poll_due_parcel(order.parcel.pk)
     order.refresh_from_db()
     assert order.progress == "collected"
     seen = timeline.for_parcel(order.parcel, order.sender.tzinfo)
@@ -177,13 +177,13 @@ def test_a_carrier_that_is_not_there_is_tried_again_later(
     order = submitted()
     accounts = CarrierAccount.objects.filter(pk=order.account_id)
     settings.CARRIER_BASE_URL = "http://127.0.0.1:9"
-    accounts.update(fingerprint=carrier_settings.current().fingerprint)  # the same carrier, away
+    accounts.update(fingerprint=carrier_settings.current_settings().fingerprint)  # the same carrier, away
     work(order)
     assert order.status == "booking"
     assert order.due_at > timezone.now()
     assert order.attempts.get().state == "not_sent"
     settings.CARRIER_BASE_URL = carrier.url
-    accounts.update(fingerprint=carrier_settings.current().fingerprint)
+    accounts.update(fingerprint=carrier_settings.current_settings().fingerprint)
     assert work(order).status == "booked"
 
 
@@ -410,7 +410,7 @@ def test_a_reply_with_another_orders_reference_is_a_conflict(submitted: Submit, 
 def test_a_late_acceptance_lifts_an_unconfirmed_order(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     attempt = bookings._write_down(order, timezone.now())
-    answer = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
+    answer = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
     settling.unknown(attempt, "lease expired", at=timezone.now())
     settling.settle(attempt, answer)
     order.refresh_from_db()
@@ -424,7 +424,7 @@ def test_a_late_acceptance_after_not_booked_is_a_conflict(
 ) -> None:
     order = submitted()
     attempt = bookings._write_down(order, timezone.now())
-    answer = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
+    answer = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
     settling.unknown(attempt, "lease expired", at=timezone.now())
     order.refresh_from_db()
     deciding.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
@@ -440,7 +440,7 @@ def test_a_second_reference_for_one_key_turns_replays_off(
     contract("replays = true")
     order = work(submitted())
     attempt = order.attempts.get()
-    other = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(uuid.uuid4()))
+    other = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(uuid.uuid4()))
     settling.settle(attempt, other)
     order.refresh_from_db()
     assert order.status == "booked"
@@ -472,7 +472,7 @@ def test_the_longest_words_a_carrier_may_send_still_book(submitted: Submit, carr
     order = submitted()
     attempt = bookings._write_down(order, timezone.now())
     assert attempt
-    answer = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
+    answer = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
     wordy = dataclasses.replace(
         answer,
         order_id="i" * 100,
@@ -520,7 +520,7 @@ def test_an_operation_the_carrier_does_not_have_stops_no_worker(
     assert (label.state, label.due_at) == ("failed", None)
     polling.open_parcel(order.pk)
     Poll.objects.update(due_at=timezone.now())
-    polling.work(order.parcel.pk)
+    polling.poll_due_parcel(order.parcel.pk)
     assert Parcel.objects.get().poll.tries == 1
 
 
@@ -570,11 +570,13 @@ def accepted(attempt: BookingAttempt) -> None:
 
 def accepted_with_a_second_reference(attempt: BookingAttempt) -> None:
     settling.settle(attempt, sent(attempt))
-    settling.settle(attempt, gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(uuid.uuid4())))
+    settling.settle(
+        attempt, gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(uuid.uuid4()))
+    )
 
 
 def sent(attempt: BookingAttempt) -> Booked:
-    return gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
+    return gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
 
 
 @pytest.mark.parametrize(

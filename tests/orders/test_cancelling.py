@@ -68,7 +68,7 @@ def test_what_the_carrier_says_it_would_not_cancel_is_not_asked_for(
     day = timezone.localdate() + dt.timedelta(days=2)
     for told, may in ((False, False), (None, False), (True, True)):
         tracked = Tracked("", (), (), day, b"", is_cancellable=told)
-        polling.take(Parcel.objects.select_related("order").get(), tracked, now=timezone.now())
+        polling.take_scans(Parcel.objects.select_related("order").get(), tracked, now=timezone.now())
         order.refresh_from_db()
         assert (can_cancel(order, timezone.now()), order.carrier_pickup_date) == (may, day)
     Order.objects.update(is_cancellable=False)

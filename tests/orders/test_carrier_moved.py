@@ -22,7 +22,7 @@ FORMER, PRESENT = "https://api.carrier.example/v1", "https://gate.carrier.exampl
 def row(settings: Any) -> CarrierAccount:
     """The account at its former address; the settings name the present one from now on."""
     settings.CARRIER_BASE_URL = FORMER
-    row = gateway.account()
+    row = gateway.current_account()
     settings.CARRIER_BASE_URL = PRESENT
     return row
 
@@ -36,7 +36,7 @@ def carrier_moved(*options: str, former: str = FORMER) -> None:
 
 def fingerprint(settings: Any, address: str) -> str:
     settings.CARRIER_BASE_URL = address
-    return carrier_settings.current().fingerprint
+    return carrier_settings.current_settings().fingerprint
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_orders_and_webhooks_of_an_account_that_moved_stay_with_it(
     parcel = factories.parcel(factories.order(quill, alice, status="booked"))
     settings.CARRIER_BASE_URL = PRESENT
     carrier_moved()
-    assert gateway.account() == row
-    assert str(gateway.account()) == f"{settings.CARRIER_ACCOUNT} at {PRESENT}"
+    assert gateway.current_account() == row
+    assert str(gateway.current_account()) == f"{settings.CARRIER_ACCOUNT} at {PRESENT}"
     secret = settings.WEBHOOK_SECRETS[0]
     assert push(wire(carrier_reference=parcel.reference), HTTP_AUTHORIZATION=basic(secret)).status_code == 200
     assert last().account == row
@@ -104,14 +104,14 @@ def test_an_older_account_may_have_moved_too(settings: Any) -> None:
     before = older.named(settings, BASE_URL=FORMER)
     settings.OLDER_CARRIERS = {"OLD": older.described(BASE_URL=PRESENT)}
     carrier_moved("--account=OLD")
-    assert gateway.account_of(carrier_settings.chosen("OLD")) == before
+    assert gateway.account_of(carrier_settings.settings_named("OLD")) == before
 
 
 def test_a_row_that_only_a_start_at_the_new_address_made_gives_way(row: CarrierAccount) -> None:
-    new = gateway.account()
+    new = gateway.current_account()
     call = CarrierCall.objects.create(at=timezone.now(), account=new, operation="quote", milliseconds=1)
     carrier_moved()
-    assert gateway.account() == row
+    assert gateway.current_account() == row
     assert CarrierAccount.objects.count() == 1
     assert CarrierCall.objects.get(pk=call.pk).account == row
 
@@ -126,11 +126,11 @@ def test_a_row_that_only_a_start_at_the_new_address_made_gives_way(row: CarrierA
 def test_a_row_of_the_new_address_with_anything_on_it_stays_and_the_operator_is_told_what_to_do(
     row: CarrierAccount, quill: Sender, alice: User, make: Callable[[Sender, User], object]
 ) -> None:
-    new = gateway.account()
+    new = gateway.current_account()
     make(quill, alice)
     with pytest.raises(CommandError, match=r"Nothing was changed.*OLDER_CARRIERS.*Resolve"):
         carrier_moved()
-    assert gateway.account() == new
+    assert gateway.current_account() == new
     row.refresh_from_db()
     assert row.name.endswith(FORMER)
     assert not Audit.objects.exists()

@@ -26,13 +26,13 @@ REASON = "the carrier voided it"
 @pytest.fixture(autouse=True)
 def _the_carrier_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "shipping_portal.staff.resolution.verifying.confirm",
+        "shipping_portal.staff.resolution.verifying.confirm_reference",
         lambda order, reference, *more, **heard: Confirmed(reference),
     )
 
 
 def waiting(order: Order) -> list[str]:
-    return [attempt.seen_reference for attempt in duplicate_bookings.waiting(order)]
+    return [attempt.seen_reference for attempt in duplicate_bookings.waiting_duplicates(order)]
 
 
 def attempt(order: Order, *, generation: int, seen: str) -> BookingAttempt:
@@ -46,7 +46,7 @@ def test_a_booking_with_one_answer_has_none(booked: Submit) -> None:
 def test_one_key_with_two_references_has_one(submitted: Submit, booked: Submit) -> None:
     order = booked()
     first = order.attempts.get()
-    other = gateway.carrier(gateway.account()).book(bytes(first.body), key=str(uuid.uuid4()))
+    other = gateway.carrier_client(gateway.current_account()).book(bytes(first.body), key=str(uuid.uuid4()))
     settling.settle(first, other)
     settling.settle(first, other)  # told twice
     assert waiting(order) == [other.reference]
@@ -57,7 +57,7 @@ def test_a_late_yes_to_the_first_attempt_while_the_second_is_asked_has_one_even_
 ) -> None:
     order = submitted()
     first = bookings._write_down(order, timezone.now())
-    answer = gateway.carrier(gateway.account()).book(bytes(first.body), key=str(first.key))
+    answer = gateway.carrier_client(gateway.current_account()).book(bytes(first.body), key=str(first.key))
     settling.unknown(first, "the lease ran out", at=timezone.now())
     order.refresh_from_db()
     deciding.not_booked(order, by=sam, reason="the carrier knows of none", now=timezone.now())
@@ -73,10 +73,10 @@ def test_a_late_yes_to_the_first_attempt_while_the_second_is_asked_has_one_even_
 def test_what_an_operator_settled_does_not_wait_again_with_the_next(booked: Submit, sam: User) -> None:
     order = booked()
     attempt(order, generation=2, seen="SSETTLED01")
-    duplicate_bookings.note(order, at=timezone.now())
-    duplicate_bookings.settle(order, by=sam, reason=REASON, now=timezone.now())
+    duplicate_bookings.note_answers(order, at=timezone.now())
+    duplicate_bookings.resolve_duplicate(order, by=sam, reason=REASON, now=timezone.now())
     late = attempt(order, generation=3, seen="SLATE00001")
-    duplicate_bookings.note(order, at=timezone.now(), answered=late)
+    duplicate_bookings.note_answers(order, at=timezone.now(), answered=late)
     assert waiting(order) == ["SLATE00001"]
 
 
@@ -92,31 +92,31 @@ def test_a_second_attempt_that_is_booked_leaves_what_the_first_was_answered(subm
 def test_adopting_one_of_two_references_leaves_the_other(quill: Sender, alice: User, sam: User) -> None:
     order = cases.unclear(quill, alice, status="conflict", seen_reference="SSECOND002", generation=2)
     attempt(order, generation=1, seen="SFIRST0001")
-    deciding.adopt(order, "ssecond002", by=sam, reason=REASON, now=timezone.now())
+    deciding.adopt_reference(order, "ssecond002", by=sam, reason=REASON, now=timezone.now())
     assert waiting(order) == ["SFIRST0001"]
 
 
 def test_adopting_the_very_reference_that_waited_leaves_none(quill: Sender, alice: User, sam: User) -> None:
     order = cases.unclear(quill, alice, seen_reference="SFIRST0001", duplicate_booking_at=timezone.now())
-    deciding.adopt(order, "SFIRST0001", by=sam, reason=REASON, now=timezone.now())
+    deciding.adopt_reference(order, "SFIRST0001", by=sam, reason=REASON, now=timezone.now())
     assert waiting(order) == []
 
 
 def test_a_reference_that_another_order_has_is_no_second_one(quill: Sender, alice: User, sam: User) -> None:
     factories.order(quill, alice, status="booked", carrier_reference="SOTHERS001")
     order = cases.unclear(quill, alice, status="conflict", seen_reference="SOTHERS001")
-    deciding.adopt(order, "STHISONE01", by=sam, reason=REASON, now=timezone.now())
+    deciding.adopt_reference(order, "STHISONE01", by=sam, reason=REASON, now=timezone.now())
     assert waiting(order) == []
 
 
 def test_dealt_with_for_a_reason_it_is_in_the_audit_and_waits_no_more(quill: Sender, alice: User, sam: User) -> None:
     order = factories.order(quill, alice, status="booked")
     attempt(order, generation=1, seen="SFIRST0001")
-    duplicate_bookings.note(order, at=timezone.now())
-    duplicate_bookings.settle(order, by=sam, reason=REASON, now=timezone.now())
+    duplicate_bookings.note_answers(order, at=timezone.now())
+    duplicate_bookings.resolve_duplicate(order, by=sam, reason=REASON, now=timezone.now())
     assert waiting(order) == []
     row = Audit.objects.get()
     assert (row.action, row.actor, row.reason) == ("second order settled", sam, f"SFIRST0001: {REASON}")
     with pytest.raises(duplicate_bookings.NothingWaits):
-        duplicate_bookings.settle(order, by=sam, reason=REASON, now=timezone.now())
+        duplicate_bookings.resolve_duplicate(order, by=sam, reason=REASON, now=timezone.now())
     assert Audit.objects.count() == 1

@@ -39,11 +39,11 @@ def one_of_each(quill: Sender, alice: User, ana: User) -> list[Order]:
 
 @pytest.mark.parametrize("role", sorted(EVERY_MEMBER))
 def test_a_row_is_what_the_whole_order_would_give(one_of_each: list[Order], quill: Sender, role: str) -> None:
-    _, cells = export.columns(role, quill)
+    _, cells = export.export_columns(role, quill)
     now = timezone.now()
     whole = [cells(order, now) for order in Order.objects.order_by("pk")]
     with CaptureQueriesContext(connection) as queries:
-        assert [cells(order, now) for order in export.read(Order.objects.order_by("pk"), quill)] == whole
+        assert [cells(order, now) for order in export.read_orders(Order.objects.order_by("pk"), quill)] == whole
     assert len(queries) == 4, "the rows, two people, one size; nothing is read again for a row"
 
 

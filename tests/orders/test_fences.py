@@ -132,10 +132,10 @@ def test_a_replay_that_slept_past_its_lease_sends_nothing(
     order = submitted()
     bookings.work(order.pk)
     let_lease_end(order)
-    connect = gateway.carrier
+    connect = gateway.carrier_client
 
     def stalled(*of: Any, **how: Any) -> Any:
-        monkeypatch.setattr(gateway, "carrier", connect)
+        monkeypatch.setattr(gateway, "carrier_client", connect)
         let_lease_end(order)
         case, now = Order.objects.get(pk=order.pk), timezone.now()
         deciding.not_booked(case, by=sam, reason="the carrier has no such order", now=now)
@@ -143,7 +143,7 @@ def test_a_replay_that_slept_past_its_lease_sends_nothing(
         bookings.work(order.pk)
         return connect(*of, **how)
 
-    monkeypatch.setattr(gateway, "carrier", stalled)
+    monkeypatch.setattr(gateway, "carrier_client", stalled)
     resolving.work(order.pk)
     assert len(carrier.ledger("booked")) == 1
 
@@ -199,7 +199,7 @@ def test_a_late_yes_to_what_was_settled_otherwise_is_a_conflict(
     order = submitted()
     attempt = bookings._write_down(order, timezone.now())
     assert attempt
-    late = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
+    late = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
     settling.unknown(attempt, "no reply in time", at=timezone.now())
     case = Order.objects.get(pk=order.pk)
     deciding.not_booked(case, by=sam, reason="the carrier has no such order", now=timezone.now())
@@ -245,10 +245,10 @@ def test_a_kept_price_of_another_account_is_not_shown_again(
     quill: Sender, alice: User, carrier: SandboxCarrier
 ) -> None:
     details = factories.details(quill)
-    kept = asking.ask(quill, details, by=alice, now=timezone.now())
-    assert asking.ask(quill, details, by=alice, now=timezone.now()) == kept
+    kept = asking.ask_for_prices(quill, details, by=alice, now=timezone.now())
+    assert asking.ask_for_prices(quill, details, by=alice, now=timezone.now()) == kept
     Quote.objects.update(account=older.unnamed())
-    assert asking.ask(quill, details, by=alice, now=timezone.now()) != kept
+    assert asking.ask_for_prices(quill, details, by=alice, now=timezone.now()) != kept
 
 
 @pytest.mark.parametrize("kind", ["carrier_changed", "price_rose", "not_booked"])
@@ -271,9 +271,9 @@ def test_a_yes_after_the_accounts_changed_moves_no_order_to_the_new_one(
 
 def test_a_slash_behind_the_address_is_the_same_account(db: None, settings: Any) -> None:
     settings.CARRIER_BASE_URL = "https://carrier.example"
-    one = gateway.account()
+    one = gateway.current_account()
     settings.CARRIER_BASE_URL = "https://carrier.example/"
-    assert gateway.account() == one
+    assert gateway.current_account() == one
 
 
 def test_a_yes_hours_later_is_priced_again(submitted: Submit, carrier: SandboxCarrier, alice: User) -> None:

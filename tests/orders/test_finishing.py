@@ -44,7 +44,7 @@ def mails() -> list[str]:
     """Everything owed leaves; the bodies."""
     Notification.objects.update(due_at=timezone.now())
     for pk in Notification.objects.values_list("pk", flat=True):
-        mailing.work(pk)
+        mailing.send_due_mail(pk)
     return [str(message.body) for message in mail.outbox]
 
 
@@ -73,12 +73,12 @@ def test_an_import_of_which_some_rows_fail_is_one_mail_though_it_is_watched(
 def test_rows_that_failed_or_wait_for_a_yes_are_vital_news_to_every_booker(
     quill: Sender, alice: User, ana: User, bea: User, statuses: list[str], line: str
 ) -> None:
-    outbox.choose(alice, "import", "off", now=timezone.now())
-    outbox.choose(alice, "booking", "off", now=timezone.now())
+    outbox.choose_when(alice, "import", "off", now=timezone.now())
+    outbox.choose_when(alice, "booking", "off", now=timezone.now())
     booking_import(quill, ana, *statuses, looked=WATCHED)
     assert lines() == [line]
     assert Notification.objects.get().user == ana
-    outbox.choose(ana, "booking", "off", now=timezone.now())
+    outbox.choose_when(ana, "booking", "off", now=timezone.now())
     booking_import(quill, ana, *statuses, looked=WATCHED)
     lines()
     assert Notification.objects.last().user == alice  # the owner, when everybody has turned it off
@@ -138,7 +138,7 @@ def test_only_whoever_pressed_book_hears_that_all_went_well(quill: Sender, alice
 
 
 def test_who_turned_it_off_hears_nothing(quill: Sender, alice: User) -> None:
-    outbox.choose(alice, "import", "off", now=timezone.now())
+    outbox.choose_when(alice, "import", "off", now=timezone.now())
     booking_import(quill, alice, "booked")
     assert lines() == []
 

@@ -38,7 +38,7 @@ def made(of: Sender, by: User, name: str, **fields: Any) -> Order:
 
 
 def found(q: str, role: str) -> list[str]:
-    return [order.receiver_name for order in listing.search(Order.objects.order_by("pk"), q, role)]
+    return [order.receiver_name for order in listing.search_orders(Order.objects.order_by("pk"), q, role)]
 
 
 @pytest.mark.parametrize(

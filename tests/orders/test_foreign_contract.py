@@ -45,7 +45,7 @@ def foreign(tmp_path: Path, settings: Any) -> Iterator[SandboxCarrier]:
 
 def book(quill: Sender, alice: User, code: str) -> Order:
     now = timezone.now()
-    quote = asking.ask(quill, factories.details(quill), by=alice, now=now)
+    quote = asking.ask_for_prices(quill, factories.details(quill), by=alice, now=now)
     order = bookings.submit(quote=quote, code=code, by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now)
     bookings.work(order.pk)
     order.refresh_from_db()
@@ -66,7 +66,7 @@ def test_the_main_job_works_with_a_foreign_contract(foreign: SandboxCarrier, qui
     Poll.objects.update(due_at=timezone.now())
     foreign.scan(order.carrier_reference, "Collected by driver", push=False)
     foreign.scan(order.carrier_reference, "At the door", push=False)
-    polling.work(order.parcel.pk)
+    polling.poll_due_parcel(order.parcel.pk)
     order.refresh_from_db()
     assert order.progress == "delivered"
     assert pages.tracking_page_link(order, by=alice, now=timezone.now()).startswith(foreign.url)
@@ -129,7 +129,9 @@ def test_references_of_any_shape_work_by_the_file_alone(
 
     polling.open_parcel(order.pk)
     carrier.scan(reference, "Pickup", push=False)
-    polling.take(order.parcel, gateway.carrier(gateway.account()).track(reference), now=timezone.now())
+    polling.take_scans(
+        order.parcel, gateway.carrier_client(gateway.current_account()).track(reference), now=timezone.now()
+    )
     number = int(reference) if as_numbers and reference.isdigit() else reference
     event = {"carrier_reference": number, "event_id": str(uuid.uuid4()), "event_type": "Delivered"}
     assert pushed({**event, "scan_time": "2026-11-18T21:21:05Z", "description": "At the door"}) == 200
@@ -155,7 +157,7 @@ def test_a_reference_of_another_shape_is_refused_by_its_own_example(told: Told, 
         watching.reference_in("S7K2QX9")
     order = factories.order(quill, alice)
     with pytest.raises(verifying.NotConfirmed, match="One looks like 729472947294"):
-        verifying.confirm(order, "S7K2QX9", "")
+        verifying.confirm_reference(order, "S7K2QX9", "")
 
 
 def test_an_unclear_booking_is_adopted_by_a_reference_of_any_shape(told: Told, quill: Sender, alice: User) -> None:
@@ -163,7 +165,7 @@ def test_an_unclear_booking_is_adopted_by_a_reference_of_any_shape(told: Told, q
     carrier.trouble("book", "commit-close")
     order = book(quill, alice, "STANDARD-PICKUP")
     made = carrier.ledger("booked")[0]
-    confirmed = verifying.confirm(order, made["reference"].upper(), made["order_id"])
+    confirmed = verifying.confirm_reference(order, made["reference"].upper(), made["order_id"])
     assert confirmed.reference == made["reference"]
 
 
@@ -176,7 +178,7 @@ def test_scans_that_come_in_pages_are_all_read(told: Told, quill: Sender, alice:
     for word in ("Pickup", "In Transit", "Delivered"):
         carrier.scan(str(order.carrier_reference), word, push=False)
     Poll.objects.update(due_at=timezone.now())
-    polling.work(order.parcel.pk)
+    polling.poll_due_parcel(order.parcel.pk)
     order.refresh_from_db()
     assert (order.progress, order.parcel.events.count()) == ("delivered", 3)
     assert not WebhookDelivery.objects.exists()
@@ -191,7 +193,7 @@ def test_pages_beyond_the_bound_are_told_to_the_operator(told: Told, quill: Send
         carrier.scan(str(order.carrier_reference), word, push=False)
     for _ in range(2):
         Poll.objects.update(due_at=timezone.now())
-        polling.work(order.parcel.pk)
+        polling.poll_due_parcel(order.parcel.pk)
     assert order.parcel.events.count() == 2
     assert WebhookDelivery.objects.get().reason == "more than 2 pages of scans"
     outcomes = CarrierCall.objects.filter(operation="track").order_by("pk").values_list("outcome", flat=True)
@@ -276,7 +278,7 @@ def test_the_carrier_of_the_example_file_works_by_its_file_alone(
     for word in ("Collected by driver", "In Transit"):
         carrier.scan(reference, word, push=False)
     Poll.objects.update(due_at=timezone.now())
-    polling.work(order.parcel.pk)
+    polling.poll_due_parcel(order.parcel.pk)
     event = {"consignment": int(reference), "event_id": str(uuid.uuid4()), "event_type": "At the door"}
     when = timezone.now().isoformat(timespec="seconds")
     assert pushed({**event, "scan_time": when, "description": "Handed over"}) == 200

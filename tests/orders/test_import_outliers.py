@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.drafting.parcel_details import ParcelDetails, density, doubt
+from orders.drafting.parcel_details import ParcelDetails, density_of, describe_doubt
 from orders.models import Order, Quote
 from orders.quoting import choosing, offers
 from shipping_portal.accounts.models import Sender, User
@@ -38,7 +38,7 @@ def press(file: Import, rule: str = "cheapest") -> submitting.Press:
 
 
 def look(file: Import, rule: str = "cheapest") -> list[outliers.Doubt]:
-    return outliers.look(file, choosing.choices(submitting.ready(file), rule, ""))
+    return outliers.look(file, choosing.choices_by_rule(submitting.ready(file), rule, ""))
 
 
 def reasons(file: Import) -> dict[str, int]:
@@ -274,7 +274,7 @@ def test_what_looks_wrong_is_found_in_as_many_queries_whatever_the_number_of_row
 def test_density_is_kilograms_in_a_cubic_metre(
     weight: str, sides: tuple[int, int, int], unit: str, per_cubic_metre: str
 ) -> None:
-    found = density(Measures(Decimal(weight), "kg", *map(Decimal, sides), unit))
+    found = density_of(Measures(Decimal(weight), "kg", *map(Decimal, sides), unit))
     assert round(found, len(per_cubic_metre.partition(".")[2])) == Decimal(per_cubic_metre)
 
 
@@ -286,6 +286,6 @@ def test_a_parcel_typed_in_the_form_is_asked_about_by_the_same_bounds(
 ) -> None:
     measures = Measures(Decimal(weight), "kg", Decimal(side), Decimal(side), Decimal(side), "cm")
     details: ParcelDetails = factories.details(quill, measures=measures)
-    said = [text for text in offers.warnings(details) if "for its size" in text]
-    assert said == ([doubt(measures)] if odd else [])
-    assert odd in doubt(measures)
+    said = [text for text in offers.quote_warnings(details) if "for its size" in text]
+    assert said == ([describe_doubt(measures)] if odd else [])
+    assert odd in describe_doubt(measures)

@@ -562,7 +562,7 @@ def test_a_corrected_order_number_is_compared_as_corrected(shop: SandboxCarrier,
 def come_back(file: Import, sender: Sender, by: User) -> Import:
     """The rows that came to nothing, downloaded and imported as they are."""
     heads, rows = progress.failed_sheet(file)
-    data = b"".join(sheets.stream("failed.csv", heads, rows).streaming_content)
+    data = b"".join(sheets.stream_sheet("failed.csv", heads, rows).streaming_content)
     now = timezone.now()
     again = uploads.take(reading.read(data), name="failed.csv", sender=sender, by=by, now=now)
     work_off(again)

@@ -27,7 +27,7 @@ def test_a_case_settled_meanwhile_is_not_adopted_out_of_its_cancellation(
     order = booked()
     cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
     with pytest.raises(deciding.CannotResolve, match="already resolved"):
-        deciding.adopt(order, order.carrier_reference or "", by=sam, reason=REASON, now=timezone.now())
+        deciding.adopt_reference(order, order.carrier_reference or "", by=sam, reason=REASON, now=timezone.now())
     cancels.work(order.pk)
     assert Order.objects.get(pk=order.pk).status == "cancelled"
 
@@ -48,8 +48,8 @@ def test_nobody_settles_what_is_being_asked_again_at_this_moment(
         case, decision = Order.objects.get(pk=order.pk), {"by": sam, "reason": REASON, "now": timezone.now()}
         with pytest.raises(deciding.CannotResolve, match="asking the carrier again right now"):
             deciding.not_booked(case, **decision)
-        deciding.adopt(case, "SFOUND12345", **decision)
-        undoing.undo(case, **decision)
+        deciding.adopt_reference(case, "SFOUND12345", **decision)
+        undoing.undo_adoption(case, **decision)
         with pytest.raises(deciding.CannotResolve, match="asking the carrier again right now"):
             deciding.not_booked(case, **decision)
         carrier.trouble("book", "commit-close")

@@ -34,7 +34,7 @@ Press = Callable[..., Order]
 def _the_counters_are_what_the_orders_say(db: None) -> Iterator[None]:
     """At the end of every test here."""
     yield
-    assert recounting.miscounted(timezone.now()) == []
+    assert recounting.miscounted_rows(timezone.now()) == []
 
 
 @pytest.fixture
@@ -274,7 +274,7 @@ def test_an_adopted_order_counts_and_one_settled_as_not_booked_does_not(
         bookings.work(order.pk)
         order.refresh_from_db()
     made, why, now = carrier.ledger("booked")[0], "seen in the dashboard", timezone.now()
-    deciding.adopt(adopted, made["reference"], carrier_order_id=made["order_id"], by=sam, reason=why, now=now)
+    deciding.adopt_reference(adopted, made["reference"], carrier_order_id=made["order_id"], by=sam, reason=why, now=now)
     assert counters(quill)[0] == 2
     deciding.not_booked(gone, by=sam, reason=why, now=now)
     assert counters(quill) == of(1, price=adopted.price)
@@ -383,7 +383,7 @@ def test_requests_for_prices_count_whether_they_are_answered_or_not(
 
     def ask(weight: str, *, at: dt.datetime = now, **how: Any) -> Any:
         measures = dataclasses.replace(factories.details(quill).measures, weight=Decimal(weight))
-        return asking.ask(quill, factories.details(quill, measures=measures), by=alice, now=at, **how)
+        return asking.ask_for_prices(quill, factories.details(quill, measures=measures), by=alice, now=at, **how)
 
     carrier.trouble("quote", "500")
     with pytest.raises(CarrierError):
@@ -416,7 +416,7 @@ def test_the_recount_puts_a_wrong_counter_right_and_tells(
     press()
     wrong, told = DRIFTS[counter]
     limit(quill, **{counter: wrong})
-    recounting.recount(timezone.now())
+    recounting.recount_limits(timezone.now())
     assert counters(quill) == of(1)
     noted = Audit.objects.get()
     assert (noted.action, noted.sender, noted.reason) == ("limits recounted", quill, told)
@@ -427,13 +427,13 @@ def test_the_recount_puts_a_wrong_counter_right_and_tells(
 def test_the_recount_looks_at_what_all_senders_spent(press: Press) -> None:
     press()
     DailySpend.objects.update(spent=1)
-    recounting.recount(timezone.now())
+    recounting.recount_limits(timezone.now())
     assert Audit.objects.get().reason == "spent was 1.00, is 12.08"
 
 
 def test_the_recount_says_nothing_where_all_is_right(press: Press, bob: User) -> None:
     press(now=timezone.now() - dt.timedelta(days=1))
     move_to(press(), "rejected", reason="-", at=timezone.now())
-    recounting.recount(timezone.now())
+    recounting.recount_limits(timezone.now())
     assert not Audit.objects.exists()
     assert not DailySpend.objects.filter(mended__gt=0).exists()

@@ -48,7 +48,7 @@ def press_at(quote: Quote, by: User, now: dt.datetime) -> Order:
 
 
 def right() -> bool:
-    return recounting.miscounted(timezone.now()) == []
+    return recounting.miscounted_rows(timezone.now()) == []
 
 
 @each_mode
@@ -124,7 +124,7 @@ def test_replacing_a_parcel_cancels_nothing_that_may_not_be_booked_again(
 @pytest.mark.parametrize("mode", BOOKS)
 def test_an_approved_account_books_in_every_mode(new: Sender, alice: User, sam: User, settings: Any, mode: str) -> None:
     settings.SIGN_UP = mode
-    signing_up.approve(new, by=sam, note="known to us", now=timezone.now())
+    signing_up.approve_account(new, by=sam, note="known to us", now=timezone.now())
     for _ in range(6):
         press(new, alice)
     assert Order.objects.count() == 6
@@ -174,7 +174,7 @@ def test_an_approval_meanwhile_lets_the_booking_through(new: Sender, alice: User
         press(new, alice)
     read_before = Sender.objects.get(pk=new.pk)
     press(new, alice)
-    signing_up.approve(Sender.objects.get(pk=new.pk), by=sam, note="known to us", now=timezone.now())
+    signing_up.approve_account(Sender.objects.get(pk=new.pk), by=sam, note="known to us", now=timezone.now())
     press_at(factories.quote(read_before, alice), alice, timezone.now())
     assert Order.objects.count() == 6
 
@@ -184,7 +184,7 @@ def test_the_recount_puts_them_right(new: Sender, alice: User, settings: Any, co
     press(new, alice)
     Sender.objects.update(**{counter: 0})
     assert not right()
-    recounting.recount(timezone.now())
+    recounting.recount_limits(timezone.now())
     new.refresh_from_db()
     assert (new.booked_in_all, new.spent_in_all) == (1, PRICE)
 

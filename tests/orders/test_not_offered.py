@@ -57,7 +57,7 @@ def abroad(code: str) -> dict[str, Any]:
 @pytest.mark.parametrize("rule", [choosing.Rule.CHEAPEST, choosing.Rule.CHEAPEST_PICKUP])
 def test_the_cheapest_is_so_as_a_number(rule: str) -> None:
     offers = [{**factories.OFFER, "code": amount, "amount": amount} for amount in ("10.00", "9.40", "105.00")]
-    assert (choosing.choose(offers, rule) or {})["code"] == "9.40"
+    assert (choosing.choose_offer(offers, rule) or {})["code"] == "9.40"
 
 
 @pytest.mark.parametrize("code", ["", "6109.10", "6109.10.001"])
@@ -96,7 +96,7 @@ def test_a_price_is_marked_as_it_is_taken(
     far_side: SocketCarrier, quill: Sender, alice: User, code: str, *, is_refused: bool
 ) -> None:
     far_side.answers(reply(200, [QUOTED]))
-    quote = asking.ask(quill, coded(quill, code), by=alice, now=timezone.now())
+    quote = asking.ask_for_prices(quill, coded(quill, code), by=alice, now=timezone.now())
     assert bool(quote.products[0]["refused"]) == is_refused
     assert (quote.offer("STANDARD-DDP-PICKUP") is None) == is_refused
 
@@ -110,10 +110,10 @@ def test_it_is_refused_at_the_booking_too(page: Client, marked: Quote) -> None:
 
 @pytest.mark.parametrize("rule", ["cheapest", "cheapest_pickup", "fastest", "last"])
 def test_no_rule_chooses_what_must_fail(marked: Quote, rule: str) -> None:
-    chosen = choosing.choose(marked.products, rule, last="STANDARD-DDP-PICKUP")
+    chosen = choosing.choose_offer(marked.products, rule, last="STANDARD-DDP-PICKUP")
     assert chosen is not None
     assert chosen["code"] == "STANDARD-PICKUP"
-    assert choosing.choose(marked.products[:1], rule) is None
+    assert choosing.choose_offer(marked.products[:1], rule) is None
 
 
 def test_a_booking_that_must_fail_by_now_is_not_sent(far_side: SocketCarrier, quill: Sender, alice: User) -> None:
@@ -166,4 +166,4 @@ def test_a_row_without_the_pickup_that_is_wanted_says_what_it_would_go_by(
 
 def test_totals_of_two_currencies_are_two_sums(quill: Sender) -> None:
     offered = [[factories.OFFER], [{**factories.OFFER, "currency": "USD", "amount": "2.00"}], [factories.OFFER]]
-    assert {total.price for total in choosing.totals(offered, quill)} == {"$24.16 AUD + $2.00 USD"}
+    assert {total.price for total in choosing.totals_by_rule(offered, quill)} == {"$24.16 AUD + $2.00 USD"}

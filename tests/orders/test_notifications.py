@@ -137,7 +137,7 @@ def test_nobody_is_advised_to_book_what_was_booked_again_before_the_mail_left(
     Notification.objects.update(due_at=timezone.now())
     owed = Notification.objects.get(path__contains=order.uuid)
     move(order, "draft", "booking", "booked")
-    mailing.work(owed.pk)
+    mailing.send_due_mail(owed.pk)
     assert mailoutbox == []
     assert lines() == [BOOK_NOW]  # of the other one
 
@@ -178,11 +178,11 @@ def test_missed_parcels_of_one_pickup_share_a_mail(quill: Sender, alice: User) -
 
 def test_a_kind_turned_on_reports_what_happens_from_then_on(quill: Sender, alice: User) -> None:
     scanned(quill, alice, "delivered")
-    outbox.choose(alice, "delivered", "now", now=timezone.now())
+    outbox.choose_when(alice, "delivered", "now", now=timezone.now())
     scanned(quill, alice, "delivered", ago=dt.timedelta(hours=1))
     assert lines() == []
     scanned(quill, alice, "delivered")
-    outbox.choose(alice, "delivered", "daily", now=timezone.now())  # on all the while
+    outbox.choose_when(alice, "delivered", "daily", now=timezone.now())  # on all the while
     assert len(lines()) == 1
 
 

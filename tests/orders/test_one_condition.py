@@ -230,14 +230,18 @@ def test_a_place_that_another_page_has_by_now_is_left_to_it(alice: User) -> None
 @pytest.mark.parametrize("state", ["stored", "pending", "absent", "failed"])
 def test_only_a_withheld_label_is_shown_again(label: Label, state: str) -> None:
     facts = {"sha256": "1" * 64, "length": 1, "stored_at": NOW}
-    stays(label, {**facts, "state": state}, lambda: comparing.show(Label.objects.filter(pk=label.pk), now=NOW + HOUR))
+    stays(
+        label,
+        {**facts, "state": state},
+        lambda: comparing.show_labels(Label.objects.filter(pk=label.pk), now=NOW + HOUR),
+    )
 
 
 @pytest.mark.parametrize(("sha256", "state"), [("1" * 64, "stored"), ("", "pending")])
 def test_a_withheld_label_is_shown_as_it_was(label: Label, sha256: str, state: str) -> None:
     facts = {"sha256": sha256, "length": 1, "stored_at": NOW} if sha256 else {}
     Label.objects.filter(pk=label.pk).update(state="withheld", **facts)
-    comparing.show(Label.objects.filter(pk=label.pk), now=NOW + HOUR)
+    comparing.show_labels(Label.objects.filter(pk=label.pk), now=NOW + HOUR)
     label.refresh_from_db()
     assert (label.state, label.due_at) == (state, None if sha256 else NOW + HOUR)
 
@@ -321,12 +325,20 @@ def test_a_last_time_that_another_process_moved() -> None:
 @pytest.mark.parametrize("state", ["on", "refused", "wanted"])
 def test_a_reference_that_was_asked_for_is_not_subscribed_anew(quill: Sender, alice: User, state: str) -> None:
     parcel = factories.watch(quill, alice, reference="SWATCH001").parcel
-    stays(parcel, {"subscription": state}, lambda: watching.watch(quill, "SWATCH001", name="", by=alice, now=NOW))
+    stays(
+        parcel,
+        {"subscription": state},
+        lambda: watching.follow_reference(quill, "SWATCH001", name="", by=alice, now=NOW),
+    )
 
 
 def test_a_reference_booked_here_is_not_subscribed(order: Order, quill: Sender, alice: User) -> None:
     parcel = factories.parcel(order)
-    stays(parcel, {"subscription": ""}, lambda: watching.watch(quill, parcel.reference, name="", by=alice, now=NOW))
+    stays(
+        parcel,
+        {"subscription": ""},
+        lambda: watching.follow_reference(quill, parcel.reference, name="", by=alice, now=NOW),
+    )
 
 
 @pytest.mark.parametrize(
@@ -352,7 +364,7 @@ def test_a_batch_of_webhooks_takes_the_free_ones_alone() -> None:
         factories.delivery(due_at=None),
     ]
     before = [row(one) for one in others]
-    assert reading._take(NOW) == [free.pk]
+    assert reading._claim_batch(NOW) == [free.pk]
     assert [row(one) for one in others] == before
 
 
@@ -363,7 +375,7 @@ def test_a_batch_that_failed_frees_only_what_is_unread(monkeypatch: pytest.Monke
         WebhookDelivery.objects.filter(pk=done.pk).update(state="stored", due_at=None)
         raise ValueError
 
-    monkeypatch.setattr(reading, "read", fails)
+    monkeypatch.setattr(reading, "read_deliveries", fails)
     reading.read_due(before=NOW)
     for one in (done, unread):
         one.refresh_from_db()
@@ -378,7 +390,7 @@ def test_catching_up_moves_the_free_polls_alone(quill: Sender, alice: User) -> N
     free = poll()
     others = [poll(last_error=UNDER_WAY), poll(parked_at=NOW), poll(due_at=NOW), poll(due_at=None)]
     before = [row(one) for one in others]
-    assert list(webhook_health.waiting(free.parcel.account, NOW)) == [free.pk]
+    assert list(webhook_health.waiting_polls(free.parcel.account, NOW)) == [free.pk]
     assert webhook_health.catch_up(NOW) == 1
     free.refresh_from_db()
     assert free.due_at == NOW

@@ -51,7 +51,7 @@ def thursday_evening() -> Iterator[None]:
 def asked(rain: tuple[Sender, User]) -> Quote:
     business, owner = rain
     parcel = factories.details(business, receiver=factories.receiver(**BUFFALO))
-    return asking.ask(business, parcel, by=owner, now=timezone.now())
+    return asking.ask_for_prices(business, parcel, by=owner, now=timezone.now())
 
 
 def submit(quote: Quote, day: dt.date | None = None, code: str = "STANDARD-PICKUP") -> Order:

@@ -102,13 +102,13 @@ def test_a_reprint_is_the_newest_print_and_leaves_both_in_the_audit(order: Order
 
 def test_what_was_not_printed_after_all_waits_again(order: Order, ana: User) -> None:
     printing.mark_printed(order, by=ana, at=timezone.now())
-    assert printing.unmark(order, by=ana, at=timezone.now())
+    assert printing.unmark_printed(order, by=ana, at=timezone.now())
     assert queue() == [order]
     assert Order.objects.get().printed_by is None
     assert Audit.objects.latest("pk").action == "label not printed"
 
 
-@pytest.mark.parametrize("mark", [printing.mark_printed, printing.mark_reprinted, printing.unmark])
+@pytest.mark.parametrize("mark", [printing.mark_printed, printing.mark_reprinted, printing.unmark_printed])
 def test_a_parcel_that_is_not_booked_has_nothing_to_print(quill: Sender, alice: User, mark: object) -> None:
     cancelled = factories.order(quill, alice, status="cancelled")
     with pytest.raises(Order.WrongStatus):

@@ -343,7 +343,7 @@ def test_missed_and_futile_share_no_sentence(quill: Sender, alice: User, request
     order = factories.order(quill, alice, status="booked")
     now = timezone.now()
     missed, futile = (
-        set(re.split(r"(?<=[.:;]) ", cancel_rules.forbidden(order, word, now, now=now)))
+        set(re.split(r"(?<=[.:;]) ", cancel_rules.why_not_cancelled_now(order, word, now, now=now)))
         for word in ("pickup_missed", "pickup_futile")
     )
     assert missed.isdisjoint(futile)
@@ -354,7 +354,9 @@ def test_a_missed_pickup_names_the_next_day_only_where_the_carrier_did(quill: Se
     order = factories.order(quill, alice, status="booked", carrier_pickup_date=now.astimezone(quill.tzinfo).date())
 
     def told() -> str:
-        return re.search(r"booked for (.*?)\. Leave", cancel_rules.forbidden(order, "pickup_missed", now, now=now))[1]  # type: ignore[index]
+        return re.search(
+            r"booked for (.*?)\. Leave", cancel_rules.why_not_cancelled_now(order, "pickup_missed", now, now=now)
+        )[1]  # type: ignore[index]
 
     assert told() == "the next business day"
     order.carrier_pickup_date += dt.timedelta(days=3)
@@ -370,7 +372,7 @@ def test_a_parcel_that_was_dropped_off_was_not_picked_up(
     quill: Sender, alice: User, first_mile: str, said: str
 ) -> None:
     order = factories.order(quill, alice, status="booked", first_mile=first_mile)
-    assert cancel_rules.forbidden(order, "in_transit", timezone.now(), now=timezone.now()) == said
+    assert cancel_rules.why_not_cancelled_now(order, "in_transit", timezone.now(), now=timezone.now()) == said
 
 
 def test_the_scan_that_forbade_it_is_on_its_page_a_moment_later(
@@ -383,7 +385,7 @@ def test_the_scan_that_forbade_it_is_on_its_page_a_moment_later(
     polling.open_parcel(order.pk)
     poll = Poll.objects.get()
     assert poll.due_at <= timezone.now()
-    polling.work(poll.pk)
+    polling.poll_due_parcel(poll.pk)
     words = places(visit(alice), order)
     assert "You don't need to cancel" in words["cancel"]
     assert "Cancel it so the driver doesn't come" not in words["parcel"]

@@ -20,9 +20,9 @@ Submit = Callable[..., Order]
 def test_booking_remembers_the_receiver_and_counts_each_parcel(submitted: Submit, quill: Sender) -> None:
     submitted()
     submitted(receiver=factories.receiver(name="NOOR TAMSIN", email="noor@new.example"))
-    [receiver] = receivers.find(quill, "noo")
+    [receiver] = receivers.suggest_receivers(quill, "noo")
     assert (receiver.uses, receiver.email, receiver.is_saved) == (2, "noor@new.example", False)
-    assert receivers.find(quill, "noor@new") == [receiver]
+    assert receivers.suggest_receivers(quill, "noor@new") == [receiver]
 
 
 def test_who_was_kept_by_hand_keeps_the_contact_details(submitted: Submit, quill: Sender) -> None:
@@ -35,19 +35,19 @@ def test_who_was_kept_by_hand_keeps_the_contact_details(submitted: Submit, quill
 @pytest.mark.parametrize("typed", ["no", "Tam cer", "0491 570", "noor.t", "7000", "NÔOR"])
 def test_a_receiver_is_found_by_the_start_of_any_word(submitted: Submit, quill: Sender, typed: str) -> None:
     submitted()
-    assert len(receivers.find(quill, typed)) == 1
+    assert len(receivers.suggest_receivers(quill, typed)) == 1
 
 
 @pytest.mark.parametrize("typed", ["", "n", "amsin", "noor x"])
 def test_too_little_or_another_word_finds_nobody(submitted: Submit, quill: Sender, typed: str) -> None:
     submitted()
-    assert receivers.find(quill, typed) == []
+    assert receivers.suggest_receivers(quill, typed) == []
 
 
 @pytest.mark.parametrize("last", ["\U0010ffff", "\ud7ff"])
 def test_the_last_letters_there_are_find_nobody_and_break_nothing(quill: Sender, last: str) -> None:
     for typed in (f"ab@{last}", f"ab.{last}"):
-        assert receivers.find(quill, typed) == []
+        assert receivers.suggest_receivers(quill, typed) == []
 
 
 def test_the_page_is_given_what_fills_the_form_and_no_other_accounts_receivers(
@@ -75,16 +75,16 @@ def test_those_kept_by_hand_are_found_first_then_the_most_used_then_the_latest(q
     uses = {"Noor Once": [5], "Noor Twice": [9, 8], "Noor Lately": [1], "Noor Kept": [9]}
     for name, days in uses.items():
         for ago in days:
-            receivers.remember(quill, factories.receiver(name=name), at=now - dt.timedelta(days=ago))
+            receivers.count_use(quill, factories.receiver(name=name), at=now - dt.timedelta(days=ago))
     quill.receivers.filter(name="Noor Kept").update(is_saved=True)
-    receivers.remember(bob.membership.sender, factories.receiver(name="Noor Elsewhere"), at=now)
-    found = receivers.find(quill, "noor")
+    receivers.count_use(bob.membership.sender, factories.receiver(name="Noor Elsewhere"), at=now)
+    found = receivers.suggest_receivers(quill, "noor")
     assert [one.name for one in found] == ["Noor Kept", "Noor Twice", "Noor Lately", "Noor Once"]
     assert [(one.uses, (now - one.used_at).days) for one in found] == [(1, 9), (2, 8), (1, 1), (1, 5)]
 
 
 def test_newer_contact_details_are_found_and_the_older_ones_no_more(quill: Sender) -> None:
     for phone in ("0491 570 156", "0491 570 157"):
-        receivers.remember(quill, factories.receiver(phone=phone), at=timezone.now())
-    assert [one.phone for one in receivers.find(quill, "0491 570 157")] == ["0491 570 157"]
-    assert receivers.find(quill, "0491 570 156") == []
+        receivers.count_use(quill, factories.receiver(phone=phone), at=timezone.now())
+    assert [one.phone for one in receivers.suggest_receivers(quill, "0491 570 157")] == ["0491 570 157"]
+    assert receivers.suggest_receivers(quill, "0491 570 156") == []

@@ -19,7 +19,7 @@ TUESDAY = dt.datetime(2026, 11, 24, 2, tzinfo=dt.UTC)
 
 
 def lines(now: dt.datetime) -> list[str]:
-    reminders.look(now)
+    reminders.send_due_reminders(now)
     return list(Notification.objects.order_by("pk").values_list("line", flat=True))
 
 
@@ -74,7 +74,7 @@ def test_what_somebody_was_reminded_of_is_not_built_again(
     waiting(quill, alice, morning, carrier_pickup_date=morning.date())
     waiting(quill, alice, morning - 2 * DAY, carrier_pickup_date=morning.date() - DAY)
     assert len(lines(morning)) == 2
-    monkeypatch.setattr(notifications, "masked", None)  # what every event is built with
+    monkeypatch.setattr(notifications, "masked_name", None)  # what every event is built with
     assert len(lines(morning)) == 2
     waiting(quill, alice, morning, carrier_pickup_date=morning.date())
     with pytest.raises(TypeError):

@@ -27,7 +27,7 @@ Ask = Callable[..., Replacement]
 @pytest.fixture
 def mended(quill: Sender, alice: User, carrier: SandboxCarrier) -> Quote:
     parcel = factories.details(quill, receiver=factories.receiver(line1="44 Sample Street"))
-    return asking.ask(quill, parcel, by=alice, now=timezone.now())
+    return asking.ask_for_prices(quill, parcel, by=alice, now=timezone.now())
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_a_receiver_that_more_parcels_went_to_stays_beside_the_mended_one(
     booked: Book, replace: Ask, quill: Sender
 ) -> None:
     order = booked()
-    receivers.remember(quill, order.details().receiver, at=timezone.now())
+    receivers.count_use(quill, order.details().receiver, at=timezone.now())
     replacement = replace(order)
     cancelled_by_the_carrier(order)
     replacing.work(replacement.pk)

@@ -107,7 +107,7 @@ def test_half_a_stamp_locks_nobody_out(file: Path) -> None:
     start()
     file.write_text("2026-11-22T03:00:00Z never written into the row\n")
     refused()
-    marks.renew(now=timezone.now())
+    marks.renew_mark(now=timezone.now())
     start()
 
 
@@ -116,7 +116,7 @@ def test_a_file_that_was_lost_and_written_anew_agrees_with_no_older_backup(file:
     backups = [back_up() for _ in range(3)]
     file.unlink()
     restore(backups[0])
-    marks.renew(now=timezone.now())
+    marks.renew_mark(now=timezone.now())
     for backup in backups:
         restore(backup)
         refused()
@@ -125,7 +125,7 @@ def test_a_file_that_was_lost_and_written_anew_agrees_with_no_older_backup(file:
 def test_a_database_without_its_mark_is_refused() -> None:
     DatabaseMark.objects.all().delete()
     assert refused() == "it has no mark"
-    marks.renew(now=timezone.now())
+    marks.renew_mark(now=timezone.now())
     start()
 
 
@@ -178,7 +178,7 @@ STARTS = {
 
 def test_what_is_loaded_as_a_process_begins_is_no_garbage_to_look_through() -> None:
     gc.unfreeze()  # the collected tests: see `pytest_collection_finish`
-    starting.begin()  # as all three of STARTS do
+    starting.begin_work()  # as all three of STARTS do
     assert gc.get_freeze_count() > 100_000
 
 
@@ -254,7 +254,7 @@ def test_a_table_made_anew_with_the_same_rows_is_another_one(postgresql: None) -
 def test_another_server_or_timeline_is_another_database(postgresql: None, sign: str, value: str, told: str) -> None:
     DatabaseMark.objects.update(**{sign: value})
     assert refused() == told
-    marks.renew(now=timezone.now())
+    marks.renew_mark(now=timezone.now())
     start()
 
 

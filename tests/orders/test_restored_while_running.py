@@ -42,7 +42,7 @@ def begun(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any) -> Non
     settings.RESTORE_MARK_FILE = str(tmp_path / "mark")
     monkeypatch.setattr(starting, "_exit", end)
     monkeypatch.setattr(starting, "_begun", True)
-    marks.renew(now=timezone.now())
+    marks.renew_mark(now=timezone.now())
 
 
 def restore_an_old_snapshot() -> None:
@@ -119,7 +119,7 @@ def test_a_cancellation_is_not_sent(
 
 def test_a_web_takes_no_order(restore: Callable[[], None], quill: Sender, alice: User, carrier: SandboxCarrier) -> None:
     now = timezone.now()
-    quote = asking.ask(quill, factories.details(quill), by=alice, now=now)
+    quote = asking.ask_for_prices(quill, factories.details(quill), by=alice, now=now)
     press = {"by": alice, "form_token": uuid.uuid4(), "pickup_date": None, "now": now}
     restore()
     with pytest.raises(Ended):
@@ -180,7 +180,7 @@ def test_once_the_restore_is_fenced_who_went_on_running_works_again(
 ) -> None:
     order = submitted()
     restore()
-    marks.renew(now=timezone.now())
+    marks.renew_mark(now=timezone.now())
     bookings.work(order.pk)
     assert again(order).status == "booked"
 

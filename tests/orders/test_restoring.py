@@ -21,7 +21,7 @@ from orders.restoring import comparing, marks
 from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing.models import ImportRow
-from shipping_portal.jobs.registry import kinds
+from shipping_portal.jobs.registry import all_kinds
 from shipping_portal.staff.models import Alert
 from shipping_portal.staff.resolution import deciding
 from shipping_portal.staff.restores import fencing
@@ -50,7 +50,7 @@ def after_restore(at: dt.datetime | None = None) -> None:
 
 def work_on_everything() -> None:
     """Whatever is owed, by every kind of worker, now and once every waiting time is over."""
-    for kind in kinds() * 2:
+    for kind in all_kinds() * 2:
         kind.queue.filter(due_at__isnull=False).update(due_at=timezone.now())
         for pk in kind.queue.values_list("pk", flat=True):
             kind(pk)
@@ -114,7 +114,7 @@ def test_an_operator_resolves_it_without_any_attempt(
     carrier.foreign("SBOOKED001")
     carrier.scan("SBOOKED001", "Pickup")
     why = "seen in the carrier's dashboard"
-    deciding.adopt(again(adopted), "SBOOKED001", by=sam, reason=why, now=timezone.now())
+    deciding.adopt_reference(again(adopted), "SBOOKED001", by=sam, reason=why, now=timezone.now())
     deciding.not_booked(again(dropped), by=sam, reason=why, now=timezone.now())
     assert (again(adopted).status, adopted.carrier_reference) == ("booked", "SBOOKED001")
     assert again(dropped).status == "not_booked"
@@ -144,7 +144,7 @@ def test_an_owed_cancellation_is_asked_about_not_made_again(
 ) -> None:
     order = booked()
     cancels.ask(order, by=alice, why="-", now=timezone.now())
-    gateway.carrier(gateway.account()).cancel(order.carrier_order_id)  # after the backup
+    gateway.carrier_client(gateway.current_account()).cancel(order.carrier_order_id)  # after the backup
     after_restore()
     assert again(order).status == "cancel_unconfirmed"
     cancels.work(order.pk)
@@ -156,7 +156,7 @@ def test_a_refusal_to_cancel_what_may_have_been_cancelled_after_the_backup_is_lo
     booked: Submit, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
-    gateway.carrier(gateway.account()).cancel(order.carrier_order_id)  # after the backup
+    gateway.carrier_client(gateway.current_account()).cancel(order.carrier_order_id)  # after the backup
     after_restore()
     cancels.ask(again(order), by=alice, why="-", now=timezone.now())
     carrier.trouble("cancel", "422", count=2)
@@ -174,7 +174,7 @@ def test_an_owed_replacement_is_held_while_its_parcel_is_cancelled(
     order = booked()
     cancels.ask(order, by=alice, why="-", now=timezone.now())
     held = replaced(order, due_at=timezone.now())
-    gateway.carrier(gateway.account()).cancel(order.carrier_order_id)
+    gateway.carrier_client(gateway.current_account()).cancel(order.carrier_order_id)
     after_restore()
     CarrierAccount.objects.update(paused_at=None)
     work_on_everything()
@@ -252,7 +252,7 @@ def test_a_label_is_shown_once_the_carrier_says_its_parcel_is_booked(
     page = text(browser.get(reverse("parcel", args=[order.uuid])))
     assert "we're asking the carrier whether this parcel is still booked" in page
     assert label_of(order) not in page
-    comparing.work(order.labels.first().pk)
+    comparing.compare_due_label(order.labels.first().pk)
     assert browser.get(label_of(order)).status_code == 200
     assert {label.state for label in order.labels.all()} == {"stored"}
 
@@ -261,7 +261,7 @@ def test_a_parcel_cancelled_after_the_backup_is_found_and_its_label_is_not_shown
     labelled: Callable[[], Order], alice: User, visit: Any
 ) -> None:
     order = labelled()
-    gateway.carrier(gateway.account()).cancel(order.carrier_order_id)
+    gateway.carrier_client(gateway.current_account()).cancel(order.carrier_order_id)
     after_restore()
     work_on_everything()
     assert again(order).status == "cancelled"
@@ -327,10 +327,10 @@ def test_numbers_given_after_the_backup_are_not_given_again(quill: Sender, alice
 
 
 def test_bookings_are_paused_until_somebody_lifts_the_gap(submitted: Submit, quill: Sender) -> None:
-    gateway.account()
+    gateway.current_account()
     CarrierAccount.objects.update(paused_at=timezone.now() - HOUR, pause_ends_at=timezone.now() - HOUR)
     after_restore()
-    pause = gateway.account().pause_of(BOOKINGS, timezone.now())
+    pause = gateway.current_account().pause_of(BOOKINGS, timezone.now())
     assert pause
     assert (pause.ends_at, pause.text) == (None, GAP_IS_OPEN)
     with pytest.raises(booking_rules.Paused):
@@ -409,7 +409,7 @@ def test_nothing_is_fenced_by_half(submitted: Submit, monkeypatch: pytest.Monkey
     def full_disk(**when: Any) -> None:
         raise marks.NoMarkFile("RESTORE_MARK_FILE cannot be written: No space left on device.")
 
-    monkeypatch.setattr(marks, "renew", full_disk)
+    monkeypatch.setattr(marks, "renew_mark", full_disk)
     with pytest.raises(CommandError, match=r"Nothing was changed\. RESTORE_MARK_FILE cannot be written"):
         after_restore()
     assert again(order).status == "booking"
@@ -477,4 +477,4 @@ def test_an_account_that_comes_while_a_gap_is_open_books_nothing_before_it_is_li
     now = timezone.now()
     Restore.objects.create(backup_at=now - dt.timedelta(hours=2), restored_at=now)
     settings.CARRIER_ACCOUNT = "came-since"
-    assert gateway.account().pause_of(BOOKINGS, now) is not None
+    assert gateway.current_account().pause_of(BOOKINGS, now) is not None

@@ -52,7 +52,7 @@ def details(of: Sender, size: ParcelSize | None, weight: str = "1", unit: str = 
 
 
 def said(of: Sender, size: ParcelSize | None, weight: str = "1") -> tuple[int, int, str] | None:
-    found = size_guard.advice(of, details(of, size, weight))
+    found = size_guard.weight_advice(of, details(of, size, weight))
     return found and (len(found.history.above), found.history.billed, f"{found.weight.normalize():f}")
 
 
@@ -134,7 +134,7 @@ def test_a_charge_that_was_reversed_credited_or_never_posted_is_none(
     for _ in range(4):
         bill("1.3")
     lines = list(Charge.objects.filter(kind="under-declared").order_by("pk"))
-    correcting.reverse(lines[0], by=sam, now=now, reason="measured with another parcel on the scale")
+    correcting.reverse_charge(lines[0], by=sam, now=now, reason="measured with another parcel on the scale")
     assert said(quill, shoebox) == (3, 4, "1.3")
     asked = Dispute.objects.create(charge=lines[1], sender=quill, made_by=alice, made_at=now, text="It was 1 kg.")
     assert said(quill, shoebox) == (3, 4, "1.3"), "a question is no answer"
@@ -149,34 +149,34 @@ def test_sizes_of_others_say_nothing(bill: Bill, quill: Sender, shoebox: ParcelS
     bill("1.3", size=factories.size(theirs, name="Shoebox"))
     bill("1.3", size=theirs.sizes.get())
     assert said(quill, shoebox) is None
-    assert size_guard.advice(quill, details(quill, theirs.sizes.get())) is None
-    assert size_guard.histories(quill) == size_guard.rates(quill, timezone.now().date()) == {}
+    assert size_guard.weight_advice(quill, details(quill, theirs.sizes.get())) is None
+    assert size_guard.size_histories(quill) == size_guard.size_rates(quill, timezone.now().date()) == {}
 
 
 def test_what_was_kept_is_not_said_again_of_that_size(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
     bill("1.3"), bill("1.3")
     parcel = details(quill, shoebox)
-    assert size_guard.advice(quill, parcel, kept=str(shoebox.uuid)) is None
-    assert size_guard.advice(quill, parcel, kept="another") is not None
+    assert size_guard.weight_advice(quill, parcel, kept=str(shoebox.uuid)) is None
+    assert size_guard.weight_advice(quill, parcel, kept="another") is not None
 
 
 def test_heeding_it_declares_that_weight_and_is_the_end_of_it(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
     parcel = details(quill, shoebox)
     bill("1.3"), bill("1.3")
-    advice = size_guard.advice(quill, parcel)
+    advice = size_guard.weight_advice(quill, parcel)
     assert advice
     heeded = parcel.at_weight(advice.weight)
     assert (heeded.measures.weight, heeded.measures.length, heeded.size) == (Decimal("1.30"), Decimal(32), "")
     assert heeded.receiver == parcel.receiver
-    assert size_guard.advice(quill, heeded) is None
+    assert size_guard.weight_advice(quill, heeded) is None
 
 
 def test_a_sender_in_pounds_is_advised_in_pounds(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
     bill("1.3"), bill("1.3")
-    found = size_guard.advice(quill, details(quill, shoebox, "2.2", "lb"))
+    found = size_guard.weight_advice(quill, details(quill, shoebox, "2.2", "lb"))
     assert found
     assert (found.weight, found.declared, found.unit) == (Decimal("2.87"), Decimal("2.2"), "lb")
-    assert size_guard.advice(quill, details(quill, shoebox, "2.2", "lb").at_weight(found.weight)) is None
+    assert size_guard.weight_advice(quill, details(quill, shoebox, "2.2", "lb").at_weight(found.weight)) is None
 
 
 def test_the_rates_of_a_size_count_each_parcel_once(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
@@ -189,7 +189,7 @@ def test_the_rates_of_a_size_count_each_parcel_once(bill: Bill, quill: Sender, s
     long_ago = factories.billing_report(week=today - dt.timedelta(weeks=60))
     old = factories.order(quill, quill.memberships.get().user, size=shoebox, status="booked")
     factories.charge(old, "under-declared", "4.13", report=long_ago)
-    rate = size_guard.rates(quill, today)[shoebox.pk]
+    rate = size_guard.size_rates(quill, today)[shoebox.pk]
     assert (rate.billed, rate.charged, rate.under_declared, rate.percent) == (9, 2, 1, 11)
 
 
@@ -201,9 +201,9 @@ def test_all_histories_are_those_of_one_by_one_in_as_many_queries(
         for measured in ("", "1.3", "1.5", "", "2.0", "1.4")[: number + 1]:
             bill(measured, size=other)
     with CaptureQueriesContext(connection) as seen:
-        found = size_guard.histories(quill)
+        found = size_guard.size_histories(quill)
     assert len(seen) == 2
     assert len(found) == 6
     for size in quill.sizes.exclude(pk=shoebox.pk):
-        one = size_guard.advice(quill, details(quill, size))
+        one = size_guard.weight_advice(quill, details(quill, size))
         assert (one.history if one else None) == (found[size.pk] if found[size.pk].typical else None)

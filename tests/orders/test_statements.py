@@ -37,7 +37,7 @@ def quote(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[..., 
 
     def make(**changes: str) -> Quote:
         details = factories.details(quill, receiver=dataclasses.replace(factories.receiver(), **changes))
-        made = asking.ask(quill, details, by=alice, now=timezone.now())
+        made = asking.ask_for_prices(quill, details, by=alice, now=timezone.now())
         return Quote.objects.select_related("sender").get(pk=made.pk)
 
     return make

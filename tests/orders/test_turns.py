@@ -46,7 +46,7 @@ def most_in_a_second(starts: list[float]) -> int:
 
 
 def test_no_second_holds_more_calls_than_the_rate_whatever_they_are(clock: Clock) -> None:
-    turn, starts = turns.Turns(gateway.account()), []
+    turn, starts = turns.Turns(gateway.current_account()), []
     for number in range(200):
         turn(("book", "view", "label", "quote", "cancel")[number % 5])
         starts.append(clock.now)
@@ -55,7 +55,7 @@ def test_no_second_holds_more_calls_than_the_rate_whatever_they_are(clock: Clock
 
 
 def test_tracking_stands_in_a_line_of_its_own(clock: Clock) -> None:
-    turn = turns.Turns(gateway.account())
+    turn = turns.Turns(gateway.current_account())
     for _ in range(20):
         turn("track")
     before = clock.now
@@ -64,7 +64,7 @@ def test_tracking_stands_in_a_line_of_its_own(clock: Clock) -> None:
 
 
 def test_two_accounts_have_two_lines(clock: Clock, settings: Any) -> None:
-    turns.Turns(gateway.account())("book")
+    turns.Turns(gateway.current_account())("book")
     other = CarrierAccount.objects.create(fingerprint="other", name="other")
     before = clock.now
     turns.Turns(other)("book")
@@ -76,13 +76,13 @@ def test_eight_workers_at_one_a_second_start_no_more_than_that_and_no_less_for_l
 ) -> None:
     """Each worker comes back when it was told to. A line that let go after five seconds started 46 in these 30."""
     contract("requests_per_second = 1.0")
-    account, starts = gateway.account(), []
+    account, starts = gateway.current_account(), []
     workers = [(clock.now, number) for number in range(8)]
     while workers[0][0] < clock.begun + 60:
         wakes_at, number = heapq.heappop(workers)
         clock.now = max(clock.now, wakes_at)
         try:
-            turn = turns.take(account, "book", shares=True, patience=turns.OWED)
+            turn = turns.take_turn(account, "book", shares=True, patience=turns.OWED)
         except NotYet as later:
             heapq.heappush(workers, (later.at.timestamp(), number))
         else:
@@ -93,7 +93,7 @@ def test_eight_workers_at_one_a_second_start_no_more_than_that_and_no_less_for_l
 
 
 def test_a_call_that_missed_its_turn_takes_another(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    turn = turns.Turns(gateway.account())
+    turn = turns.Turns(gateway.current_account())
     turn.ahead("book")
     clock.now += turns.LATE + 0.01
     free_at = CarrierLine.objects.get().free_at
@@ -103,11 +103,11 @@ def test_a_call_that_missed_its_turn_takes_another(clock: Clock, monkeypatch: py
 
 def test_a_machine_that_is_always_late_calls_all_the_same(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns.time, "sleep", lambda seconds: clock.sleep(seconds + 1))
-    turns.Turns(gateway.account())("book")
+    turns.Turns(gateway.current_account())("book")
 
 
 def test_a_clock_that_was_set_back_holds_nobody_up(clock: Clock) -> None:
-    turn = turns.Turns(gateway.account())
+    turn = turns.Turns(gateway.current_account())
     turn("book")
     clock.now -= 3600
     before = clock.now
@@ -116,7 +116,7 @@ def test_a_clock_that_was_set_back_holds_nobody_up(clock: Clock) -> None:
 
 
 def test_whoever_has_no_time_left_is_refused_where_the_line_is_empty(clock: Clock) -> None:
-    turn = turns.Turns(gateway.account())
+    turn = turns.Turns(gateway.current_account())
     turn("book")
     clock.now += 60
     with pytest.raises(Crowded):
@@ -126,17 +126,17 @@ def test_whoever_has_no_time_left_is_refused_where_the_line_is_empty(clock: Cloc
 @pytest.mark.parametrize(("lane", "is_let_in"), [("quote", False), ("label", True), ("book", True)])
 def test_a_lane_that_had_its_share_joins_a_short_line_only(clock: Clock, lane: str, is_let_in: bool) -> None:
     """An import's prices leave room for labels and bookings, however many there are."""
-    account = gateway.account()
+    account = gateway.current_account()
     fill(account, "quote")
     if is_let_in:
-        assert turns.take(account, lane, shares=True, patience=turns.OWED) - clock.now < 3
+        assert turns.take_turn(account, lane, shares=True, patience=turns.OWED) - clock.now < 3
     else:
         with pytest.raises(NotYet):
-            turns.take(account, lane, shares=True, patience=turns.OWED)
+            turns.take_turn(account, lane, shares=True, patience=turns.OWED)
 
 
 def test_whoever_looks_at_prices_is_let_in_beside_an_import(clock: Clock) -> None:
-    account = gateway.account()
+    account = gateway.current_account()
     fill(account, "quote")
     before = clock.now
     turns.Turns(account, is_person=True)("quote")
@@ -145,8 +145,8 @@ def test_whoever_looks_at_prices_is_let_in_beside_an_import(clock: Clock) -> Non
 
 def test_eight_workers_on_an_import_all_stand_in_line(clock: Clock) -> None:
     """Put off, a row would wait for the next sweep, and the line for nobody."""
-    account = gateway.account()
-    taken = [turns.take(account, "quote", shares=True, patience=turns.OWED) for _ in range(8)]
+    account = gateway.current_account()
+    taken = [turns.take_turn(account, "quote", shares=True, patience=turns.OWED) for _ in range(8)]
     assert taken[-1] - clock.now < turns.SPARE
 
 
@@ -154,8 +154,8 @@ def test_people_who_come_at_once_join_a_line_that_jobs_beyond_their_share_may_no
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turns.time, "sleep", lambda seconds: None)
-    account = gateway.account()
-    while turns.take(account, "book", shares=False, patience=60) - clock.now < turns.SPARE:
+    account = gateway.current_account()
+    while turns.take_turn(account, "book", shares=False, patience=60) - clock.now < turns.SPARE:
         pass
     for _ in range(3):
         turns.Turns(account, is_person=True)("quote")
@@ -164,9 +164,9 @@ def test_people_who_come_at_once_join_a_line_that_jobs_beyond_their_share_may_no
 def test_a_person_is_told_at_once_where_the_line_is_too_long(clock: Clock, contract: Any) -> None:
     contract("requests_per_second = 0.25")
     for _ in range(2):
-        turns.take(gateway.account(), "book", shares=False, patience=60)
+        turns.take_turn(gateway.current_account(), "book", shares=False, patience=60)
     with pytest.raises(Crowded) as refused:
-        turns.Turns(gateway.account(), is_person=True)("quote")
+        turns.Turns(gateway.current_account(), is_person=True)("quote")
     assert refused.value.retry_after == pytest.approx(9.2, abs=0.1)
 
 
@@ -178,7 +178,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> dt.datetime:
     def refuse(*named: Any, **more: Any) -> float:
         raise NotYet(then)
 
-    monkeypatch.setattr(turns, "take", refuse)
+    monkeypatch.setattr(turns, "take_turn", refuse)
     return then
 
 
@@ -210,7 +210,7 @@ def rested() -> None:
 
 
 def stopped() -> None:
-    gateway.account().stop("402", timezone.now())
+    gateway.current_account().stop("402", timezone.now())
 
 
 def turned_off() -> None:
@@ -252,14 +252,14 @@ def test_each_request_at_the_carrier_took_a_turn_and_both_labels_are_looked_up_a
 ) -> None:
     """A booking whose price aged: prices, book, one look where its reply told no labels, and twice HEAD and GET."""
     taken: list[str] = []
-    take = turns.take
+    take = turns.take_turn
     order = submitted()
 
     def count(account: CarrierAccount, operation: str, **how: Any) -> float:
         taken.append(operation)
         return take(account, operation, **how)
 
-    monkeypatch.setattr(turns, "take", count)
+    monkeypatch.setattr(turns, "take_turn", count)
     monkeypatch.setattr(turns, "LATE", 60)  # a slow machine misses no turn
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=10))
     before = len(carrier.requests())
@@ -316,11 +316,11 @@ def test_the_probe_of_a_stopped_account_is_given_back_where_it_was_not_sent(
     submitted: Callable[[], Order], carrier: SandboxCarrier, crowded: Callable[[], None]
 ) -> None:
     order = submitted()
-    gateway.account().stop("402", timezone.now() - dt.timedelta(hours=1))
+    gateway.current_account().stop("402", timezone.now() - dt.timedelta(hours=1))
     crowded()
     bookings.work(order.pk)
     assert order.attempts.get().state == "not_sent"
-    assert gateway.account().take_probe(timezone.now())
+    assert gateway.current_account().take_probe(timezone.now())
 
 
 @pytest.mark.parametrize("repeatable", ["true", "false"])

@@ -40,11 +40,11 @@ def page(localities: None, alice: User, visit: Callable[[User], Client]) -> Clie
 
 
 def ask(sender: Sender, by: User, **options: Any) -> Quote:
-    return asking.ask(sender, factories.details(sender), by=by, now=timezone.now(), **options)
+    return asking.ask_for_prices(sender, factories.details(sender), by=by, now=timezone.now(), **options)
 
 
 def waiting(title: str) -> int:
-    return next(queue.count for queue in queues.waiting(timezone.now()) if queue.title == title)
+    return next(queue.count for queue in queues.waiting_queues(timezone.now()) if queue.title == title)
 
 
 def test_prices_nobody_can_read_are_no_refusal_of_the_parcel(far_side: SocketCarrier, page: Client) -> None:
@@ -116,11 +116,11 @@ def test_prices_that_cannot_be_read_are_not_the_prices_a_draft_waits_for(
     far_side: SocketCarrier, localities: None, quill: Sender, alice: User
 ) -> None:
     draft = factories.draft(quill, alice, **AT_HOME)
-    awaiting_prices.begin(draft, by=alice, now=timezone.now())
+    awaiting_prices.wait_for_prices(draft, by=alice, now=timezone.now())
     wait = draft.price_waits.get()
     draft.price_waits.update(due_at=timezone.now())
     far_side.answers(reply(200, [AUD]))
-    awaiting_prices.work(wait.pk)
+    awaiting_prices.ask_for_due_prices(wait.pk)
     assert draft.price_waits.get().tries == 1
 
 

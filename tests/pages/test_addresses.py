@@ -127,7 +127,7 @@ def test_duplicates_become_one_with_the_uses_of_all(browser: Client, quill: Send
     factories.saved_receiver(quill, name="Ada Lund")
     Receiver.objects.filter(pk=kept.pk).update(uses=1, is_saved=False)
     Receiver.objects.filter(pk=other.pk).update(uses=3, used_at=now)
-    assert [[row.pk for row in rows] for rows in receivers.duplicates(quill)] == [[other.pk, kept.pk]]
+    assert [[row.pk for row in rows] for rows in receivers.find_duplicates(quill)] == [[other.pk, kept.pk]]
     assert "4 Sample St" in text(browser.get("/addresses/duplicates/"))
     browser.post("/addresses/duplicates/", {"keep": kept.uuid})
     kept.refresh_from_db()
@@ -168,8 +168,8 @@ def test_a_fingerprint_is_who_and_where_and_not_how_it_is_written() -> None:
     one = factories.receiver()
     same = factories.receiver(name="NOOR  tamsin", email="other@example.net", phone="")
     elsewhere = factories.receiver(line1="5 Sample Street")
-    assert receivers.fingerprint(one) == receivers.fingerprint(same)
-    assert receivers.fingerprint(one) != receivers.fingerprint(elsewhere)
+    assert receivers.receiver_fingerprint(one) == receivers.receiver_fingerprint(same)
+    assert receivers.receiver_fingerprint(one) != receivers.receiver_fingerprint(elsewhere)
 
 
 def test_a_stranger_finds_nobody_and_a_get_deletes_nothing(

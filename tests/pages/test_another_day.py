@@ -75,7 +75,7 @@ def test_without_a_link_no_mail_promises_parcel_tools(
 def mailed() -> list[str]:
     Notification.objects.update(due_at=timezone.now() - dt.timedelta(seconds=1))
     for pk in Notification.objects.values_list("pk", flat=True):
-        mailing.work(pk)
+        mailing.send_due_mail(pk)
     return [" ".join(str(message.body).split()) for message in mail.outbox]
 
 
@@ -114,7 +114,7 @@ def test_with_a_link_they_are_one_press_away(
 
 
 def waiting_for_a_day() -> list[Order]:
-    return list(Order.objects.filter(queues.futile(timezone.now())))
+    return list(Order.objects.filter(queues.futile_pickups(timezone.now())))
 
 
 def test_without_a_link_a_futile_pickup_is_the_operators_until_the_carrier_names_a_later_day(
@@ -139,7 +139,7 @@ def linked(settings: Any, tmp_path: Path) -> CarrierAccount:
 
 def forbidden(order: Order) -> str:
     now = timezone.now()
-    return cancel_rules.forbidden(order, "pickup_futile", now, now=now)
+    return cancel_rules.why_not_cancelled_now(order, "pickup_futile", now, now=now)
 
 
 def told_everywhere(order: Order, client: Client) -> list[str]:

@@ -93,7 +93,7 @@ def test_an_open_page_is_told_when_a_charge_or_an_answer_comes(
     charge = size_charge(order)
     states.append(page.get(f"/parcels/{order.uuid}/").context["state"])
     made = disputing.open_for(charge, by=alice, text="-", now=timezone.now())
-    disputing.answer(made, accepted=False, text="-", by=sam, now=timezone.now())
+    disputing.answer_dispute(made, accepted=False, text="-", by=sam, now=timezone.now())
     states.append(page.get(f"/parcels/{order.uuid}/").context["state"])
     assert len(set(states)) == 3
 
@@ -121,7 +121,7 @@ def test_a_question_is_being_reviewed_until_it_is_answered(
     for words in (own_page(page, order), text(page.get(address))):
         assert "Being reviewed since" in words
     assert own_page(page, order).count("This looks wrong") == 0
-    disputing.answer(made, accepted=False, text="The photo shows 1.6 kg.", by=sam, now=timezone.now())
+    disputing.answer_dispute(made, accepted=False, text="The photo shows 1.6 kg.", by=sam, now=timezone.now())
     assert "Support answered on" in own_page(page, order)
     assert "The photo shows 1.6 kg." in own_page(page, order)
     assert "This looks wrong" in own_page(page, order)
@@ -131,7 +131,7 @@ def test_what_the_operator_agreed_to_is_not_asked_again(
     page: Client, order: Order, charge: Charge, alice: User, sam: User
 ) -> None:
     made = disputing.open_for(charge, by=alice, text="-", now=timezone.now())
-    disputing.answer(made, accepted=True, text="You are right.", by=sam, now=timezone.now())
+    disputing.answer_dispute(made, accepted=True, text="You are right.", by=sam, now=timezone.now())
     assert "You are right." in own_page(page, order)
     assert page.post(f"/billing/charges/wrong/?line={charge.pk}", {"text": "More"}).status_code == 409
     assert Dispute.objects.count() == 1
@@ -343,7 +343,7 @@ def test_a_photo_is_erased_with_a_receiver_once_all_it_was_about_is_answered(
     ask(page, f"/billing/charges/wrong/?line={charges[0].pk}&line={charges[1].pk}", JPEG)
     for made in Dispute.objects.order_by("pk"):
         assert [key for key, _ in disputed([order.pk])] == [order.pk]
-        disputing.answer(made, accepted=False, text="It was 1.6 kg.", by=sam, now=timezone.now())
+        disputing.answer_dispute(made, accepted=False, text="It was 1.6 kg.", by=sam, now=timezone.now())
     assert list(disputed([order.pk])) == []
     erasing.erase({"order": [order.pk]})
     assert not DisputePhoto.objects.exists()

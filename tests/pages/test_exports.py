@@ -37,7 +37,7 @@ def test_the_page_says_when_packing_began_anew(order: Order, alice: User, visit:
     export = packing.proof_pack(order, by=alice, now=timezone.now())
     for is_said in (False, True):
         assert export.claim()
-        packing._begin(Lease(export))  # and its worker dies
+        packing._drop_earlier_parts(Lease(export))  # and its worker dies
         page = text(visit(alice).get(f"/exports/{export.uuid}/"))
         assert ("Packing restarted." in page) is is_said
 
@@ -51,7 +51,7 @@ def test_a_proof_pack_is_one_press_away_from_its_parcel(order: Order, alice: Use
     waiting = client.get(answer["Location"])
     assert "You can leave this page. It carries on." in text(waiting)
     assert 'http-equiv="refresh"' in waiting.content.decode(), "without JavaScript it asks again"
-    packing.work(export.pk)
+    packing.pack_due_export(export.pk)
     done = client.get(answer["Location"])
     assert "Your file is ready." in text(done)
     assert 'http-equiv="refresh"' not in done.content.decode()
@@ -73,7 +73,7 @@ def test_the_file_is_sent_as_it_was_packed_kept_by_nobody_and_remembered(
     client = visit(alice)
     client.post(f"/parcels/{order.uuid}/proof-pack/")
     export = Export.objects.get()
-    packing.work(export.pk)
+    packing.pack_due_export(export.pk)
     answer = client.get(f"/exports/{export.uuid}/file.zip")
     assert isinstance(answer, StreamingHttpResponse)
     content = answer.getvalue()
@@ -123,7 +123,7 @@ def test_everything_is_asked_for_in_settings_and_found_there_again(
     assert "being packed" in text(client.get("/settings/data/"))
     Export.objects.update(total=1200, done=480)
     assert "480 of 1,200 parcels packed." in text(client.get(page))
-    packing.work(Export.objects.get().pk)
+    packing.pack_due_export(Export.objects.get().pk)
     listed = client.get("/settings/data/")
     assert page in listed.content.decode()
     assert "kept until" in text(listed)
@@ -174,7 +174,7 @@ def test_a_suspended_sender_takes_everything_along(
     for url in (EVERYTHING, f"/parcels/{order.uuid}/proof-pack/"):
         assert client.post(url).status_code == 302
     for export in Export.objects.all():
-        packing.work(export.pk)
+        packing.pack_due_export(export.pk)
         assert client.get(f"/exports/{export.uuid}/file.zip").status_code == 200
 
 

@@ -24,12 +24,12 @@ from tests.sandbox_carrier import SandboxCarrier
     ],
 )
 def test_a_word_raises_its_own_question(typed: str, word: str) -> None:
-    assert word in [asked.word for asked in contents_form.questions([typed])]
+    assert word in [asked.word for asked in contents_form.contents_questions([typed])]
 
 
 @pytest.mark.parametrize("typed", ["Ceramic mugs", "gaskets", "painting by hand", "", "enlightertainment", "glued box"])
 def test_a_word_that_only_holds_one_raises_nothing(typed: str) -> None:
-    assert contents_form.questions([typed]) == []
+    assert contents_form.contents_questions([typed]) == []
 
 
 def test_every_word_has_one_question_that_says_what_cannot_go() -> None:

@@ -140,7 +140,7 @@ def test_the_first_time_a_label_is_given_out_is_kept(label: Label, alice: User, 
     def give_out() -> None:
         if how == "in a proof pack":
             export = packing.proof_pack(label.order, by=alice, now=timezone.now())
-            packing.work(export.pk)
+            packing.pack_due_export(export.pk)
             export.parts.all().delete()
             export.delete()
         else:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.contrib.staticfiles import finders
 
-from shipping_portal.brand import contrast
+from shipping_portal.brand import contrast_ratio
 
 SHEETS = ("look.css", "portal.css", "desk.css")
 LOOK = Path(str(finders.find("look.css"))).read_text()
@@ -39,7 +39,7 @@ PAIRS = [
 def test_words_and_borders_stand_out_whatever_the_brand(brand: str, theme: int) -> None:
     colours = {name: value_in(value, theme, brand) for name, value in TOKEN.findall(LOOK)}
     for ink, ground, least in PAIRS:
-        assert contrast(colours[ink], colours[ground]) >= least, (ink, ground, colours[ink], colours[ground])
+        assert contrast_ratio(colours[ink], colours[ground]) >= least, (ink, ground, colours[ink], colours[ground])
 
 
 def test_all_stylesheets_together_stay_light() -> None:

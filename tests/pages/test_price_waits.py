@@ -32,7 +32,7 @@ def asked_again(one: PriceWait, *, after: dt.timedelta = dt.timedelta(minutes=2)
     """As if so much time had gone by since the press."""
     now = timezone.now()
     PriceWait.objects.filter(pk=one.pk).update(asked_at=now - after, due_at=now)
-    awaiting_prices.work(one.pk)
+    awaiting_prices.ask_for_due_prices(one.pk)
 
 
 def told() -> list[str]:
@@ -70,7 +70,7 @@ def test_who_asked_hears_it_once_and_nobody_else_does(
     assert notice.user == alice
     assert notice.path == f"/parcels/drafts/{one.draft.uuid}/"
     assert told() == ["The carrier gives prices again. Your draft for P. Nair is as you left it; nothing is booked."]
-    awaiting_prices.work(one.pk)
+    awaiting_prices.ask_for_due_prices(one.pk)
     assert len(told()) == 1
     assert Quote.objects.exists()
 
@@ -134,7 +134,7 @@ def test_a_deleted_draft_is_not_waited_for(carrier: SandboxCarrier, listed: Clie
 def test_a_draft_that_is_booked_while_the_carrier_answers_is_no_news(
     carrier: SandboxCarrier, listed: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "ask", lambda *_, **__: Draft.objects.all().delete())
+    monkeypatch.setattr(asking, "ask_for_prices", lambda *_, **__: Draft.objects.all().delete())
     asked_again(wait(listed))
     assert told() == []
 
@@ -158,7 +158,7 @@ def test_an_account_that_waits_for_approval_asks_for_prices_and_hears_of_them(
 
 
 def test_asking_again_turns_mails_on_that_were_off(carrier: SandboxCarrier, listed: Client, alice: User) -> None:
-    outbox.choose(alice, "prices", "off", now=timezone.now())
+    outbox.choose_when(alice, "prices", "off", now=timezone.now())
     asked_again(wait(listed))
     assert len(told()) == 1
 

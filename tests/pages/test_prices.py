@@ -208,10 +208,10 @@ def test_prices_of_the_same_parcel_are_each_senders_own(
     carrier: SandboxCarrier, quill: Sender, alice: User, bob: User
 ) -> None:
     parcel, now = factories.details(quill), timezone.now()
-    alices = asking.ask(quill, parcel, by=alice, now=now)
-    bobs = asking.ask(bob.membership.sender, parcel, by=bob, now=now)
+    alices = asking.ask_for_prices(quill, parcel, by=alice, now=now)
+    bobs = asking.ask_for_prices(bob.membership.sender, parcel, by=bob, now=now)
     assert (alices.sender, bobs.sender) == (quill, bob.membership.sender)
-    assert asking.ask(quill, parcel, by=alice, now=now) == alices
+    assert asking.ask_for_prices(quill, parcel, by=alice, now=now) == alices
 
 
 def test_a_suspended_sender_books_nothing(page: Client, quote: Quote, quill: Sender, sam: User) -> None:
@@ -223,7 +223,7 @@ def test_a_suspended_sender_books_nothing(page: Client, quote: Quote, quill: Sen
 
 
 def test_a_paused_carrier_is_told_everywhere_and_books_nothing(page: Client, quote: Quote) -> None:
-    row = gateway.account()
+    row = gateway.current_account()
     CarrierAccount.objects.filter(pk=row.pk).update(paused_at=timezone.now(), pause_text="The depot is flooded.")
     answer = book(page, quote)
     assert "The depot is flooded. Nothing was booked." in text(answer)

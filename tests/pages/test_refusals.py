@@ -154,7 +154,7 @@ def test_a_booking_refused_for_our_fault_is_the_operators_and_asks_nothing_of_it
 
 
 def fault_queue() -> int:
-    return next(queue.count for queue in queues.waiting(timezone.now()) if queue.title == "Refused: our setup")
+    return next(queue.count for queue in queues.waiting_queues(timezone.now()) if queue.title == "Refused: our setup")
 
 
 def test_a_refusal_that_is_ours_and_the_senders_tells_both_their_part(

@@ -370,4 +370,4 @@ def test_a_figure_that_is_nothing_has_no_tile(page: Client) -> None:
     [(0, 9, "0%"), (1, 1000, "1%"), (999, 1000, "99%"), (9, 9, "100%"), (1, 6, "17%"), (3, 4, "3 of 4"), (2, 9, "22%")],
 )
 def test_a_share_is_a_whole_percentage_and_of_few_a_count(part: int, whole: int, shown: str) -> None:
-    assert figures.share(part, whole) == shown
+    assert figures.share_in_words(part, whole) == shown

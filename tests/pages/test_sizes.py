@@ -31,7 +31,7 @@ def browser(alice: User, visit: Callable[[User], Client]) -> Client:
 
 
 def names(sender: Sender) -> list[str]:
-    return [size.name for size in sizes.listed(sender)]
+    return [size.name for size in sizes.list_sizes(sender)]
 
 
 def test_a_size_is_kept_as_entered_and_listed_with_how_often_it_was_used(
@@ -122,10 +122,10 @@ def test_the_form_offers_the_sizes_used_most_and_the_default_in_the_senders_own_
     for size, times in zip(made, (0, 3, 1, 0, 2, 4, 0), strict=True):
         for _ in range(times):
             factories.order(quill, alice, size=size)
-    assert [size.name for size in sizes.offered(quill)] == ["Box 1", "Box 2", "Box 4", "Box 5"]
+    assert [size.name for size in sizes.offered_sizes(quill)] == ["Box 1", "Box 2", "Box 4", "Box 5"]
     Sender.objects.update(default_size=made[6])
     quill.refresh_from_db()
-    assert [size.name for size in sizes.offered(quill)] == ["Box 1", "Box 4", "Box 5", "Box 6"]
+    assert [size.name for size in sizes.offered_sizes(quill)] == ["Box 1", "Box 4", "Box 5", "Box 6"]
 
 
 def test_deleting_a_size_leaves_its_parcels(browser: Client, quill: Sender, alice: User) -> None:

@@ -136,7 +136,7 @@ def test_the_page_after_it_is_an_ordinary_one(page: Client, full: None) -> None:
 def test_jobs_wait_as_ever(page: Client, alice: User, quill: Sender, full: None) -> None:
     wait_twice(alice)
     parcel = factories.details(quill)
-    assert asking.ask(quill, parcel, by=alice, now=timezone.now(), typed=False).products
+    assert asking.ask_for_prices(quill, parcel, by=alice, now=timezone.now(), typed=False).products
 
 
 def test_a_place_is_free_again_after_the_call_however_it_ends(page: Client, alice: User) -> None:

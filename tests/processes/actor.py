@@ -29,7 +29,7 @@ from orders.booking import bookings  # noqa: E402
 from orders.models import CarrierCall, Label, LabelBytes, Order, OrderChange, Restore  # noqa: E402
 from shipping_portal import sheets  # noqa: E402
 from shipping_portal.accounts.models import Locality, Membership, Sender, User  # noqa: E402
-from shipping_portal.celery import publish  # noqa: E402
+from shipping_portal.celery import publish_task  # noqa: E402
 from shipping_portal.exporting import packing  # noqa: E402
 from shipping_portal.exporting.models import Export  # noqa: E402
 from shipping_portal.importing import progress, submitting  # noqa: E402
@@ -100,7 +100,7 @@ def settle_people() -> list[tuple[str, str]]:
 def hand_over() -> int:
     """A message about each order that is due, as the broker may still hold; how many."""
     due = list(Order.objects.filter(status="booking", due_at__lte=timezone.now()).values_list("pk", flat=True))
-    return sum(publish(named("book").task, pk) for pk in due)
+    return sum(publish_task(named("book").task, pk) for pk in due)
 
 
 def booked_as() -> dict[str, str]:
@@ -143,7 +143,7 @@ def import_counts(key: str) -> dict[str, int]:
 def import_failed_again(key: str) -> str:
     sender, user = cast()
     heads, rows = progress.failed_sheet(Import.objects.get(uuid=key))
-    lines = b"".join(sheets.stream("failed.csv", heads, rows).streaming_content).decode()
+    lines = b"".join(sheets.stream_sheet("failed.csv", heads, rows).streaming_content).decode()
     return str(factories.taken(lines.replace('"0"', '"2"').encode(), sender, user).uuid)
 
 
@@ -159,7 +159,7 @@ def ask_export(parcels: int) -> str:
     sha256 = hashlib.sha256(content).hexdigest()
     labels = Label.objects.bulk_create(Label(order=order, sha256=sha256, **stored) for order in copies)
     LabelBytes.objects.bulk_create(LabelBytes(label=label, content=content) for label in labels)
-    return str(packing.everything(sender, by=user, now=timezone.now()).uuid)
+    return str(packing.request_everything(sender, by=user, now=timezone.now()).uuid)
 
 
 def export_state(key: str) -> dict[str, Any]:
@@ -191,14 +191,14 @@ def lift_the_gap() -> None:
     """An operator lets bookings go out again, without releasing what was held; whatever waited for it is due."""
     person = factories.user("operator@portal.example", is_staff=True)
     for restore in Restore.objects.open():
-        restoring.lift(restore, by=person, reason="every sender was told", now=timezone.now())
+        restoring.lift_gap(restore, by=person, reason="every sender was told", now=timezone.now())
     for kind in ("book", "resolve", "replace", "book-row"):
         named(kind).queue.filter(due_at__isnull=False).update(due_at=timezone.now())
 
 
 def unknown_references() -> list[str]:
     """As the admin lists them, those that were polled."""
-    found = Parcel.objects.filter(queues.unmatched(), poll__polled_at__isnull=False)
+    found = Parcel.objects.filter(queues.unmatched_references(), poll__polled_at__isnull=False)
     return list(found.values_list("reference", flat=True))
 
 

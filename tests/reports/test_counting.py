@@ -12,7 +12,7 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.jobs import erasing
 from shipping_portal.reports import counting
-from shipping_portal.reports.day_figures import read
+from shipping_portal.reports.day_figures import read_days
 from shipping_portal.reports.models import Counting, DayFigures
 from shipping_portal.reports.spans import Span
 from tests import factories
@@ -60,7 +60,7 @@ def counted(sender: Sender, *, at: dt.datetime = NOW) -> None:
 
 def due() -> set[int]:
     """Whose days the next look wants to be counted."""
-    counting.look(timezone.now())
+    counting.mark_days_to_count(timezone.now())
     return set(Counting.objects.filter(due_at__lte=timezone.now()).values_list("pk", flat=True))
 
 
@@ -100,12 +100,12 @@ def test_lately_counts_the_last_fourteen_days_and_the_daily_count_those_before_t
     for days_ago in (1, 14, 40):
         delivered(quill, alice, days_ago=days_ago)
     Counting.objects.update(due_at=NOW)
-    counting.work(quill.pk)
+    counting.count_due_days(quill.pk)
     assert [day for day, kept in sorted(days_of(quill).items()) if "promises" in kept] == [
         dt.date(2026, 11, 11), dt.date(2026, 11, 24),
     ]  # fmt: skip
     Counting.objects.update(due_at=NOW, all_counted_at=ago(1))
-    counting.work(quill.pk)
+    counting.count_due_days(quill.pk)
     assert [day for day, kept in sorted(days_of(quill).items()) if "promises" in kept] == [
         dt.date(2026, 10, 16), dt.date(2026, 11, 11), dt.date(2026, 11, 24),
     ]  # fmt: skip
@@ -117,7 +117,7 @@ def test_a_sender_who_moved_to_another_zone_has_all_days_counted_anew(quill: Sen
     assert dt.date(2026, 10, 17) in days_of(quill)
     Sender.objects.filter(pk=quill.pk).update(zone="Australia/Perth")
     assert due() == {quill.pk}
-    counting.work(quill.pk)
+    counting.count_due_days(quill.pk)
     assert dt.date(2026, 10, 16) in days_of(quill)
     assert "promises" not in days_of(quill).get(dt.date(2026, 10, 17), {})
 
@@ -137,11 +137,11 @@ def test_both_periods_are_as_long_and_a_pickup_counts_once_its_day_is_over(quill
         factories.order(quill, alice, status="booked", booked_at=ago(60), carrier_pickup_date=planned)
     factories.order(quill, alice, status="booked", booked_at=ago(60), carrier_pickup_date=span.before.last)
     counted(quill)
-    found = read(alice, quill, span)
+    found = read_days(alice, quill, span)
     assert (found.now.pickups.total(), found.before.pickups.total()) == (2, 1)
     counted(quill)
     tomorrow = Span.until(TODAY + dt.timedelta(days=1), 4, quill.tzinfo)
-    assert read(alice, quill, tomorrow).now.pickups.total() == 3
+    assert read_days(alice, quill, tomorrow).now.pickups.total() == 3
 
 
 def test_an_erased_account_has_no_days(quill: Sender, alice: User) -> None:
@@ -155,11 +155,11 @@ def test_everybody_is_counted_once_and_then_whom_something_happened_to(quill: Se
     other = bob.membership.sender
     assert due() == {quill.pk, other.pk}
     for pk in (quill.pk, other.pk):
-        counting.work(pk)
+        counting.count_due_days(pk)
     assert due() == set()
     factories.event(factories.parcel(factories.order(other, alice, status="booked", submitted_at=ago(9))))
     assert due() == {other.pk}
-    counting.work(other.pk)
+    counting.count_due_days(other.pk)
     factories.order(quill, alice, submitted_at=NOW)
     assert quill.pk in due()
 
@@ -177,7 +177,7 @@ def test_a_posted_report_has_all_days_of_its_senders_counted(quill: Sender, alic
     report: BillingReport = factories.billing_report(state="posted", ended_at=NOW)
     factories.charge(order, "oversize", "4.00", report=report, posted_at=NOW)
     assert due() == {quill.pk}
-    counting.work(quill.pk)
+    counting.count_due_days(quill.pk)
     assert days_of(quill)[ago(62).date()]["sizes"] == {"No saved size": [1, 1]}
 
 
@@ -193,7 +193,7 @@ def test_many_senders_take_turns(quill: Sender, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(counting, "IN_A_TURN", 2)
     for number in range(4):
         factories.sender(name=str(number))
-    counting.look(NOW)
+    counting.mark_days_to_count(NOW)
     waits = sorted((at - NOW).total_seconds() for at in Counting.objects.values_list("due_at", flat=True) if at)
     assert waits == [0, 0, 10, 10, 20]
 
@@ -211,6 +211,6 @@ def test_one_look_asks_as_little_however_many_senders(
         factories.pickup_address(factories.sender(name=str(number)), email=alice.email)
     for sender in Sender.objects.exclude(pk=quill.pk):
         factories.order(sender, alice, submitted_at=NOW)
-    counting.look(NOW)
+    counting.mark_days_to_count(NOW)
     with django_assert_num_queries(7):
-        counting.look(NOW)
+        counting.mark_days_to_count(NOW)

@@ -64,7 +64,7 @@ class Scene:
         if not found:
             return b""
         pressed = Export.objects.get(uuid=found[1])
-        packing.work(pressed.pk)
+        packing.pack_due_export(pressed.pk)
         return self.file(pressed)
 
     def mailed(self) -> bytes:
@@ -78,7 +78,7 @@ class Scene:
         )  # fmt: skip
         for notice in Notification.objects.filter(sent_at=None):
             Notification.objects.filter(pk=notice.pk).update(due_at=now)
-            mailing.work(notice.pk)
+            mailing.send_due_mail(notice.pk)
         return "".join(letter.body for letter in mail.outbox).encode()
 
 
@@ -143,7 +143,7 @@ def erase(at: Scene) -> None:
 
 def close(at: Scene) -> None:
     Order.objects.update(progress="delivered")
-    closing.close(at.sender, by=at.owner, now=timezone.now())
+    closing.close_account(at.sender, by=at.owner, now=timezone.now())
 
 
 def turn_off(at: Scene) -> None:
@@ -166,7 +166,7 @@ CONTROLS: dict[str, tuple[Callable[[Scene], None], set[tuple[str, str]]]] = {
         ("a proof pack made before", "name"), ("everything, made before", "name"), ("the queue to print", "name"),
         ("originals of the queue", "name"), ("originals of one", "name"),
     }),
-    "remove": (lambda at: team.remove(at.owner.membership, by=at.by, now=timezone.now()), set()),
+    "remove": (lambda at: team.remove_member(at.owner.membership, by=at.by, now=timezone.now()), set()),
     "demote": (
         lambda at: team.set_role(at.owner.membership, "viewer", by=at.by, now=timezone.now()),
         {("the parcel's page", "name"), ("the list", "name"), ("the list as a file", "name")},
@@ -195,10 +195,10 @@ def scene(quill: Sender, alice: User, ana: User, sam: User) -> Scene:
     now = timezone.now()
     files = {
         "proof": packing.proof_pack(order, by=alice, now=now),
-        "account": packing.everything(quill, by=alice, now=now),
+        "account": packing.request_everything(quill, by=alice, now=now),
     }
     for export in files.values():
-        packing.work(export.pk)
+        packing.pack_due_export(export.pk)
         export.refresh_from_db()
     made = Scene(quill, alice, order, Client(), files, sam)
     made.log_in()

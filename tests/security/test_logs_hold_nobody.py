@@ -40,7 +40,7 @@ def lines() -> Any:
     """Everything logged while the test runs, as it reaches standard error."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(logs._formatter())
+    handler.setFormatter(logs._json_formatter())
     loggers = [logging.getLogger(name) for name in ("", "gunicorn.error", "gunicorn.access")]
     for one in loggers:
         one.addHandler(handler)

@@ -22,7 +22,7 @@ PARCELS = (0, 2, 3, 8, 10, 13, 21)  # with and without scans, charges, labels, a
 
 def contents(export: Export) -> Iterator[str]:
     """Each file's name and text; of a label its size alone."""
-    packing.work(export.pk)
+    packing.pack_due_export(export.pk)
     content = b"".join(bytes(part.content) for part in export.parts.order_by("pk"))
     with zipfile.ZipFile(io.BytesIO(content)) as files:
         for name in files.namelist():
@@ -42,5 +42,5 @@ def test_the_proof_pack_of_each_parcel(number: int, world: World) -> None:
 def test_everything_of_an_account(world: World) -> None:
     owner = User.objects.get(email=OWNER)
     with undone():
-        export = packing.everything(owner.membership.sender, by=owner, now=timezone.now())
+        export = packing.request_everything(owner.membership.sender, by=owner, now=timezone.now())
         compare("everything", list(named(list(contents(export)))))

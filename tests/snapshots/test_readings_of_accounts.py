@@ -152,9 +152,9 @@ def test_what_nobody_may_read() -> None:
     compare(
         "reads-secrets",
         [
-            *lines(logs.scrub, SAID),
-            *lines(lambda body: (masking.masked(body, PLAIN), masking.masked(body, OTHER)), BODIES, "masked"),
-            *lines(lambda body: masking.revealed(body, PLAIN), BODIES, "revealed"),
+            *lines(logs.scrub_line, SAID),
+            *lines(lambda body: (masking.masked_body(body, PLAIN), masking.masked_body(body, OTHER)), BODIES, "masked"),
+            *lines(lambda body: masking.revealed_body(body, PLAIN), BODIES, "revealed"),
             *lines(passwords.DressedUpWordValidator().validate, WORDS),
         ],
     )  # fmt: skip

@@ -46,7 +46,7 @@ def sorted_out(*how: Any) -> list[Any]:
 
 
 def problem_of(sender: Sender, to: str, fields: dict[str, list[str]]) -> Any:
-    return answers.problem(refused(422, "", fields), sender, sender.country, to=to)["said"]
+    return answers.refusal_problem(refused(422, "", fields), sender, sender.country, to=to)["said"]
 
 
 @pytest.mark.django_db
@@ -66,14 +66,14 @@ def test_what_is_read_of_a_refusal() -> None:
         "reads-answers",
         [
             *lines(sorted_out, REFUSED),
-            *lines(lambda *how: answers.problem(refused(*how), AU, "AU")["text"], REFUSED, "problem"),
+            *lines(lambda *how: answers.refusal_problem(refused(*how), AU, "AU")["text"], REFUSED, "problem"),
             *lines(lambda *how: answers.why_not_cancelled(refused(*how), SENT), REFUSED),
             *lines(lambda name: [refused_fields.is_known(name), *(problem_of(sender, to,
             {name: ["is bad"]})[0] for sender, to in ((AU, "NZ"), (US, "")))], FIELDS,
             "a field: known, abroad, in the US"),
-            *lines(lambda error: (answers.why_silent(error), answers.unclear(error)), errors, "silence"),
-            *lines(refused_fields.ended, ["a", "a.", "a!", "a?", "a…", "", "a:"]),
-            *lines(lambda count: answers.shortened([f"{n}." for n in range(count)]), [0, 1, 3, 4, 5], "shortened"),
+            *lines(lambda error: (answers.why_silent(error), answers.why_unclear(error)), errors, "silence"),
+            *lines(refused_fields.with_full_stop, ["a", "a.", "a!", "a?", "a…", "", "a:"]),
+            *lines(lambda count: answers.first_sentences([f"{n}." for n in range(count)]), [0, 1, 3, 4, 5], "shortened"),
         ],
     )  # fmt: skip
 
@@ -97,7 +97,7 @@ def order(status: str, **values: Any) -> Order:
 
 
 def words_of(old: str, new: str, kind: str) -> str | None:
-    return notifications._settled(OrderChange(order=order(new, problem={"kind": kind}), old=old, new=new))
+    return notifications._words_of_move(OrderChange(order=order(new, problem={"kind": kind}), old=old, new=new))
 
 
 AT = dt.datetime(2026, 11, 23, 13, 30, tzinfo=dt.UTC)
@@ -117,9 +117,9 @@ def test_what_a_sender_hears() -> None:
             fact("pickup_missed", carrier_pickup_date=dt.date(2026, 12, 1), carrier_reference="S12345"),
             *lines(lambda price, currency: notifications.not_as_agreed(order("booked", unagreed_price=Decimal(price),
             unagreed_currency=currency)), agreed, "not_as_agreed"),
-            *lines(lambda length: notifications.cut("x" * length)[-3:], [139, 140, 141], "cut"),
-            *lines(receivers.masked, names),
-            *lines(lambda role: (receivers.shown(shown, role), receivers.sees_contact(role)), ["owner", "shipper",
+            *lines(lambda length: notifications.cut_words("x" * length)[-3:], [139, 140, 141], "cut"),
+            *lines(receivers.masked_name, names),
+            *lines(lambda role: (receivers.shown_receiver(shown, role), receivers.sees_contact(role)), ["owner", "shipper",
             "bookkeeper", "viewer"], "shown"),
         ],
     )  # fmt: skip

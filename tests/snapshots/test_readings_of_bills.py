@@ -9,7 +9,7 @@ from orders.models import Order
 from orders.models.statuses import Progress, Status
 from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, ChargeWord
 from shipping_portal.billing.reports import fields, kinds
-from shipping_portal.billing.reports.reading import ReportRow, read
+from shipping_portal.billing.reports.reading import ReportRow, read_report
 from tests.billing.conftest import HEADER, line, written
 from tests.snapshots.comparing import compare
 from tests.snapshots.tables import changes, lines, outcome, text_of
@@ -36,7 +36,7 @@ CELLS: dict[str, tuple[str, ...]] = {
 
 
 def first(row: dict[str, str]) -> Any:
-    found = next(read(written(row), PROFILE))
+    found = next(read_report(written(row), PROFILE))
     return replace(found, key="") if isinstance(found, ReportRow) else found
 
 
@@ -67,7 +67,7 @@ FILES: dict[str, bytes] = {
 
 
 def file(content: bytes, profile: fields.Profile = PROFILE) -> str:
-    return outcome(lambda: [by_line(one) for one in read(content, profile)])
+    return outcome(lambda: [by_line(one) for one in read_report(content, profile)])
 
 
 def by_line(one: Any) -> Any:
@@ -78,13 +78,13 @@ def keys(*files: list[dict[str, str]], own: str = "") -> list[int]:
     """Each line's key by its first appearance."""
     columns = fields.DEFAULT_COLUMNS | ({"line_id": own} if own else {})
     profile = replace(PROFILE, columns=columns)
-    found = [one.key for rows in files for one in read(written(*rows), profile) if isinstance(one, ReportRow)]
+    found = [one.key for rows in files for one in read_report(written(*rows), profile) if isinstance(one, ReportRow)]
     return [found.index(key) for key in found]
 
 
 def by_form(day: str) -> str:
     forms = ("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y")
-    rows = [next(read(written(line("S", Order_Date=day)), replace(PROFILE, date_form=form))) for form in forms]
+    rows = [next(read_report(written(line("S", Order_Date=day)), replace(PROFILE, date_form=form))) for form in forms]
     return ", ".join(str(getattr(row, "day", "no")) for row in rows)
 
 
@@ -171,7 +171,7 @@ def test_the_kind_of_a_line() -> None:
             history(STEPS["charged in week 1"]).kind(meaning, order("booked"), W[2])), MEANINGS, "no order; an order"),
             *lines(lambda what, n: (kinds.may_be_cancelled(order(what)), kinds.was_used(order(what), W[n])), weeks,
             "may be cancelled; was used"),
-            *lines(lambda word: (kinds.normalise(word), str(kinds.KNOWN.get(kinds.normalise(word), ""))), [*kinds.KNOWN,
+            *lines(lambda word: (kinds.normalise_word(word), str(kinds.KNOWN.get(kinds.normalise_word(word), ""))), [*kinds.KNOWN,
             "Order Invoiced / PAID"], "word"),
         ],
     )  # fmt: skip

@@ -11,7 +11,7 @@ from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, ChargeKind, ChargeWord, Dispute
 from shipping_portal.billing.pages import line_reasons, lines, statements
 from shipping_portal.billing.reports import checking, kinds
-from shipping_portal.billing.reports.reading import read
+from shipping_portal.billing.reports.reading import read_report
 from tests.billing.conftest import line, written
 from tests.snapshots import tables
 from tests.snapshots.comparing import compare
@@ -22,9 +22,11 @@ from tests.snapshots.test_readings_of_bills import MEANINGS, PROFILE, W, history
 def reader(meaning: str, posted: dict[str, dt.date], **profile: bool) -> Iterator[Charge]:
     report = BillingReport(pk=7, account_id=3, week=W[2])
     row = next(
-        read(written(line("sq7k2m", "12.08", Warranty_Price="3.00", Refund_Date="2026-11-20"), line("x")), PROFILE)
+        read_report(
+            written(line("sq7k2m", "12.08", Warranty_Price="3.00", Refund_Date="2026-11-20"), line("x")), PROFILE
+        )
     )
-    term = ChargeWord(pk=4, word=kinds.normalise(row.word), meaning=meaning)
+    term = ChargeWord(pk=4, word=kinds.normalise_word(row.word), meaning=meaning)
     keyed = {"same": row.key, "used": row.used_key}
     orders = {"SQ7K2M": order("cancelled, used" if posted else "booked")}
     made = checking.Reader(
@@ -80,7 +82,7 @@ MEASURED: list[dict[str, Any]] = [
 
 def explained(kind: str, sender: Sender, of: Order | None = None, **values: Any) -> str:
     charge = Charge(kind=kind, report=REPORT, order=of, amount=Decimal(1), currency="AUD", week=W[0], **values)
-    return line_reasons.reason(charge, sender)
+    return line_reasons.line_reason(charge, sender)
 
 
 def test_how_a_line_is_explained() -> None:
@@ -97,11 +99,11 @@ def test_how_a_line_is_explained() -> None:
         "reads-bill-reasons",
         [
             *tables.lines(lambda kind, what, sender, of: explained(kind, sender, of, **what), measured, "measured"),
-            *tables.lines(lambda kind: (line_reasons.subtitle(kind), explained(kind, AU, BOOKED)), ChargeKind.values,
+            *tables.lines(lambda kind: (line_reasons.interface_name(kind), explained(kind, AU, BOOKED)), ChargeKind.values,
             "kind"),
             *tables.lines(lambda kind: explained(kind, AU, Order(pk=2), word="w" * 101), ChargeKind.values,
             "with a word"),
-            *tables.lines(lambda text, of, sender: line_reasons.reason(Charge(report=None, reason=text, reverses=of),
+            *tables.lines(lambda text, of, sender: line_reasons.line_reason(Charge(report=None, reason=text, reverses=of),
             sender), ours, "ours"),
         ],
     )  # fmt: skip
@@ -135,7 +137,7 @@ def test_weeks_sums_and_disputes() -> None:
             ),
             *tables.lines(lambda until, today: statements.is_final(W[1], until, today), [(until,
             today) for until in (None, *W[:3]) for today in (W[2] - dt.timedelta(1), W[2])], "is_final"),
-            *(f"{text_of(one)} charges={one.charges} net={one.net}" for one in statements.balances(sums)),
+            *(f"{text_of(one)} charges={one.charges} net={one.net}" for one in statements.balances_of(sums)),
             *tables.lines(statements.LINES.key, ["1.2", "", "1", ".2", "1.", "a.1", "1.b", "1.2.3", "-1.2",
             "123456789.123456789", "123456789.1234567890", "١.٢"], "key"),
             f"no dispute -> {lines.dispute_state(disputed(), AU)}",

@@ -41,7 +41,7 @@ def test_labels_and_the_way_to_them() -> None:
             *(f"{name} -> {result}" for name, result in fields.items()),
             *lines(lambda status, to: labels.label_address(reply(b"{}", status, location=to), PLAIN, url=url,
             base=BASE), hops, "asked"),
-            *lines(lambda status, to: labels.hop(reply(b"", status, location=to, fault="x"), PLAIN, url=url,
+            *lines(lambda status, to: labels.next_address(reply(b"", status, location=to, fault="x"), PLAIN, url=url,
             base=BASE), hops[:1], "hop, faulty"),
             *lines(lambda status, to: labels.label_or_hop(reply(PDF, status, location=to, **KIND), PLAIN, url=url,
             base=BASE), [(200, ""), (302, "/x")], "label_or_hop"),

@@ -45,7 +45,7 @@ OFFERS: dict[str, list[dict[str, Any]]] = {
 
 
 def badges(products: list[dict[str, Any]]) -> list[str]:
-    made = offers._offers(Quote(products=products, sender=AU), ENTRY, AT)
+    made = offers._sorted_offers(Quote(products=products, sender=AU), ENTRY, AT)
     return [changes(one, replace(made[0], code="", total=None, is_cheapest=None)) for one in made]
 
 
@@ -63,12 +63,12 @@ def test_offers_and_pickup_days() -> None:
     compare(
         "reads-offers",
         [
-            *(f"{name} -> {badges(found)}; closed: {text_of(offers._closed(Quote(products=found), ENTRY))}" for name,
+            *(f"{name} -> {badges(found)}; closed: {text_of(offers._closed_offers(Quote(products=found), ENTRY))}" for name,
             found in OFFERS.items()),
             *lines(lambda day, at: [f"{one:%d.%m.}" for one in booking_rules.pickup_days(AU, here, at, first=day)],
             list(product(first, [AT - dt.timedelta(hours=1), AT])), "pickup_days"),
-            *lines(offers._readable, names),
-            *lines(offers.warnings, [second, long, ENTRY], "warnings"),
+            *lines(offers._readable_name, names),
+            *lines(offers.quote_warnings, [second, long, ENTRY], "warnings"),
             *lines(lambda age: (verdict.is_old(order("booking", quoted_at=AT - age), AT),
             Quote(made_at=AT - age).is_live(AT)), ages, "is old; is live"),
             asking.needs_codes(),

@@ -97,12 +97,12 @@ def test_secret_links_are_cut() -> None:
     compare(
         "reads-scrubbed",
         [
-            *lines(lambda text: (scrubbing.signed(text, PLAIN), scrubbing.signed(text, keyed)), TEXTS, "signed"),
+            *lines(lambda text: (scrubbing.has_signed_link(text, PLAIN), scrubbing.has_signed_link(text, keyed)), TEXTS, "signed"),
             *lines(lambda text: (scrubbing.without_links(text, PLAIN), scrubbing.without_links(text, keyed)), TEXTS,
             "without_links"),
-            *lines(lambda text: (scrubbing.scrubbed([text], PLAIN), scrubbing.scrubbed({"b": text}, keyed)), TEXTS,
+            *lines(lambda text: (scrubbing.scrub_value([text], PLAIN), scrubbing.scrub_value({"b": text}, keyed)), TEXTS,
             "scrubbed"),
-            *lines(lambda body: (scrubbing.scrub(body, PLAIN), scrubbing.scrub(body, keyed)), BODIES, "scrub"),
+            *lines(lambda body: (scrubbing.scrub_body(body, PLAIN), scrubbing.scrub_body(body, keyed)), BODIES, "scrub"),
         ],
     )  # fmt: skip
 
@@ -159,8 +159,8 @@ def test_who_we_say_we_are() -> None:
     compare(
         "writes-headers",
         [
-            *lines(lambda auth, line, key: headers.credentials(Contract(auth=auth, version_header=line), "me", key),
+            *lines(lambda auth, line, key: headers.credential_headers(Contract(auth=auth, version_header=line), "me", key),
             [(*one, key) for one in schemes for key in ("k:1", "", "é")], "credentials"),
-            *lines(headers.identity, ["Portal/1", "", " ", "a\nb", "é"]),
+            *lines(headers.identity_headers, ["Portal/1", "", " ", "a\nb", "é"]),
         ],
     )  # fmt: skip

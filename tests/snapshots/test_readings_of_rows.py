@@ -135,8 +135,8 @@ def test_pasted_addresses_and_suggested_places(address: PickupAddress) -> None:
         [
             *lines(lambda text: list(vars(pasting.read(text, "AU")).values()), PASTES, "pasted"),
             *lines(pair, PAIRS),
-            *lines(lambda *asked: [f"{one.suburb} {one.postcode}" for one in places.suggest(*asked)], STARTS,
+            *lines(lambda *asked: [f"{one.suburb} {one.postcode}" for one in places.suggest_places(*asked)], STARTS,
             "suggest"),
-            *lines(places.spellings, ["ftz north", "Fitzroy", "", "Mt. Eliza"]),
+            *lines(places.suburb_spellings, ["ftz north", "Fitzroy", "", "Mt. Eliza"]),
         ],
     )  # fmt: skip

@@ -66,7 +66,7 @@ def stands(status: str, word: str, **values: Any) -> str:
 
 
 def reason(status: str, problem: dict[str, str], is_refused: bool) -> str:
-    return status_labels.reason(order_of(status, problem=problem, cancel_refused_at=T if is_refused else None))
+    return status_labels.reason_to_look(order_of(status, problem=problem, cancel_refused_at=T if is_refused else None))
 
 
 GROUPS = {
@@ -144,11 +144,11 @@ def test_sizes_goods_and_places_of_scans() -> None:
     compare(
         "reads-goods",
         [
-            *lines(lambda box: (f"{parcels.density(box):.4f}", parcels.odd(box), parcels.doubt(box)), boxes,
+            *lines(lambda box: (f"{parcels.density_of(box):.4f}", parcels.odd_weight(box), parcels.describe_doubt(box)), boxes,
             "density"),
             *lines(parcels.is_likely, [Decimal(text) for text in ("4.99", "5", "5000", "5000.01")]),
-            *lines(lambda *texts: [one.word + ": " + one.question for one in contents_form.questions(texts)],
+            *lines(lambda *texts: [one.word + ": " + one.question for one in contents_form.contents_questions(texts)],
             [(text,) for text in GOODS] + [("power", "bank"), ("gas", "gas")], "questions"),
-            *lines(timeline.place, scans),
+            *lines(timeline.place_line, scans),
         ],
     )  # fmt: skip

@@ -134,7 +134,7 @@ def page(told_next: Any, asked: list[str]) -> Any:
 
 def joined(*pages: Any, whole: bool = True) -> Any:
     read = partial(reading.read_tracked, contract=PLAIN, reference="S12345", must_list=True)
-    found = paging.joined([read(reply(one)) for one in pages], is_whole=whole)
+    found = paging.join_pages([read(reply(one)) for one in pages], is_whole=whole)
     return [found.state, len(found.scans), list(found.unreadable), found.pickup_date, found.is_whole, found.next_page]
 
 

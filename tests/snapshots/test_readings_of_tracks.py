@@ -27,7 +27,7 @@ RECEIVED = 6 * HOUR
 def folded(*scans: tuple[float, str]) -> str:
     """The same in whatever order they arrive, and however often."""
     steps = [progress.Step(T + hours * HOUR, f"{n}", word, T + RECEIVED) for n, (hours, word) in enumerate(scans)]
-    results = {text_of(progress.fold([*order, *order[:1]])) for order in permutations(steps)}
+    results = {text_of(progress.fold_steps([*order, *order[:1]])) for order in permutations(steps)}
     return " or ".join(sorted(results))
 
 
@@ -75,7 +75,7 @@ def asked_again(word: str, kind: str) -> str:
             last_scan_at=heard,
             created_at=T - ago,
         )
-        return str(polling.interval(parcel, now=T))  # type: ignore[arg-type]
+        return str(polling.poll_interval(parcel, now=T))  # type: ignore[arg-type]
 
     return ", ".join(map(of, AGES))
 

@@ -42,13 +42,13 @@ def test_numbers_money_and_days_of_a_reply() -> None:
     compare(
         "reads-values",
         [
-            *lines(values.number, NUMBERS),
+            *lines(values.read_number, NUMBERS),
             *lines(values.currency_code, CODES),
-            *lines(values.money, [("-1", "aud"), ("1", ""), (None, "AUD"), (0, "AUD")]),
-            *lines(values.price, [("-0.01", "aud"), ("0", "aud"), ("-0", "aud"), ("0.01", "nzd"), ("x", "AUD")]),
-            *lines(values.day, DAYS),
-            *lines(values.instant, MOMENTS),
-            *lines(values.flag, [True, False, None, 0, 1, "true"]),
+            *lines(values.read_money, [("-1", "aud"), ("1", ""), (None, "AUD"), (0, "AUD")]),
+            *lines(values.read_price, [("-0.01", "aud"), ("0", "aud"), ("-0", "aud"), ("0.01", "nzd"), ("x", "AUD")]),
+            *lines(values.read_day, DAYS),
+            *lines(values.read_instant, MOMENTS),
+            *lines(values.read_flag, [True, False, None, 0, 1, "true"]),
             *lines(
                 values.weekdays_after,
                 [(dt.date(2026, 11, 16) + dt.timedelta(n), days) for n in range(7) for days in (0, 1, 2, 6)],
@@ -94,12 +94,12 @@ def test_texts_names_and_json_of_a_reply() -> None:
     compare(
         "reads-texts",
         [
-            *lines(values.text, [*TEXTS, ("abcdef", 3), (" abc def", 4), ("abc", 0)]),
-            *lines(values.normalise, ["Dropped  Off", " STRASSE ß", "", None, "In\ntransit", 5]),
-            *lines(partial(values.identifier, PLAIN), NAMES),
-            *lines(partial(values.matching, PLAIN), NAMES[:9]),
+            *lines(values.read_text, [*TEXTS, ("abcdef", 3), (" abc def", 4), ("abc", 0)]),
+            *lines(values.normalise_word, ["Dropped  Off", " STRASSE ß", "", None, "In\ntransit", 5]),
+            *lines(partial(values.read_identifier, PLAIN), NAMES),
+            *lines(partial(values.match_text, PLAIN), NAMES[:9]),
             *lines(partial(values.load_json, strict=False), BODIES),
             *lines(partial(values.load_json, strict=True), BODIES, "load_json, strictly"),
-            *lines(partial(values.at, PLACES), ["", "a", "a.b.c", "a.b.c.d", "a.x", "l", "l.0", "n.x", "x"]),
+            *lines(partial(values.value_at, PLACES), ["", "a", "a.b.c", "a.b.c.d", "a.x", "l", "l.0", "n.x", "x"]),
         ],
     )

@@ -56,10 +56,10 @@ def test_places_and_days_of_work() -> None:
     compare(
         "reads-places",
         [
-            *lines(places.normalise, ["Mt. Eliza", "O'Connor", "O’Connor", "SAINT-DENIS", "Zürich", "a_b", "  x  y ",
+            *lines(places.normalise_name, ["Mt. Eliza", "O'Connor", "O’Connor", "SAINT-DENIS", "Zürich", "a_b", "  x  y ",
             "ß", "K'gari (Fraser Island)", ""]),
             *lines(places.postal_code, codes),
-            *lines(places.zone, ZONES),
+            *lines(places.zone_of, ZONES),
             *lines(working_days, list(product(after, EVES)), "the next three days of work"),
         ],
     )  # fmt: skip

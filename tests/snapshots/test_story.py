@@ -18,7 +18,7 @@ from orders.models import Order, Quote
 from shipping_portal.accounts.models import User
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.importing.models import Import
-from shipping_portal.jobs.registry import chores, kinds
+from shipping_portal.jobs.registry import all_chores, all_kinds
 from tests import factories
 from tests.catalogue import pushing
 from tests.pages.conftest import Visit
@@ -74,9 +74,9 @@ class Story:
         self.asked = len(requests)
 
     def work(self) -> None:
-        for chore in chores():
+        for chore in all_chores():
             chore.do(timezone.now())
-        for kind in [*kinds(), *kinds()]:
+        for kind in [*all_kinds(), *all_kinds()]:
             for pk in kind.due(timezone.now()).order_by("pk").values_list("pk", flat=True):
                 kind(pk)
 
@@ -142,7 +142,7 @@ def test_one_parcel_from_the_price_to_the_bill(
     with story.step("the week is billed"):
         carrier.charge(order.carrier_reference or "", "under-declared", "4.13", measured_weight="3.6")
         name, content = carrier.report()
-        form = {"file": SimpleUploadedFile(name, content), "account": gateway.account().pk}
+        form = {"file": SimpleUploadedFile(name, content), "account": gateway.current_account().pk}
         assert visit(sam).post("/admin/billing/billingreport/upload/", form)["Location"].endswith("/change/")
     with story.step("the bill is posted", minutes=24 * 60):
         report = BillingReport.objects.get()

@@ -196,5 +196,5 @@ def things_of(of: Sender, people: list[User], *, mark: str, others: list[Order])
         "draft": factories.draft(of, person, made[0].quote, receiver_name=f"Priya {mark}"), "receiver": receivers[0],
         "address": of.pickup_address(), "charge": of.charges.order_by("pk").first(),
         "photo": DisputePhoto.objects.create(sender=of, kind="png", content=b"x"), "orders": made,
-        "invitation": team.invite(of, f"new@{mark.lower()}.example", "viewer", by=person, now=timezone.now()),
+        "invitation": team.invite_person(of, f"new@{mark.lower()}.example", "viewer", by=person, now=timezone.now()),
     }  # fmt: skip

@@ -46,7 +46,7 @@ def operator(visit: Callable[[User], Client], db: None) -> Callable[[str], Clien
     """`operator("Support")` is the browser of somebody in that group; `operator("")` is in none."""
 
     def made(group: str) -> Client:
-        permissions.settle()
+        permissions.update_groups()
         person = factories.user(f"op{User.objects.count()}@portal.example", is_staff=True)
         factories.second_factor(person)
         person.groups.set(Group.objects.filter(name=group))

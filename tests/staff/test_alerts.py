@@ -70,14 +70,14 @@ def sent() -> list[str]:
     owed.update(due_at=timezone.now())
     for message in owed.order_by("pk"):
         with suppress(outgoing.Undelivered):
-            alerting.work(message.pk)
+            alerting.send_due_message(message.pk)
     return [message.subject for message in mail.outbox]
 
 
 def look(*minutes: int) -> list[str]:
     """Look so many minutes from now, and send what is owed for it; all subjects so far."""
     for later in minutes:
-        alerting.check(timezone.now() + later * MINUTE)
+        alerting.check_conditions(timezone.now() + later * MINUTE)
         sent()
     return sent()
 
@@ -120,13 +120,13 @@ def test_sweepers_side_by_side_or_one_after_the_other_send_one_mail(stopped: Car
 
 def test_nobody_is_written_to_where_no_address_is_set(stopped: CarrierAccount, settings: Any) -> None:
     settings.ALERT_EMAILS = []
-    alerting.check(timezone.now())
+    alerting.check_conditions(timezone.now())
     assert (Alert.objects.count(), AlertMessage.objects.count()) == (1, 0)
 
 
 @pytest.mark.postgres
 def test_the_webhook_is_signed_and_holds_what_the_mail_says(stopped: CarrierAccount, receiver: Receiver) -> None:
-    alerting.check(timezone.now())
+    alerting.check_conditions(timezone.now())
     (subject,) = sent()
     (request,) = receiver.requests
     seconds, made = (part.partition("=")[2] for part in request.headers["X-Portal-Signature"].split(","))
@@ -146,7 +146,7 @@ def test_an_answer_other_than_yes_is_tried_again_later_and_no_redirect_is_follow
     stopped: CarrierAccount, receiver: Receiver, status: int
 ) -> None:
     receiver.status, receiver.requests = status, []
-    alerting.check(timezone.now())
+    alerting.check_conditions(timezone.now())
     sent()
     message = AlertMessage.objects.get(channel="webhook")
     assert [request.path for request in receiver.requests] == ["/alerts"]
@@ -158,7 +158,7 @@ def test_a_receiver_that_stays_away_makes_a_dead_letter_and_the_mail_goes_all_th
     stopped: CarrierAccount, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
     receiver.status = 503
-    alerting.check(timezone.now())
+    alerting.check_conditions(timezone.now())
     for _ in range(alerting.MOST_TRIES + 6):
         sent()
     assert len(mail.outbox) == 1
@@ -177,7 +177,7 @@ def test_a_certificate_nobody_vouches_for_is_sent_nothing(
 ) -> None:
     """Our own authority vouches for the listed hosts alone."""
     setattr(settings, name, value)
-    alerting.check(timezone.now())
+    alerting.check_conditions(timezone.now())
     sent()
     assert receiver.requests == []
     assert [line.why for line in caplog.records if line.message == "alert_undelivered"] == [
@@ -193,7 +193,7 @@ def test_an_installation_sends_nothing_to_its_own_machine_or_network(
 ) -> None:
     """By the address the name led to, whatever the name is: the receiver is reached, and told nothing."""
     settings.TESTING, settings.HEARTBEAT_URL, settings.ALERT_PRIVATE_HOSTS = False, receiver.url, []
-    alerting.look(timezone.now())
+    alerting.update_alerts(timezone.now())
     assert receiver.requests == []
     assert [line.why for line in caplog.records if line.message == "heartbeat_undelivered"] == [
         "the receiver is not on a public network"
@@ -278,7 +278,7 @@ def test_there_is_no_heartbeat_when_the_alerts_could_not_be_looked_at(
     receiver: Receiver, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.HEARTBEAT_URL = receiver.url
-    monkeypatch.setattr(conditions, "present", lambda now: 1 / 0)
+    monkeypatch.setattr(conditions, "present_conditions", lambda now: 1 / 0)
     Sweep()._do_chores()
     assert receiver.requests == []
 
@@ -286,14 +286,14 @@ def test_there_is_no_heartbeat_when_the_alerts_could_not_be_looked_at(
 def test_there_is_no_heartbeat_while_nothing_can_be_written(receiver: Receiver, settings: Any) -> None:
     """A full disk or a standby: every look finds all in order."""
     settings.HEARTBEAT_URL = receiver.url
-    alerting.look(timezone.now())
+    alerting.update_alerts(timezone.now())
     assert len(receiver.requests) == 1
     read_only = {"sqlite": "PRAGMA query_only = 1", "postgresql": "SET LOCAL transaction_read_only = on"}
     with connection.cursor() as cursor:
         cursor.execute(read_only[connection.vendor])
     try:
         with pytest.raises(DatabaseError), transaction.atomic():
-            alerting.look(timezone.now())
+            alerting.update_alerts(timezone.now())
     finally:
         if connection.vendor == "sqlite":
             connection.cursor().execute("PRAGMA query_only = 0")
@@ -304,7 +304,7 @@ def test_there_is_no_heartbeat_while_nothing_can_be_written(receiver: Receiver, 
 
 
 def named(now: dt.datetime) -> dict[str, str]:
-    return {one.name: str(one.severity) for one in conditions.present(now)}
+    return {one.name: str(one.severity) for one in conditions.present_conditions(now)}
 
 
 def test_a_queue_calls_from_its_term_on_and_wakes_somebody_where_that_is_hours(quill: Sender, alice: User) -> None:
@@ -322,7 +322,7 @@ def test_work_that_nobody_does_calls_after_five_minutes(quill: Sender, alice: Us
     factories.order(quill, alice, status="booking", due_at=now - 5 * MINUTE)
     factories.order(quill, alice, status="booking", due_at=now)
     assert "jobs-late" not in named(now - MINUTE)
-    (late,) = [one for one in conditions.present(now) if one.name == "jobs-late"]
+    (late,) = [one for one in conditions.present_conditions(now) if one.name == "jobs-late"]
     assert (late.count, late.oldest, late.severity) == (2, now - 5 * MINUTE, "page")
 
 
@@ -369,7 +369,7 @@ def test_a_backup_that_is_too_old_calls(settings: Any, tmp_path: Path) -> None:
     DatabaseMark.objects.update_or_create(pk=1, defaults={"stamp": ""})
     assert marks.last_backup_at() is None
     settings.RESTORE_MARK_FILE = str(tmp_path / "stamp")
-    marks.renew(now=now)
+    marks.renew_mark(now=now)
     assert marks.last_backup_at() == now
     assert "backup-old" not in named(now + 26 * HOUR)
     assert named(now + 26 * HOUR + MINUTE)["backup-old"] == "ticket"
@@ -404,9 +404,9 @@ def test_our_own_certificate_and_the_carriers_are_looked_at_and_named(
     (tmp_path / "other").mkdir()
     with Receiver(tmp_path / "other") as carrier:
         settings.SITE_URL, settings.CARRIER_BASE_URL = receiver.url.rstrip("/"), carrier.url
-        certificates.look(now)
+        certificates.look_at_certificates(now)
         assert carrier.requests == receiver.requests == []
-        (one,) = [one for one in conditions.present(now) if one.name == "certificate-now"]
+        (one,) = [one for one in conditions.present_conditions(now) if one.name == "certificate-now"]
         assert one.count == 2
         for url in (carrier.url, receiver.url):
             assert urlsplit(url).netloc in one.next_step
@@ -420,7 +420,7 @@ def test_a_server_that_is_away_keeps_what_was_seen_of_it_and_is_a_line_in_the_lo
     now = timezone.now()
     settings.SITE_URL = "https://127.0.0.1:9"
     Certificate.objects.create(server="127.0.0.1:9", ends_at=now, seen_at=now - HOUR)
-    certificates.look(now)
+    certificates.look_at_certificates(now)
     assert Certificate.objects.get().seen_at == now - HOUR
     assert [line.server for line in caplog.records if line.message == "certificate_not_seen"] == ["127.0.0.1:9"]
 
@@ -470,7 +470,7 @@ def test_a_bill_that_does_not_come_calls_while_somebody_books(quill: Sender, ali
     booked(quill, alice, now - 13 * days)
     assert "bill-missing" not in named(now), "it is older than that report, and in a queue of its own"
     last = booked(quill, alice, now - 10 * days)
-    (one,) = [one for one in conditions.present(now) if one.name == "bill-missing"]
+    (one,) = [one for one in conditions.present_conditions(now) if one.name == "bill-missing"]
     assert one.oldest == last.booked_at
     Order.objects.filter(pk=last.pk).update(unbilled=0)  # cancelled, or billed
     assert "bill-missing" not in named(now)
@@ -522,7 +522,7 @@ def test_no_message_names_a_person_or_a_parcel(quill: Sender, alice: User, setti
     order = factories.order(quill, alice, status="unconfirmed", due_at=now - HOUR)
     Order.objects.filter(pk=order.pk).update(created_at=now - 9 * HOUR)
     Sender.objects.filter(pk=quill.pk).update(approved_at=None, created_at=now - 99 * HOUR)
-    alerting.check(now)
+    alerting.check_conditions(now)
     assert len(sent()) >= 3
     everything = "".join(str(message.message()) for message in mail.outbox)
     for private in (order.receiver_name, order.receiver_email, str(order.uuid), quill.name, alice.email):

@@ -175,7 +175,7 @@ def test_what_was_charged_before_the_booking_was_sent_is_not_its(desk: Client, q
 
 def test_another_accounts_unclear_booking_holds_no_line_back(desk: Client, quill: Sender, unclear: Any) -> None:
     unclear()
-    other = gateway.account()
+    other = gateway.current_account()
     other.pk, other.fingerprint = None, "another"
     other.save()
     charge = stray(day=timezone.now().date(), report=factories.billing_report(account=other))
@@ -187,7 +187,7 @@ def test_a_line_that_changed_meanwhile_is_told_and_left_and_the_others_go_on(
 ) -> None:
     taken, other = stray("SSTRAY001"), stray("SSTRAY002")
     page = preview(desk, quill, taken, other)
-    matching.assign(taken, sender=wren)
+    matching.assign_charge(taken, sender=wren)
     rest = assign(desk, page, quill)
     assert line(rest, taken).left == "It has already been assigned, or its report isn't posted."
     assert Charge.objects.get(sender=quill) == other
@@ -199,8 +199,8 @@ def test_a_line_taken_in_the_very_moment_is_told_too(
 ) -> None:
     taken, other = stray("SSTRAY001"), stray("SSTRAY002")
     page = preview(desk, quill, taken, other)
-    attach = matching._attach
-    monkeypatch.setattr(matching, "_attach", lambda charge, *to: charge != taken and attach(charge, *to))
+    attach = matching._attach_charge
+    monkeypatch.setattr(matching, "_attach_charge", lambda charge, *to: charge != taken and attach(charge, *to))
     rest = assign(desk, page, quill)
     assert line(rest, taken).left == "This charge has already been assigned."
     assert list(Charge.objects.unmatched()) == [taken]

@@ -118,7 +118,7 @@ def unclear_cancel() -> Order:
 def _the_carrier_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it confirms, and what it does not: tests/orders/test_adopting.py."""
     monkeypatch.setattr(
-        "shipping_portal.staff.resolution.verifying._viewed",
+        "shipping_portal.staff.resolution.verifying._check_order",
         lambda order, reference, order_id: Confirmed(reference, order_id),
     )
 
@@ -296,10 +296,10 @@ def test_a_reason_that_holds_an_e_mail_is_asked_again(desk: Client, quill: Sende
 
 def test_what_a_team_does_names_nobody_in_the_audit(quill: Sender, alice: User, ana: User) -> None:
     now, member = timezone.now(), ana.membership
-    made = team.invite(quill, "zoe@example.org", "viewer", by=alice, now=now)
-    team.revoke(made, by=alice, now=now)
+    made = team.invite_person(quill, "zoe@example.org", "viewer", by=alice, now=now)
+    team.revoke_invitation(made, by=alice, now=now)
     team.set_role(member, "viewer", by=alice, now=now)
-    team.remove(member, by=alice, now=now)
+    team.remove_member(member, by=alice, now=now)
     told = [(row.action, row.subject, row.reason) for row in Audit.objects.order_by("pk")]
     assert told == [
         ("invited", f"invitation {made.pk}", "viewer"),
@@ -484,7 +484,7 @@ def test_no_cell_of_the_file_is_a_formula(desk: Client, history: Order, quill: S
 
 
 def test_other_cells_are_left_alone() -> None:
-    assert [sheets.cell(value) for value in (17, "a=b", "Quill & Co", "'quoted", None)] == [
+    assert [sheets.safe_cell(value) for value in (17, "a=b", "Quill & Co", "'quoted", None)] == [
         "17", "a=b", "Quill & Co", "'quoted", "",
     ]  # fmt: skip
 

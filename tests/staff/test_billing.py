@@ -24,9 +24,9 @@ from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Di
 from shipping_portal.billing.reports import checking, folder
 from shipping_portal.billing.reports.fields import profile_of
 from shipping_portal.staff.alerts import conditions
-from shipping_portal.staff.queues import waiting as every_queue
+from shipping_portal.staff.queues import waiting_queues as every_queue
 from shipping_portal.staff.resolution import unowned
-from shipping_portal.staff.resolution.case import evidence
+from shipping_portal.staff.resolution.case import gather_evidence
 from shipping_portal.staff.resolution.verifying import Confirmed
 from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
@@ -47,7 +47,7 @@ def page_of(thing: Any) -> str:
 
 
 def sent(browser: Client, content: bytes, *, name: str = NAME, **fields: str) -> Any:
-    form = {"file": SimpleUploadedFile(name, content), "account": gateway.account().pk, **fields}
+    form = {"file": SimpleUploadedFile(name, content), "account": gateway.current_account().pk, **fields}
     return browser.post(UPLOAD, form)
 
 
@@ -55,7 +55,7 @@ def uploaded(browser: Client, content: bytes, **fields: str) -> BillingReport:
     """A report that was uploaded, and read as the worker does."""
     sent(browser, content, **fields)
     report = BillingReport.objects.latest("pk")
-    checking.work(report.pk)
+    checking.read_due_report(report.pk)
     report.refresh_from_db()
     return report
 
@@ -122,19 +122,19 @@ def test_a_file_refused_in_the_reports_folder_waits_here_and_is_read_again_once_
     settings.REPORTS_FOLDER = str(tmp_path)
     content = summed(line(order.carrier_reference)).replace(b"Reference,", b"Consignment,", 1)
     (tmp_path / NAME).write_bytes(content)
-    folder.look(timezone.now() + dt.timedelta(minutes=2))
+    folder.take_finished_files(timezone.now() + dt.timedelta(minutes=2))
     damaged = next(queue for queue in every_queue(timezone.now()) if queue.name == "billingreport-damaged")
     assert NAME in desk.get(damaged.url).content.decode()
     report = BillingReport.objects.get()
     assert "The file has no column “Reference”." in desk.get(page_of(report)).content.decode()
-    late = conditions.present(timezone.now() + dt.timedelta(days=1, minutes=3))
+    late = conditions.present_conditions(timezone.now() + dt.timedelta(days=1, minutes=3))
     assert damaged.name in [condition.name for condition in late]
 
     profile = profile_of(report.account)
     profile.columns = profile.columns | {"reference": "Consignment"}
     profile.save()
     desk.post(act(report, "read-again"), {"reason": REASON})
-    checking.work(report.pk)
+    checking.read_due_report(report.pk)
     report.refresh_from_db()
     assert report.state == "checked"
 
@@ -253,7 +253,7 @@ def test_the_same_file_is_refused_with_a_link_to_what_it_is(desk: Client, order:
 
 def test_a_file_with_other_columns_is_refused_with_a_link_to_set_them(desk: Client, db: None) -> None:
     page = sent(desk, b"Art;Nummer\r\nBrief;S1\r\n").content.decode()
-    profile = profile_of(gateway.account())
+    profile = profile_of(gateway.current_account())
     assert "The file has no column “Type”" in page
     assert f'href="{reverse("admin:billing_billingprofile_columns", args=[profile.pk])}"' in page
     assert not BillingReport.objects.exists()
@@ -291,14 +291,17 @@ def test_an_unknown_word_blocks_posting_until_somebody_decides_it(desk: Client, 
     assert "<form" not in page.partition('id="file"')[0].partition('id="kinds"')[2]
 
     desk.post(act(word, "decide"), {"meaning": "oversize", "reason": REASON})
-    checking.work(report.pk)
+    checking.read_due_report(report.pk)
     desk.post(act(report, "post"), {"reason": REASON})
     assert order.charges.get().kind == "oversize"
 
 
 @pytest.mark.parametrize(
     "broken",
-    ["shipping_portal.billing.reports.checking.again", "shipping_portal.accounts.adminkit.actions.Audit.write"],
+    [
+        "shipping_portal.billing.reports.checking.read_report_again",
+        "shipping_portal.accounts.adminkit.actions.Audit.write",
+    ],
 )
 def test_a_word_is_decided_with_its_reports_and_its_audit_row_or_not_at_all(
     desk: Client, order: Order, broken: str, monkeypatch: pytest.MonkeyPatch
@@ -329,7 +332,7 @@ OTHER_FILE = "Art;Nummer;Preis;Währung;Tag\r\n" + "".join(
 
 
 def columns_page() -> str:
-    return reverse("admin:billing_billingprofile_columns", args=[profile_of(gateway.account()).pk])
+    return reverse("admin:billing_billingprofile_columns", args=[profile_of(gateway.current_account()).pk])
 
 
 def test_columns_are_tried_on_a_file_before_they_are_set(desk: Client, db: None) -> None:
@@ -338,7 +341,7 @@ def test_columns_are_tried_on_a_file_before_they_are_set(desk: Client, db: None)
     assert [(row.reference, row.price, row.day) for row in tried["rows"]] == [
         (f"SX0000{n}", Decimal(f"1{n}.00"), dt.date(2026, 11, 10 + n)) for n in range(3)
     ]
-    assert profile_of(gateway.account()).delimiter == ","
+    assert profile_of(gateway.current_account()).delimiter == ","
 
 
 def test_columns_are_tried_on_the_newest_file_where_none_is_chosen(desk: Client, order: Order) -> None:
@@ -351,7 +354,7 @@ def test_columns_that_are_set_read_the_next_file_and_nothing_that_is_posted(desk
     posted = uploaded(desk, summed(line(order.carrier_reference)))
     desk.post(act(posted, "post"), {"reason": REASON})
     desk.post(columns_page(), {**COLUMNS, "refunds_positive": "on", "reason": REASON})
-    profile = profile_of(gateway.account())
+    profile = profile_of(gateway.current_account())
     assert profile.columns["type"] == "Art"
     assert "paid" not in profile.columns
     assert (profile.refunds_positive, profile.cover_inside, profile.total_word) == (True, False, "Summe")
@@ -365,7 +368,7 @@ def test_a_checked_file_read_again_by_columns_it_has_not_is_damaged(desk: Client
     report = uploaded(desk, summed(line(order.carrier_reference)))
     desk.post(columns_page(), {**COLUMNS, "delimiter": ",", "reason": REASON})
     desk.post(act(report, "read-again"), {"reason": REASON})
-    checking.work(report.pk)
+    checking.read_due_report(report.pk)
     report.refresh_from_db()
     assert report.state == "damaged"
     assert report.problems[0][1].startswith("The file has no column “Art”")
@@ -577,7 +580,7 @@ def test_a_line_of_nobodys_is_evidence_for_an_unclear_booking(desk: Client, uncl
     factories.charge(None, reference="SFOUND001", day=today, declared_kg=order.weight_kg)
     factories.charge(None, reference="SDEAR0001", amount="99.00", day=today)
     factories.charge(None, reference="SLONGAGO1", day=today - dt.timedelta(days=30))
-    found = evidence(order).candidates
+    found = gather_evidence(order).candidates
     assert [it.reference for it in found] == ["SFOUND001", "SDEAR0001"]
     assert "the price of this order" in found[0].billed
     assert "where this order is 12.08 AUD" in found[1].billed
@@ -595,7 +598,7 @@ def test_a_line_without_a_day_is_evidence_for_a_booking_of_any_day_of_its_week(
     sunday = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
     report = factories.billing_report(week=week, uploaded_at=sunday + dt.timedelta(days=10))
     factories.charge(None, reference="SFOUND001", day=None, report=report)
-    found = unowned.billed(unclear(), sunday, sunday + dt.timedelta(days=5), read_from=sunday)
+    found = unowned.billed_references(unclear(), sunday, sunday + dt.timedelta(days=5), read_from=sunday)
     assert bool(found) is is_shown
 
 
@@ -605,7 +608,7 @@ def test_a_line_in_the_orders_own_currency_comes_before_the_same_number_in_anoth
     order, today = unclear(), timezone.now().date()
     factories.charge(None, reference="SABROAD01", day=today, currency="USD")
     factories.charge(None, reference="SNEARBY01", amount="12.50", day=today)
-    assert [it.reference for it in evidence(order).candidates] == ["SNEARBY01", "SABROAD01"]
+    assert [it.reference for it in gather_evidence(order).candidates] == ["SNEARBY01", "SABROAD01"]
 
 
 def test_a_question_shows_what_was_quoted_in_the_currency_of_its_order(desk: Client, order: Order, alice: User) -> None:
@@ -621,7 +624,7 @@ def test_what_was_scanned_and_charged_is_one_candidate(unclear: Callable[..., Or
     parcel = factories.parcel(reference="SFOUND001", last_scan_at=timezone.now())
     factories.event(parcel, postcode=order.receiver_postcode)
     factories.charge(None, reference="SFOUND001", day=timezone.now().date())
-    [found] = evidence(order).candidates
+    [found] = gather_evidence(order).candidates
     assert found.is_strong
     assert found.billed
 
@@ -629,23 +632,23 @@ def test_what_was_scanned_and_charged_is_one_candidate(unclear: Callable[..., Or
 def test_a_price_alone_is_not_what_an_operator_starts_from(unclear: Callable[..., Order]) -> None:
     order = unclear()
     factories.charge(None, reference="SFOUND001", day=timezone.now().date())
-    assert evidence(order).likeliest == ""
+    assert gather_evidence(order).likeliest == ""
 
 
 def test_another_accounts_lines_are_no_evidence(unclear: Callable[..., Order]) -> None:
-    order, other = unclear(), gateway.account()
+    order, other = unclear(), gateway.current_account()
     other.pk, other.fingerprint = None, "another"
     other.save()
     report = factories.billing_report(account=other)
     factories.charge(None, reference="SFOUND001", day=timezone.now().date(), report=report)
-    assert evidence(order).candidates == []
+    assert gather_evidence(order).candidates == []
 
 
 def test_an_adopted_reference_brings_its_lines(
     desk: Client, unclear: Callable[..., Order], alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "shipping_portal.staff.resolution.verifying.confirm",
+        "shipping_portal.staff.resolution.verifying.confirm_reference",
         lambda order, reference, *more, **heard: Confirmed(reference),
     )
     order = unclear()
@@ -787,7 +790,7 @@ def test_a_report_that_is_processed_again_keeps_what_was_decided_about_its_lines
     before = list(checked.lines.order_by("line", "part").values_list("held", "decision"))
     assert [one for _, one in before] == [decision, decision, ""]
     desk.post(act(checked, "read-again"), {"reason": REASON})
-    checking.work(checked.pk)
+    checking.read_due_report(checked.pk)
     assert list(checked.lines.order_by("line", "part").values_list("held", "decision")) == before
 
 
@@ -796,8 +799,8 @@ def test_a_decision_ends_with_what_it_was_about(desk: Client, checked: BillingRe
     desk.post(act(checked, "leave-held"), {"reason": REASON})
     other = {"amount": 1, "reference": "SELSE0001", "kind": "oversize", "currency": "CAD"}[name]
     checked.lines.filter(line=2, part=0).update(**{name: other})
-    checking.again(checked, now=timezone.now())
-    checking.work(checked.pk)
+    checking.read_report_again(checked, now=timezone.now())
+    checking.read_due_report(checked.pk)
     assert list(checked.lines.order_by("line", "part").values_list("decision", flat=True)) == ["", "leave", "leave"]
 
 
@@ -806,8 +809,8 @@ def test_a_line_that_another_report_posted_meanwhile_is_a_duplicate_whatever_was
 ) -> None:
     desk.post(act(checked, "count-held"), {"reason": REASON})
     checked.lines.filter(line=2).update(report=None, posted_at=timezone.now())
-    checking.again(checked, now=timezone.now())
-    checking.work(checked.pk)
+    checking.read_report_again(checked, now=timezone.now())
+    checking.read_due_report(checked.pk)
     assert set(checked.lines.filter(line=2).values_list("is_repeat", "decision")) == {(True, "")}
 
 

@@ -144,8 +144,8 @@ def test_an_email_leaves_once_with_the_way_to_the_parcel(desk: Client, sam: User
     written(desk, order)
     owed = SenderMail.objects.get()
     assert mail.outbox == []
-    casework.work(owed.pk)
-    casework.work(owed.pk)
+    casework.send_due_mail(owed.pk)
+    casework.send_due_mail(owed.pk)
     [sent] = mail.outbox
     assert sent.to == [alice.email]
     assert str(order.carrier_reference) in sent.subject
@@ -182,7 +182,7 @@ def test_only_owners_and_shippers_are_written_to(role: str, desk: Client, order:
 def test_who_has_left_meanwhile_gets_nothing(desk: Client, order: Order, alice: User) -> None:
     written(desk, order)
     Membership.objects.filter(user=alice).delete()
-    casework.work(SenderMail.objects.get().pk)
+    casework.send_due_mail(SenderMail.objects.get().pk)
     assert mail.outbox == []
     kept = SenderMail.objects.get()
     assert (kept.sent_at, kept.due_at, kept.last_error) == (None, None, casework.LEFT)
@@ -193,9 +193,9 @@ def test_a_mail_server_that_is_away_is_tried_again(order: Order, sam: User, alic
     def away(*_: Any) -> None:
         raise ConnectionRefusedError
 
-    owed = casework.write(order, to=alice, about="other", text="-", by=sam, now=timezone.now())
+    owed = casework.queue_mail(order, to=alice, about="other", text="-", by=sam, now=timezone.now())
     monkeypatch.setattr("django.core.mail.EmailMessage.send", away)
-    casework.work(owed.pk)
+    casework.send_due_mail(owed.pk)
     owed.refresh_from_db()
     assert owed.sent_at is None
     assert owed.tries == 1

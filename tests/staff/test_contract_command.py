@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from orders.calling import gateway
+from orders.calling.contract import current_contract
 from orders.models import CarrierCall
 from shipping_portal.staff.carrier import listener
 from tests import older
@@ -35,7 +35,7 @@ def _lines(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
 def test_every_point_is_printed_with_its_ground_and_section(capsys: pytest.CaptureFixture[str]) -> None:
     call_command("carrier_contract")
     lines = _lines(capsys)
-    assert {point.name for point in gateway.contract().points()} <= set(lines)
+    assert {point.name for point in current_contract().points()} <= set(lines)
     assert "documented" in lines["partner_field"]
     assert "§2.1" in lines["partner_field"]
     assert "assumed" in lines["cancel"]
@@ -88,7 +88,7 @@ def test_the_listener_and_the_probe_use_a_reference_nobody_has_in_the_contracts_
     asked: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
     contract('reference_shape = "[0-9]{12}"')
-    assert json.loads(listener._test_body(gateway.contract()))["carrier_reference"] == "000000000000"
+    assert json.loads(listener._test_body(current_contract()))["carrier_reference"] == "000000000000"
     call_command("carrier_contract", "--probe")
     tracked = {request["path"] for request in asked.requests() if request["operation"] == "track"}
     assert tracked == {"/tracking/000000000000"}

@@ -98,7 +98,7 @@ def book(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[..., O
 def order(book: Callable[..., Order], quill: Sender, alice: User, ana: User, visit: Callable[[User], Client]) -> Order:
     """The canary receiver went through all that there is."""
     made = book(note="Call Zephyrine first")
-    receivers.remember(quill, CANARY, at=timezone.now())
+    receivers.count_use(quill, CANARY, at=timezone.now())
     factories.draft(quill, alice, receiver_name=CANARY.name, receiver_email=CANARY.email)
     loose = factories.quote(quill, alice, parcel=factories.details(quill, receiver=CANARY))
     cells = [*asdict(CANARY).values()]
@@ -128,10 +128,10 @@ def order(book: Callable[..., Order], quill: Sender, alice: User, ana: User, vis
     for path in (reverse("pack_proof", args=[made.uuid]), reverse("pack_everything")):
         browser.post(path)
     for export in Export.objects.all():
-        packing.work(export.pk)
+        packing.pack_due_export(export.pk)
     for notice in Notification.objects.filter(user=alice):
         Notification.objects.filter(pk=notice.pk).update(due_at=timezone.now())
-        mailing.work(notice.pk)
+        mailing.send_due_mail(notice.pk)
     return Order.objects.get(pk=made.pk)
 
 
@@ -387,7 +387,7 @@ def test_an_email_of_an_operator_is_erased_and_the_others_about_the_parcel_stay(
 ) -> None:
     order, now = factories.order(quill, alice), timezone.now()
     for word in ("Zephyrine", "Noor"):
-        casework.write(order, to=alice, about="other", text=f"About {word}", by=sam, now=now)
+        casework.queue_mail(order, to=alice, about="other", text=f"About {word}", by=sam, now=now)
     erasing.erase({"email": {order.operator_mails.get(text="About Zephyrine").pk}})
     assert set(order.operator_mails.values_list("text", flat=True)) == {"Erased", "About Noor"}
 
@@ -424,7 +424,7 @@ def ondine(quill: Sender, alice: User, book: Callable[..., Order], visit: Callab
     factories.second_factor(person)
     quill.pickup_addresses.update(email=person.email, name=person.name)
     made = book()
-    casework.write(made, to=person, about="other", text="Dear Ondine", by=alice, now=timezone.now())
+    casework.queue_mail(made, to=person, about="other", text="Dear Ondine", by=alice, now=timezone.now())
     quill.pickup_addresses.update(email=alice.email, name="Ira Quill")
     Order.objects.filter(pk=made.pk).update(made_by=person)
     browser = visit(person)
@@ -549,16 +549,16 @@ def test_the_file_names_keys_and_nobody(desk: Client, order: Order, erased_file:
     [line] = erased_file.read_text().splitlines()
     assert line.endswith(f" order {order.pk}")
     erased_file.write_text(f"{line}\n2026-11-24T21:40:00Z ord")
-    assert erased_keys.kept() == {"order": {order.pk}}, "a line cut off is none"
+    assert erased_keys.read_erased_keys() == {"order": {order.pk}}, "a line cut off is none"
 
 
 def test_a_key_that_a_full_disk_cut_off_is_nobodys_and_hides_none_after_it(erased_file: Path) -> None:
     now = timezone.now()
     erased_keys.write_down({"order": {17}}, at=now)
     erased_file.write_text(erased_file.read_text() + "2026-11-24T21:40:00Z order 1")
-    assert erased_keys.kept() == {"order": {17}}
+    assert erased_keys.read_erased_keys() == {"order": {17}}
     erased_keys.write_down({"order": {18}, "member": {3}}, at=now)
-    assert erased_keys.kept() == {"order": {17, 18}, "member": {3}}
+    assert erased_keys.read_erased_keys() == {"order": {17, 18}, "member": {3}}
 
 
 def test_nothing_is_erased_while_its_key_cannot_be_kept(

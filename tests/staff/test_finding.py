@@ -79,7 +79,7 @@ def test_what_is_not_there_is_not_found(desk: Client, order: Order, said: str) -
     ],
 )
 def test_two_numbers_are_two_words_and_a_spaced_phone_is_one(said: str, words: list[str]) -> None:
-    assert finding.words(said) == words
+    assert finding.search_words(said) == words
 
 
 def test_a_whole_number_or_reference_leads_to_its_page(desk: Client, order: Order, quill: Sender) -> None:
@@ -211,6 +211,6 @@ def test_the_day_is_counted_by_the_hour_it_was_sent_in(quill: Sender, alice: Use
         made = factories.order(quill, alice, status="booked")
         Order.objects.filter(pk=made.pk).update(submitted_at=now - dt.timedelta(hours=hours))
     factories.order(quill, alice).changes.create(old="booking", new="rejected", at=now, reason="-")
-    day = first_page.strip(now)
+    day = first_page.day_strip(now)
     assert [hour.booked for hour in day.hours] == [1, *[0] * 17, 1, 0, 0, 0, 0, 2]
     assert (day.booked, day.refused, day.hours[-1].refused) == (4, 1, 1)

@@ -150,7 +150,7 @@ def test_each_group_may_do_what_was_agreed_for_it() -> None:
 
 
 def test_a_group_without_being_an_operator_is_worth_nothing(alice: User) -> None:
-    permissions.settle()
+    permissions.update_groups()
     alice.groups.add(Group.objects.get(name=permissions.OPS_LEAD))
     assert not permissions.may(alice, "pause")
 
@@ -187,7 +187,7 @@ def test_the_command_makes_the_groups_as_often_as_wanted_and_keeps_who_is_in_the
 
 
 def test_no_group_is_given_a_permission_to_add_change_or_delete(db: None) -> None:
-    permissions.settle()
+    permissions.update_groups()
     codenames = set(Group.objects.values_list("permissions__codename", flat=True))
     assert all(name.startswith("view_") for name in codenames)
 

@@ -39,7 +39,7 @@ def test_calls_are_told_by_operation_with_errors_in_percent_and_the_time_most_ke
         called("quote", milliseconds, at=now)
     for outcome in ("ok", "rejected", "unknown", "not_sent"):
         called("book", 40, outcome, at=now)
-    book, quote = health.strip(now).operations
+    book, quote = health.health_strip(now).operations
     assert (quote.name, quote.calls, quote.errors, quote.p95) == ("quote", 100, 0, 95)
     assert (book.name, book.calls, book.error_percent, book.p95) == ("book", 4, 50.0, 40)
 
@@ -47,19 +47,19 @@ def test_calls_are_told_by_operation_with_errors_in_percent_and_the_time_most_ke
 def test_one_slow_call_in_twenty_is_not_the_time_most_kept_to(now: dt.datetime) -> None:
     for milliseconds in [10] * 19 + [9_000]:
         called("view", milliseconds, at=now)
-    assert health.strip(now).operations[0].p95 == 10
+    assert health.health_strip(now).operations[0].p95 == 10
 
 
 def test_calls_of_over_15_minutes_ago_are_left_out(now: dt.datetime) -> None:
     called("quote", 10, at=now - 14 * MINUTE)
     called("quote", 90, at=now - 16 * MINUTE)
-    assert [(one.calls, one.p95) for one in health.strip(now).operations] == [(1, 10)]
+    assert [(one.calls, one.p95) for one in health.health_strip(now).operations] == [(1, 10)]
 
 
 def test_the_last_webhook_is_one_that_the_carrier_sent(now: dt.datetime) -> None:
     received(now - HOUR)
     received(now, polled_for="SPOLLED001")
-    assert health.strip(now).last_webhook_at == now - HOUR
+    assert health.health_strip(now).last_webhook_at == now - HOUR
 
 
 def test_due_work_is_counted_over_all_journeys_with_its_oldest(now: dt.datetime, quill: Sender, alice: User) -> None:
@@ -69,12 +69,12 @@ def test_due_work_is_counted_over_all_journeys_with_its_oldest(now: dt.datetime,
     Label.objects.create(order=booked, size="full", due_at=now - 2 * MINUTE)
     factories.parcel(reference="SFOLD00001", due_at=now - 3 * MINUTE)
     received(now - 4 * MINUTE)
-    assert health.backlog(now) == health.Backlog(rows=4, oldest=now - 4 * MINUTE)
+    assert health.count_backlog(now) == health.Backlog(rows=4, oldest=now - 4 * MINUTE)
 
 
 def test_a_dead_letter_is_not_due(now: dt.datetime, quill: Sender, alice: User) -> None:
     factories.order(quill, alice, status="booking", due_at=now - MINUTE, parked_at=now)
-    assert health.backlog(now) == health.Backlog(rows=0, oldest=None)
+    assert health.count_backlog(now) == health.Backlog(rows=0, oldest=None)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_an_unclear_booking_is_overdue_from_2_hours_and_a_conflict_from_15_minut
     quill: Sender, alice: User, now: dt.datetime, status: str, age: dt.timedelta, late: str
 ) -> None:
     factories.order(quill, alice, status=status, created_at=now - age)
-    found = {queue.url.rpartition("=")[2]: queue.urgency for queue in queues.waiting(now)}
+    found = {queue.url.rpartition("=")[2]: queue.urgency for queue in queues.waiting_queues(now)}
     assert found[status] == late
     assert {found[name] for name in found if name != status} == {""}
 
@@ -143,7 +143,7 @@ def test_the_page_costs_the_same_queries_however_much_waits(
 
 
 def test_a_short_look_at_the_strip_is_five_queries(now: dt.datetime) -> None:
-    health.strip(now)
+    health.health_strip(now)
     with CaptureQueriesContext(connection) as seen:
-        health.strip(now)
+        health.health_strip(now)
     assert len(seen) == 5

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
-from orders.calling import gateway
+from orders.calling.contract import current_contract
 from orders.models import CarrierAccount
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of
@@ -92,7 +92,7 @@ def test_a_test_event_has_the_carriers_own_form(
     contract('event_reference = "parcel.reference"\nscan_time = "when"')
     settings.SITE_URL = live_server.url
     _printed(capsys, "--test")
-    assert gateway.contract().scan_time == "when"
+    assert current_contract().scan_time == "when"
     reading.read_due()
     assert WebhookDelivery.objects.get().state == "stored"
 
@@ -104,7 +104,7 @@ def test_a_listener_that_refuses_or_is_not_there_is_said(
     with pytest.raises(CommandError, match="Can't reach the listener"):
         call_command("webhook_url", "--test")
     settings.SITE_URL = live_server.url
-    monkeypatch.setattr("tracking.views._whose", lambda given, *, in_path: None)
+    monkeypatch.setattr("tracking.views._account_of_secret", lambda given, *, in_path: None)
     with pytest.raises(CommandError, match="answered 404"):
         call_command("webhook_url", "--test")
 

@@ -23,7 +23,7 @@ PROGRESS = ("pickup_missed", "pickup_futile", "damaged", "held", "delivered")
 def sent() -> list[EmailMessage]:
     Notification.objects.update(due_at=timezone.now() - dt.timedelta(seconds=1))
     for pk in Notification.objects.values_list("pk", flat=True):
-        mailing.work(pk)
+        mailing.send_due_mail(pk)
     return list(mail.outbox)
 
 

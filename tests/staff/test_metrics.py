@@ -25,7 +25,7 @@ from orders.restoring import marks
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import OutcomeUnknown
 from shipping_portal.jobs.models import DeadLetter
-from shipping_portal.jobs.registry import kinds
+from shipping_portal.jobs.registry import all_kinds
 from shipping_portal.jobs.sweep import HANGS_AFTER, Sweep
 from shipping_portal.ops import metrics_port
 from shipping_portal.staff.alerts import alerting, metrics
@@ -113,7 +113,7 @@ def test_each_kind_of_job_tells_what_is_due_and_what_is_dead(quill: Sender, alic
     assert found["portal_jobs_oldest_seconds", "book"] == pytest.approx(3600, abs=60)
     assert (found["portal_dead_letters", "label"], found["portal_dead_letters", "book"]) == (1, 0)
     assert {kind for name, *labels in found if name == "portal_jobs_due" for kind in labels} == {
-        kind.name for kind in kinds()
+        kind.name for kind in all_kinds()
     }
 
 
@@ -151,7 +151,7 @@ def test_money_labels_restores_reports_and_alerts_are_told(quill: Sender, alice:
     DailySpend.objects.create(day=now.date(), spent=1234)
     factories.billing_report(uploaded_at=now - HOUR)
     factories.restore(restored_at=now - HOUR)
-    alerting.check(now)
+    alerting.check_conditions(now)
     found = read()
     assert found["portal_daily_money_spent",] == 1234
     assert found["portal_daily_money_limit",] == settings.DAILY_MONEY_LIMIT
@@ -165,7 +165,7 @@ def test_money_labels_restores_reports_and_alerts_are_told(quill: Sender, alice:
 
 def test_the_last_backup_is_told_where_it_is_stamped(settings: Any, tmp_path: Path) -> None:
     settings.RESTORE_MARK_FILE = str(tmp_path / "stamp")
-    marks.renew(now=timezone.now() - HOUR)
+    marks.renew_mark(now=timezone.now() - HOUR)
     assert read()["portal_backup_age_seconds",] == pytest.approx(3600, abs=60)
 
 
@@ -212,7 +212,7 @@ def port(settings: Any) -> int:
 def served(port: int) -> Iterator[list[bool]]:
     """A process that listens; what the list ends with says whether it is alive."""
     alive = [True]
-    server = metrics_port.serve(lambda: alive[-1])
+    server = metrics_port.serve_metrics(lambda: alive[-1])
     assert server
     yield alive
     server.shutdown()
@@ -237,10 +237,10 @@ def test_a_port_tells_the_calls_of_its_process_by_operation_and_outcome(
         return total, count, seconds
 
     before = calls("ok"), calls("unknown")
-    asking.ask(quill, factories.details(quill), by=alice, now=timezone.now())
+    asking.ask_for_prices(quill, factories.details(quill), by=alice, now=timezone.now())
     carrier.trouble("quote", "500")
     with pytest.raises(OutcomeUnknown):
-        asking.ask(quill, factories.details(quill, description="Saucers"), by=alice, now=timezone.now())
+        asking.ask_for_prices(quill, factories.details(quill, description="Saucers"), by=alice, now=timezone.now())
     after = calls("ok"), calls("unknown")
     assert [(new[0] - old[0], new[1] - old[1]) for new, old in zip(after, before, strict=True)] == [(1, 1), (1, 1)]
     assert after[0][2] > before[0][2]
@@ -257,7 +257,7 @@ def test_a_port_says_whether_its_process_is_alive(served: list[bool], port: int)
 
 def test_nobody_listens_where_no_port_is_set(settings: Any) -> None:
     assert settings.METRICS_PORT == 0
-    assert metrics_port.serve(lambda: True) is None
+    assert metrics_port.serve_metrics(lambda: True) is None
 
 
 def test_a_sweeper_is_alive_while_it_looks_and_is_not_once_it_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +268,7 @@ def test_a_sweeper_is_alive_while_it_looks_and_is_not_once_it_hangs(monkeypatch:
     sweep._do_chores()
     assert sweep.is_alive()
     sweep.looked_at -= HANGS_AFTER + 1
-    sweep.once(kinds()[:1])
+    sweep.once(all_kinds()[:1])
     assert sweep.is_alive()
 
 
@@ -291,8 +291,8 @@ def labels_by_name(text: str) -> dict[str, set[str]]:
 def real(carrier: SandboxCarrier, quill: Sender, alice: User, settings: Any, tmp_path: Path) -> dict[str, set[str]]:
     """The labels of all that is told, by name, from a real scrape of each kind."""
     settings.RESTORE_MARK_FILE = str(tmp_path / "stamp")
-    marks.renew(now=timezone.now())
-    asking.ask(quill, factories.details(quill), by=alice, now=timezone.now())
+    marks.renew_mark(now=timezone.now())
+    asking.ask_for_prices(quill, factories.details(quill), by=alice, now=timezone.now())
     factories.delivery()
     factories.billing_report()
     Certificate.objects.create(server="portal.example:443", ends_at=timezone.now(), seen_at=timezone.now())

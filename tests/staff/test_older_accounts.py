@@ -45,7 +45,7 @@ def act(account: CarrierAccount, name: str) -> str:
 
 
 def left_behind(now: dt.datetime) -> queues.Queue:
-    return next(queue for queue in queues.waiting(now) if queue.url.endswith("needs=left-behind"))
+    return next(queue for queue in queues.waiting_queues(now) if queue.url.endswith("needs=left-behind"))
 
 
 def test_an_accounts_page_says_which_settings_describe_it_and_never_a_secret(
@@ -54,7 +54,7 @@ def test_an_accounts_page_says_which_settings_describe_it_and_never_a_secret(
     page = shown(desk, ACCOUNT, old.pk)
     for words in ("CARRIER_OLD_…", "No new orders", "older.toml", "1 in CARRIER_OLD_WEBHOOK_SECRETS"):
         assert words in page
-    today = shown(desk, ACCOUNT, gateway.account().pk)
+    today = shown(desk, ACCOUNT, gateway.current_account().pk)
     for words in ("CARRIER_…", "Takes new orders", "None: all points as assumed", "2 in WEBHOOK_SECRETS"):
         assert words in today
     secrets = [older.KEY, older.LINK_KEY, older.WEBHOOK_SECRET, settings.CARRIER_KEY, settings.CARRIER_LINK_KEY]
@@ -87,7 +87,7 @@ def test_an_account_whose_key_was_taken_away_says_what_that_means_for_its_open_o
 
 
 def test_the_list_of_accounts_tells_their_roles(desk: Client, old: CarrierAccount) -> None:
-    gateway.account()
+    gateway.current_account()
     older.unnamed()
     page = shown(desk, "admin:orders_carrieraccount_changelist")
     for role in ("Takes new orders", "No new orders", "Not in the settings"):
@@ -119,7 +119,7 @@ DAYS = dt.timedelta(days=1)
 def test_orders_still_open_where_no_settings_lead_wait_for_a_person(
     desk: Client, old: CarrierAccount, quill: Sender, alice: User, order: dict[str, Any], count: int
 ) -> None:
-    for account in (gateway.account(), old, older.unnamed()):
+    for account in (gateway.current_account(), old, older.unnamed()):
         factories.order(quill, alice, account=account, **order)
     queue = left_behind(timezone.now())
     assert queue.count == count
@@ -131,25 +131,25 @@ def test_the_health_page_tells_of_every_account_that_the_settings_name(desk: Cli
     CarrierAccount.objects.filter(pk=old.pk).update(stopped_at=timezone.now(), stopped_reason="closed at midnight")
     page = shown(desk, "/admin/health/")
     assert "closed at midnight" in page
-    assert f"{gateway.account()}" in page
+    assert f"{gateway.current_account()}" in page
     assert "gone-account" not in page
 
 
 def test_the_strip_and_the_queues_cost_the_same_queries_with_older_accounts(
     old: CarrierAccount, settings: Any, quill: Sender, alice: User
 ) -> None:
-    gateway.account()
+    gateway.current_account()
 
     def asked() -> int:
         with CaptureQueriesContext(connection) as seen:
-            health.strip(timezone.now())
-            queues.waiting(timezone.now())
+            health.health_strip(timezone.now())
+            queues.waiting_queues(timezone.now())
         return len(seen)
 
     factories.order(quill, alice, account=older.unnamed(), status="booked")
     first = asked()
     settings.OLDER_CARRIERS = settings.OLDER_CARRIERS | {"ELDER": older.described(ACCOUNT="elder")}
-    gateway.accounts()
+    gateway.all_accounts()
     for _ in range(3):
         factories.order(quill, alice, account=old, status="booked")
         CarrierAccount.objects.create(name="more", fingerprint=f"{Order.objects.count()}")
@@ -158,7 +158,7 @@ def test_the_strip_and_the_queues_cost_the_same_queries_with_older_accounts(
 
 def test_only_the_account_that_takes_new_orders_can_be_paused(desk: Client, old: CarrierAccount) -> None:
     for name in ("pause-bookings", "pause-quotes"):
-        assert desk.get(act(gateway.account(), name)).status_code == 200
+        assert desk.get(act(gateway.current_account(), name)).status_code == 200
         assert desk.get(act(old, name)).status_code == 409
         assert act(old, name) not in shown(desk, ACCOUNT, old.pk)
 
@@ -173,23 +173,23 @@ def test_an_older_accounts_pause_can_still_be_ended(desk: Client, old: CarrierAc
 def test_the_stop_of_an_account_that_takes_no_orders_is_taken_away_as_no_booking_will(
     desk: Client, old: CarrierAccount
 ) -> None:
-    gateway.account()
+    gateway.current_account()
     CarrierAccount.objects.update(stopped_at=NOW, stopped_reason="unpaid")
-    assert desk.get(act(gateway.account(), "end-stop")).status_code == 409
+    assert desk.get(act(gateway.current_account(), "end-stop")).status_code == 409
     assert desk.get(act(old, "try-now")).status_code == 409
     assert desk.post(act(old, "end-stop"), {"reason": REASON}).status_code == 302
     old.refresh_from_db()
     assert (old.stopped_at, old.stopped_reason) == (None, "")
-    assert gateway.account().stopped_at
+    assert gateway.current_account().stopped_at
     assert Audit.objects.get().action == "account's stop taken away"
-    [queue] = [queue for queue in queues.waiting(timezone.now()) if queue.name.endswith("stopped")]
+    [queue] = [queue for queue in queues.waiting_queues(timezone.now()) if queue.name.endswith("stopped")]
     assert queue.count == 1
 
 
 def test_a_fault_at_an_older_account_waits_like_any_other(desk: Client, old: CarrierAccount) -> None:
-    gateway.account()
+    gateway.current_account()
     old.note_fault("cancel: 404", timezone.now())
-    [queue] = [queue for queue in queues.waiting(timezone.now()) if "setup" in queue.title]
+    [queue] = [queue for queue in queues.waiting_queues(timezone.now()) if "setup" in queue.title]
     assert queue.count == 1
     assert "older-account" in shown(desk, queue.url)
 
@@ -198,10 +198,10 @@ def test_an_older_accounts_report_can_be_uploaded_though_it_has_no_row_yet(desk:
     settings.OLDER_CARRIERS = {"OLD": older.described()}
     form = desk.get(reverse("admin:billing_billingreport_upload")).context["form"]
     assert [str(account) for account in form.fields["account"].queryset] == [
-        str(gateway.account()),
+        str(gateway.current_account()),
         "older-account at https://older.example/api",
     ]
-    assert form["account"].value() == gateway.account().pk
+    assert form["account"].value() == gateway.current_account().pk
 
 
 # -- A case is read by the contract of its own account ----------------------------------------------
@@ -215,7 +215,7 @@ def test_a_case_of_an_older_account_is_read_by_its_own_contract(
     order = unclear(body=BODY, response=BODY)
     Order.objects.filter(pk=order.pk).update(account=old)
     order = Order.objects.get(pk=order.pk)
-    found = case.evidence(order)
+    found = case.gather_evidence(order)
     for masked in (
         found.request,
         found.response,
@@ -255,6 +255,6 @@ def test_a_link_of_an_older_carrier_gets_into_no_audit(desk: Client, settings: A
     older.named(settings, CONTRACT=str(file))
     text = "See https://track.older.example/t/SQ7K2M?pass=s3same"
     pressed = {"text": text, "ends": "30", "reason": REASON}
-    answer = desk.post(act(gateway.account(), "pause-bookings"), pressed)
+    answer = desk.post(act(gateway.current_account(), "pause-bookings"), pressed)
     assert "Leave this link out" in answer.content.decode()
     assert not Audit.objects.exists()

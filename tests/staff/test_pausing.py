@@ -40,8 +40,8 @@ def paused(sam: User) -> Pause:
 
     def pause(what: str, *, at: dt.datetime, ends_at: dt.datetime | None = None) -> CarrierAccount:
         account: CarrierAccount = factories.account()
-        pausing.pause(account, what, text=TEXT, ends_at=ends_at, by=sam, reason=REASON, now=at)
-        return gateway.account()
+        pausing.pause_account(account, what, text=TEXT, ends_at=ends_at, by=sam, reason=REASON, now=at)
+        return gateway.current_account()
 
     return pause
 
@@ -49,7 +49,7 @@ def paused(sam: User) -> Pause:
 @pytest.fixture
 def house(monkeypatch: pytest.MonkeyPatch) -> Callable[[], object]:
     """`house()` is the sweeper's housekeeping."""
-    monkeypatch.setattr(sweep, "publish", lambda *message: True)
+    monkeypatch.setattr(sweep, "publish_task", lambda *message: True)
     monkeypatch.setattr(sweep, "close_old_connections", lambda: None)
     return Sweep().once_or_log
 
@@ -78,8 +78,8 @@ def test_without_an_end_it_lasts_until_somebody_resumes_it(
 ) -> None:
     account = paused(what, at=now)
     assert account.pause_of(what, now + dt.timedelta(days=365))
-    pausing.resume(account, what, by=sam, reason=REASON, now=now)
-    assert gateway.account().pause_of(what, now) is None
+    pausing.resume_account(account, what, by=sam, reason=REASON, now=now)
+    assert gateway.current_account().pause_of(what, now) is None
     assert told() == [(f"{what} paused", sam), (f"{what} resumed", sam)]
 
 
@@ -116,7 +116,7 @@ def test_until_resumed_is_no_end(now: dt.datetime) -> None:
 def test_an_operator_chooses_the_end_on_the_page(desk: Client, now: dt.datetime) -> None:
     assert "Tomorrow at 8 a.m. in Sydney" in desk.get(act("pause-quotes")).content.decode()
     desk.post(act("pause-quotes"), {"text": TEXT, "ends": "30", "reason": REASON})
-    pause = gateway.account().pause_of(QUOTES, timezone.now())
+    pause = gateway.current_account().pause_of(QUOTES, timezone.now())
     assert pause
     assert pause.text == TEXT
     assert pause.ends_at == pause.since + 30 * MINUTE
@@ -126,7 +126,7 @@ def test_an_operator_chooses_the_end_on_the_page(desk: Client, now: dt.datetime)
 def test_an_end_that_is_not_offered_pauses_nothing(desk: Client, now: dt.datetime, ends: str) -> None:
     page = desk.post(act("pause-bookings"), {"text": TEXT, "ends": ends, "reason": REASON})
     assert page.context["form"].errors["ends"]
-    assert gateway.account().pause_of(BOOKINGS, timezone.now()) is None
+    assert gateway.current_account().pause_of(BOOKINGS, timezone.now()) is None
 
 
 def test_senders_are_shown_no_signed_link(desk: Client) -> None:
@@ -148,7 +148,7 @@ def test_the_text_changes_and_the_end_stays_as_it_is(desk: Client, paused: Pause
     asked = {name: page.context["form"].get_initial_for_field(field, name)
              for name, field in page.context["form"].fields.items()}  # fmt: skip
     desk.post(act("change-bookings-pause"), {**asked, "text": "Back soon.", "reason": REASON})
-    after = gateway.account().kept_pause(BOOKINGS)
+    after = gateway.current_account().kept_pause(BOOKINGS)
     assert before
     assert after
     assert (after.since, after.ends_at, after.text) == (before.since, before.ends_at, "Back soon.")
@@ -158,7 +158,7 @@ def test_the_text_changes_and_the_end_stays_as_it_is(desk: Client, paused: Pause
 def test_another_end_counts_from_now(desk: Client, paused: Pause, now: dt.datetime) -> None:
     paused(BOOKINGS, at=now - HOUR, ends_at=now + MINUTE)
     desk.post(act("change-bookings-pause"), {"text": TEXT, "ends": "120", "reason": REASON})
-    assert gateway.account().pause_of(BOOKINGS, now + 119 * MINUTE)
+    assert gateway.current_account().pause_of(BOOKINGS, now + 119 * MINUTE)
 
 
 @pytest.mark.parametrize("name", ["change-bookings-pause", "resume-bookings"])
@@ -168,7 +168,7 @@ def test_what_ended_by_itself_is_neither_changed_nor_resumed(
     paused(BOOKINGS, at=now - HOUR, ends_at=now - MINUTE)
     answer = desk.post(act(name), {"text": TEXT, "ends": "", "reason": REASON})
     assert answer.status_code == 409
-    assert gateway.account().pause_of(BOOKINGS, timezone.now()) is None
+    assert gateway.current_account().pause_of(BOOKINGS, timezone.now()) is None
 
 
 def test_of_two_operators_who_pause_the_second_is_told(paused: Pause, now: dt.datetime) -> None:
@@ -182,17 +182,17 @@ def test_a_pause_that_changed_since_it_was_read_is_not_overwritten(
     paused: Pause, sam: User, now: dt.datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account = paused(BOOKINGS, at=now, ends_at=now + HOUR)
-    running = pausing._running
+    running = pausing._running_pause
 
     def slowly(*which: Any) -> Any:
         found = running(*which)
         CarrierAccount.objects.update(pause_ends_at=now + 9 * HOUR)
         return found
 
-    monkeypatch.setattr(pausing, "_running", slowly)
+    monkeypatch.setattr(pausing, "_running_pause", slowly)
     with pytest.raises(pausing.PauseRefused, match="Someone else just changed this pause"):
-        pausing.resume(account, BOOKINGS, by=sam, reason=REASON, now=now)
-    assert gateway.account().pause_of(BOOKINGS, now)
+        pausing.resume_account(account, BOOKINGS, by=sam, reason=REASON, now=now)
+    assert gateway.current_account().pause_of(BOOKINGS, now)
 
 
 def test_the_sweep_writes_down_once_that_a_pause_ended_by_itself(
@@ -203,7 +203,7 @@ def test_the_sweep_writes_down_once_that_a_pause_ended_by_itself(
     house()
     house()
     assert told() == [("bookings paused", sam), ("quotes paused", sam), ("quotes pause ended", None)]
-    account = gateway.account()
+    account = gateway.current_account()
     assert account.kept_pause(QUOTES) is None
     assert account.kept_pause(BOOKINGS)
 
@@ -220,7 +220,7 @@ def test_the_desk_counts_an_account_as_paused_until_the_end(
     desk: Client, paused: Pause, now: dt.datetime, what: str, ends_in: dt.timedelta, waiting: int
 ) -> None:
     paused(what, at=now - HOUR, ends_at=now + ends_in)
-    queue = next(queue for queue in queues.waiting(now) if "paused" in queue.title)
+    queue = next(queue for queue in queues.waiting_queues(now) if "paused" in queue.title)
     assert (queue.count, queue.oldest) == (waiting, now - HOUR if waiting else None)
     assert desk.get(queue.url).context["cl"].result_count == waiting
 
@@ -265,7 +265,7 @@ def test_the_24_hours_that_a_booking_is_tried_for_begin_anew_when_a_pause_ends(
     Order.objects.update(submitted_at=now - 49 * HOUR)
     account = paused(what, at=now - 48 * HOUR, ends_at=None if how == "resumed" else end)
     if how == "resumed":
-        pausing.resume(account, what, by=sam, reason=REASON, now=end)
+        pausing.resume_account(account, what, by=sam, reason=REASON, now=end)
     if "written down" in how:
         pausing.end_what_is_over(now)
     bookings.work(order.pk)
@@ -319,7 +319,7 @@ def test_the_24_hours_begin_anew_when_the_carrier_takes_the_account_again(
     order = submitted()
     Order.objects.update(submitted_at=now - 49 * HOUR)
     CarrierAccount.objects.update(stopped_at=now - 48 * HOUR, stopped_reason="unpaid", probe_due_at=now)
-    pausing.end_stop(gateway.account(), by=sam, reason=REASON, now=now - ended_before)
+    pausing.end_stop(gateway.current_account(), by=sam, reason=REASON, now=now - ended_before)
     bookings.work(order.pk)
     order.refresh_from_db()
     assert order.status == status
@@ -330,16 +330,16 @@ def test_the_end_of_a_stop_leaves_a_pause_as_it_is(db: None, paused_at: Any, end
     CarrierAccount.objects.filter(pk=factories.account().pk).update(
         stopped_at=NOW - 2 * HOUR, paused_at=paused_at, pause_ends_at=ends_at
     )
-    gateway.account().note_answer(NOW)
-    account = gateway.account()
+    gateway.current_account().note_answer(NOW)
+    account = gateway.current_account()
     assert (account.stopped_at, account.paused_at) == (None, paused_at)
     assert account.pause_ends_at == (ends_at if paused_at else NOW)
 
 
 def test_an_answer_that_ends_no_stop_begins_no_24_hours(db: None) -> None:
     CarrierAccount.objects.filter(pk=factories.account().pk).update(failures=2, pause_ends_at=NOW - HOUR)
-    gateway.account().note_answer(NOW)
-    account = gateway.account()
+    gateway.current_account().note_answer(NOW)
+    account = gateway.current_account()
     assert (account.failures, account.pause_ends_at) == (0, NOW - HOUR)
 
 
@@ -396,13 +396,13 @@ def test_what_is_done_to_one_account_leaves_another_as_it_is(
     CarrierAccount.objects.update(stopped_at=now - HOUR, stopped_reason="unpaid", probe_due_at=None)
     paused(BOOKINGS, at=now)
     pausing.try_now(today, by=sam, reason=REASON, now=now)
-    pausing.end_stop(gateway.account(), by=sam, reason=REASON, now=now)
+    pausing.end_stop(gateway.current_account(), by=sam, reason=REASON, now=now)
     other.refresh_from_db()
     assert (other.paused_at, other.probe_due_at, other.stopped_at) == (None, None, now - HOUR)
     CarrierAccount.objects.filter(pk=other.pk).update(paused_at=now, pause_text=TEXT, probe_due_at=None)
-    pausing.resume(gateway.account(), BOOKINGS, by=sam, reason=REASON, now=now)
+    pausing.resume_account(gateway.current_account(), BOOKINGS, by=sam, reason=REASON, now=now)
     other.refresh_from_db()
-    assert (gateway.account().paused_at, other.paused_at) == (None, now)
+    assert (gateway.current_account().paused_at, other.paused_at) == (None, now)
 
 
 @pytest.mark.parametrize("what", PAUSABLE)

@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.calling.contract import contract
+from orders.calling.contract import current_contract
 from orders.models import CancelAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order
 from orders.status.transitions import move_to
 from shipping_portal.accounts.adminkit.filters import now_of
@@ -62,7 +62,7 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     factories.order(quill, alice, status="booked", account=older.unnamed())
     DeadLetter.objects.create(job="fold", row=7, failures=5, parked_at=now)
     factories.parcel(reference="SNOBODY001", last_scan_at=now)
-    factories.parcel(reference=contract().nobodys_reference, last_scan_at=now)
+    factories.parcel(reference=current_contract().nobodys_reference, last_scan_at=now)
     watched = factories.parcel(reference="SWATCHED01", last_scan_at=now)
     Watch.objects.create(sender=quill, parcel=watched, made_by=alice, made_at=now)
     for state in ("quarantined", "stored", "duplicate"):
@@ -110,7 +110,7 @@ def money_matters(quill: Sender, alice: User, now: dt.datetime) -> None:
 
 @pytest.mark.postgres
 def test_each_thing_that_waits_is_counted_once(everything: None) -> None:
-    counts = {queue.title: queue.count for queue in queues.waiting(timezone.now())}
+    counts = {queue.title: queue.count for queue in queues.waiting_queues(timezone.now())}
     assert {title: count for title, count in counts.items() if count != 1} == {}
     assert len(counts) == 32
 
@@ -118,9 +118,9 @@ def test_each_thing_that_waits_is_counted_once(everything: None) -> None:
 @pytest.mark.postgres
 def test_each_thing_that_waits_becomes_overdue_by_its_term(everything: None) -> None:
     """What leaves its queue before its term is over alerts nobody. A refusal is its sender's to deal with."""
-    first = {queue.name: queue for queue in queues.waiting(NOW) if queue.name != "order-refused"}
+    first = {queue.name: queue for queue in queues.waiting_queues(NOW) if queue.name != "order-refused"}
     late = {
-        name: next(later.urgency for later in queues.waiting(queue.oldest + queue.term) if later.name == name)
+        name: next(later.urgency for later in queues.waiting_queues(queue.oldest + queue.term) if later.name == name)
         for name, queue in first.items()
         if queue.oldest
     }
@@ -138,7 +138,7 @@ def test_what_was_given_up_after_a_day_is_among_the_last_days_refusals(quill: Se
 
 
 def test_each_count_opens_the_list_of_exactly_that(desk: Client, everything: None) -> None:
-    for queue in queues.waiting(timezone.now()):
+    for queue in queues.waiting_queues(timezone.now()):
         assert desk.get(queue.url).context["cl"].result_count == queue.count, queue.title
 
 
@@ -167,7 +167,7 @@ def test_a_queue_of_more_than_a_thousand_says_so(desk: Client, quill: Sender, al
 
 def test_each_queues_list_says_its_term_and_the_ages_that_the_first_page_does(desk: Client, everything: None) -> None:
     ages = {line.queue.title: (line.tone, _word(line.age)) for line in desk.get("/admin/").context["lines"]}
-    for queue in queues.waiting(timezone.now()):
+    for queue in queues.waiting_queues(timezone.now()):
         if queue.name == "carrieraccount-held":  # since when is on the account's row, of several columns
             continue
         page = desk.get(queue.url)
@@ -215,12 +215,12 @@ def test_a_size_that_is_not_offered_waits_only_where_nobody_can_print(
     made = factories.order(quill, alice, **{"status": "booked", **order})
     made.labels.create(size="full", state="absent")
     made.labels.create(size="cropped", **other)
-    labels = next(queue for queue in queues.waiting(NOW) if queue.title == "Labels not fetched")
+    labels = next(queue for queue in queues.waiting_queues(NOW) if queue.title == "Labels not fetched")
     assert labels.count == count
 
 
 def test_unclear_bookings_show_the_age_of_the_oldest(everything: None) -> None:
-    unclear = next(queue for queue in queues.waiting(timezone.now()) if queue.url.endswith("needs=unconfirmed"))
+    unclear = next(queue for queue in queues.waiting_queues(timezone.now()) if queue.url.endswith("needs=unconfirmed"))
     assert unclear.oldest == Order.objects.get(status="unconfirmed").created_at
 
 
@@ -236,7 +236,7 @@ def test_an_old_order_that_became_unclear_just_now_is_not_late(unclear: Callable
         ("conflict", "unconfirmed", 3),
     ]:
         order.changes.create(old=old, new=new, at=now - dt.timedelta(minutes=minutes), reason="-")
-    conflict = next(queue for queue in queues.waiting(now) if queue.url.endswith("needs=conflict"))
+    conflict = next(queue for queue in queues.waiting_queues(now) if queue.url.endswith("needs=conflict"))
     assert (conflict.oldest, conflict.urgency) == (now - dt.timedelta(minutes=9), "late")
 
 
@@ -294,7 +294,7 @@ def test_a_webhook_waits_that_gave_no_scan_or_is_unread_for_a_minute(
 ) -> None:
     event = {"event": factories.event(factories.parcel())} if state == "stored" else {}
     factories.delivery(received_at=NOW - age, state=state, **event)
-    found = next(queue for queue in queues.waiting(NOW) if queue.title == "Webhooks without a scan")
+    found = next(queue for queue in queues.waiting_queues(NOW) if queue.title == "Webhooks without a scan")
     assert found.count == count
 
 
@@ -316,7 +316,7 @@ def test_an_order_waits_as_its_state_and_age_say(
     quill: Sender, alice: User, name: str, fields: dict[str, Any], count: int
 ) -> None:
     factories.order(quill, alice, **{"status": "booked", **fields})
-    found = next(queue for queue in queues.waiting(NOW) if queue.url.endswith(f"needs={name}"))
+    found = next(queue for queue in queues.waiting_queues(NOW) if queue.url.endswith(f"needs={name}"))
     assert found.count == count
 
 
@@ -333,7 +333,7 @@ def test_an_order_waits_as_its_state_and_age_say(
 )
 def test_a_days_money_waits_while_it_is_news(db: None, fields: dict[str, Any], room: int, recount: int) -> None:
     DailySpend.objects.create(**fields)
-    counts = {queue.url: queue.count for queue in queues.waiting(NOW)}
+    counts = {queue.url: queue.count for queue in queues.waiting_queues(NOW)}
     assert counts["/admin/orders/dailyspend/?needs=room"] == room
     assert counts["/admin/orders/dailyspend/?needs=recount"] == recount
 
@@ -351,14 +351,14 @@ def test_an_undecided_booking_is_late_after_a_quarter_of_an_hour_and_overdue_aft
 def test_prices_nobody_can_read_wait_for_two_days(db: None, age: int, count: int) -> None:
     call = {"operation": "quote", "method": "GET", "path": "/x", "milliseconds": 9, "outcome": "ok"}
     CarrierCall.objects.create(at=NOW - dt.timedelta(hours=age), unreadable=3, **call)
-    assert {queue.title: queue.count for queue in queues.waiting(NOW)}["Unreadable prices"] == count
+    assert {queue.title: queue.count for queue in queues.waiting_queues(NOW)}["Unreadable prices"] == count
 
 
 @pytest.mark.parametrize(("age", "count"), [(24, 1), (25, 0)])
 def test_faults_of_ours_wait_for_a_day(db: None, age: int, count: int) -> None:
     factories.account()
     CarrierAccount.objects.update(fault_at=NOW - dt.timedelta(hours=age), fault="metadata.partner_id: can't be blank")
-    assert {queue.title: queue.count for queue in queues.waiting(NOW)}["Refused: our setup"] == count
+    assert {queue.title: queue.count for queue in queues.waiting_queues(NOW)}["Refused: our setup"] == count
     assert CarrierAccount.objects.filter(queues.at_fault(NOW)).count() == count
 
 
@@ -367,7 +367,7 @@ def test_an_account_is_held_since_the_first_of_what_holds_it(db: None) -> None:
     CarrierAccount.objects.update(
         stopped_at=NOW - 3 * MINUTE, replays_off_at=NOW - 9 * MINUTE, paused_at=NOW - 5 * MINUTE
     )
-    found = {queue.name: (queue.count, queue.oldest) for queue in queues.waiting(NOW)}
+    found = {queue.name: (queue.count, queue.oldest) for queue in queues.waiting_queues(NOW)}
     assert found["carrieraccount-held"] == (1, NOW - 9 * MINUTE)
     assert found["carrieraccount-stopped"] == (1, NOW - 3 * MINUTE)
 
@@ -384,8 +384,8 @@ def test_of_many_second_orders_the_longest_waiting_are_listed(
 def test_lines_nobody_owns_wait_once_their_report_is_posted(db: None) -> None:
     report = factories.billing_report(state="checked")
     factories.charge(None, report=report, posted_at=None)
-    lines = next(queue for queue in queues.waiting(NOW) if queue.url.endswith("owner=nobody"))
+    lines = next(queue for queue in queues.waiting_queues(NOW) if queue.url.endswith("owner=nobody"))
     assert lines.count == 0
     factories.charge(None, line=3)
-    lines = next(queue for queue in queues.waiting(NOW) if queue.url.endswith("owner=nobody"))
+    lines = next(queue for queue in queues.waiting_queues(NOW) if queue.url.endswith("owner=nobody"))
     assert lines.count == 1

@@ -61,7 +61,7 @@ def lengthen(order: Order, sam: User) -> None:
         at=now, operation="view", method="GET", path="/orders", status=200, milliseconds=9, outcome="ok", order=order
     )
     casework.add_note(order.sender, "Called twice.", by=sam, now=now, order=order)
-    casework.write(order, to=order.made_by, about="missed", text="Friday.", by=sam, now=now)
+    casework.queue_mail(order, to=order.made_by, about="missed", text="Friday.", by=sam, now=now)
 
 
 def test_the_parcels_page_says_where_it_stands_and_what_is_next(desk: Client, order: Order) -> None:
@@ -110,7 +110,7 @@ def test_a_senders_page_has_its_parcels_money_people_and_what_was_written(
 ) -> None:
     sender = order.sender
     now = timezone.now()
-    correcting.credit(sender, 5, "AUD", by=sam, now=now, reason="A credit for the wait.")
+    correcting.credit_sender(sender, 5, "AUD", by=sam, now=now, reason="A credit for the wait.")
     outbox.notify(outbox.Event(sender, "booking", "x", "It was booked once.", "/", now), now=now)
     shown = above(desk.get(url(sender)))
     for said in (str(order), "Booked", order.receiver_name, "A credit for the wait.", "Booked, not yet billed",

@@ -24,7 +24,7 @@ STATES: dict[str, Callable[[Order], object]] = {
     "active": lambda order: None,
     "turned off": lambda order: User.objects.filter(pk=order.made_by_id).update(is_active=False),
     "unconfirmed": lambda order: EmailAddress.objects.filter(user=order.made_by_id).update(verified=False),
-    "left": lambda order: team.remove(order.made_by.membership, by=order.made_by, now=timezone.now()),
+    "left": lambda order: team.remove_member(order.made_by.membership, by=order.made_by, now=timezone.now()),
     "suspended business": lambda order: Sender.objects.filter(pk=order.sender_id).update(
         suspended_at=timezone.now(), suspension="terms", suspension_text="-"
     ),
@@ -42,7 +42,7 @@ def order(quill: Sender, alice: User, ana: User) -> Order:
 @pytest.mark.parametrize(("kind", "state"), [(kind, state) for kind in OF_THE_TEAM for state in STATES])
 def test_news_of_the_account(kind: str, state: str, order: Order) -> None:
     now = timezone.now()
-    outbox.choose(order.made_by, kind, outbox.KINDS[kind].choices[0], now=now - dt.timedelta(days=1))
+    outbox.choose_when(order.made_by, kind, outbox.KINDS[kind].choices[0], now=now - dt.timedelta(days=1))
     fact = outbox.Event(
         sender=order.sender, kind=kind, dedupe_key="one", line="It happened.", path="/", happened_at=now,
         only=order.made_by_id,
@@ -51,15 +51,15 @@ def test_news_of_the_account(kind: str, state: str, order: Order) -> None:
     STATES[state](order)
     for notice in Notification.objects.all():
         Notification.objects.filter(pk=notice.pk).update(due_at=now)
-        mailing.work(notice.pk)
+        mailing.send_due_mail(notice.pk)
     assert _written_to() == ({order.made_by.email} if state in GETS else set())
 
 
 @pytest.mark.parametrize("state", STATES)
 def test_what_an_operator_writes(state: str, order: Order, sam: User) -> None:
-    letter = casework.write(order, to=order.made_by, about="other", text="Hello", by=sam, now=timezone.now())
+    letter = casework.queue_mail(order, to=order.made_by, about="other", text="Hello", by=sam, now=timezone.now())
     STATES[state](order)
-    casework.work(letter.pk)
+    casework.send_due_mail(letter.pk)
     assert _written_to() == ({order.made_by.email} if state in GETS else set())
 
 
@@ -78,13 +78,13 @@ def test_operators_are_asked_about_an_account_that_waits(state: str, order: Orde
     settings.CONTACT_EMAIL = "operators@portal.example"
     now = timezone.now()
     Sender.objects.filter(pk=order.sender_id).update(approved_at=None)
-    signing_up.announce(order.made_by, now=now)
+    signing_up.announce_account(order.made_by, now=now)
     asked = ApprovalRequest.objects.get()
     if state == "approved":
         Sender.objects.filter(pk=order.sender_id).update(approved_at=now)
     STATES["suspended business" if state == "declined" else state if state in STATES else "active"](order)
     mail.outbox.clear()
-    signing_up.work(asked.pk)
+    signing_up.ask_for_due_approval(asked.pk)
     wanted = state not in {"approved", "declined", "suspended business"}
     assert _written_to() == ({"operators@portal.example"} if wanted else set())
 
@@ -96,10 +96,10 @@ def test_an_approval_is_news_for_who_may_log_in_and_confirmed_the_address(state:
     STATES[state](order)
     mail.outbox.clear()
     with suppress(Sender.NotAllowed):
-        signing_up.approve(order.sender, by=sam, note="-", now=timezone.now())
+        signing_up.approve_account(order.sender, by=sam, note="-", now=timezone.now())
     for notice in Notification.objects.filter(user=order.made_by):
         Notification.objects.filter(pk=notice.pk).update(due_at=timezone.now())
-        mailing.work(notice.pk)
+        mailing.send_due_mail(notice.pk)
     assert _written_to() == ({order.made_by.email} if state == "active" else set())
 
 
@@ -121,7 +121,7 @@ def test_an_invitation_goes_to_an_address_and_tells_nothing_of_who_has_it(state:
         factories.member(bob.membership.sender, factories.user("another@bolts.example"))  # an account needs an owner
         STATES[state](factories.order(bob.membership.sender, bob))
     mail.outbox.clear()
-    team.invite(order.sender, address, "viewer", by=order.made_by, now=timezone.now())
+    team.invite_person(order.sender, address, "viewer", by=order.made_by, now=timezone.now())
     assert _written_to() == {address}
 
 

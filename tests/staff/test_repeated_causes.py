@@ -56,9 +56,9 @@ class Night:
         for _ in range(minutes):
             self.clock.move_to(self.now)
             happens()
-            alerting.check(timezone.now())
+            alerting.check_conditions(timezone.now())
             for message in AlertMessage.objects.filter(due_at__isnull=False).order_by("pk"):
-                alerting.work(message.pk)
+                alerting.send_due_message(message.pk)
             for sent in mail.outbox:
                 self.said.setdefault(re.sub(r": \d.*", "", sent.subject), self.minute)
             assert len(self.said) == len(mail.outbox), "each of them once"
@@ -206,5 +206,5 @@ def test_a_carrier_that_is_silent_for_half_a_minute_in_ten_pages_once(night: Nig
                 account.note_failure(night.now - 45 * dt.timedelta(seconds=1))
 
     assert night.last(40, five_unclear) == {"[page] The carrier isn't answering bookings": 0}
-    gateway.account().note_answer(night.now)
+    gateway.current_account().note_answer(night.now)
     assert list(night.last(8))[1:] == ["[all clear] The carrier isn't answering bookings"]

@@ -57,7 +57,7 @@ def chosen_on(page: Any) -> dict[str, str]:
 @pytest.mark.parametrize("told", ["2026-11-19T08:21:05+1100", " 2026-11-18T21:21:05Z ", "2026-11-19 08:21:05 +11"])
 def test_a_time_that_could_not_be_read_once_is_read_now(told: str, db: None, sam: User) -> None:
     old = kept(body(scan_time=told), reason="the scan time is not an RFC 3339 instant")
-    done = replaying.replay([old.pk], by=sam, reason=REASON, now=timezone.now())
+    done = replaying.replay_deliveries([old.pk], by=sam, reason=REASON, now=timezone.now())
     assert (done.read, done.changed) == (1, 1)
     assert TrackingEvent.objects.get().scan_time == dt.datetime(2026, 11, 18, 21, 21, 5, tzinfo=dt.UTC)
 
@@ -156,7 +156,7 @@ def test_a_stored_scan_a_duplicate_and_a_conflict_keep_their_states(db: None) ->
         factories.deliver(raw)
     for _ in range(2):
         for delivery in WebhookDelivery.objects.all():
-            reading.read(delivery.pk)
+            reading.read_deliveries(delivery.pk)
         states = WebhookDelivery.objects.order_by("pk").values_list("state", flat=True)
         assert list(states) == ["stored", "duplicate", "differs"]
     assert TrackingEvent.objects.count() == 1
@@ -167,7 +167,7 @@ def test_a_stored_scan_stays_stored_whatever_todays_contract_makes_of_its_body(
 ) -> None:
     delivery = factories.deliver(body())
     contract('event_id = "another.name"')
-    reading.read(delivery.pk)
+    reading.read_deliveries(delivery.pk)
     delivery.refresh_from_db()
     assert delivery.state == "stored"
     assert delivery.event
@@ -177,7 +177,7 @@ def test_a_scan_counts_as_received_when_its_webhook_came(db: None) -> None:
     came = timezone.now() - dt.timedelta(days=3)
     delivery = kept(body())
     WebhookDelivery.objects.filter(pk=delivery.pk).update(received_at=came)
-    reading.read(delivery.pk)
+    reading.read_deliveries(delivery.pk)
     event = TrackingEvent.objects.get()
     assert (event.received_at, event.pushed_at) == (came, came)
 
@@ -185,14 +185,14 @@ def test_a_scan_counts_as_received_when_its_webhook_came(db: None) -> None:
 def test_an_unreadable_scan_that_a_poll_brought_stays_a_polled_one(db: None) -> None:
     row = json.dumps({"event_type": "Pickup", "scan_time": "2026-11-18T21:21:05Z"}).encode()
     delivery = kept(row, polled_for="SPOLLED001")
-    reading.read(delivery.pk)
+    reading.read_deliveries(delivery.pk)
     event = TrackingEvent.objects.get()
     assert (event.source, event.parcel.reference, event.pushed_at) == ("poll", "SPOLLED001", None)
 
 
 def test_an_unreadable_scan_of_another_parcel_stays_set_aside(db: None) -> None:
     delivery = kept(body("SOTHER0001"), polled_for="SPOLLED001")
-    reading.read(delivery.pk)
+    reading.read_deliveries(delivery.pk)
     delivery.refresh_from_db()
     assert (delivery.state, delivery.reason) == ("quarantined", "the scan names SOTHER0001")
 
@@ -200,14 +200,14 @@ def test_an_unreadable_scan_of_another_parcel_stays_set_aside(db: None) -> None:
 def test_one_that_breaks_does_not_stop_the_rest(desk: Client, waiting: Parcel, monkeypatch: pytest.MonkeyPatch) -> None:
     first = WebhookDelivery.objects.filter(state="quarantined").order_by("pk")[0]
     post = chosen_on(desk.get(URL, {"state": "quarantined"}))
-    read = reading.read
+    read = reading.read_deliveries
 
     def breaks(pk: int) -> None:
         if pk == first.pk:
             raise ZeroDivisionError
         read(pk)
 
-    monkeypatch.setattr(reading, "read", breaks)
+    monkeypatch.setattr(reading, "read_deliveries", breaks)
     text = desk.post(URL, post, follow=True).content.decode()
     assert "1 webhook couldn&#x27;t be read because of a bug" in text
     waiting.refresh_from_db()
@@ -306,7 +306,7 @@ def test_one_that_gave_no_scan_is_found_by_what_it_says_of_itself(desk: Client, 
 def test_an_operator_who_only_reads_is_offered_nothing_and_refused(db: None, visit: Callable[[User], Client]) -> None:
     reader = factories.user("reader@portal.example", is_staff=True)
     factories.second_factor(reader)
-    permissions.settle()
+    permissions.update_groups()
     reader.groups.add(Group.objects.get(name=permissions.READ_ONLY))
     delivery = kept(body())
     page = visit(reader)

@@ -16,7 +16,7 @@ from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import ChargeKind
 from shipping_portal.reports import delivery, pickups, promises, spend
 from shipping_portal.reports.day_figures import Figures
-from shipping_portal.reports.figures import Cell, counted, parcels_in_words, percent, share
+from shipping_portal.reports.figures import Cell, counted_rows, parcels_in_words, round_percent, share_in_words
 from shipping_portal.reports.shipments import Delivered, Planned, Scans
 from shipping_portal.reports.spans import Span, weeks_asked
 
@@ -95,7 +95,7 @@ def spread(tenths: list[int]) -> delivery.Spread:
     ],
 )
 def test_on_time_is_on_or_before_the_last_day(first: dt.date | None, last: dt.date | None, outcome: str) -> None:
-    assert promises.outcome(arrived(first, last)) == outcome
+    assert promises.promise_outcome(arrived(first, last)) == outcome
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_on_time_is_on_or_before_the_last_day(first: dt.date | None, last: dt.da
     ],
 )
 def test_a_pickup_is_one_of_four_kinds(scans: Scans, heard: dt.datetime | None, outcome: str) -> None:
-    assert pickups.outcome(Planned(DAY, heard, scans), SPAN) == outcome
+    assert pickups.pickup_outcome(Planned(DAY, heard, scans), SPAN) == outcome
 
 
 def test_a_pickup_planned_for_today_is_not_over() -> None:
@@ -151,8 +151,8 @@ def test_figures_are_the_same_after_they_were_kept_as_json() -> None:
 
 
 def test_too_few_are_counted_without_a_share() -> None:
-    assert (share(1, 4), share(4, 5), share(1, 3000)) == ("1 of 4", "80%", "1%")
-    assert (percent(1, 3), percent(3, 3)) == (Decimal("33.3"), Decimal(100))
+    assert (share_in_words(1, 4), share_in_words(4, 5), share_in_words(1, 3000)) == ("1 of 4", "80%", "1%")
+    assert (round_percent(1, 3), round_percent(3, 3)) == (Decimal("33.3"), Decimal(100))
 
 
 def test_words_are_those_of_the_senders_country() -> None:
@@ -161,13 +161,13 @@ def test_words_are_those_of_the_senders_country() -> None:
 
 
 def test_bars_share_one_scale() -> None:
-    lines, _ = counted({"Late": (5, 10), "On time": (10, 2)}, {})
+    lines, _ = counted_rows({"Late": (5, 10), "On time": (10, 2)}, {})
     assert [[mark.length for mark in line.marks] for line in lines] == [[50], [100]]
 
 
 def test_what_is_given_back_hangs_below_zero_and_no_two_parts_overlap() -> None:
     parts = {"Order cost": Decimal(6), "Extra Cover": Decimal(-1), "Size charges": Decimal(2)}
-    marks = spend._stack(spend.Sums(parts | {"Refunds and credits": Decimal(-1)}), zero=80.0, scale=10.0)
+    marks = spend._stack_marks(spend.Sums(parts | {"Refunds and credits": Decimal(-1)}), zero=80.0, scale=10.0)
     assert [(mark.column, mark.start, mark.length) for mark in marks] == [
         ("Order cost", 20, 60), ("Extra Cover", 80, 10), ("Size charges", 0, 20), ("Refunds and credits", 90, 10),
     ]  # fmt: skip
@@ -178,6 +178,6 @@ def test_every_kind_of_charge_has_its_part_of_the_spend() -> None:
 
 
 def test_a_negative_amount_stays_a_number_in_a_file_and_a_formula_does_not() -> None:
-    assert sheets.cell(Cell.money(Decimal("-6.04"), "AUD").value) == "-6.04"
-    assert sheets.cell(-3) == "-3"
-    assert sheets.cell("-6.04+cmd") == "'-6.04+cmd"
+    assert sheets.safe_cell(Cell.money(Decimal("-6.04"), "AUD").value) == "-6.04"
+    assert sheets.safe_cell(-3) == "-3"
+    assert sheets.safe_cell("-6.04+cmd") == "'-6.04+cmd"

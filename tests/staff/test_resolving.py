@@ -202,7 +202,7 @@ def test_the_story_is_one_list_from_the_writing_down_to_the_last_decision(
     call(order, after(6), 500)
     call(order, after(9), 100, operation="track", outcome="ok", status=200)
     Audit.write("kept waiting", order, by=sam, at=after(60), reason=REASON)
-    story = [(step.words, step.detail) for step in reconcile.evidence(order).steps]
+    story = [(step.words, step.detail) for step in reconcile.gather_evidence(order).steps]
     assert [words for words, _ in story] == [
         "Attempt 1 written down",
         "Attempt 1 sent",
@@ -252,7 +252,7 @@ def test_every_candidate_says_why(unclear: Unclear) -> None:
     scanned("SSTART0001", "3065")
     scanned("SENDS00001", "7000")
     scanned("SELSE00001", "2000")
-    whys = {candidate.reference: candidate.why for candidate in reconcile.evidence(order).candidates}
+    whys = {candidate.reference: candidate.why for candidate in reconcile.gather_evidence(order).candidates}
     assert whys["STOLD00001"].startswith("The carrier's answer to attempt 1 named it, and was not trusted: ")
     assert whys["SSTART0001"] == "Scanned where this parcel starts"
     assert whys["SENDS00001"] == "Scanned where this parcel ends"
@@ -264,14 +264,14 @@ def test_of_two_at_the_same_place_the_one_scanned_sooner_comes_first(unclear: Un
     order = unclear(sent_at=now - dt.timedelta(hours=3))
     scanned("SLATER0001", scan_time=now - dt.timedelta(hours=1))
     scanned("SSOON00001", scan_time=now - dt.timedelta(hours=2))
-    found = [candidate.reference for candidate in reconcile.evidence(order).candidates]
+    found = [candidate.reference for candidate in reconcile.gather_evidence(order).candidates]
     assert found == ["SSOON00001", "SLATER0001"]
 
 
 def test_a_reference_that_was_named_and_scanned_is_one_candidate(unclear: Unclear) -> None:
     order = unclear(sent_at=timezone.now() - dt.timedelta(minutes=5), seen_reference="STOLD00001")
     scanned("STOLD00001")
-    [candidate] = reconcile.evidence(order).candidates
+    [candidate] = reconcile.gather_evidence(order).candidates
     assert (candidate.was_named, candidate.places) == (True, "Fitzroy 3065")
     assert candidate.first_scan_at
 
@@ -281,7 +281,7 @@ def test_references_of_another_account_are_not_offered(unclear: Unclear, setting
     scanned("SMINE00001")
     settings.CARRIER_ACCOUNT = "another-account"
     scanned("SNEAR00001")
-    assert [one.reference for one in reconcile.evidence(order).candidates] == ["SMINE00001"]
+    assert [one.reference for one in reconcile.gather_evidence(order).candidates] == ["SMINE00001"]
 
 
 def test_the_one_likely_reference_is_filled_in(desk: Client, unclear: Unclear) -> None:
@@ -403,7 +403,7 @@ def test_the_one_that_the_carrier_has_under_our_name_comes_first_and_says_so(
             lines = {"day": timezone.now().date(), "customer_reference": named.customer_reference.upper()}
             factories.charge(None, reference=reference, **lines)
     for case, own, anothers in ((order, "SITSOWN001", "SOTHERS001"), (other, "SOTHERS001", "SITSOWN001")):
-        found = reconcile.evidence(case)
+        found = reconcile.gather_evidence(case)
         first, *rest = found.candidates
         assert (first.reference, found.likeliest) == (own, own)
         assert first.is_its_own.startswith(f"The carrier has it under {'our' if 'key' in name else 'the'} {name}")
@@ -414,7 +414,7 @@ def test_the_one_that_the_carrier_has_under_our_name_comes_first_and_says_so(
 def test_a_customer_reference_that_no_order_of_ours_has_decides_nothing(unclear: Unclear) -> None:
     order = unclear()
     scanned("SPLAIN0001", raw=b'{"customer_reference": "the carrier wrote this"}')
-    [candidate] = reconcile.evidence(order).candidates
+    [candidate] = reconcile.gather_evidence(order).candidates
     assert (candidate.is_its_own, candidate.same_postcode) == ("", True)
 
 
@@ -427,18 +427,18 @@ def test_a_customer_reference_that_no_order_of_ours_has_decides_nothing(unclear:
 )
 def test_the_age_is_a_word_and_a_colour(minutes: int, level: str, word: str) -> None:
     now = timezone.now()
-    age = reconcile.age(now - dt.timedelta(minutes=minutes), now)
+    age = reconcile.case_age(now - dt.timedelta(minutes=minutes), now)
     assert (age.level, age.words.split(":")[0]) == (level, word)
 
 
 def test_a_case_is_as_old_as_the_doubt_not_as_the_booking(unclear: Unclear) -> None:
     now = timezone.now()
     order = unclear(status="conflict", sent_at=now - dt.timedelta(days=1))
-    assert reconcile.evidence(order).age.level == "overdue"
+    assert reconcile.gather_evidence(order).age.level == "overdue"
     for old, new, hours in (("booking", "unconfirmed", 24), ("unconfirmed", "not_booked", 23)):
         order.changes.create(old=old, new=new, at=now - dt.timedelta(hours=hours), reason="-")
     order.changes.create(old="not_booked", new="conflict", at=now - dt.timedelta(minutes=1), reason="-")
-    assert reconcile.evidence(Order.objects.get(pk=order.pk)).age.level == "new"
+    assert reconcile.gather_evidence(Order.objects.get(pk=order.pk)).age.level == "new"
 
 
 def reads(browser: Client, order: Order) -> str:
@@ -465,7 +465,7 @@ def test_the_text_for_the_carriers_support_has_what_they_need_and_nobody_in_it(u
     body = b'{"metadata": {"portal_order_key": "the-key"}, "receiver": {"contact": {"name": "Noor Tamsin"}}}'
     error = "reset by peer, ask noor.tamsin@example.net"
     order = unclear(body=body, error=error, http_status=502, seen_reference="STOLD00001")
-    text = reconcile.evidence(order).support_text
+    text = reconcile.gather_evidence(order).support_text
     attempt = order.attempts.get()
     for wanted in (
         "HTTP 502",
@@ -544,7 +544,7 @@ def test_a_customer_reference_of_an_order_that_cannot_be_meant_decides_nothing(
         fields["created_at"] = timezone.now() - dt.timedelta(days=9)
     factories.order(quill, alice, status="booked", customer_reference="SPRING-1", **fields)
     scanned("SPLAIN0001", raw=b'{"customer_reference": "SPRING-1"}')
-    [candidate] = reconcile.evidence(order).candidates
+    [candidate] = reconcile.gather_evidence(order).candidates
     assert (candidate.reference, candidate.is_its_own) == ("SPLAIN0001", "")
 
 
@@ -554,7 +554,7 @@ def test_a_customer_reference_of_an_order_of_the_same_days_is_that_orders(
     order = unclear()
     factories.order(quill, alice, status="booked", customer_reference="Spring-1")
     scanned("SOTHERS001", raw=b'{"customer_reference": "SPRING-1"}')
-    assert reconcile.evidence(order).candidates == []
+    assert reconcile.gather_evidence(order).candidates == []
 
 
 @pytest.mark.parametrize(("minutes", "offered"), [(-31, False), (-29, True), (10, True)])
@@ -562,11 +562,11 @@ def test_the_carriers_clock_may_be_half_an_hour_behind(unclear: Unclear, minutes
     sent = timezone.now()
     order = unclear(sent_at=sent)
     scanned("SCLOCK0001", scan_time=sent + dt.timedelta(minutes=minutes), received_at=timezone.now())
-    assert bool(reconcile.evidence(order).candidates) == offered
+    assert bool(reconcile.gather_evidence(order).candidates) == offered
 
 
 def test_of_a_conflict_not_even_a_single_reference_is_filled_in(unclear: Unclear) -> None:
-    found = reconcile.evidence(unclear(status="conflict", seen_reference="STOLD00001"))
+    found = reconcile.gather_evidence(unclear(status="conflict", seen_reference="STOLD00001"))
     assert [candidate.is_strong for candidate in found.candidates] == [True]
     assert found.likeliest == ""
 
@@ -577,10 +577,10 @@ def test_a_named_reference_is_taken_only_by_another_order_of_the_same_account(
     order = unclear(seen_reference="STOLD00001")
     elsewhere = older.named(settings)
     factories.order(quill, alice, status="booked", account=elsewhere, carrier_reference="STOLD00001")
-    [candidate] = reconcile.evidence(order).candidates
+    [candidate] = reconcile.gather_evidence(order).candidates
     assert (candidate.taken_by, candidate.is_strong) == (None, True)
     here = factories.order(quill, alice, status="booked", carrier_reference="stold00001")
-    [candidate] = reconcile.evidence(order).candidates
+    [candidate] = reconcile.gather_evidence(order).candidates
     assert (candidate.taken_by, candidate.is_strong) == (here, False)
 
 
@@ -590,4 +590,4 @@ def test_what_is_first_heard_of_later_than_five_days_after_is_not_offered(
 ) -> None:
     order = unclear(sent_at=timezone.now() - dt.timedelta(days=days))
     scanned("SLATER0001")
-    assert bool(reconcile.evidence(order).candidates) == offered
+    assert bool(reconcile.gather_evidence(order).candidates) == offered

@@ -51,7 +51,7 @@ def owed_row(quill: Sender, alice: User) -> Callable[..., ImportRow]:
 
 def fenced() -> Restore:
     now = timezone.now()
-    fencing.fence(now - HOUR, now=now)
+    fencing.fence_database(now - HOUR, now=now)
     return Restore.objects.latest("pk")
 
 
@@ -115,7 +115,7 @@ def test_bookings_stay_paused_until_the_gap_is_lifted_and_then_go_out(
     for name, form in {"resume-bookings": {}, "change-bookings-pause": {"text": "-", "ends": "30"}}.items():
         page = press(desk, name, factories.account(), **form)
         assert "Bookings stay paused until the restore gap is closed" in page.content.decode()
-    assert gateway.account().pause_of(BOOKINGS, timezone.now() + 999 * HOUR)
+    assert gateway.current_account().pause_of(BOOKINGS, timezone.now() + 999 * HOUR)
     lift(desk, restore)
     order = submitted()
     bookings.work(order.pk)
@@ -125,9 +125,9 @@ def test_bookings_stay_paused_until_the_gap_is_lifted_and_then_go_out(
 def test_of_two_restores_both_are_lifted_first(desk: Client) -> None:
     first, second = fenced(), factories.restore()
     lift(desk, first)
-    assert gateway.account().paused_at
+    assert gateway.current_account().paused_at
     lift(desk, second)
-    assert not gateway.account().paused_at
+    assert not gateway.current_account().paused_at
 
 
 def test_what_is_held_is_released_by_whoever_types_how_many(
@@ -276,7 +276,7 @@ def test_bookings_of_another_carrier_account_are_not_counted_among_those_that_re
     desk: Client, quill: Sender, alice: User, settings: Any
 ) -> None:
     factories.order(quill, alice, account=older.named(settings), status="booking")
-    today = gateway.account()
+    today = gateway.current_account()
     assert "the oldest of" not in page_of(desk, today)
 
 
@@ -293,7 +293,7 @@ def test_what_the_carrier_booked_since_is_offered_for_a_booking_of_the_backup(
     parcel = factories.parcel(reference="SDURING001", last_scan_at=now)
     factories.event(parcel, scan_time=now - HOUR, postcode=order.receiver_postcode)
     factories.charge(None, reference="SDURING002", day=now.date())
-    offered = {found.reference for found in matches.candidates(again(order), [])}
+    offered = {found.reference for found in matches.find_candidates(again(order), [])}
     assert offered == {"SDURING001", "SDURING002"}
     page = desk.get(reverse("admin:orders_order_resolve", args=[order.pk])).content.decode()
     assert "SDURING001" in page
@@ -312,9 +312,9 @@ def test_what_was_left_out_is_held_no_more(
     owed_row()
     replaced(factories.order(quill, alice, status="cancelled", due_at=None), due_at=timezone.now())
     restore = fenced()
-    assert restoring.held(restore) == 2
+    assert restoring.count_held(restore) == 2
     assert press(desk, "leave-out", restore, count=2).status_code == 302
-    assert restoring.held(restore) == 0
+    assert restoring.count_held(restore) == 0
 
 
 def test_what_one_restore_holds_is_not_counted_or_let_go_with_another(
@@ -323,7 +323,7 @@ def test_what_one_restore_holds_is_not_counted_or_let_go_with_another(
     row = owed_row()
     replaced(factories.order(quill, alice, status="cancelled", due_at=None), due_at=timezone.now())
     first, second = fenced(), factories.restore()
-    assert (restoring.held(first), restoring.held(second)) == (2, 0)
+    assert (restoring.count_held(first), restoring.count_held(second)) == (2, 0)
     assert press(desk, "release", second, count=2).status_code != 302
     assert press(desk, "lift", second).status_code == 302
-    assert (restoring.held(first), again(row).state) == (2, "owed")
+    assert (restoring.count_held(first), again(row).state) == (2, "owed")

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.models import CarrierCall, Label, LabelBytes, Order, Quote
-from shipping_portal.accounts.login.session_store import digest
+from shipping_portal.accounts.login.session_store import key_digest
 from shipping_portal.accounts.models import Notification, Receiver, Sender, Session, User
 from shipping_portal.exporting.models import Export, ExportPart
 from shipping_portal.importing.models import Import, ImportRow
@@ -119,7 +119,7 @@ def test_sessions_that_are_over_go_and_others_stay(alice: User, visit: Callable[
     Session.objects.update(expire_date=_ago(1))
     here = visit(alice)
     call_command("retention")
-    assert [row.pk for row in Session.objects.all()] == [digest(here.session.session_key)]
+    assert [row.pk for row in Session.objects.all()] == [key_digest(here.session.session_key)]
 
 
 def test_the_command_says_how_much_went(quill: Sender, alice: User, capsys: pytest.CaptureFixture[str]) -> None:

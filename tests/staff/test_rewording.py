@@ -38,7 +38,7 @@ def sorted_parcels(word: EventWord, quill: Sender, alice: User) -> list[Parcel]:
     factories.event(found[1], event_type="Delivered", scan_time=now)
     factories.event(found[2], event_type="Pickup", scan_time=now)
     for parcel in found:
-        folding.project(parcel.pk)
+        folding.project_parcels(parcel.pk)
     return found
 
 
@@ -77,7 +77,7 @@ def test_a_decision_is_kept_with_its_reason_and_owes_each_parcel_concerned_a_fol
     owed = Parcel.objects.filter(due_at__lte=timezone.now())
     assert set(owed) == set(sorted_parcels[:2])
     for parcel in owed:
-        folding.project(parcel.pk)
+        folding.project_parcels(parcel.pk)
     assert progress_of(sorted_parcels) == ["in_transit", "delivered", "collected"]
     word.refresh_from_db()
     assert (word.progress, word.is_known) == ("in_transit", True)
@@ -119,7 +119,7 @@ def test_folds_are_owed_batch_after_batch_and_none_later_than_before(
     for parcel in made:
         factories.event(parcel, event_type="With sorter")
     Parcel.objects.filter(pk=made[0].pk).update(due_at=now - dt.timedelta(seconds=1))
-    assert word_decisions.reword(word, "in_transit", by=sam, reason=REASON, now=now) == 5
+    assert word_decisions.decide_word(word, "in_transit", by=sam, reason=REASON, now=now) == 5
     due = [(parcel.due_at - now).total_seconds() for parcel in Parcel.objects.order_by("-pk")]
     assert due == [0.0, 0.0, 0.4, 0.4, -1.0]
 
@@ -149,7 +149,7 @@ def test_without_a_reason_or_with_an_unknown_meaning_nothing_is_decided(
 def test_an_operator_who_only_reads_decides_nothing(word: EventWord, visit: Callable[[User], Client]) -> None:
     reader = factories.user("reader@portal.example", is_staff=True)
     factories.second_factor(reader)
-    permissions.settle()
+    permissions.update_groups()
     reader.groups.add(Group.objects.get(name=permissions.READ_ONLY))
     page = visit(reader)
     assert page.get(url(word)).status_code == 403

@@ -47,7 +47,7 @@ def press(desk: Client, order: Order, act: str) -> Any:
 
 def adopt(order: Order, reference: str, by: User) -> Order:
     """As an operator does it, with the work that is owed then."""
-    deciding.adopt(order, reference, by=by, reason=REASON, now=timezone.now())
+    deciding.adopt_reference(order, reference, by=by, reason=REASON, now=timezone.now())
     polling.open_parcel(order.pk)
     return Order.objects.get(pk=order.pk)
 
@@ -129,7 +129,7 @@ def test_the_scans_stay_for_whoever_has_the_reference_and_are_judged_anew(
     long_ago = timezone.now() - dt.timedelta(days=40)
     old = factories.event(parcel, event_type="Pickup", scan_time=long_ago)
     other = factories.event(parcel, event_type="Delivered", set_aside="another reason")
-    folding.project(parcel.pk)
+    folding.project_parcels(parcel.pk)
     old.refresh_from_db()
     assert old.set_aside == "scan time is long before the booking"
     watching = factories.watch(quill, alice, reference="SELSE00001")
@@ -176,7 +176,7 @@ def test_once_somebody_has_a_label_it_is_a_conflict(
     assert press(desk, order, "undo-adoption").status_code == 409
     order = Order.objects.get(pk=order.pk)
     with pytest.raises(undoing.CannotUndo, match=r"label.* at .*press “Contest the adoption”"):
-        undoing.undo(order, by=alice, reason=REASON, now=timezone.now())
+        undoing.undo_adoption(order, by=alice, reason=REASON, now=timezone.now())
     assert press(desk, order, "contest-adoption").status_code == 302
     order.refresh_from_db()
     assert (order.status, order.carrier_reference, order.printed_at) == ("conflict", None, None)
@@ -218,7 +218,7 @@ def test_an_order_that_the_carrier_booked_is_not_undone(booked: Callable[..., Or
     order = booked()
     assert offered(desk, order) == []
     with pytest.raises(undoing.CannotUndo, match="Reload its page"):
-        undoing.undo(order, by=sam, reason=REASON, now=timezone.now())
+        undoing.undo_adoption(order, by=sam, reason=REASON, now=timezone.now())
     order.refresh_from_db()
     assert order.status == "booked"
 
@@ -245,11 +245,11 @@ def test_of_two_operators_the_slower_one_undoes_nothing_of_a_later_adoption(
     adopted: Callable[..., Order], carrier: SandboxCarrier, sam: User
 ) -> None:
     seen = adopted()
-    undoing.undo(Order.objects.get(pk=seen.pk), by=sam, reason=REASON, now=timezone.now())
+    undoing.undo_adoption(Order.objects.get(pk=seen.pk), by=sam, reason=REASON, now=timezone.now())
     carrier.foreign("SRIGHT0001")
     adopt(Order.objects.get(pk=seen.pk), "SRIGHT0001", sam)
     with pytest.raises(undoing.CannotUndo, match="Reload its page"):
-        undoing.undo(seen, by=sam, reason=REASON, now=timezone.now())
+        undoing.undo_adoption(seen, by=sam, reason=REASON, now=timezone.now())
     assert Order.objects.get(pk=seen.pk).carrier_reference == "SRIGHT0001"
 
 
@@ -297,11 +297,11 @@ def test_undone_it_counts_at_its_own_price_and_as_not_billed(
     quill.refresh_from_db()
     before = (quill.spent_today, quill.unbilled)
     carrier.foreign("SWRONG0001")
-    posting.post(take(summed(line("SWRONG0001", "99.00"))), by=None, now=timezone.now())
+    posting.post_report(take(summed(line("SWRONG0001", "99.00"))), by=None, now=timezone.now())
     order.refresh_from_db()
-    deciding.adopt(order, "SWRONG0001", by=sam, reason=REASON, now=timezone.now())
+    deciding.adopt_reference(order, "SWRONG0001", by=sam, reason=REASON, now=timezone.now())
     assert matching.match_late() in {0, 1}
-    undoing.undo(Order.objects.get(pk=order.pk), by=sam, reason=REASON, now=timezone.now())
+    undoing.undo_adoption(Order.objects.get(pk=order.pk), by=sam, reason=REASON, now=timezone.now())
     quill.refresh_from_db()
     order.refresh_from_db()
     assert (quill.spent_today, quill.unbilled) == before
@@ -315,7 +315,7 @@ def test_undone_it_forgets_what_the_carrier_said_of_the_other_parcel(
     said = {"kind": "cancel_refused", "text": "It can't."}
     Order.objects.filter(pk=order.pk).update(cancel_refused_at=timezone.now(), is_cancellable=False, problem=said)
     order.refresh_from_db()
-    undoing.undo(order, by=sam, reason=REASON, now=timezone.now())
+    undoing.undo_adoption(order, by=sam, reason=REASON, now=timezone.now())
     assert "its label is good" not in visit(alice).get(reverse("parcel", args=[order.uuid])).content.decode()
     order.refresh_from_db()
     assert (order.is_cancellable, order.problem) == (None, {})
@@ -325,9 +325,9 @@ def test_after_a_restore_nobody_knows_whether_its_label_was_given_out(adopted: C
     order = adopted()
     order.labels.all().delete()
     factories.stored_label(order)
-    assert undoing.obstacle(order) == ""
+    assert undoing.undo_obstacle(order) == ""
     factories.restore(restored_at=timezone.now())
-    assert "opened after the restored backup" in undoing.obstacle(order)
+    assert "opened after the restored backup" in undoing.undo_obstacle(order)
 
 
 def test_undone_only_the_attempt_that_was_taken_as_accepted_is_unknown_again(
@@ -335,6 +335,6 @@ def test_undone_only_the_attempt_that_was_taken_as_accepted_is_unknown_again(
 ) -> None:
     order = adopted(state="accepted", duplicate_booking_at=timezone.now())
     cases.attempt(order, generation=2, state="rejected")
-    undoing.undo(order, by=sam, reason=REASON, now=timezone.now())
+    undoing.undo_adoption(order, by=sam, reason=REASON, now=timezone.now())
     assert list(order.attempts.order_by("pk").values_list("state", flat=True)) == ["unknown", "rejected"]
     assert not order.attempts.exclude(duplicate_booking_at=None).exists()

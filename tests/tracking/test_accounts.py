@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from orders.booking import bookings
 from orders.calling import gateway
-from orders.calling.contract import has_parcel_tools
+from orders.calling.contract import current_contract, has_parcel_tools
 from orders.cancelling import cancels
 from orders.labels import fetching
 from orders.models import CarrierAccount, Order
@@ -28,7 +28,7 @@ from shipping_portal.billing.reports import checking, posting, uploads
 from shipping_portal.carrier.scans import read_scan
 from shipping_portal.exporting import rows
 from shipping_portal.staff.resolution import unowned
-from shipping_portal.staff.resolution.verifying import NotConfirmed, confirm
+from shipping_portal.staff.resolution.verifying import NotConfirmed, confirm_reference
 from tests import factories, older
 from tests.catalogue.pushing import basic, event, last, push, wire
 from tests.recording import improper
@@ -79,12 +79,12 @@ def moved(old: SandboxCarrier, new: SandboxCarrier, old_contract: Reread, settin
     """`moved()` lets another carrier's account take new orders and gives the one that did, which is only followed."""
 
     def move(toml: str = "") -> CarrierAccount:
-        before = gateway.account()
+        before = gateway.current_account()
         parts = {name: getattr(settings, f"CARRIER_{name}") for name in settings.OF_A_CARRIER}
         settings.OLDER_CARRIERS = {"OLD": parts | {"WEBHOOK_SECRETS": [OLD]}}
         settings.CARRIER_BASE_URL, settings.WEBHOOK_SECRETS = new.url, [NEW]
         old_contract(toml)
-        assert gateway.account() != before
+        assert gateway.current_account() != before
         return before
 
     return move
@@ -111,7 +111,7 @@ def opened(order: Order) -> Parcel:
 
 def polled(parcel: Parcel) -> Parcel:
     Poll.objects.filter(parcel=parcel).update(due_at=timezone.now())
-    polling.work(parcel.pk)
+    polling.poll_due_parcel(parcel.pk)
     parcel.refresh_from_db()
     return parcel
 
@@ -127,7 +127,7 @@ def asked(carrier: SandboxCarrier) -> str:
 def test_of_100_parcels_under_way_no_scan_is_lost_and_no_reference_told_to_the_other_carrier(
     old: SandboxCarrier, new: SandboxCarrier, moved: Moved, quill: Sender, alice: User
 ) -> None:
-    before = gateway.account()
+    before = gateway.current_account()
     made = factories.order(quill, alice, status="booked")
     copies = [factories.copy_of(made, number) for number in range(99)]
     orders = [made, *Order.objects.bulk_create(copies)]
@@ -144,7 +144,7 @@ def test_of_100_parcels_under_way_no_scan_is_lost_and_no_reference_told_to_the_o
         old.scan(name, "In Transit", push=False)
     begun = timezone.now()
     for parcel in parcels[:40]:
-        polling.work(parcel.pk)
+        polling.poll_due_parcel(parcel.pk)
     for name in names[30:]:
         told(OLD, name, "Out for Delivery")
     for name in names[::10]:
@@ -179,18 +179,18 @@ def test_an_order_of_an_older_account_is_labelled_linked_cancelled_and_billed_th
     assert str(order.carrier_reference) not in asked(new)
 
     second = booked(quill, alice)
-    assert (second.account, len(new.ledger("booked")), len(old.ledger("booked"))) == (gateway.account(), 1, 2)
+    assert (second.account, len(new.ledger("booked")), len(old.ledger("booked"))) == (gateway.current_account(), 1, 2)
     report = uploads.take(before, *old.report(), by=None, now=timezone.now())
     while report.state == "reading":
-        checking.work(report.pk)
+        checking.read_due_report(report.pk)
         report.refresh_from_db()
-    posting.post(report, by=None, now=timezone.now())
+    posting.post_report(report, by=None, now=timezone.now())
     assert set(Charge.objects.values_list("order", "account")) == {(kept.pk, before.pk)}
 
 
 def booked(sender: Sender, by: User) -> Order:
     now = timezone.now()
-    quote = asking.ask(sender, factories.details(sender), by=by, now=now)
+    quote = asking.ask_for_prices(sender, factories.details(sender), by=by, now=now)
     order = bookings.submit(
         quote=quote, code="STANDARD-PICKUP", form_token=uuid.uuid4(), by=by, pickup_date=None, now=now
     )
@@ -213,16 +213,18 @@ def test_one_reference_at_two_accounts_is_two_parcels(quill: Sender, alice: User
 @pytest.mark.parametrize("named", ["Sab12cD", "SAB12CD", "Sab12cd"])
 def test_one_reference_at_one_account_is_one_parcel_whatever_its_case(quill: Sender, alice: User, named: str) -> None:
     """It has the carrier's own letters, whoever typed it otherwise, and its scans are still the same."""
-    watched = watching.watch(quill, "sab12cd", name="", by=alice, now=timezone.now()).parcel
+    watched = watching.follow_reference(quill, "sab12cd", name="", by=alice, now=timezone.now()).parcel
     facts = {"event_type": "Pickup", "scan_time": "2026-11-20T01:00:00Z"}
-    scan = read_scan({**facts, "carrier_reference": named}, gateway.contract())
-    scans.store([scans.Arrival(watched.pk, scan, "poll", b"{}", timezone.now())], scans.lock_parcels([watched.pk]))
+    scan = read_scan({**facts, "carrier_reference": named}, current_contract())
+    scans.store_scans(
+        [scans.Arrival(watched.pk, scan, "poll", b"{}", timezone.now())], scans.lock_parcels([watched.pk])
+    )
     order = factories.order(quill, alice, status="booked", carrier_reference="Sab12cD")
     parcel = opened(order)
     factories.deliver(wire(carrier_reference="Sab12cD", **facts), at=order.account)
     assert (parcel, parcel.reference) == (watched, "Sab12cD")
     assert parcel.events.count() == 1
-    assert watching.watch(quill, named, name="", by=alice, now=timezone.now()).parcel.reference == "Sab12cD"
+    assert watching.follow_reference(quill, named, name="", by=alice, now=timezone.now()).parcel.reference == "Sab12cD"
     assert references.with_reference(quill.orders.all(), named).get() == order
 
 
@@ -247,10 +249,10 @@ def test_a_reference_that_an_order_of_another_account_has_is_free_to_be_adopted(
     carrier.foreign("STAKEN0001")
     order = factories.order(quill, alice, status="unconfirmed")
     factories.order(quill, alice, status="booked", carrier_reference="staken0001", account=other())
-    assert confirm(order, "STAKEN0001").reference == "STAKEN0001"
+    assert confirm_reference(order, "STAKEN0001").reference == "STAKEN0001"
     factories.order(quill, alice, status="booked", carrier_reference="staken0001", account=order.account)
     with pytest.raises(NotConfirmed, match="Another order already has this reference"):
-        confirm(order, "STAKEN0001")
+        confirm_reference(order, "STAKEN0001")
 
 
 @pytest.mark.parametrize("rows_of", [
@@ -281,7 +283,7 @@ def test_a_line_of_a_bill_finds_its_order_in_any_case_at_its_own_account(quill: 
     Order.objects.filter(pk=order.pk).update(account=line.account)
     assert matching.orders_of(line.account_id, ["sab12CD"]) == {"SAB12CD": order}
     assert (matching.match_late(), Charge.objects.get().order) == (1, order)
-    matching.release(Order.objects.get())
+    matching.release_lines(Order.objects.get())
     assert Charge.objects.get().order is None
 
 
@@ -290,11 +292,11 @@ def test_stray_evidence_is_of_the_orders_own_account(quill: Sender, alice: User)
     factories.event(factories.parcel(reference="SELSE00001", account=other(), last_scan_at=now))
     factories.event(factories.parcel(reference="SMINE00001", last_scan_at=now))
     hour = dt.timedelta(hours=1)
-    found = unowned.nobodys(order.account, now - hour, now - hour, now + hour, [])
+    found = unowned.unowned_references(order.account, now - hour, now - hour, now + hour, [])
     assert [one.reference for one in found] == ["SMINE00001"]
     assert unowned.first_seen(order.account, "selse00001") == ("selse00001", None)
     assert unowned.first_seen(order.account, "smine00001")[0] == "SMINE00001"
-    assert set(unowned.of(order.account, ["SELSE00001", "smine00001"])) == {"SMINE00001"}
+    assert set(unowned.known_references(order.account, ["SELSE00001", "smine00001"])) == {"SMINE00001"}
 
 
 def test_a_parcel_booked_elsewhere_belongs_to_the_account_that_takes_new_orders_unless_an_older_one_knows_it(
@@ -302,13 +304,13 @@ def test_a_parcel_booked_elsewhere_belongs_to_the_account_that_takes_new_orders_
 ) -> None:
     factories.parcel(reference="SKNOWN0001")
     before = moved('subscribe = ""')
-    for typed, account in (("SNEVER0001", gateway.account()), ("sknown0001", before)):
-        parcel = watching.watch(quill, typed, name="", by=alice, now=timezone.now()).parcel
+    for typed, account in (("SNEVER0001", gateway.current_account()), ("sknown0001", before)):
+        parcel = watching.follow_reference(quill, typed, name="", by=alice, now=timezone.now()).parcel
         parcel.refresh_from_db()
         assert (parcel.account, parcel.subscription) == (account, "" if account == before else "wanted")
-    factories.parcel(reference="SKNOWN0001", account=gateway.account())
-    parcel = watching.watch(quill, "SKNOWN0001", name="", by=alice, now=timezone.now()).parcel
-    assert parcel.account == gateway.account()
+    factories.parcel(reference="SKNOWN0001", account=gateway.current_account())
+    parcel = watching.follow_reference(quill, "SKNOWN0001", name="", by=alice, now=timezone.now()).parcel
+    assert parcel.account == gateway.current_account()
 
 
 # -- Webhooks ----------------------------------------------------------------------------------------
@@ -320,7 +322,7 @@ def test_a_delivery_belongs_to_the_account_whose_secret_it_used(moved: Moved, se
     before = moved()
     url = f"/webhooks/tracking/{secret.partition(':')[2]}/" if by_path else "/webhooks/tracking/"
     assert push(wire(), url=url, HTTP_AUTHORIZATION="" if by_path else basic(secret)).status_code == 200
-    account = before if secret == OLD else gateway.account()
+    account = before if secret == OLD else gateway.current_account()
     assert (last().account, Parcel.objects.get().account) == (account, account)
 
 
@@ -338,7 +340,7 @@ def test_two_carriers_may_give_one_id_to_events_of_their_own(moved: Moved) -> No
     assert told(OLD, "STHREE0001", event_id=event_id).state == "differs"
     assert set(TrackingEvent.objects.values_list("parcel__reference", "account")) == {
         ("SONE000001", before.pk),
-        ("STWO000001", gateway.account().pk),
+        ("STWO000001", gateway.current_account().pk),
     }
 
 
@@ -359,14 +361,14 @@ def test_a_delivery_is_read_and_read_again_by_the_contract_of_its_account(moved:
     assert last().state == "quarantined"
     read = factories.deliver(body, at=before)
     assert Parcel.objects.get().progress == "out_for_delivery"
-    assert replaying.preview([read.pk]).does_nothing
+    assert replaying.preview_replay([read.pk]).does_nothing
 
 
 def test_a_polled_scan_that_cannot_be_read_is_kept_for_its_account_and_read_again_by_its_contract(
     old: SandboxCarrier, moved: Moved, old_contract: Reread, quill: Sender, alice: User
 ) -> None:
     old.foreign("SFOREIGN7")
-    parcel = watching.watch(quill, "SFOREIGN7", name="", by=alice, now=timezone.now()).parcel
+    parcel = watching.follow_reference(quill, "SFOREIGN7", name="", by=alice, now=timezone.now()).parcel
     old.scan("SFOREIGN7", "Delivered", push=False)
     before = moved('scan_time = "happened_at"')
     polled(parcel)
@@ -374,7 +376,7 @@ def test_a_polled_scan_that_cannot_be_read_is_kept_for_its_account_and_read_agai
     assert {delivery.account for delivery in kept} == {before}
     old_contract("")
     for pk in kept.values_list("pk", flat=True):
-        reading.read(pk)
+        reading.read_deliveries(pk)
     parcel.refresh_from_db()
     assert (parcel.progress, Parcel.objects.count()) == ("delivered", 1)
 
@@ -387,7 +389,7 @@ def test_a_watched_parcel_is_polled_at_its_own_account(
 ) -> None:
     old.foreign("SFOREIGN7")
     old.scan("SFOREIGN7", "Delivered", push=False)
-    parcel = watching.watch(quill, "SFOREIGN7", name="", by=alice, now=timezone.now()).parcel
+    parcel = watching.follow_reference(quill, "SFOREIGN7", name="", by=alice, now=timezone.now()).parcel
     moved()
     assert polled(parcel).progress == "delivered"
     assert "SFOREIGN7" not in asked(new)
@@ -397,7 +399,7 @@ def test_a_parcel_of_an_account_no_settings_name_rests_until_they_name_it_again(
     old: SandboxCarrier, new: SandboxCarrier, moved: Moved, quill: Sender, alice: User, settings: Any
 ) -> None:
     old.foreign("SFOREIGN7")
-    parcel = watching.watch(quill, "SFOREIGN7", name="", by=alice, now=timezone.now()).parcel
+    parcel = watching.follow_reference(quill, "SFOREIGN7", name="", by=alice, now=timezone.now()).parcel
     moved()
     named, settings.OLDER_CARRIERS = settings.OLDER_CARRIERS, {}
     polled(parcel)
@@ -417,13 +419,13 @@ def test_a_poll_of_an_account_no_settings_name_ends_with_the_parcels_story(quill
 def test_after_an_absence_each_account_is_asked_at_its_own_rate(moved: Moved) -> None:
     now, hour = timezone.now(), dt.timedelta(hours=1)
     before = moved("tracking_per_second = 1.0")
-    for account in (before, gateway.account(), other()):
+    for account in (before, gateway.current_account(), other()):
         for number in range(25):
             factories.parcel(reference=f"SMANY{number:05d}", account=account, poll_due_at=now + hour)
     assert webhook_health.catch_up(now) == 50
     due = {account: list(times(account, now)) for account in CarrierAccount.objects.all()}
     assert due[before] == [0.0] * 10 + [10.0] * 10 + [20.0] * 5
-    assert due[gateway.account()] == [0.0] * 25
+    assert due[gateway.current_account()] == [0.0] * 25
     assert due[CarrierAccount.objects.get(name="of last year")] == [3600.0] * 25
 
 
@@ -432,7 +434,7 @@ def test_after_an_absence_each_account_is_asked_at_its_own_rate(moved: Moved) ->
     reason="on few rows PostgreSQL reads the table whatever it has",
 )
 def test_after_an_absence_only_as_many_polls_are_read_as_can_be_moved() -> None:
-    plan = webhook_health.waiting(gateway.account(), timezone.now())[:5].explain()
+    plan = webhook_health.waiting_polls(gateway.current_account(), timezone.now())[:5].explain()
     assert "polls_owed (due_at>?)" in plan, plan
     assert "ORDER BY" not in plan, plan
 
@@ -452,7 +454,7 @@ def test_scans_are_told_by_the_contract_of_their_account(moved: Moved, quill: Se
     before = moved(f"[words]\n{words}\n")
     orders = [
         factories.order(quill, alice, status="booked", carrier_reference="SSAME00001", account=account)
-        for account in (before, gateway.account())
+        for account in (before, gateway.current_account())
     ]
     for order, secret in zip(orders, (OLD, NEW), strict=True):
         told(secret, "SSAME00001", "On the truck")
@@ -460,11 +462,11 @@ def test_scans_are_told_by_the_contract_of_their_account(moved: Moved, quill: Se
     old, new = (timeline.for_parcel(order.parcel, quill.tzinfo) for order in orders)
     assert [(details.words, details.is_unknown) for details in old] == [("Out for delivery", False)]
     assert [(details.words, details.is_unknown) for details in new] == [("On the truck", True)]
-    exported = rows.scans([order.pk for order in orders], quill.tzinfo)
+    exported = rows.scan_rows([order.pk for order in orders], quill.tzinfo)
     assert [row["What"] for row in exported] == ["Out for delivery", "On the truck"]
     assert EventWord.objects.get().scans == 1
     known = vocabulary.meanings_everywhere()
-    assert TrackingEvent.objects.get(vocabulary.says({"out_for_delivery"}, known)).account == before
+    assert TrackingEvent.objects.get(vocabulary.means_one_of({"out_for_delivery"}, known)).account == before
 
 
 @pytest.mark.postgres
@@ -490,8 +492,8 @@ def test_following_a_reference_of_another_account_asks_the_new_carrier_nothing(
         opened(order)
     if not is_named:
         settings.OLDER_CARRIERS = {}
-    watched = watching.watch(quill, reference, name="", by=alice, now=timezone.now())
-    polling.work(watched.parcel_id)
+    watched = watching.follow_reference(quill, reference, name="", by=alice, now=timezone.now())
+    polling.poll_due_parcel(watched.parcel_id)
     assert watched.parcel.account == before
     assert reference not in asked(new)
 
@@ -501,7 +503,7 @@ def test_a_reference_of_the_older_accounts_shape_can_be_followed(
 ) -> None:
     before = moved("reference_shape = 'OLD-[0-9]{6}'")
     parcel = factories.parcel(reference="OLD-123456", account=before)
-    watched = watching.watch(quill, "OLD-123456", name="", by=alice, now=timezone.now())
+    watched = watching.follow_reference(quill, "OLD-123456", name="", by=alice, now=timezone.now())
     assert watched.parcel == parcel
 
 
@@ -515,7 +517,7 @@ def test_an_account_whose_key_was_taken_away_is_asked_nothing_and_read_by_its_ow
     settings.OLDER_CARRIERS["OLD"] |= {"KEY": "", "LINK_KEY": "", "WEBHOOK_SECRETS": []}
     requests = len(old.requests())
     polled(parcel)
-    folding.project(parcel.pk)
+    folding.project_parcels(parcel.pk)
     assert not gateway.is_reachable(before)
     assert not has_parcel_tools(before)
     assert len(old.requests()) == requests
@@ -531,7 +533,7 @@ def test_a_parcel_of_an_account_no_settings_name_keeps_its_progress(
     parcel = opened(order)
     told(OLD, parcel.reference, "Handed over")
     settings.OLDER_CARRIERS = {}
-    folding.project(parcel.pk)
+    folding.project_parcels(parcel.pk)
     order.refresh_from_db()
     assert order.progress == "delivered"
 
@@ -582,6 +584,6 @@ def test_a_reference_that_two_accounts_have_is_followed_at_the_one_that_takes_ne
 ) -> None:
     before = moved()
     factories.parcel(reference="SSAME00001", account=before)
-    factories.order(quill, alice, status="booked", carrier_reference="SSAME00001", account=gateway.account())
-    watched = watching.watch(quill, "SSAME00001", name="", by=alice, now=timezone.now())
-    assert watched.parcel.account == gateway.account()
+    factories.order(quill, alice, status="booked", carrier_reference="SSAME00001", account=gateway.current_account())
+    watched = watching.follow_reference(quill, "SSAME00001", name="", by=alice, now=timezone.now())
+    assert watched.parcel.account == gateway.current_account()

@@ -10,7 +10,7 @@ from django.utils import timezone
 from orders.cancelling import cancels
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.jobs.sweep import due
+from shipping_portal.jobs.sweep import due_rows
 from tests import factories
 from tests.orders.conftest import booked, submitted
 from tests.sandbox_carrier import SandboxCarrier
@@ -35,9 +35,9 @@ def cancelled(order: Order, by: User) -> Order:
 
 def swept(order: Order) -> Parcel:
     """What the sweep does for an order that is due for tracking."""
-    for pk in due(polling.open_parcel, timezone.now()):
+    for pk in due_rows(polling.open_parcel, timezone.now()):
         polling.open_parcel(pk)
-    assert due(polling.open_parcel, timezone.now()) == {}
+    assert due_rows(polling.open_parcel, timezone.now()) == {}
     return Parcel.objects.get(order=order)
 
 
@@ -48,8 +48,8 @@ def test_a_cancelled_order_is_watched_even_if_its_parcel_was_never_opened(
     assert order.status == "cancelled"
     parcel = swept(order)
     assert parcel.poll.due_at is not None
-    assert polling.interval(parcel, now=timezone.now() + 59 * DAY) == polling.DAILY
-    assert polling.interval(parcel, now=timezone.now() + 61 * DAY) is None
+    assert polling.poll_interval(parcel, now=timezone.now() + 59 * DAY) == polling.DAILY
+    assert polling.poll_interval(parcel, now=timezone.now() + 61 * DAY) is None
 
 
 def test_a_refused_cancellation_leaves_a_parcel_that_is_tracked(
@@ -76,7 +76,7 @@ def test_a_scan_after_cancelling_reaches_sender_and_desk_while_the_money_stays_c
     later = (timezone.now() + dt.timedelta(seconds=2)).isoformat().replace("+00:00", "Z")
     carrier.scan(order.carrier_reference, "Pickup", push=False, scan_time=later)
     Poll.objects.update(due_at=timezone.now())
-    polling.work(parcel.pk)
+    polling.poll_due_parcel(parcel.pk)
     order.refresh_from_db()
     assert order.status == "cancelled"
     assert order.used_after_cancel_at is not None
@@ -93,7 +93,7 @@ def test_a_scan_that_moves_nothing_is_no_use_of_the_label(quill: Sender, alice: 
     order = factories.order(quill, alice, status="cancelled", cancelled_at=timezone.now() - DAY)
     parcel = factories.parcel(order)
     factories.event(parcel, event_type=kind)
-    folding.project(parcel.pk)
+    folding.project_parcels(parcel.pk)
     order.refresh_from_db()
     assert order.used_after_cancel_at is None
 
@@ -103,11 +103,11 @@ def test_a_scan_from_before_cancelling_that_comes_late_is_no_use_of_the_label(qu
     order = factories.order(quill, alice, status="cancelled", created_at=before, booked_at=before)
     parcel = factories.parcel(order)
     factories.event(parcel, scan_time=order.cancelled_at - dt.timedelta(hours=1))
-    folding.project(parcel.pk)
+    folding.project_parcels(parcel.pk)
     order.refresh_from_db()
     assert order.used_after_cancel_at is None
     factories.event(parcel, event_type="In Transit", scan_time=order.cancelled_at + dt.timedelta(hours=1))
-    folding.project(parcel.pk)
+    folding.project_parcels(parcel.pk)
     order.refresh_from_db()
     assert order.used_after_cancel_at is not None
 
@@ -118,7 +118,7 @@ def test_a_label_is_used_from_the_first_scan_on(quill: Sender, alice: User) -> N
     parcel = factories.parcel(order)
     for days in (1, 2):
         factories.event(parcel, event_type="In Transit", scan_time=before + days * DAY)
-        folding.project(parcel.pk)
+        folding.project_parcels(parcel.pk)
     order.refresh_from_db()
     assert order.used_after_cancel_at == before + DAY
 
@@ -127,15 +127,15 @@ def test_a_used_label_is_followed_as_closely_as_any_parcel(quill: Sender, alice:
     now = timezone.now()
     order = factories.order(quill, alice, status="cancelled", used_after_cancel_at=now)
     parcel = factories.parcel(order, progress="in_transit", last_scan_at=now)
-    assert polling.interval(parcel, now=now) == polling.MOVING
+    assert polling.poll_interval(parcel, now=now) == polling.MOVING
 
 
 def test_a_scan_that_says_what_no_contract_names_is_asked_about_and_then_noticed(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="cancelled", cancelled_at=timezone.now() - DAY)
     parcel = factories.parcel(order)
     factories.event(parcel, event_type="Snatched")
-    folding.project(parcel.pk)
+    folding.project_parcels(parcel.pk)
     EventWord.objects.create(word="snatched", progress="collected", first_seen_at=timezone.now())
-    folding.project(parcel.pk)
+    folding.project_parcels(parcel.pk)
     order.refresh_from_db()
     assert order.used_after_cancel_at is not None

@@ -20,7 +20,7 @@ from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.scans import read_scan
 from shipping_portal.exporting import rows as exported
-from shipping_portal.reports.shipments import _scans as scans_of
+from shipping_portal.reports.shipments import _scans_by_order as scans_of
 from shipping_portal.staff.alerts import health
 from tests import factories
 from tests.orders.conftest import booked, submitted
@@ -56,7 +56,7 @@ def came(row: dict[str, Any], at: dt.datetime, *, by: str = "push") -> None:
     parcel = Parcel.objects.get(reference=row["carrier_reference"])
     scan = read_scan(row, contract_of(parcel.account))
     held = scans.lock_parcels([parcel.pk])
-    scans.store([scans.Arrival(parcel.pk, scan, by, b"{}", at)], held)
+    scans.store_scans([scans.Arrival(parcel.pk, scan, by, b"{}", at)], held)
     folding.fold_held(held)
 
 
@@ -120,7 +120,7 @@ def test_an_old_delivery_read_again_counts_as_of_when_it_came(parcel: Parcel) ->
     then = timezone.now() - 50 * HOUR
     body = json.dumps(wire(parcel, "Delivered", then + AHEAD)).encode()
     old = factories.delivery(body=body, received_at=then, state="quarantined", reason="another form")
-    reading.read(old.pk)
+    reading.read_deliveries(old.pk)
     assert stands(parcel) == ("delivered", then)
 
 
@@ -138,7 +138,7 @@ def test_polls_of_a_watched_parcel_are_dated_by_the_poll_and_keep_their_order(
         unreadable=(), pickup_date=None, is_cancellable=None,
     )  # fmt: skip
     for hours in (0, 6):
-        polling.take(parcel, tracked, now=before + hours * HOUR)  # type: ignore[arg-type]
+        polling.take_scans(parcel, tracked, now=before + hours * HOUR)  # type: ignore[arg-type]
     assert stands(parcel) == ("delivered", before)
 
 
@@ -190,7 +190,7 @@ def test_reports_count_from_the_receipt(parcel: Parcel) -> None:
 def test_an_export_says_what_the_carriers_clock_said(parcel: Parcel) -> None:
     came(wire(parcel, "Pickup", NOW + AHEAD), NOW)
     came(wire(parcel, "In Transit", NOW + HOUR), NOW + HOUR)
-    one, other = exported.scans([parcel.order_id or 0], Sender.objects.get(pk=Order.objects.get().sender_id).tzinfo)
+    one, other = exported.scan_rows([parcel.order_id or 0], Sender.objects.get(pk=Order.objects.get().sender_id).tzinfo)
     assert (one["Time, UTC"], one["Carrier's clock"]) == (
         "2026-11-27T07:00:00Z", "Ahead: it said 2026-11-27T17:30:00Z, so the time is when it reached us",
     )  # fmt: skip

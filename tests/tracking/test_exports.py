@@ -49,7 +49,7 @@ def order(quill: Sender, alice: User) -> Order:
 
 
 def packed(export: Export) -> zipfile.ZipFile:
-    packing.work(export.pk)
+    packing.pack_due_export(export.pk)
     return opened(export)
 
 
@@ -71,7 +71,7 @@ def proof_of(order: Order) -> Export:
 
 
 def everything_of(sender: Sender, by: User) -> Export:
-    return packing.everything(sender, by=by, now=timezone.now())
+    return packing.request_everything(sender, by=by, now=timezone.now())
 
 
 def rows(archive: zipfile.ZipFile, name: str) -> list[dict[str, str]]:
@@ -372,13 +372,13 @@ def test_a_worker_killed_midway_leaves_it_to_the_next_which_packs_all_of_it_anew
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(account, "_lists", die)
+        patched.setattr(account, "_other_sheets", die)
         with pytest.raises(Killed):
-            packing.work(export.pk)
+            packing.pack_due_export(export.pk)
     export.refresh_from_db()
     assert export.parts.exists()
     assert export.finished_at is None
-    packing.work(export.pk)
+    packing.pack_due_export(export.pk)
     export.refresh_from_db()
     assert export.finished_at is None, "its lease has not run out yet"
     Export.objects.update(due_at=timezone.now())
@@ -415,10 +415,10 @@ def test_two_presses_owe_one_export_and_a_later_one_another(order: Order, alice:
     now = timezone.now()
     first = packing.proof_pack(order, by=alice, now=now)
     assert packing.proof_pack(order, by=alice, now=now) == first
-    packing.work(first.pk)
+    packing.pack_due_export(first.pk)
     assert packing.proof_pack(order, by=alice, now=now + dt.timedelta(seconds=2)) == first
     assert packing.proof_pack(order, by=alice, now=now + dt.timedelta(hours=1)) != first
-    assert packing.everything(order.sender, by=alice, now=now).what == "account"
+    assert packing.request_everything(order.sender, by=alice, now=now).what == "account"
     assert list(Audit.objects.values_list("action", flat=True)) == [
         "proof pack asked for", "proof pack asked for", "account export asked for",
     ]  # fmt: skip
@@ -427,19 +427,19 @@ def test_two_presses_owe_one_export_and_a_later_one_another(order: Order, alice:
 def test_one_on_its_way_for_long_is_still_the_only_one(order: Order, alice: User) -> None:
     first = everything_of(order.sender, alice)
     later = timezone.now() + dt.timedelta(hours=2)
-    assert packing.everything(order.sender, by=alice, now=later) == first
+    assert packing.request_everything(order.sender, by=alice, now=later) == first
 
 
 def test_exports_leave_workers_to_the_bookings(order: Order, alice: User, bob: User) -> None:
     for of, by in ((order.sender, alice), (bob.membership.sender, bob)):
         assert factories.export(of, by, finished_at=None, due_at=timezone.now()).claim()
     third = proof_of(order)
-    packing.work(third.pk)
+    packing.pack_due_export(third.pk)
     third.refresh_from_db()
     assert (third.tries, third.failures, third.due_at > timezone.now()) == (0, 0, True)
     Export.objects.exclude(pk=third.pk).update(due_at=None)
     Export.objects.filter(pk=third.pk).update(due_at=timezone.now())
-    packing.work(third.pk)
+    packing.pack_due_export(third.pk)
     assert ExportPart.objects.filter(export=third).exists()
 
 
@@ -447,7 +447,7 @@ def test_exports_owed_for_another_day_hold_nobody_up(order: Order, alice: User, 
     for of, by in ((order.sender, alice), (bob.membership.sender, bob)):
         factories.export(of, by, finished_at=None, due_at=timezone.now() + dt.timedelta(days=1))
     export = proof_of(order)
-    packing.work(export.pk)
+    packing.pack_due_export(export.pk)
     assert ExportPart.objects.filter(export=export).exists()
 
 
@@ -460,7 +460,7 @@ def test_packing_many_parcels_takes_no_more_memory_or_queries_a_parcel(
     gc.collect()
     tracemalloc.start()
     with django_assert_max_num_queries(120):
-        packing.work(export.pk)
+        packing.pack_due_export(export.pk)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(rows(opened(export), "parcels.csv")) == 601

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orders.models.statuses import Progress
-from orders.status.progress import RANK, Projection, Step, fold
+from orders.status.progress import RANK, Projection, Step, fold_steps
 
 NOW = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)
 steps = st.lists(
@@ -31,28 +31,28 @@ def at(hour: int, progress: str) -> Step:
 def test_order_and_duplicates_do_not_matter(scans: list[Step], luck: random.Random) -> None:
     shuffled = scans + [luck.choice(scans) for _ in range(luck.randint(0, 5)) if scans]
     luck.shuffle(shuffled)
-    assert fold(shuffled) == fold(scans)
+    assert fold_steps(shuffled) == fold_steps(scans)
 
 
 @given(steps)
 def test_a_late_older_scan_never_overtakes_a_newer_one(scans: list[Step]) -> None:
     newest = Step(NOW, "zzzz", Progress.DELIVERED, NOW)
     usable = [step for step in scans if step.scan_time < NOW and not step.is_ahead]
-    assert fold([*usable, newest]).progress == Progress.DELIVERED
+    assert fold_steps([*usable, newest]).progress == Progress.DELIVERED
 
 
 def test_info_never_changes_where_the_parcel_is() -> None:
-    result = fold([at(1, "collected"), at(2, "")])
+    result = fold_steps([at(1, "collected"), at(2, "")])
     assert (result.progress, result.last_scan_at) == ("collected", at(2, "").scan_time)
 
 
 def test_a_futile_pickup_is_over_once_the_parcel_is_collected() -> None:
-    assert fold([at(1, "pickup_futile")]).progress == "pickup_futile"
-    assert fold([at(1, "pickup_futile"), at(5, "collected")]).progress == "collected"
+    assert fold_steps([at(1, "pickup_futile")]).progress == "pickup_futile"
+    assert fold_steps([at(1, "pickup_futile"), at(5, "collected")]).progress == "collected"
 
 
 def test_delivered_then_an_older_scan_stays_delivered() -> None:
-    assert fold([at(9, "delivered"), at(3, "in_transit")]).progress == "delivered"
+    assert fold_steps([at(9, "delivered"), at(3, "in_transit")]).progress == "delivered"
 
 
 def test_scans_of_one_instant_are_read_in_the_order_a_parcel_travels() -> None:
@@ -60,7 +60,7 @@ def test_scans_of_one_instant_are_read_in_the_order_a_parcel_travels() -> None:
         Step(NOW, tie, word, NOW)
         for tie, word in zip("bac", ("out_for_delivery", "delivered", "collected"), strict=True)
     ]
-    assert fold(same).progress == "delivered"
+    assert fold_steps(same).progress == "delivered"
 
 
 def test_every_progress_has_its_place_in_the_journey() -> None:
@@ -80,12 +80,12 @@ def ahead(word: str, *, received: float, by: float = 10.5, tie: str = "a") -> St
 
 @pytest.mark.parametrize(("lead", "told"), [(15 * MINUTE, 15 * MINUTE), (15 * MINUTE + SECOND, 0 * SECOND)])
 def test_more_than_a_quarter_of_an_hour_ahead_counts_as_of_its_receipt(lead: dt.timedelta, told: dt.timedelta) -> None:
-    assert fold([Step(NOW + lead, "a", "delivered", NOW)]) == Projection("delivered", NOW + told, NOW + told)
+    assert fold_steps([Step(NOW + lead, "a", "delivered", NOW)]) == Projection("delivered", NOW + told, NOW + told)
 
 
 @pytest.mark.parametrize("by", [1, 9, 14, 24.1, 24 * 365 * 900])
 def test_however_far_a_clock_is_ahead_its_scan_is_dated_by_its_receipt(by: float) -> None:
-    assert fold([ahead("delivered", received=0, by=by)]) == Projection("delivered", NOW, NOW)
+    assert fold_steps([ahead("delivered", received=0, by=by)]) == Projection("delivered", NOW, NOW)
 
 
 @pytest.mark.parametrize(
@@ -104,27 +104,28 @@ def test_a_clock_that_is_ahead_takes_no_parcel_back(sound: str, later: str, stan
     """One more scan of the same kind counts, as another try of the driver's does: since then it is so."""
     second = ahead(later, received=0.001)
     since = second.received_at if later == stands else NOW
-    found = fold([Step(NOW, "s", sound, NOW), second])
+    found = fold_steps([Step(NOW, "s", sound, NOW), second])
     assert (found.progress, found.progress_at) == (stands, since)
 
 
 def test_a_right_clock_still_takes_it_back() -> None:
     assert (
-        fold([ahead("delivered", received=0), Step(NOW + HOUR, "s", "returning", NOW + HOUR)]).progress == "returning"
+        fold_steps([ahead("delivered", received=0), Step(NOW + HOUR, "s", "returning", NOW + HOUR)]).progress
+        == "returning"
     )
 
 
 def test_scans_of_a_clock_that_is_ahead_keep_its_order_however_late_they_come() -> None:
     """The delivery was pushed at once, the scan before it only at the third try."""
     delivered, before = ahead("delivered", received=0), ahead("in_transit", received=1, by=8.5)
-    assert fold([delivered, before]) == Projection("delivered", NOW, NOW + HOUR)
+    assert fold_steps([delivered, before]) == Projection("delivered", NOW, NOW + HOUR)
     polled = [ahead(word, received=0, by=by) for word, by in (("delivered", 10), ("returning", 10.1), ("held", 9))]
-    assert fold(polled).progress == "returning"
+    assert fold_steps(polled).progress == "returning"
 
 
 @given(steps)
 def test_nothing_happens_after_it_was_received(scans: list[Step]) -> None:
-    found = fold(scans)
+    found = fold_steps(scans)
     latest = max((step.received_at for step in scans), default=None)
     for at in (found.progress_at, found.last_scan_at):
         assert at is None or (latest is not None and at <= latest + 15 * MINUTE)

@@ -12,6 +12,7 @@ from django.conf import settings as configured
 from django.test import Client
 from django.utils import timezone
 
+from orders.calling.contract import current_contract
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.scans import read_event
@@ -53,7 +54,7 @@ def scan(parcel: Parcel, *, by: str, scanned: dt.datetime, pushed: dt.datetime |
 
 
 def rows(now: dt.datetime = NOW) -> list[tuple[int, int, int]]:
-    return [(row.in_time, row.late, row.only_polled) for row in health.meter(now).rows]
+    return [(row.in_time, row.late, row.only_polled) for row in health.webhook_meter(now).rows]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_a_webhook_is_late_from_a_quarter_of_an_hour_after_its_scan(
 
 def test_a_day_without_scans_is_all_zeros() -> None:
     assert rows() == [(0, 0, 0), (0, 0, 0)]
-    assert health.meter(NOW).alarms == []
+    assert health.webhook_meter(NOW).alarms == []
 
 
 def test_each_scan_is_in_time_or_late_or_found_only_by_polling(parcel: Parcel) -> None:
@@ -97,7 +98,7 @@ def test_three_scans_found_first_by_polling_in_an_hour_raise_the_alarm(
     for _ in range(found):
         scan(parcel, by="poll", scanned=NOW - 30 * MINUTE)
         scan(parcel, by="poll", scanned=NOW - 70 * MINUTE)
-    assert webhook_health.is_alarmed(parcel.account, NOW) == bool(health.meter(NOW).alarms) == alarmed
+    assert webhook_health.is_alarmed(parcel.account, NOW) == bool(health.webhook_meter(NOW).alarms) == alarmed
 
 
 @pytest.fixture
@@ -112,11 +113,11 @@ def test_each_account_has_an_alarm_of_its_own(desk: Client, parcel: Parcel, old_
     for _ in range(2):
         scan(parcel, by="poll", scanned=NOW - 30 * MINUTE)
         scan(old_parcel, by="poll", scanned=NOW - 30 * MINUTE)
-    assert health.meter(NOW).alarms == []
+    assert health.webhook_meter(NOW).alarms == []
     scan(old_parcel, by="poll", scanned=NOW - 30 * MINUTE)
     for _ in range(9):
         scan(parcel, by="push", scanned=NOW - 30 * MINUTE)
-    [alarm] = health.meter(NOW).alarms
+    [alarm] = health.webhook_meter(NOW).alarms
     assert (alarm.account, alarm.polled_first) == (old_parcel.account.name, 3)
     assert webhook_health.is_alarmed(old_parcel.account, NOW)
     assert not webhook_health.is_alarmed(parcel.account, NOW)
@@ -136,7 +137,7 @@ def test_each_account_whose_webhooks_get_lost_is_logged(
             scan(parcel, by="poll", scanned=NOW - 30 * MINUTE)
         scan(old_parcel, by="poll", scanned=NOW - 30 * MINUTE)
     for _ in range(2):
-        health.report(NOW)
+        health.log_alarms(NOW)
     logged = [(one.account, one.found_by_polling) for one in caplog.records if one.message == "webhook_gap"]
     assert logged == [(parcel.account.name, 3), (old_parcel.account.name, 4)]
 
@@ -144,7 +145,7 @@ def test_each_account_whose_webhooks_get_lost_is_logged(
 def test_only_the_parcels_of_the_account_with_the_alarm_are_polled_twice_as_often(
     parcel: Parcel, old_parcel: Parcel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(polling, "_jitter", lambda: 1.0)
+    monkeypatch.setattr(polling, "_random_jitter", lambda: 1.0)
     with time_machine.travel(NOW, tick=False):
         for _ in range(3):
             scan(old_parcel, by="poll", scanned=NOW - 30 * MINUTE)
@@ -178,7 +179,7 @@ def test_one_line_an_hour_is_logged_however_many_sweepers_look(
     parcel: Parcel, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shipping_portal.jobs.sweep.close_old_connections", lambda: None)
-    monkeypatch.setattr("shipping_portal.jobs.sweep.publish", lambda *message: True)
+    monkeypatch.setattr("shipping_portal.jobs.sweep.publish_task", lambda *message: True)
     logged = []
     for minutes in (0, 1, 59, 61):
         caplog.clear()
@@ -204,7 +205,7 @@ def test_the_first_page_leads_to_exactly_the_scans_the_alarm_counts(
         assert found.result_count == 4
         assert desk.get("?found=polling-day").status_code
     with django_assert_num_queries(2):  # and the clocks that are ahead
-        health.meter(NOW)
+        health.webhook_meter(NOW)
 
 
 def test_without_a_gap_the_first_page_raises_no_alarm(desk: Client, db: None) -> None:
@@ -232,7 +233,7 @@ def test_with_every_webhook_dropped_each_scan_is_visible_within_one_interval(
         assert parcel.poll.due_at - asked_at <= hour * 1.2
         carrier.scan(order.carrier_reference, word)
         Poll.objects.update(due_at=timezone.now())  # the interval is over
-        polling.work(parcel.pk)
+        polling.poll_due_parcel(parcel.pk)
         assert parcel.events.count() == seen
     order.refresh_from_db()
     assert order.progress == "delivered"
@@ -244,7 +245,7 @@ def test_with_every_webhook_dropped_each_scan_is_visible_within_one_interval(
 def test_while_the_alarm_is_on_polling_goes_twice_as_often(
     booked: Callable[..., Order], carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(polling, "_jitter", lambda: 1.0)
+    monkeypatch.setattr(polling, "_random_jitter", lambda: 1.0)
     order = booked()
     polling.open_parcel(order.pk)
     parcel = Parcel.objects.get()
@@ -253,7 +254,7 @@ def test_while_the_alarm_is_on_polling_goes_twice_as_often(
         scanned = (timezone.now() - minutes * MINUTE).isoformat().replace("+00:00", "Z")
         carrier.scan(order.carrier_reference, "In Transit", push=False, scan_time=scanned)
         Poll.objects.update(due_at=timezone.now())
-        polling.work(parcel.pk)
+        polling.poll_due_parcel(parcel.pk)
         parcel.refresh_from_db()
         waits.append((parcel.poll.due_at - parcel.poll.polled_at).total_seconds() / configured.POLL_SECONDS)
     assert waits == [1.0, 1.0, 0.5, 0.5]
@@ -268,7 +269,7 @@ def test_a_webhook_that_comes_after_all_is_late_and_makes_no_second_scan(parcel:
         "scan_time": (NOW - 20 * MINUTE).isoformat().replace("+00:00", "Z"),
     }
     found = scan(parcel, by="poll", scanned=NOW - 20 * MINUTE)
-    twin = scans.fingerprint(parcel.reference, read_event(json.dumps(body).encode(), _contract()))
+    twin = scans.scan_fingerprint(parcel.reference, read_event(json.dumps(body).encode(), _contract()))
     TrackingEvent.objects.filter(pk=found.pk).update(event_id=None, fingerprint=twin)
     factories.deliver(json.dumps(body).encode(), now=NOW)
     assert parcel.events.count() == 1
@@ -276,6 +277,4 @@ def test_a_webhook_that_comes_after_all_is_late_and_makes_no_second_scan(parcel:
 
 
 def _contract() -> Any:
-    from orders.calling import gateway  # noqa: PLC0415
-
-    return gateway.contract()
+    return current_contract()

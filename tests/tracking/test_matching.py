@@ -14,7 +14,7 @@ from orders.models import Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.staff.resolution import deciding
-from shipping_portal.staff.resolution.case import evidence
+from shipping_portal.staff.resolution.case import gather_evidence
 from tests import factories
 from tests.orders.conftest import submitted
 from tests.sandbox_carrier import SandboxCarrier
@@ -90,8 +90,8 @@ def test_an_adopted_reference_brings_the_scans_that_waited_for_it(
     carrier.foreign("SADOPT0001")
     push("SADOPT0001")
     push("SADOPT0001", "In Transit")
-    assert [candidate.reference for candidate in evidence(order).candidates] == ["SADOPT0001"]
-    deciding.adopt(order, "SADOPT0001", by=sam, reason=REASON, now=timezone.now())
+    assert [candidate.reference for candidate in gather_evidence(order).candidates] == ["SADOPT0001"]
+    deciding.adopt_reference(order, "SADOPT0001", by=sam, reason=REASON, now=timezone.now())
     order.refresh_from_db()
     assert (order.status, order.progress) == ("booked", "in_transit")
     assert Parcel.objects.get().order == order
@@ -105,7 +105,7 @@ def test_a_late_answer_after_not_booked_leaves_the_scans_as_evidence_until_a_per
     carrier.foreign("SLATE00001")
     push("SLATE00001")
     assert Parcel.objects.get().order is None
-    deciding.adopt(order, "SLATE00001", by=sam, reason=REASON, now=timezone.now())
+    deciding.adopt_reference(order, "SLATE00001", by=sam, reason=REASON, now=timezone.now())
     order.refresh_from_db()
     assert (order.status, order.progress) == (Status.BOOKED, "collected")
 
@@ -133,7 +133,7 @@ def test_a_fold_that_waited_while_the_parcel_was_taken_from_its_order_tells_that
         return orders
 
     monkeypatch.setattr(scans, "_orders_of", taken_meanwhile)
-    folding.project(parcel.pk)
+    folding.project_parcels(parcel.pk)
     order.refresh_from_db()
     parcel.refresh_from_db()
     assert (order.progress, parcel.progress) == ("", "delivered")
@@ -149,7 +149,7 @@ def test_without_workers_the_sweep_matches_them_as_soon_as_it_looks(quill: Sende
 
 def test_a_watch_shows_what_came_before_anybody_watched(quill: Sender, alice: User) -> None:
     push("SWATCH0001", "Delivered")
-    watched = watching.watch(quill, "SWATCH0001", name="", by=alice, now=timezone.now())
+    watched = watching.follow_reference(quill, "SWATCH0001", name="", by=alice, now=timezone.now())
     assert watched.parcel.progress == "delivered"
 
 
@@ -161,12 +161,12 @@ def test_a_scan_from_long_before_the_booking_is_kept_and_does_not_count(quill: S
     parcel = factories.parcel(order)
     epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
     factories.event(parcel, event_type="Delivered", scan_time=epoch)
-    folding.project(parcel.pk)
+    folding.project_parcels(parcel.pk)
     order.refresh_from_db()
     assert order.progress == ""
     assert parcel.events.get().set_aside == "scan time is long before the booking"
     factories.event(parcel, event_type="Pickup", scan_time=order.created_at - dt.timedelta(days=29))
-    folding.project(parcel.pk)
+    folding.project_parcels(parcel.pk)
     order.refresh_from_db()
     assert order.progress == "collected"
 
@@ -174,6 +174,6 @@ def test_a_scan_from_long_before_the_booking_is_kept_and_does_not_count(quill: S
 def test_old_scans_of_a_reference_booked_elsewhere_count(quill: Sender, alice: User) -> None:
     parcel = factories.watch(quill, alice).parcel
     factories.event(parcel, event_type="Delivered", scan_time=timezone.now() - dt.timedelta(days=90))
-    folding.project(parcel.pk)
+    folding.project_parcels(parcel.pk)
     parcel.refresh_from_db()
     assert parcel.progress == "delivered"

@@ -58,7 +58,7 @@ def scanned(order: Order, kind: str, at: dt.datetime) -> None:
     parcel = getattr(order, "parcel", None) or factories.parcel(order)
     factories.event(parcel, event_type=kind, scan_time=at, event_id=uuid.uuid4())
     with time_machine.travel(at, tick=False):
-        folding.project(parcel.pk)
+        folding.project_parcels(parcel.pk)
 
 
 def test_the_pickup_day_is_over_at_midnight_where_the_parcel_waits(waiting: Waiting) -> None:
@@ -153,7 +153,7 @@ def test_an_unknown_word_on_the_day_counts_once_an_operator_says_what_it_means(w
     scanned(order, "Grabbed", melbourne(MONDAY))
     assert misses(order, at=melbourne(CUP_DAY)) == 1
     EventWord.objects.create(word="grabbed", progress="collected", first_seen_at=melbourne(MONDAY))
-    folding.project(order.parcel.pk)
+    folding.project_parcels(order.parcel.pk)
     assert misses(order, at=melbourne(CUP_DAY)) == 0
 
 
@@ -176,7 +176,7 @@ def test_the_first_miss_names_the_next_driver_the_second_a_refund_and_one_task(
     ):
         with time_machine.travel(melbourne(day), tick=False):
             assert said in text(visit(alice).get(f"/parcels/{order.uuid}/"))
-            queue = next(q for q in queues.waiting(melbourne(day)) if "missed-twice" in q.url)
+            queue = next(q for q in queues.waiting_queues(melbourne(day)) if "missed-twice" in q.url)
             assert queue.count == tasks
 
 

@@ -9,7 +9,7 @@ import time_machine
 from django.utils import timezone
 
 from orders.calling import gateway, turns
-from orders.calling.contract import contract_of
+from orders.calling.contract import contract_of, current_contract
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
@@ -33,12 +33,12 @@ def parcel(carrier: SandboxCarrier) -> Parcel:
     sender = factories.sender(name="Watcher")
     person = factories.user("w@watch.example")
     factories.member(sender, person)
-    return watching.watch(sender, "SFOREIGN7", name="", by=person, now=timezone.now()).parcel
+    return watching.follow_reference(sender, "SFOREIGN7", name="", by=person, now=timezone.now()).parcel
 
 
 def poll(parcel: Parcel) -> Parcel:
     Poll.objects.filter(parcel=parcel).update(due_at=timezone.now())
-    polling.work(parcel.pk)
+    polling.poll_due_parcel(parcel.pk)
     parcel.refresh_from_db()
     return parcel
 
@@ -92,14 +92,14 @@ def test_watching_once_more_asks_for_scans_afresh_and_for_no_second_subscription
 ) -> None:
     Parcel.objects.update(subscription="refused", subscription_text="No more than one.")
     Poll.objects.update(parked_at=timezone.now(), failures=5, due_at=None)
-    again = watching.watch(quill, parcel.reference, name="", by=alice, now=timezone.now()).parcel
+    again = watching.follow_reference(quill, parcel.reference, name="", by=alice, now=timezone.now()).parcel
     again.refresh_from_db()
     assert (again.subscription, again.subscription_text) == ("refused", "No more than one.")
     assert (again.poll.parked_at, again.poll.failures, again.poll.due_at is None) == (None, 0, False)
 
 
 def test_a_reference_nobody_knows_yet_is_asked_for_again(carrier: SandboxCarrier, quill: Sender, alice: User) -> None:
-    watched = watching.watch(quill, "SNOBODY1", name="", by=alice, now=timezone.now())
+    watched = watching.follow_reference(quill, "SNOBODY1", name="", by=alice, now=timezone.now())
     parcel = poll(watched.parcel)
     assert parcel.poll.tries == 1
     assert parcel.poll.due_at > timezone.now()
@@ -111,7 +111,7 @@ def test_polls_that_only_fail_end_when_the_parcels_story_does(
 ) -> None:
     now = timezone.now()
     if story.startswith("watched"):
-        parcel = watching.watch(quill, "SNOBODY1", name="", by=alice, now=now).parcel
+        parcel = watching.follow_reference(quill, "SNOBODY1", name="", by=alice, now=now).parcel
         Parcel.objects.update(created_at=now - dt.timedelta(days=400))
     else:
         long_ago = now - dt.timedelta(days=300)
@@ -123,7 +123,7 @@ def test_polls_that_only_fail_end_when_the_parcels_story_does(
 def test_the_carriers_refusal_stays_its_own_words_when_polls_fail(
     carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
-    watched = watching.watch(quill, "SNOBODY1", name="", by=alice, now=timezone.now())
+    watched = watching.follow_reference(quill, "SNOBODY1", name="", by=alice, now=timezone.now())
     Parcel.objects.filter(pk=watched.parcel.pk).update(subscription="refused", subscription_text="Unknown reference.")
     parcel = poll(watched.parcel)
     assert (parcel.poll.tries, parcel.subscription_text) == (1, "Unknown reference.")
@@ -136,14 +136,14 @@ def test_the_carriers_refusal_stays_its_own_words_when_polls_fail(
 def test_each_stage_is_polled_at_its_own_pace(quill: Sender, alice: User, progress: str, hours: float) -> None:
     order = factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order, progress=progress)
-    assert polling.interval(parcel, now=timezone.now()) == hours
+    assert polling.poll_interval(parcel, now=timezone.now()) == hours
 
 
 def test_a_delivered_parcel_is_asked_about_three_times_more(quill: Sender, alice: User) -> None:
     now = timezone.now()
     order = factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order, progress="delivered", last_scan_at=now)
-    later = [polling.interval(parcel, now=now + dt.timedelta(hours=h)) for h in (0, 2, 30, 80)]
+    later = [polling.poll_interval(parcel, now=now + dt.timedelta(hours=h)) for h in (0, 2, 30, 80)]
     assert later == [1.0, 24.0, 72.0, None]
 
 
@@ -152,18 +152,18 @@ def test_quiet_is_counted_from_the_last_scan_however_long_ago_a_parcel_began(qui
     parcel = factories.parcel(order, progress="in_transit", last_scan_at=now - dt.timedelta(days=1))
     Parcel.objects.filter(pk=parcel.pk).update(created_at=now - dt.timedelta(days=60))
     parcel.refresh_from_db()
-    assert polling.interval(parcel, now=now) == 1
-    assert polling.interval(parcel, now=now + dt.timedelta(days=45)) is None
+    assert polling.poll_interval(parcel, now=now) == 1
+    assert polling.poll_interval(parcel, now=now + dt.timedelta(days=45)) is None
     parcel.progress = "delivered"
-    assert polling.interval(parcel, now=now) == 72
+    assert polling.poll_interval(parcel, now=now) == 72
 
 
 def test_a_cancelled_label_is_watched_for_sixty_days(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="cancelled")
     parcel = factories.parcel(order)
     now = timezone.now()
-    assert polling.interval(parcel, now=now + dt.timedelta(days=59)) == 24
-    assert polling.interval(parcel, now=now + dt.timedelta(days=61)) is None
+    assert polling.poll_interval(parcel, now=now + dt.timedelta(days=59)) == 24
+    assert polling.poll_interval(parcel, now=now + dt.timedelta(days=61)) is None
 
 
 def test_a_scan_the_poll_cannot_read_is_kept_and_counted_once(parcel: Parcel, carrier: SandboxCarrier) -> None:
@@ -171,7 +171,7 @@ def test_a_scan_the_poll_cannot_read_is_kept_and_counted_once(parcel: Parcel, ca
         state="", scans=(), unreadable=(({"event_type": 5}, "event_type is no text"),), pickup_date=None, body=b""
     )
     for _ in range(2):
-        polling.take(parcel, tracked, now=timezone.now())
+        polling.take_scans(parcel, tracked, now=timezone.now())
     assert WebhookDelivery.objects.get().state == "quarantined"
 
 
@@ -182,7 +182,7 @@ def test_a_scan_of_another_reference_in_a_polls_answer_is_set_aside(
     parcel = factories.parcel(factories.order(quill, alice, status="booked", carrier_reference="SPOLLED001"))
     raw = event(carrier_reference=named, event_type="Delivered")
     raw = raw if named else {key: value for key, value in raw.items() if key != "carrier_reference"}
-    polling.take(parcel, tracked(scans=(read_scan(raw, contract_of(parcel.account)),)), now=timezone.now())
+    polling.take_scans(parcel, tracked(scans=(read_scan(raw, contract_of(parcel.account)),)), now=timezone.now())
     parcel.refresh_from_db()
     assert (parcel.progress, parcel.events.count()) == (("delivered", 1) if is_taken else ("", 0))
     kept = list(WebhookDelivery.objects.values_list("state", "reason"))
@@ -207,7 +207,7 @@ def test_what_a_poll_tells_of_the_order_is_written_there(
     quill: Sender, alice: User, told: dict[str, Any], field: str, before: object, after: object
 ) -> None:
     order = factories.order(quill, alice, status="booked", **{field: before})
-    polling.take(factories.parcel(order), tracked(**told), now=timezone.now())
+    polling.take_scans(factories.parcel(order), tracked(**told), now=timezone.now())
     order.refresh_from_db()
     assert getattr(order, field) == after
 
@@ -215,7 +215,7 @@ def test_what_a_poll_tells_of_the_order_is_written_there(
 def test_a_scan_of_another_parcel_is_kept_with_the_reason_and_makes_no_scan_here(parcel: Parcel) -> None:
     row = {"carrier_reference": "SOTHER", "event_type": "Pickup", "scan_time": "2026-11-20T01:00:00Z"}
     now = timezone.now() - dt.timedelta(minutes=5)
-    polling.take(parcel, tracked(scans=(read_scan(row, gateway.contract()),)), now=now)
+    polling.take_scans(parcel, tracked(scans=(read_scan(row, current_contract()),)), now=now)
     kept = WebhookDelivery.objects.get()
     assert (kept.state, kept.reason) == ("quarantined", "the scan names SOTHER")
     assert (kept.account, kept.polled_for, kept.received_at) == (parcel.account, parcel.reference, now)
@@ -227,7 +227,7 @@ def test_a_scan_of_another_parcel_is_kept_with_the_reason_and_makes_no_scan_here
 def test_the_same_unreadable_scan_is_kept_for_each_parcel_it_came_with(parcel: Parcel) -> None:
     answer = tracked(unreadable=(({"event_type": 5}, "event_type is no text"),))
     for one in (parcel, factories.parcel(reference="SOTHER01"), parcel):
-        polling.take(one, answer, now=timezone.now())
+        polling.take_scans(one, answer, now=timezone.now())
     kept = WebhookDelivery.objects.order_by("pk").values_list("polled_for", "reason")
     assert list(kept) == [("SFOREIGN7", "event_type is no text"), ("SOTHER01", "event_type is no text")]
 
@@ -262,16 +262,16 @@ def test_the_pace_changes_at_exactly_its_limit(
 ) -> None:
     now, order = timezone.now(), factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order, progress=progress, last_scan_at=now - quiet)
-    assert polling.interval(parcel, now=now) == hours
+    assert polling.poll_interval(parcel, now=now) == hours
 
 
 def test_a_cancelled_label_that_was_used_is_polled_like_any_parcel_that_moves(quill: Sender, alice: User) -> None:
     now = timezone.now()
     order = factories.order(quill, alice, status="cancelled", cancelled_at=now - dt.timedelta(days=60))
     parcel = factories.parcel(order, progress="in_transit", last_scan_at=now)
-    assert polling.interval(parcel, now=now) is None
+    assert polling.poll_interval(parcel, now=now) is None
     order.used_after_cancel_at = now
-    assert polling.interval(parcel, now=now) == 1
+    assert polling.poll_interval(parcel, now=now) == 1
 
 
 def test_a_parcel_whose_turn_is_far_off_is_left_to_whoever_looks_then(
@@ -279,7 +279,7 @@ def test_a_parcel_whose_turn_is_far_off_is_left_to_whoever_looks_then(
 ) -> None:
     monkeypatch.setattr(turns, "APART", 1.15)
     contract("tracking_per_second = 0.1")  # so that no slow machine finds room in the line again
-    full = fill(gateway.account(), "track")
+    full = fill(gateway.current_account(), "track")
     poll(parcel)
     assert not [request for request in carrier.requests() if request["operation"] == "track"]
     assert full <= parcel.poll.due_at < full + dt.timedelta(seconds=2)
@@ -290,7 +290,7 @@ def test_a_scan_reaches_the_order_of_its_parcel(quill: Sender, alice: User) -> N
     order = factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order)
     factories.event(parcel, event_type="Delivered")
-    folding.project(parcel.pk)
+    folding.project_parcels(parcel.pk)
     assert Order.objects.get().progress == "delivered"
 
 
@@ -314,26 +314,26 @@ def test_text_without_a_reference_is_refused(text: str) -> None:
 
 
 def test_watching_twice_is_one_watch(quill: Sender, alice: User) -> None:
-    first = watching.watch(quill, "SABCDEF", name="", by=alice, now=timezone.now())
-    assert watching.watch(quill, "sabcdef", name="again", by=alice, now=timezone.now()) == first
+    first = watching.follow_reference(quill, "SABCDEF", name="", by=alice, now=timezone.now())
+    assert watching.follow_reference(quill, "sabcdef", name="again", by=alice, now=timezone.now()) == first
 
 
 @pytest.mark.parametrize("typed", ["sab12cd", "SAB12CD", "Sab12cD"])
 def test_what_is_followed_in_the_carriers_case_is_known_in_any(quill: Sender, alice: User, typed: str) -> None:
-    first = watching.watch(quill, "Sab12cD", name="", by=alice, now=timezone.now())
-    assert watching.watch(quill, typed, name="again", by=alice, now=timezone.now()) == first
+    first = watching.follow_reference(quill, "Sab12cD", name="", by=alice, now=timezone.now())
+    assert watching.follow_reference(quill, typed, name="again", by=alice, now=timezone.now()) == first
 
 
 def test_mixed_case_is_meant_as_it_is_typed(quill: Sender, alice: User) -> None:
-    watching.watch(quill, "sab12cd", name="", by=alice, now=timezone.now())
-    meant = watching.watch(quill, "Sab12cD", name="", by=alice, now=timezone.now())
+    watching.follow_reference(quill, "sab12cd", name="", by=alice, now=timezone.now())
+    meant = watching.follow_reference(quill, "Sab12cD", name="", by=alice, now=timezone.now())
     assert meant.parcel.reference == "Sab12cD"
 
 
 def test_ones_own_parcel_is_followed_under_its_own_name(quill: Sender, alice: User) -> None:
     now = timezone.now()
     order = factories.order(quill, alice, status="booked", carrier_reference="Sab12cD", due_at=now)
-    own = watching.watch(quill, "sab12cd", name="", by=alice, now=now)
+    own = watching.follow_reference(quill, "sab12cd", name="", by=alice, now=now)
     polling.open_parcel(order.pk)
     own.parcel.refresh_from_db()
     assert (own.parcel, own.parcel.reference) == (order.parcel, "Sab12cD")
@@ -343,8 +343,8 @@ def test_a_scan_that_names_the_parcel_in_the_carriers_own_case_is_stored(
     parcel: Parcel, carrier: SandboxCarrier
 ) -> None:
     row = {"carrier_reference": "SForeign7", "event_type": "Pickup", "scan_time": "2026-11-20T01:00:00Z"}
-    tracked = Tracked(state="", scans=(read_scan(row, gateway.contract()),), unreadable=(), pickup_date=None, body=b"")
-    polling.take(parcel, tracked, now=timezone.now())
+    tracked = Tracked(state="", scans=(read_scan(row, current_contract()),), unreadable=(), pickup_date=None, body=b"")
+    polling.take_scans(parcel, tracked, now=timezone.now())
     assert parcel.events.get().event_type == "Pickup"
     assert not WebhookDelivery.objects.exists()
 
@@ -353,8 +353,8 @@ def test_a_parcel_whose_scans_were_not_all_had_is_asked_for_again_soon(
     parcel: Parcel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = {"event_type": "Pickup", "scan_time": timezone.now().isoformat()}
-    part = Tracked("", (read_scan(row, gateway.contract()),), (), None, b"", is_whole=False)
-    monkeypatch.setattr(polling, "_ask", lambda poll, client: part)
+    part = Tracked("", (read_scan(row, current_contract()),), (), None, b"", is_whole=False)
+    monkeypatch.setattr(polling, "_ask_carrier", lambda poll, client: part)
     poll(parcel)
     assert parcel.events.get().event_type == "Pickup"
     assert (parcel.poll.tries, parcel.poll.polled_at) == (1, None)
@@ -362,19 +362,19 @@ def test_a_parcel_whose_scans_were_not_all_had_is_asked_for_again_soon(
 
 def test_watches_are_limited(quill: Sender, alice: User, monkeypatch: Any) -> None:
     monkeypatch.setattr(watching, "MOST_WATCHES", 1)
-    watching.watch(quill, "SABCDEF", name="", by=alice, now=timezone.now())
+    watching.follow_reference(quill, "SABCDEF", name="", by=alice, now=timezone.now())
     with pytest.raises(watching.TooManyWatched):
-        watching.watch(quill, "SBCDEFG", name="", by=alice, now=timezone.now())
+        watching.follow_reference(quill, "SBCDEFG", name="", by=alice, now=timezone.now())
 
 
 def test_at_the_limit_a_parcel_that_is_followed_already_is_shown_and_a_refused_one_leaves_nothing(
     quill: Sender, alice: User, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(watching, "MOST_WATCHES", 1)
-    first = watching.watch(quill, "SABCDEF", name="", by=alice, now=timezone.now())
-    assert watching.watch(quill, "sabcdef", name="again", by=alice, now=timezone.now()) == first
+    first = watching.follow_reference(quill, "SABCDEF", name="", by=alice, now=timezone.now())
+    assert watching.follow_reference(quill, "sabcdef", name="again", by=alice, now=timezone.now()) == first
     with pytest.raises(watching.TooManyWatched):
-        watching.watch(quill, "SBCDEFG", name="", by=alice, now=timezone.now())
+        watching.follow_reference(quill, "SBCDEFG", name="", by=alice, now=timezone.now())
     assert Parcel.objects.get() == first.parcel
 
 
@@ -385,10 +385,10 @@ def test_a_parcel_whose_opening_died_before_the_fold_is_folded_later(
     factories.event(early)
     order = factories.order(quill, alice, status="booked", carrier_reference="SEARLY0001", due_at=timezone.now())
     with monkeypatch.context() as patched:
-        patched.setattr(folding, "project", lambda pk: 1 / 0)
+        patched.setattr(folding, "project_parcels", lambda pk: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             polling.open_parcel(order.pk)
-    folding.work(early.pk)
+    folding.fold_due_parcel(early.pk)
     order.refresh_from_db()
     assert order.progress == "collected"
 
@@ -411,7 +411,7 @@ def test_a_carrier_that_is_slow_to_refuse_a_subscription_costs_the_poll_no_lease
                 )  # another worker has it
                 raise OutcomeUnknown("no answer in time")
 
-        monkeypatch.setattr(gateway, "carrier", lambda *of, **how: Slow())
+        monkeypatch.setattr(gateway, "carrier_client", lambda *of, **how: Slow())
         assert poll(parcel).poll.failures == 0
 
 

@@ -34,7 +34,7 @@ def body(number: int, **changes: Any) -> bytes:
 
 
 def stored(*bodies: bytes) -> list[int]:
-    return [intake.receive(one, carrier_settings.current(), now=timezone.now()) for one in bodies]
+    return [intake.receive_delivery(one, carrier_settings.current_settings(), now=timezone.now()) for one in bodies]
 
 
 def rows(*fields: str, of: Any = WebhookDelivery) -> list[Any]:
@@ -49,7 +49,7 @@ def lies_overdue(**since: float) -> None:
 
 
 def test_a_webhook_is_one_statement(django_assert_num_queries: Callable[..., CaptureQueriesContext]) -> None:
-    gateway.account()
+    gateway.current_account()
     with django_assert_num_queries(1):
         stored(body(1))
 
@@ -57,10 +57,10 @@ def test_a_webhook_is_one_statement(django_assert_num_queries: Callable[..., Cap
 def test_that_statement_and_the_orm_store_the_same() -> None:
     said, now = body(1, scan_time="2026-11-18T21:21:05+10:00"), timezone.now()
     factories.deliver(b"{}")  # the account is known
-    pk = intake.receive(said, carrier_settings.current(), now=now)
+    pk = intake.receive_delivery(said, carrier_settings.current_settings(), now=now)
     [ours] = WebhookDelivery.objects.filter(pk=pk).values()
     made = WebhookDelivery.objects.create(
-        account=gateway.account(), received_at=now, body=said, sha256=ours["sha256"], due_at=now, reference="SMANY001",
+        account=gateway.current_account(), received_at=now, body=said, sha256=ours["sha256"], due_at=now, reference="SMANY001",
         carrier_event_id="00000000-0000-4000-8000-000000000001", scan_time="2026-11-18T11:21:05Z",
     )  # fmt: skip
     [theirs] = WebhookDelivery.objects.filter(pk=made.pk).values()
@@ -214,21 +214,21 @@ def test_each_row_is_written_as_the_orm_would() -> None:
 @pytest.fixture
 def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
     """One scan in the middle that some fault of ours can't survive."""
-    store = scans.store
+    store = scans.store_scans
 
     def breaks(arrivals: Any, held: Any) -> Any:
         if any(arrival.scan.event_id.endswith("5") for arrival in arrivals):
             raise ZeroDivisionError
         return store(arrivals, held)
 
-    monkeypatch.setattr(scans, "store", breaks)
+    monkeypatch.setattr(scans, "store_scans", breaks)
 
 
 def works_alone(*keys: int) -> None:
     """What a worker does that the sweep has told of these."""
     for key in keys:
         with suppress(ZeroDivisionError):
-            reading.work(key)
+            reading.read_due_delivery(key)
 
 
 def test_one_that_breaks_a_batch_waits_alone_and_becomes_a_dead_letter(poisoned: None) -> None:
@@ -253,7 +253,7 @@ def test_those_whose_process_died_are_read_once_its_lease_has_ended(monkeypatch:
 
     stored(body(1), body(2))
     with monkeypatch.context() as patched:
-        patched.setattr(reading, "read", dies)
+        patched.setattr(reading, "read_deliveries", dies)
         with pytest.raises(Killed):
             reading.read_due()
     assert reading.read_due() == 0

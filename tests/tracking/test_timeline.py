@@ -26,7 +26,7 @@ from tracking import timeline
 def test_the_place_of_a_scan_is_what_the_carrier_told_of_it_with_its_country_by_name(
     told: tuple[str, str, str, str], line: str
 ) -> None:
-    assert timeline.place(*told) == line
+    assert timeline.place_line(*told) == line
 
 
 @pytest.mark.django_db

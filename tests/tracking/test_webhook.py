@@ -35,7 +35,7 @@ def test_a_delivery_that_was_a_duplicate_stays_one_however_often_it_is_read() ->
     for _ in range(2):
         post(same)
     for pk in WebhookDelivery.objects.values_list("pk", flat=True):
-        reading.read(pk)
+        reading.read_deliveries(pk)
     assert list(WebhookDelivery.objects.order_by("pk").values_list("state", flat=True)) == ["stored", "duplicate"]
 
 
@@ -90,6 +90,6 @@ def test_sent_is_stored_plus_quarantined_plus_refused() -> None:
 def test_reading_a_delivery_again_changes_nothing() -> None:
     post(event())
     delivery = WebhookDelivery.objects.get()
-    reading.read(delivery.pk)
+    reading.read_deliveries(delivery.pk)
     assert state_of_last() == "stored"
     assert TrackingEvent.objects.count() == 1

@@ -32,8 +32,8 @@ def due_times() -> list[dt.datetime | None]:
 
 
 def after(absence: dt.timedelta, *, name: str = "web") -> int | None:
-    webhook_health.beat(name, now=NOW - absence)
-    return webhook_health.beat(name, now=NOW)
+    webhook_health.record_beat(name, now=NOW - absence)
+    return webhook_health.record_beat(name, now=NOW)
 
 
 @pytest.mark.parametrize("name", ["web", "sweep"])
@@ -51,7 +51,7 @@ def test_a_short_silence_is_no_absence() -> None:
 
 def test_the_first_beat_of_all_has_nothing_to_make_up_for() -> None:
     parcels(3)
-    assert webhook_health.beat("web", now=NOW) is None
+    assert webhook_health.record_beat("web", now=NOW) is None
 
 
 def test_the_absence_that_counts_is_shortened_with_all_other_times(settings: object) -> None:
@@ -63,8 +63,8 @@ def test_the_absence_that_counts_is_shortened_with_all_other_times(settings: obj
 def test_of_several_web_processes_one_is_enough_to_be_there() -> None:
     parcels(1)
     for seconds in (90, 45):  # two processes, each of them away for longer than a minute
-        webhook_health.beat("web", now=NOW - seconds * SECOND)
-    assert webhook_health.beat("web", now=NOW) is None
+        webhook_health.record_beat("web", now=NOW - seconds * SECOND)
+    assert webhook_health.record_beat("web", now=NOW) is None
 
 
 def test_the_polls_are_spread_out_over_the_permitted_rate(contract: Contract) -> None:
@@ -107,12 +107,12 @@ def test_those_due_soonest_come_first(contract: Contract) -> None:
 
 def test_a_catch_up_that_dies_is_begun_again_by_the_next_beat(monkeypatch: pytest.MonkeyPatch) -> None:
     parcels(1)
-    webhook_health.beat("web", now=NOW - HOUR)
+    webhook_health.record_beat("web", now=NOW - HOUR)
     monkeypatch.setattr(webhook_health, "catch_up", _dies)
     with pytest.raises(ZeroDivisionError):
-        webhook_health.beat("web", now=NOW)
+        webhook_health.record_beat("web", now=NOW)
     monkeypatch.undo()
-    assert webhook_health.beat("web", now=NOW + 15 * SECOND) == 1
+    assert webhook_health.record_beat("web", now=NOW + 15 * SECOND) == 1
 
 
 def _dies(now: dt.datetime) -> int:
@@ -128,7 +128,7 @@ def test_a_database_that_is_away_misses_beats_and_is_counted_as_absence(
     with time_machine.travel(NOW - HOUR, tick=False):
         heartbeat._beat_or_miss()
     with monkeypatch.context() as broken:
-        broken.setattr(webhook_health, "beat", _away)
+        broken.setattr(webhook_health, "record_beat", _away)
         heartbeat._beat_or_miss()
     assert LastTime.objects.get().at == NOW - HOUR
     with time_machine.travel(NOW, tick=False):
@@ -144,7 +144,7 @@ def _away(name: str, *, now: dt.datetime) -> None:
 
 def test_the_pulse_beats_at_once_and_stops_when_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
     beats: list[str] = []
-    monkeypatch.setattr(webhook_health, "beat", lambda name, now: beats.append(name))
+    monkeypatch.setattr(webhook_health, "record_beat", lambda name, now: beats.append(name))
     with webhook_health.Heartbeat("sweep") as heartbeat:
         ends = timezone.now() + 5 * SECOND
         while not beats and timezone.now() < ends:

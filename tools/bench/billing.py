@@ -62,7 +62,7 @@ def take(lines: int) -> None:
     rows = [f"Order Invoiced,Paid,,SB{n:07d},,{12 + n % 7}.40,AUD,2026-11-18,,1.10\r\n" for n in range(lines)]
     total = sum(12 + n % 7 for n in range(lines)) + lines * 2 / 5
     content = f"{HEADER}{''.join(rows)}Total,,,,,{total:.2f},AUD,,,\r\n".encode()
-    print(uploads.take(gateway.account(), f"{lines}.csv", content, by=None, now=timezone.now()).pk)
+    print(uploads.take(gateway.current_account(), f"{lines}.csv", content, by=None, now=timezone.now()).pk)
 
 
 def read_and_post(key: int) -> None:
@@ -73,11 +73,11 @@ def read_and_post(key: int) -> None:
     from shipping_portal.billing.reports import checking, posting  # noqa: PLC0415
     from shipping_portal.ops import starting  # noqa: PLC0415
 
-    starting.begin()
+    starting.begin_work()
     report, seconds = BillingReport.objects.get(pk=key), {}
     for name, act in (
-        ("read", lambda: checking.work(report.pk)),
-        ("post", lambda: posting.post(report, by=None, now=timezone.now())),
+        ("read", lambda: checking.read_due_report(report.pk)),
+        ("post", lambda: posting.post_report(report, by=None, now=timezone.now())),
     ):
         began = time.perf_counter()
         act()

@@ -45,9 +45,9 @@ def run() -> None:
     began = time.perf_counter()
     lines = sum(piece.count(b"\r\n") for piece in client.get("/parcels/export.csv", secure=True))
     listed = time.perf_counter() - began
-    owed = packing.everything(mia.membership.sender, by=mia, now=timezone.now())
+    owed = packing.request_everything(mia.membership.sender, by=mia, now=timezone.now())
     began = time.perf_counter()
-    packing.work(owed.pk)
+    packing.pack_due_export(owed.pk)
     packed = time.perf_counter() - began
     owed.refresh_from_db()
     if owed.finished_at is None or owed.done != lines - 1:

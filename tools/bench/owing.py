@@ -13,7 +13,7 @@ from orders.calling import gateway
 from orders.models import Label, Order, OrderChange
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.celery import publish
+from shipping_portal.celery import publish_task
 from tests import factories
 
 SENDERS = 8
@@ -25,7 +25,7 @@ class Owing:
 
     def __init__(self) -> None:
         self.senders = [factories.sender(name=f"Bench {number}") for number in range(SENDERS)]
-        self.samples = [factories.order(one, _member(one), account=gateway.account()) for one in self.senders]
+        self.samples = [factories.order(one, _member(one), account=gateway.current_account()) for one in self.senders]
 
     def owe(self, count: int) -> float:
         """Owe so many at once; return the seconds until the last of them is booked."""
@@ -40,7 +40,7 @@ class Owing:
         )
         began = time.perf_counter()
         for one in made:
-            publish("jobs.book", one.pk)
+            publish_task("jobs.book", one.pk)
         self._wait(self._unbooked())
         return time.perf_counter() - began
 

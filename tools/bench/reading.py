@@ -83,14 +83,14 @@ def read_along(seconds: float) -> None:
     from tracking.models import WebhookDelivery  # noqa: PLC0415
     from tracking.scanning import reading  # noqa: PLC0415
 
-    read, waits = reading.read, list[float]()
+    read, waits = reading.read_deliveries, list[float]()
 
     def noted(*keys: int) -> None:
         read(*keys)
         came = WebhookDelivery.objects.filter(pk__in=keys).values_list("received_at", flat=True)
         waits.extend((timezone.now() - at).total_seconds() * 1000 for at in came)
 
-    reading.read = noted
+    reading.read_deliveries = noted
     reader = reading.WebhookReader()
     reader.start()
     time.sleep(seconds)

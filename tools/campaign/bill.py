@@ -31,7 +31,7 @@ def settle(report: Report, servers: Servers) -> None:
         f"{file.name}: {problem}" for file in files if (problem := _import(servers, file))
     ]
     # A parcel that was cancelled, and refunded for a delay besides, was given more than it cost.
-    held = posting.decide(list(Charge.objects.on_hold()), post=True, now=timezone.now())
+    held = posting.decide_lines(list(Charge.objects.on_hold()), post=True, now=timezone.now())
     report.note("lines on hold that the operator counted", len(held))
     report.note("weekly reports, lines posted", f"{len(files)}, {Charge.objects.posted().count()}")
 

@@ -83,7 +83,7 @@ class Carrier:
     @contextmanager
     def installed(self) -> Iterator[None]:
         with ExitStack() as stack:
-            stack.enter_context(mock.patch("shipping_portal.carrier.connection._attempt", self.attempt))
+            stack.enter_context(mock.patch("shipping_portal.carrier.connection._send_and_read", self.attempt))
             stack.enter_context(mock.patch("shipping_portal.sandbox.webhooks.post", self.post))
             yield
 

@@ -47,7 +47,7 @@ class Operators:
                 self._decide(cancel_outcomes.resolve, order, is_cancelled=is_cancelled)
         elif live := self.carrier.live(str(order.uuid)):
             self.world.tell(f"the operator adopts {live[0].reference} for {order.pk}")
-            self._decide(deciding.adopt, order, live[0].reference, carrier_order_id=live[0].order_id)
+            self._decide(deciding.adopt_reference, order, live[0].reference, carrier_order_id=live[0].order_id)
         elif other := Order.objects.filter(status__in=HELD).first() if self.world.trouble(10) else None:
             self.world.tell(f"the operator tries the reference of {other.pk} for {order.pk}")
             self._decide(self._adopt_anothers, order, str(other.carrier_reference))
@@ -57,15 +57,15 @@ class Operators:
 
     def take_it_back(self) -> None:
         order = one_of(self.world, (Status.BOOKED,))
-        if order and undoing.stands(order):
+        if order and undoing.is_adopted(order):
             self.world.tell(f"the operator takes the adoption of {order.pk} back")
-            self._decide(self.world.dice.pick([undoing.undo, undoing.contest]), order)
+            self._decide(self.world.dice.pick([undoing.undo_adoption, undoing.contest_adoption]), order)
 
     def pause(self) -> None:
-        pausing.pause(gateway.account(), BOOKINGS, text="Closed today.", ends_at=None, **self._why())
+        pausing.pause_account(gateway.current_account(), BOOKINGS, text="Closed today.", ends_at=None, **self._why())
 
     def resume(self) -> None:
-        pausing.resume(gateway.account(), BOOKINGS, **self._why())
+        pausing.resume_account(gateway.current_account(), BOOKINGS, **self._why())
         self.resumed.append(timezone.now())
 
     def let_dead_letters_go_on(self) -> None:
@@ -86,12 +86,12 @@ class Operators:
             is_known = order and (order.carrier_reference == parcel.reference or order.status in UNCLEAR)
             if parcel.cancelled_at is None and not is_known and not self._is_being_settled(parcel):
                 self.carrier.depot.cancel(parcel, by="carrier")
-        if held := restoring.held(restore):
-            what = self.world.dice.pick([restoring.release, restoring.leave_out])
+        if held := restoring.count_held(restore):
+            what = self.world.dice.pick([restoring.release_held, restoring.leave_out])
             self.world.tell(f"the operator: {what.__name__} {held} held parcels")
             what(restore, held, **self._why())
         self.world.tell("the operator closes the gap")
-        restoring.lift(restore, **self._why())
+        restoring.lift_gap(restore, **self._why())
 
     def _is_being_settled(self, parcel: Parcel) -> bool:
         """Return whether a worker has yet to write down what the carrier answered: no one else's parcel."""
@@ -99,7 +99,7 @@ class Operators:
         return BookingAttempt.objects.filter(key=key, state=BookingAttempt.State.IN_FLIGHT).exists()
 
     def _adopt_anothers(self, order: Order, reference: str, **how: Any) -> None:
-        deciding.adopt(order, reference, **how)
+        deciding.adopt_reference(order, reference, **how)
         self.world.fail(f"order {order.pk} was given {reference}, which another has")
 
     def _decide(self, decision: Callable[..., None], order: Order, *what: Any, **how: Any) -> None:

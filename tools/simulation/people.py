@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from orders.models import DatabaseMark
 from shipping_portal.accounts.models import Sender
-from shipping_portal.jobs.registry import kind_of, kinds
+from shipping_portal.jobs.registry import all_kinds, kind_of
 from shipping_portal.jobs.sweep import Sweep
 from shipping_portal.staff.restores import fencing
 from tools.simulation.acting import REFUSALS, attempt
@@ -22,7 +22,7 @@ from tracking.scanning import reading
 
 NAMES = {"book", "resolve", "cancel", "replace", "open", "label", "read", "fold", "poll", "report", "compare",
          "check-row", "book-row"}  # fmt: skip
-SWEPT = [kind for kind in kinds() if kind.name in NAMES]
+SWEPT = [kind for kind in all_kinds() if kind.name in NAMES]
 CLOCK = {"the clock jumps an hour ahead": 3600.0, "the clock jumps an hour back": -3600.0, "the clock is set": 0.0}
 CHANGES = [
     *["bookings go on", "bookings pause", "prices fall", "prices rise", "suspended"] * 2,
@@ -95,7 +95,7 @@ class People:
         backup.backup(connection.connection)
         self.restored = len(self.carrier.ledger.written)
         DatabaseMark.objects.all().delete()
-        fencing.fence(at, now=timezone.now())
+        fencing.fence_database(at, now=timezone.now())
         self.senders.are_told_of_a_restore()
 
     def something_changes(self) -> None:

@@ -209,10 +209,10 @@ def _bill(world: World, people: People, carrier: Carrier) -> None:
     carrier.app.control.stray("SSTRAY001", "31.40")
     path = Path(carrier.app.control.report()["path"])
     with suppress(uploads.TakenBefore):
-        uploads.take(gateway.account(), path.name, path.read_bytes(), by=None, now=timezone.now())
+        uploads.take(gateway.current_account(), path.name, path.read_bytes(), by=None, now=timezone.now())
     _rest(world, people)
     for report in BillingReport.objects.all():
-        posting.post(report, by=None, now=timezone.now())
+        posting.post_report(report, by=None, now=timezone.now())
 
 
 def shortest(portal: Portal, failed: Told, orders: int) -> Told:

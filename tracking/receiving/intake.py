@@ -20,23 +20,23 @@ from tracking.scanning import statements
 logger = structlog.get_logger(__name__)
 
 
-def receive(body: bytes, configured: CarrierSettings, *, now: dt.datetime) -> int:
+def receive_delivery(body: bytes, configured: CarrierSettings, *, now: dt.datetime) -> int:
     """Store a delivery for this account and return its key. Raises only if nothing was stored."""
     try:
-        key = _stored(body, configured, now)
+        key = _store_delivery(body, configured, now)
     except (OperationalError, InterfaceError):
         # The first statement after a server restart fails. Stored twice, a delivery is a duplicate.
         if connection.in_atomic_block or connection.is_usable():
             raise
         connection.close()
-        key = _stored(body, configured, now)
+        key = _store_delivery(body, configured, now)
     # It is in the admin, and a log line each costs a fifth of the rate.
     logger.debug("webhook_stored", delivery=key)
     return key
 
 
-def _stored(body: bytes, configured: CarrierSettings, now: dt.datetime) -> int:
-    named = _named(body, configured)
+def _store_delivery(body: bytes, configured: CarrierSettings, now: dt.datetime) -> int:
+    named = _named_reference(body, configured)
     values = {
         "received_at": now,
         "body": body,
@@ -51,7 +51,7 @@ def _stored(body: bytes, configured: CarrierSettings, now: dt.datetime) -> int:
     return key
 
 
-def _named(body: bytes, configured: CarrierSettings) -> Named:
+def _named_reference(body: bytes, configured: CarrierSettings) -> Named:
     """Return the reference and event id that the body names.
 
     A failure mustn't prevent storing it.
@@ -63,7 +63,7 @@ def _named(body: bytes, configured: CarrierSettings) -> Named:
         return Named()
 
 
-def refuse(reason: str, *, now: dt.datetime) -> None:
+def count_refusal(reason: str, *, now: dt.datetime) -> None:
     """Count a delivery that was not stored: wrong secret, too large."""
     logger.warning("webhook_refused", reason=reason)
     tally, _ = WebhookTally.objects.get_or_create(day=now.date(), reason=reason)

@@ -24,7 +24,7 @@ from shipping_portal.accounts.models import Audit
 from tracking import queues
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery
 from tracking.scanning import reading
-from tracking.word_decisions import Move, moves
+from tracking.word_decisions import Move, compare_progress
 
 logger = logging.getLogger(__name__)
 MOST = 500  # in one go
@@ -82,16 +82,16 @@ class Replayed:
     left: int
 
 
-def preview(chosen: Sequence[int]) -> ReplayPreview:
+def preview_replay(chosen: Sequence[int]) -> ReplayPreview:
     """Return what reprocessing would change, by doing it in a transaction that is rolled back.
 
     At most MOST, so that scans for the same parcels wait a few seconds at worst.
     """
-    before = _stored(chosen)
+    before = _stored_deliveries(chosen)
     with transaction.atomic():
         for pk in before:
-            _read(pk)
-        after = _stored(chosen)
+            _read_again(pk)
+        after = _stored_deliveries(chosen)
         parcels = list(Parcel.objects.filter(events__deliveries__in=after).distinct())
         transaction.set_rollback(True)
     found = [delivery.event_id for delivery in after.values() if delivery.event_id]
@@ -100,12 +100,12 @@ def preview(chosen: Sequence[int]) -> ReplayPreview:
         Reading(delivery, after[pk], gives_new_scan=after[pk].event_id not in {None, *known})
         for pk, delivery in before.items()
     ]
-    return ReplayPreview(readings, moves(parcels))
+    return ReplayPreview(readings, compare_progress(parcels))
 
 
-def replay(chosen: Sequence[int], *, by: Any, reason: str, now: dt.datetime) -> Replayed:
+def replay_deliveries(chosen: Sequence[int], *, by: Any, reason: str, now: dt.datetime) -> Replayed:
     """Reprocess them, oldest first. One audit row is written before the first is read."""
-    before = _stored(chosen)
+    before = _stored_deliveries(chosen)
     first, *_ = before.values()
     what = f"{len(before)} webhooks, {min(before)} to {max(before)}: {reason}"
     Audit.write("webhooks read again", first, by=by, reason=what, at=now)
@@ -114,17 +114,17 @@ def replay(chosen: Sequence[int], *, by: Any, reason: str, now: dt.datetime) -> 
         if time.monotonic() > ends:
             break
         read += 1
-        failed += not _read(pk)
-    after = _stored(chosen)
+        failed += not _read_again(pk)
+    after = _stored_deliveries(chosen)
     changed = sum(Reading(delivery, after[pk], gives_new_scan=False).changes for pk, delivery in before.items())
     return Replayed(read, changed, failed, len(before) - read)
 
 
-def _read(pk: int) -> bool:
+def _read_again(pk: int) -> bool:
     """Return whether it could be read. A savepoint protects the others from its failure."""
     try:
         with transaction.atomic():
-            reading.read(pk)
+            reading.read_deliveries(pk)
     except (OperationalError, InterfaceError):
         raise
     except Exception:
@@ -134,7 +134,7 @@ def _read(pk: int) -> bool:
     return True
 
 
-def _stored(chosen: Sequence[int]) -> dict[int, WebhookDelivery]:
+def _stored_deliveries(chosen: Sequence[int]) -> dict[int, WebhookDelivery]:
     rows = WebhookDelivery.objects.filter(pk__in=chosen).order_by("pk")
     return {row.pk: row for row in rows.select_related("event__parcel").defer("body", "event__raw")[:MOST]}
 
@@ -154,7 +154,7 @@ class ChoiceForm(forms.Form):
         state, since, until = (self.cleaned_data[name] for name in ("state", "since", "until"))
         rows = WebhookDelivery.objects.order_by("pk")
         if state == UNREAD:
-            rows = rows.filter(queues.unread(now))
+            rows = rows.filter(queues.unread_webhooks(now))
         elif state != ANY:
             rows = rows.filter(state=state)
         if since:
@@ -171,7 +171,7 @@ class ReplayForm(ReasonForm):
         return [int(pk) for pk in self.cleaned_data["chosen"].split(",")][:MOST]
 
 
-def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def replay_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     """Preview reprocessing, chosen by state and time or by `ids`.
 
     POST reprocesses exactly those.
@@ -179,25 +179,25 @@ def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     if request.method == "POST":
         form = ReplayForm(request.POST)
         if form.is_valid():
-            return _replay(request, form)
+            return _replay_from_form(request, form)
         ids = form.cleaned_data.get("chosen", [])
-        return shown(request, context, ids, form=form)
+        return show_preview(request, context, ids, form=form)
     if "ids" in request.GET:
         ids = [int(pk) for pk in request.GET["ids"].split(",") if pk.isdecimal()]
-        return shown(request, context, ids)
+        return show_preview(request, context, ids)
     choice = ChoiceForm(request.GET or None)
     if not choice.is_valid():
-        return shown(request, context | {"choice": choice}, [])
+        return show_preview(request, context | {"choice": choice}, [])
     rows = choice.deliveries(timezone.now())
     ids = list(rows.values_list("pk", flat=True)[:MOST])
-    return shown(request, context | {"choice": choice, "matching": rows.count()}, ids)
+    return show_preview(request, context | {"choice": choice, "matching": rows.count()}, ids)
 
 
-def shown(
+def show_preview(
     request: HttpRequest, context: dict[str, Any], ids: list[int], *, form: ReplayForm | None = None
 ) -> HttpResponse:
     """Show the page with what reprocessing `ids` would change."""
-    found = preview(ids) if ids else None
+    found = preview_replay(ids) if ids else None
     chosen = ",".join(str(reading.delivery.pk) for reading in found.readings) if found else ""
     more = {
         "title": "Reprocess webhooks",
@@ -208,21 +208,21 @@ def shown(
     return TemplateResponse(request, "admin/replay.html", context | more)
 
 
-def _replay(request: HttpRequest, form: ReplayForm) -> HttpResponse:
+def _replay_from_form(request: HttpRequest, form: ReplayForm) -> HttpResponse:
     chosen, reason = form.cleaned_data["chosen"], form.cleaned_data["reason"]
     if not WebhookDelivery.objects.filter(pk__in=chosen).exists():
         messages.warning(request, "These webhooks are no longer stored. Nothing was reprocessed.")
         return redirect("admin:tracking_webhookdelivery_changelist")
-    done = replay(chosen, by=request.user, reason=reason, now=timezone.now())
-    text = f"{_webhooks(done.read)} reprocessed: {done.changed} changed, {done.read - done.changed} unchanged."
+    done = replay_deliveries(chosen, by=request.user, reason=reason, now=timezone.now())
+    text = f"{_webhooks_in_words(done.read)} reprocessed: {done.changed} changed, {done.read - done.changed} unchanged."
     messages.success(request, text)
     if done.failed:
-        text = f"{_webhooks(done.failed)} couldn't be read because of a bug; the log has details. Nothing is lost."
+        text = f"{_webhooks_in_words(done.failed)} couldn't be read because of a bug; the log has details. Nothing is lost."
         messages.error(request, text)
     if done.left:
-        messages.warning(request, f"{_webhooks(done.left)} not reprocessed: time ran out. Select them again.")
+        messages.warning(request, f"{_webhooks_in_words(done.left)} not reprocessed: time ran out. Select them again.")
     return redirect("admin:tracking_webhookdelivery_changelist")
 
 
-def _webhooks(count: int) -> str:
+def _webhooks_in_words(count: int) -> str:
     return f"{count} webhook{'' if count == 1 else 's'}"

@@ -25,7 +25,7 @@ def webhooks_first(portal: Application) -> Application:
 
     A connection to the database stays open for the next one; `intake.receive` notices a lost one.
     """
-    answer = know_the_request(answer_503_when_the_database_is_away(_webhook))
+    answer = know_the_request(answer_503_when_the_database_is_away(_answer_webhook))
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if not environ["PATH_INFO"].startswith(START):
@@ -44,7 +44,7 @@ def webhooks_first(portal: Application) -> Application:
     return application
 
 
-def _webhook(request: HttpRequest) -> HttpResponse:
+def _answer_webhook(request: HttpRequest) -> HttpResponse:
     found = ADDRESS.fullmatch(request.path_info)
     try:
         return views.webhook(request, token=(found[1] or "") if found else "")

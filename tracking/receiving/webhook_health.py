@@ -51,7 +51,7 @@ class Heartbeat(threading.Thread):
 
     def _beat_or_miss(self) -> None:
         try:
-            beat(self.of, now=timezone.now())
+            record_beat(self.of, now=timezone.now())
         except (OperationalError, InterfaceError) as error:
             # Don't beat: while the database is down nothing is stored, and the next beat includes
             # that time.
@@ -60,7 +60,7 @@ class Heartbeat(threading.Thread):
             connection.close()
 
 
-def beat(name: str, *, now: dt.datetime) -> int | None:
+def record_beat(name: str, *, now: dt.datetime) -> int | None:
     """Store the time. Return how many polls were brought forward after an absence, else None."""
     # A beat that dies while catching up doesn't count: the next one begins again.
     with transaction.atomic():
@@ -77,12 +77,12 @@ def catch_up(now: dt.datetime) -> int:
 
     Limited to what the rate allows in one interval: the rest become due in that time anyway.
     """
-    return sum(_catch_up(account, now) for account in gateway.accounts())
+    return sum(_catch_up(account, now) for account in gateway.all_accounts())
 
 
 def _catch_up(account: CarrierAccount, now: dt.datetime) -> int:
     rate = contract_of(account).tracking_per_second
-    active = list(waiting(account, now)[: max(1, int(rate * settings.POLL_SECONDS))])
+    active = list(waiting_polls(account, now)[: max(1, int(rate * settings.POLL_SECONDS))])
     each = max(1, int(rate * SLOT_SECONDS))
     moved = 0
     for start in range(0, len(active), each):
@@ -92,7 +92,7 @@ def _catch_up(account: CarrierAccount, now: dt.datetime) -> int:
     return moved
 
 
-def waiting(account: CarrierAccount, now: dt.datetime) -> QuerySet[Poll, int]:
+def waiting_polls(account: CarrierAccount, now: dt.datetime) -> QuerySet[Poll, int]:
     """Return the polls of its active parcels by key, those due soonest first."""
     # Not `parcel__account`: SQLite would read and sort all parcels the account ever had.
     theirs = Exists(Parcel.objects.filter(pk=OuterRef("parcel"), account=account))
@@ -113,14 +113,14 @@ POLLED_FIRST = Q(source=TrackingEvent.Source.POLL) & (
 LATE = Q(pushed_at__gt=F("scan_time") + LATE_AFTER)
 
 
-def owed() -> QuerySet[TrackingEvent]:
+def missing_webhooks() -> QuerySet[TrackingEvent]:
     """Match scans that the carrier should have sent by webhook: of our orders and subscriptions."""
     subscribed = Q(parcel__subscription=Parcel.Subscription.ON, scan_time__gte=F("parcel__created_at"))
     return TrackingEvent.objects.filter(Q(parcel__order__isnull=False) | subscribed)
 
 
 def found_first_by_polling(now: dt.datetime, *, within: dt.timedelta = WINDOW) -> QuerySet[TrackingEvent]:
-    return owed().filter(POLLED_FIRST, received_at__gt=now - within, received_at__lte=now)
+    return missing_webhooks().filter(POLLED_FIRST, received_at__gt=now - within, received_at__lte=now)
 
 
 def silent_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from orders.calling.contract import settings_of
 from orders.models import CarrierAccount
-from orders.status.progress import Step, fold
+from orders.status.progress import Step, fold_steps
 from orders.status.transitions import advance
 from shipping_portal.jobs.registry import job
 from tracking import erasing
@@ -26,7 +26,7 @@ PROGRESS = ("progress", "progress_at", "last_scan_at")
 WRITTEN = (*PROGRESS, "due_at", *Parcel.AFRESH)
 
 
-def project(*parcels: int) -> None:
+def project_parcels(*parcels: int) -> None:
     """Fold all scans of these parcels and store the result on parcels and orders.
 
     Safe to repeat.
@@ -36,22 +36,22 @@ def project(*parcels: int) -> None:
 
 
 @job("fold", queue=Parcel.objects.all(), lane="order__sender", order=80)
-def work(parcel: Parcel) -> None:
+def fold_due_parcel(parcel: Parcel) -> None:
     """Fold a parcel's scans again: their words changed meaning, or a worker died before it did."""
-    project(parcel.pk)
+    project_parcels(parcel.pk)
 
 
 def fold_held(held: Held) -> None:
     """Fold parcels that are locked, with the scans that were just stored."""
     _set_aside_what_came_long_before(held)
-    now, words = timezone.now(), _words(held)
+    now, words = timezone.now(), _meanings_by_account(held)
     changed = []
     for pk, parcel in held.parcels.items():
         before = [getattr(parcel, name) for name in WRITTEN]
         # Its words mean nothing under another account's contract.
         if parcel.account_id in words:
-            steps = [_step(event, words[parcel.account_id]) for event in held.events[pk] if not event.set_aside]
-            result = fold(steps)
+            steps = [_make_step(event, words[parcel.account_id]) for event in held.events[pk] if not event.set_aside]
+            result = fold_steps(steps)
             for name in PROGRESS:
                 setattr(parcel, name, getattr(result, name))
         # Its order appeared while we waited for the lock, and may have been folded before these
@@ -63,11 +63,11 @@ def fold_held(held: Held) -> None:
             changed.append(parcel)
     statements.update_each(Parcel, changed, WRITTEN)
     if late := [parcel.pk for parcel in changed if parcel.due_at]:
-        transaction.on_commit(partial(project, *late))
-    _advance(held, words)
+        transaction.on_commit(partial(project_parcels, *late))
+    _advance_orders(held, words)
 
 
-def _advance(held: Held, accounts: Iterable[int]) -> None:
+def _advance_orders(held: Held, accounts: Iterable[int]) -> None:
     erased = []
     for pk, order in held.orders.items():
         parcel = held.parcels[pk]
@@ -80,13 +80,13 @@ def _advance(held: Held, accounts: Iterable[int]) -> None:
         erasing.erase_scans(erased)
 
 
-def _words(held: Held) -> dict[int, dict[str, str]]:
+def _meanings_by_account(held: Held) -> dict[int, dict[str, str]]:
     """Return the meanings of all scan words by account. Accounts without settings are left out."""
     spelled: dict[CarrierAccount, set[str]] = defaultdict(set)
     for pk, parcel in held.parcels.items():
         spelled[parcel.account] |= {event.event_type for event in held.events[pk]}
     contracts = {account: configured.contract for account in spelled if (configured := settings_of(account))}
-    return {account.pk: vocabulary.meanings(spelled[account], contract) for account, contract in contracts.items()}
+    return {account.pk: vocabulary.meanings_of(spelled[account], contract) for account, contract in contracts.items()}
 
 
 def _set_aside_what_came_long_before(held: Held) -> None:
@@ -103,6 +103,6 @@ def _set_aside_what_came_long_before(held: Held) -> None:
         TrackingEvent.objects.filter(pk__in=[event.pk for event in absurd]).update(set_aside=LONG_BEFORE)
 
 
-def _step(event: TrackingEvent, words: dict[str, str]) -> Step:
-    progress = words[vocabulary.normalise(event.event_type)]
+def _make_step(event: TrackingEvent, words: dict[str, str]) -> Step:
+    progress = words[vocabulary.normalise_word(event.event_type)]
     return Step(event.scan_time, str(event.event_id or event.fingerprint), progress, event.received_at)

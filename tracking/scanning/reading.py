@@ -23,7 +23,7 @@ from orders.status.references import is_same
 from shipping_portal.carrier.messages import Scan
 from shipping_portal.carrier.scans import BadScan, read_event, read_scan
 from shipping_portal.http.database_outage import database_answers
-from shipping_portal.jobs.models import UNDER_WAY, lease
+from shipping_portal.jobs.models import UNDER_WAY, lease_time
 from shipping_portal.jobs.registry import chore, job
 from tracking.models import Poll, TrackingEvent, WebhookDelivery
 from tracking.scanning import folding, scans, statements
@@ -58,11 +58,11 @@ def read_due(*, before: dt.datetime | None = None) -> int:
     Each is first claimed for one lease, and its attempt counted. If the batch fails, or its process
     dies, each becomes a job of its own, so that an unreadable one doesn't hold up the others.
     """
-    keys = _take(before or timezone.now())
+    keys = _claim_batch(before or timezone.now())
     if not keys:
         return 0
     try:
-        read(*keys)
+        read_deliveries(*keys)
     except Exception:
         if not database_answers():
             raise
@@ -71,7 +71,7 @@ def read_due(*, before: dt.datetime | None = None) -> int:
     return len(keys)
 
 
-def _take(before: dt.datetime) -> list[int]:
+def _claim_batch(before: dt.datetime) -> list[int]:
     due = WebhookDelivery.objects.filter(state=State.NEW, failures=0, parked_at=None, due_at__lte=before)
     # SQLite has one lock for all writes.
     if not due.exists():
@@ -79,15 +79,15 @@ def _take(before: dt.datetime) -> list[int]:
     with transaction.atomic():
         first = due.select_for_update(skip_locked=True).order_by("due_at")
         keys = list(first.values_list("pk", flat=True)[:BATCH])
-        until = timezone.now() + lease()
+        until = timezone.now() + lease_time()
         WebhookDelivery.objects.filter(pk__in=keys).update(due_at=until, failures=1, last_error=UNDER_WAY)
     return keys
 
 
 @job("read", queue=WebhookDelivery.objects.filter(state=State.NEW), order=70)
-def work(delivery: WebhookDelivery) -> None:
+def read_due_delivery(delivery: WebhookDelivery) -> None:
     """Read a single delivery, such as one whose batch failed."""
-    read(delivery.pk)
+    read_deliveries(delivery.pk)
 
 
 @chore("webhooks")
@@ -98,44 +98,44 @@ def read_what_no_worker_does(now: dt.datetime) -> None:
         pass
 
 
-def read(*keys: int) -> None:
+def read_deliveries(*keys: int) -> None:
     """Turn stored deliveries into scans, or store why not. Safe to repeat: a replay finds its scan.
 
     A scan counts as received when its delivery was, however late it is read. A delivery with a
     stored scan keeps it, even if its account's current contract would read the body differently.
     """
-    parsed = _parsed(keys)
+    parsed = _parse_deliveries(keys)
     found = [one for one in parsed if one.scan]
     named = {one.parcel: (one.reference, one.delivery.received_at) for one in reversed(found)}
     # Before the transaction, so that nobody waits for a row that isn't committed yet.
     parcels = scans.parcels_for(named)
     with transaction.atomic():
-        _refresh(parsed)
+        _lock_deliveries(parsed)
         held = scans.lock_parcels(parcels.values())
         arrivals = [
             scans.Arrival(parcels[one.parcel], one.scan, one.source, bytes(one.delivery.body), one.delivery.received_at)
             for one in found
             if one.scan
         ]
-        stored = dict(zip((one.delivery.pk for one in found), scans.store(arrivals, held), strict=True))
+        stored = dict(zip((one.delivery.pk for one in found), scans.store_scans(arrivals, held), strict=True))
         for one in parsed:
-            _end(one, stored.get(one.delivery.pk))
+            _record_outcome(one, stored.get(one.delivery.pk))
         statements.update_each(WebhookDelivery, (one.delivery for one in parsed), ENDED)
         for one in found:
-            scans.spell(held.parcels[parcels[one.parcel]], one.reference)
+            scans.take_spelling(held.parcels[parcels[one.parcel]], one.reference)
         _ask_for_the_rest(held)
         folding.fold_held(held)
     for one in parsed:
-        _log(one)
+        _log_delivery(one)
 
 
-def _parsed(keys: Collection[int]) -> list[Parsed]:
+def _parse_deliveries(keys: Collection[int]) -> list[Parsed]:
     deliveries = list(WebhookDelivery.objects.filter(pk__in=keys).order_by("pk"))
     accounts = CarrierAccount.objects.in_bulk({delivery.account_id for delivery in deliveries})
-    return [_read(delivery, accounts[delivery.account_id]) for delivery in deliveries]
+    return [_read_body(delivery, accounts[delivery.account_id]) for delivery in deliveries]
 
 
-def _read(delivery: WebhookDelivery, account: CarrierAccount) -> Parsed:
+def _read_body(delivery: WebhookDelivery, account: CarrierAccount) -> Parsed:
     body, contract = bytes(delivery.body), contract_of(account)
     try:
         if not delivery.polled_for:
@@ -149,7 +149,7 @@ def _read(delivery: WebhookDelivery, account: CarrierAccount) -> Parsed:
         return Parsed(delivery, why_not=str(error))
 
 
-def _refresh(parsed: list[Parsed]) -> None:
+def _lock_deliveries(parsed: list[Parsed]) -> None:
     """Reload and lock each delivery until the transaction ends."""
     rows = WebhookDelivery.objects.select_for_update(of=("self",)).order_by("pk")
     now = rows.filter(pk__in=[one.delivery.pk for one in parsed]).values_list("pk", "state", "event_id")
@@ -158,7 +158,7 @@ def _refresh(parsed: list[Parsed]) -> None:
         one.delivery.state, one.delivery.event_id = states[one.delivery.pk]
 
 
-def _end(one: Parsed, stored: scans.Stored | None) -> None:
+def _record_outcome(one: Parsed, stored: scans.Stored | None) -> None:
     """Store the outcome on the delivery."""
     delivery = one.delivery
     if stored is not None and stored.event is not None:
@@ -184,7 +184,7 @@ def _ask_for_the_rest(held: scans.Held) -> None:
         Poll.objects.bulk_create(polls, ignore_conflicts=True)
 
 
-def _log(one: Parsed) -> None:
+def _log_delivery(one: Parsed) -> None:
     facts: dict[str, Any] = {"delivery": one.delivery.pk, "state": str(one.delivery.state)}
     if one.delivery.state in WebhookDelivery.SET_ASIDE:
         logger.warning("delivery_set_aside", **facts)
@@ -226,10 +226,10 @@ _reader = WebhookReader()
 
 
 @worker_ready.connect
-def _start(**kwargs: Any) -> None:
+def _start_reader(**kwargs: Any) -> None:
     _reader.start()
 
 
 @worker_shutting_down.connect
-def _stop(**kwargs: Any) -> None:
+def _stop_reader(**kwargs: Any) -> None:
     _reader.stop()

@@ -61,29 +61,29 @@ def parcel_for(reference: str, *, account: CarrierAccount, at: dt.datetime, is_t
     )
     is_a_guess = is_typed and (reference.isupper() or parcel.order_id or parcel.last_scan_at)
     if not is_a_guess:
-        spell(parcel, reference)
+        take_spelling(parcel, reference)
     return parcel
 
 
 def parcels_for(named: Mapping[ParcelKey, tuple[str, dt.datetime]]) -> dict[ParcelKey, int]:
     """Return the keys of many parcels, creating missing ones with this spelling and time."""
-    found = _parcels(named)
+    found = _find_parcels(named)
     missing = sorted(named.keys() - found.keys())
     if missing:
         made = (Parcel(account_id=name[0], reference=named[name][0], created_at=named[name][1]) for name in missing)
         Parcel.objects.bulk_create(made, ignore_conflicts=True)
-        found = _parcels(named)
+        found = _find_parcels(named)
     return found
 
 
-def _parcels(named: Collection[ParcelKey]) -> dict[ParcelKey, int]:
+def _find_parcels(named: Collection[ParcelKey]) -> dict[ParcelKey, int]:
     spelled = Parcel.objects.filter(reference__upper__in={upper for _, upper in named})
     rows = spelled.values_list("pk", "account_id", "reference")
     found = {(account, reference.upper()): pk for pk, account, reference in rows}
     return {name: found[name] for name in named if name in found}
 
 
-def spell(parcel: Parcel, reference: str) -> None:
+def take_spelling(parcel: Parcel, reference: str) -> None:
     """Change the parcel's reference to this spelling."""
     if parcel.reference != reference:
         parcel.reference = reference
@@ -116,15 +116,15 @@ def _orders_of(parcels: Collection[int]) -> dict[int, Order]:
     return {order.pk: order for order in orders}
 
 
-def store(arrivals: Sequence[Arrival], held: Held) -> list[Stored]:
+def store_scans(arrivals: Sequence[Arrival], held: Held) -> list[Stored]:
     """Store scans of locked parcels once each, and return their results; new ones join `held`."""
     known = _Known(arrivals, held)
-    stored = [_store(arrival, held, known) for arrival in arrivals]
+    stored = [_store_scan(arrival, held, known) for arrival in arrivals]
     new = [one.event for one in stored if one.event and one.is_new]
     TrackingEvent.objects.bulk_create(new)
     statements.update_each(TrackingEvent, known.seen_again.values(), SEEN)
     contracts = {parcel.account_id: contract_of(parcel.account) for parcel in held.parcels.values()}
-    vocabulary.note((event.event_type, event.received_at, contracts[event.account_id]) for event in new)
+    vocabulary.note_unknown_words((event.event_type, event.received_at, contracts[event.account_id]) for event in new)
     return stored
 
 
@@ -161,12 +161,12 @@ class _Known:
         return next((event for event in alike if not (event_id and event.event_id)), None)
 
 
-def _store(arrival: Arrival, held: Held, known: _Known) -> Stored:
+def _store_scan(arrival: Arrival, held: Held, known: _Known) -> Stored:
     parcel, scan = held.parcels[arrival.parcel], arrival.scan
-    event_id, digest = uuid.UUID(scan.event_id) if scan.event_id else None, fingerprint(parcel.reference, scan)
+    event_id, digest = uuid.UUID(scan.event_id) if scan.event_id else None, scan_fingerprint(parcel.reference, scan)
     event = known.find(parcel, event_id, digest)
     if event is None:
-        made = _made(arrival, parcel, event_id, digest)
+        made = _make_event(arrival, parcel, event_id, digest)
         known.add(made)
         held.events[parcel.pk].append(made)
         return Stored(made, is_new=True)
@@ -177,7 +177,7 @@ def _store(arrival: Arrival, held: Held, known: _Known) -> Stored:
     return Stored(event)
 
 
-def _made(arrival: Arrival, parcel: Parcel, event_id: uuid.UUID | None, digest: str) -> TrackingEvent:
+def _make_event(arrival: Arrival, parcel: Parcel, event_id: uuid.UUID | None, digest: str) -> TrackingEvent:
     scan, at = arrival.scan, arrival.at
     return TrackingEvent(
         parcel=parcel,
@@ -215,12 +215,12 @@ def _note_seen(event: TrackingEvent, event_id: uuid.UUID | None, arrival: Arriva
         known.seen_again[event.pk] = event
 
 
-def fingerprint(reference: str, scan: Scan) -> str:
+def scan_fingerprint(reference: str, scan: Scan) -> str:
     """Return the fingerprint of a scan without an event id.
 
     Same parcel, same kind, same instant.
     """
-    parts = f"{reference.upper()}|{vocabulary.normalise(scan.event_type)}|{scan.scan_time.isoformat()}"
+    parts = f"{reference.upper()}|{vocabulary.normalise_word(scan.event_type)}|{scan.scan_time.isoformat()}"
     return hashlib.sha256(parts.encode()).hexdigest()
 
 

@@ -20,7 +20,7 @@ def insert_delivery(account: str, **given: Any) -> int | None:
 
     Returns its key, or None, with nothing stored, if the account has no row.
     """
-    statement, fields = _insert()
+    statement, fields = _insert_statement()
     # Looked up once: `connection` does that each time it is used.
     database = connections["default"]
     with planned_cursor(database) as cursor:
@@ -30,11 +30,11 @@ def insert_delivery(account: str, **given: Any) -> int | None:
 
 
 @cache
-def _insert() -> tuple[str, list[tuple[str, Any]]]:
+def _insert_statement() -> tuple[str, list[tuple[str, Any]]]:
     """Return the statement, with defaults for other columns, and how each value is prepared."""
     fields: dict[str, Any] = {field.name: field for field in WebhookDelivery._meta.concrete_fields}
     usual = {
-        field.column: _literal(field.get_default())
+        field.column: _sql_literal(field.get_default())
         for name, field in fields.items()
         if name not in {"id", "account", "event", *GIVEN}
     }
@@ -46,13 +46,13 @@ def _insert() -> tuple[str, list[tuple[str, Any]]]:
     ), [(name, fields[name].get_db_prep_value) for name in GIVEN]
 
 
-def _literal(default: Any) -> str:
+def _sql_literal(default: Any) -> str:
     return "NULL" if default is None else str(default) if isinstance(default, int) else f"'{default}'"
 
 
 def update_each(model: type[models.Model], rows: Iterable[models.Model], columns: Sequence[str]) -> None:
     """Update these columns of each row from its object, in key order to avoid deadlocks."""
-    fields, statement = _update(model, tuple(columns))
+    fields, statement = _update_statement(model, tuple(columns))
     given = [
         [*(field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields), row.pk]
         for row in sorted(rows, key=lambda row: row.pk)
@@ -64,7 +64,7 @@ def update_each(model: type[models.Model], rows: Iterable[models.Model], columns
 
 
 @cache
-def _update(model: type[models.Model], columns: tuple[str, ...]) -> tuple[list[Any], str]:
+def _update_statement(model: type[models.Model], columns: tuple[str, ...]) -> tuple[list[Any], str]:
     fields: list[Any] = [model._meta.get_field(name) for name in columns]
     name = connection.ops.quote_name
     settings = ", ".join(f"{name(field.column)} = %s" for field in fields)

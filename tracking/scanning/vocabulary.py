@@ -13,18 +13,18 @@ from shipping_portal.carrier.contract import Contract
 from tracking.models import EventWord, Parcel, TrackingEvent
 
 
-def normalise(word: str) -> str:
+def normalise_word(word: str) -> str:
     """Return a word's form for comparison: carriers write both "Dropped off" and "Dropped Off"."""
     return " ".join(word.split()).casefold()[:100]
 
 
-def meanings(words: Iterable[str], contract: Contract) -> dict[str, str]:
+def meanings_of(words: Iterable[str], contract: Contract) -> dict[str, str]:
     """Return progress by normalised word; "" means none. The operator's map overrides the contract.
 
     The map applies to all carrier accounts. The effect of a decision is previewed, and a word that
     two carriers use differently belongs in the [words] of their contract files.
     """
-    normalised = {normalise(word) for word in words}
+    normalised = {normalise_word(word) for word in words}
     found = {word: contract.progress(word) or "" for word in normalised}
     mapped = EventWord.objects.filter(word__in=normalised).exclude(progress="")
     found.update(mapped.values_list("word", "progress"))
@@ -53,12 +53,12 @@ def meanings_everywhere() -> dict[tuple[int, str], str]:
         words = [word for (word,) in cursor.fetchall()]
     found: dict[tuple[int, str], str] = {}
     for account in CarrierAccount.objects.all():
-        known = meanings(words, contract_of(account))
-        found |= {(account.pk, word): known[normalise(word)] for word in words}
+        known = meanings_of(words, contract_of(account))
+        found |= {(account.pk, word): known[normalise_word(word)] for word in words}
     return found
 
 
-def says(wanted: Collection[str], known: dict[tuple[int, str], str]) -> Q:
+def means_one_of(wanted: Collection[str], known: dict[tuple[int, str], str]) -> Q:
     """Match scans whose word has one of these meanings."""
     by_account: dict[int, list[str]] = defaultdict(list)
     for (account, word), progress in known.items():
@@ -75,7 +75,7 @@ def is_known(word: str, contract: Contract) -> bool:
     return contract.progress(word) is not None
 
 
-def note(met: Iterable[tuple[str, dt.datetime, Contract]]) -> None:
+def note_unknown_words(met: Iterable[tuple[str, dt.datetime, Contract]]) -> None:
     """Count new scans by words missing in their contracts, so that an operator can map them.
 
     One row is written per word, however many scans of the batch have it.
@@ -83,7 +83,7 @@ def note(met: Iterable[tuple[str, dt.datetime, Contract]]) -> None:
     unnamed: dict[str, list[tuple[str, dt.datetime]]] = defaultdict(list)
     for word, at, contract in met:
         if not is_known(word, contract):
-            unnamed[normalise(word)].append((word, at))
+            unnamed[normalise_word(word)].append((word, at))
     for word, spelled in sorted(unnamed.items()):
         # Locked, because two batches may bring two spellings at once.
         rows = EventWord.objects.select_for_update()

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 
 from shipping_portal.accounts.address import countries
 from shipping_portal.accounts.address.countries import COUNTRY_NAMES, state_name
-from shipping_portal.accounts.address.text import as_seen, normalise
+from shipping_portal.accounts.address.text import as_seen, normalise_name
 
 LINE_ADVISED = 40  # interface §8: at most 40 characters recommended
 LINE_LONGEST = 255
@@ -67,7 +67,7 @@ def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
     line = " ".join(unicodedata.normalize("NFC", text).split())
     strange = next((c for c in line if not _is_printable(c)), "")
     if strange:
-        plain = _plain(line)
+        plain = _plain_latin(line)
         instead = f"Write “{plain}”" if plain else "Use Latin letters"
         raise ValidationError(f"{instead}: “{strange}” cannot be printed.", code="letters")
     if line and not any(c.isalnum() for c in line):
@@ -87,7 +87,7 @@ def is_long(line: str) -> bool:
 
 def same_name(a: str, b: str) -> bool:
     """Return whether a contact and a company read the same. Both are printed on the label."""
-    return bool(normalise(a)) and normalise(a) == normalise(b)
+    return bool(normalise_name(a)) and normalise_name(a) == normalise_name(b)
 
 
 def repeats_place(line: str, suburb: str, postcode: str, state: str, country: str) -> str:
@@ -99,7 +99,7 @@ def repeats_place(line: str, suburb: str, postcode: str, state: str, country: st
     follow a whole street: `12 Oak Ct` in Connecticut is a court.
     """
     parts = [part.split() for part in PARTS.split(line)[::2]]
-    found = (words[_repeated(words, suburb, postcode, state, country)] for words in parts)
+    found = (words[_repeated_words(words, suburb, postcode, state, country)] for words in parts)
     return " ".join(filter(None, map(" ".join, found)))
 
 
@@ -108,7 +108,7 @@ def without_place(line: str, suburb: str, postcode: str, state: str, country: st
     pieces = PARTS.split(line)
     for at, part in enumerate(pieces):
         words = part.split()
-        del words[_repeated(words, suburb, postcode, state, country)]
+        del words[_repeated_words(words, suburb, postcode, state, country)]
         pieces[at] = part if words == part.split() else " ".join(words)
     kept = [(sign, text) for sign, text in zip(["", *pieces[1::2]], pieces[::2], strict=True) if text.strip()]
     return "".join(sign + text for sign, text in kept).strip(" ,;/")
@@ -146,13 +146,13 @@ class OnceOnly(forms.Form):
         if not hasattr(self.data, "getlist"):
             return
         for name in self.fields:
-            fault = _fault(self.data.getlist(name))
+            fault = _find_fault(self.data.getlist(name))
             if fault:
                 self.errors.pop(name, None)  # other errors follow from it
                 self.add_error(name, fault)
 
 
-def _fault(values: list[str]) -> str:
+def _find_fault(values: list[str]) -> str:
     if len(values) > 1:
         return "This was sent twice. Fill it in once."
     hidden = bool(values) and HIDDEN.search(values[0])
@@ -166,7 +166,7 @@ def _is_printable(c: str) -> bool:
     return c.isascii() or kind[0] in "PZ" or c in SIGNS_BY_USE
 
 
-def _plain(line: str) -> str:
+def _plain_latin(line: str) -> str:
     """Return the line in plain Latin letters: “Ｄａｎｇ” is “Dang”. "" if it has another script."""
     letters = [c for c in unicodedata.normalize("NFKD", line) if not unicodedata.combining(c)]
     strange = [c for c in line if not _is_printable(c)]
@@ -175,16 +175,16 @@ def _plain(line: str) -> str:
     return "".join(letters) if any(c.isalnum() for c in letters) and all(map(_is_printable, letters)) else ""
 
 
-def _phrases(suburb: str, postcode: str = "", state: str = "", country: str = "") -> set[tuple[str, ...]]:
+def _place_phrases(suburb: str, postcode: str = "", state: str = "", country: str = "") -> set[tuple[str, ...]]:
     names = [suburb, postcode, "".join(postcode.split()), state, state_name(country, state)]
-    names += (country, countries.name(country), *COUNTRY_NAMES.get(country, ()))
-    return {tuple(normalise(name).split()) for name in names} - {()}
+    names += (country, countries.country_name(country), *COUNTRY_NAMES.get(country, ()))
+    return {tuple(normalise_name(name).split()) for name in names} - {()}
 
 
-def _repeated(words: list[str], suburb: str, postcode: str, state: str, country: str) -> slice:
+def _repeated_words(words: list[str], suburb: str, postcode: str, state: str, country: str) -> slice:
     """Return which words of a line's part only name the place: its end, or a pair anywhere."""
-    phrases, anchors = _phrases(suburb, postcode, state, country), _phrases(suburb, postcode)
-    plain = [normalise(word) for word in words]
+    phrases, anchors = _place_phrases(suburb, postcode, state, country), _place_phrases(suburb, postcode)
+    plain = [normalise_name(word) for word in words]
     left, is_repeat, is_name = plain, False, False
     while not is_name and (tail := next((one for one in phrases if _ends_with(left, one)), None)):
         before = left[: -len(tail)]
@@ -194,7 +194,7 @@ def _repeated(words: list[str], suburb: str, postcode: str, state: str, country:
         left, is_repeat = before, is_repeat or tail in anchors or is_name or not before
     if is_repeat:
         return slice(len(left), None)
-    pairs = {(*first, *then) for first in _phrases(suburb) for then in phrases}
+    pairs = {(*first, *then) for first in _place_phrases(suburb) for then in phrases}
     spans = (slice(at, at + len(pair)) for at in range(len(plain)) for pair in pairs)
     return next((span for span in spans if tuple(plain[span]) in pairs), slice(0, 0))
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from importlib import resources
 
-from shipping_portal.accounts.address.text import normalise
+from shipping_portal.accounts.address.text import normalise_name
 
 # Names to use where the time zone database abbreviates, or names no address uses.
 PLAIN_NAMES = {
@@ -36,7 +36,7 @@ WITH_ARTICLE = {"AE", "BS", "CZ", "DO", "GB", "GM", "KM", "KY", "MH", "NL", "PH"
 
 
 @lru_cache(maxsize=1)
-def names() -> dict[str, str]:
+def country_names() -> dict[str, str]:
     """Return every country's name by code, sorted by name."""
     table = resources.files("tzdata.zoneinfo").joinpath("iso3166.tab").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in table.splitlines() if line and not line.startswith("#"))
@@ -44,35 +44,37 @@ def names() -> dict[str, str]:
     return dict(sorted(named.items(), key=lambda country: country[1]))
 
 
-def choices(first: Sequence[str], *, only: Collection[str] = ()) -> list[tuple[str, str]]:
+def country_choices(first: Sequence[str], *, only: Collection[str] = ()) -> list[tuple[str, str]]:
     """Return codes and names to choose from, those in `first` before the others.
 
     `only` limits them.
     """
-    order = [*first, *(code for code in names() if code not in first)]
-    return [(code, name(code)) for code in order if not only or code in only]
+    order = [*first, *(code for code in country_names() if code not in first)]
+    return [(code, country_name(code)) for code in order if not only or code in only]
 
 
-def name(code: str) -> str:
+def country_name(code: str) -> str:
     """Return a country's name, or the code itself if there is none."""
-    return names().get(code, code)
+    return country_names().get(code, code)
 
 
 def in_text(code: str) -> str:
     """Return a country's name as it reads in a sentence: the United States."""
-    return f"the {name(code)}" if code in WITH_ARTICLE else name(code)
+    return f"the {country_name(code)}" if code in WITH_ARTICLE else country_name(code)
 
 
 def code_of(text: str) -> str:
     """Return the code of a country given by name or code, or ""."""
-    return _codes().get(normalise(text), "")
+    return _codes_by_name().get(normalise_name(text), "")
 
 
 @lru_cache(maxsize=1)
-def _codes() -> dict[str, str]:
+def _codes_by_name() -> dict[str, str]:
     """Return every country's code by its normalised names."""
-    called = ((code, word) for code, known in names().items() for word in (code, known, *COUNTRY_NAMES.get(code, ())))
-    return {normalise(word): code for code, word in called}
+    called = (
+        (code, word) for code, known in country_names().items() for word in (code, known, *COUNTRY_NAMES.get(code, ()))
+    )
+    return {normalise_name(word): code for code, word in called}
 
 
 def at_home(origin: str, country: str, state: str) -> tuple[str, str]:
@@ -226,13 +228,13 @@ WASHINGTON = {"washington dc": "DC", "washington d c": "DC", "d c": "DC", "virgi
 
 
 @lru_cache(maxsize=1)
-def _states() -> dict[str, dict[str, str]]:
+def _states_by_name() -> dict[str, dict[str, str]]:
     """Return each country's states by their normalised names."""
     found = {}
     for country, states in STATES.items():
         short = dict(pair.split(":") for pair in SHORTENED[country].split())
         full = {name: code for code, (name, _) in states.items()} | {code: code for code in states}
-        found[country] = {normalise(word): code for word, code in (short | full).items()}
+        found[country] = {normalise_name(word): code for word, code in (short | full).items()}
     found["US"] |= WASHINGTON
     return found
 
@@ -240,8 +242,8 @@ def _states() -> dict[str, dict[str, str]]:
 @lru_cache(maxsize=4096)
 def state_code(country: str, text: str) -> str:
     """Return `VIC` for `Victoria`, `vic` and `AU-VIC`; an unknown state in upper case."""
-    words = normalise(text)
-    known = _states().get(country, {})
+    words = normalise_name(text)
+    known = _states_by_name().get(country, {})
     return (
         known.get(words)
         or known.get(words.removeprefix(f"{country.lower()} "))

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from shipping_portal.accounts.address import places, receivers
 from shipping_portal.accounts.address.countries import STATES, state_code
-from shipping_portal.accounts.address.places import normalise, postal_code
+from shipping_portal.accounts.address.places import normalise_name, postal_code
 from shipping_portal.accounts.models import Audit, Locality, LocalityList, PickupAddress
 
 COLUMNS = ("country", "suburb", "state", "postcode")
@@ -46,25 +46,27 @@ def import_list(content: bytes, *, source: str, by: Any, at: dt.datetime, reason
 
     Identical pairs are left alone, so importing twice does no harm.
     """
-    countries = _read(content)
+    countries = _read_places(content)
     with transaction.atomic():
         return [
-            _switch(country, countries[country], source=source, by=by, at=at, reason=reason)
+            _activate_list(country, countries[country], source=source, by=by, at=at, reason=reason)
             for country in sorted(countries)
         ]
 
 
-def _switch(country: str, places: list[Place], *, source: str, by: Any, at: dt.datetime, reason: str) -> Imported:
+def _activate_list(
+    country: str, places: list[Place], *, source: str, by: Any, at: dt.datetime, reason: str
+) -> Imported:
     digest = hashlib.sha256(repr(sorted(places)).encode()).hexdigest()
     before = LocalityList.objects.filter(country=country, is_active=True).first()
     if before and before.sha256 == digest:
         return Imported(country, len(places), 0, 0, is_same=True)
     old = set(before.localities.values_list("normalised", "state", "postcode")) if before else set()
-    new = {(normalise(suburb), state, postcode) for suburb, state, postcode in places}
+    new = {(normalise_name(suburb), state, postcode) for suburb, state, postcode in places}
     made = LocalityList.objects.create(
         country=country, source=source[:200], sha256=digest, rows=len(places), loaded_at=at
     )
-    Locality.objects.bulk_create(_rows(made, places), batch_size=BATCH)
+    Locality.objects.bulk_create(_locality_rows(made, places), batch_size=BATCH)
     LocalityList.objects.filter(country=country, is_active=True).update(is_active=False)
     LocalityList.objects.filter(pk=made.pk).update(is_active=True)
     counts = Imported(country, len(places), len(new - old), len(old - new), off_list=receivers.mark_off_list(country))
@@ -74,14 +76,19 @@ def _switch(country: str, places: list[Place], *, source: str, by: Any, at: dt.d
     return counts
 
 
-def _rows(made: LocalityList, places: list[Place]) -> Iterator[Locality]:
+def _locality_rows(made: LocalityList, places: list[Place]) -> Iterator[Locality]:
     for suburb, state, postcode in places:
         yield Locality(
-            list=made, country=made.country, suburb=suburb, state=state, postcode=postcode, normalised=normalise(suburb)
+            list=made,
+            country=made.country,
+            suburb=suburb,
+            state=state,
+            postcode=postcode,
+            normalised=normalise_name(suburb),
         )
 
 
-def _read(content: bytes) -> dict[str, list[Place]]:
+def _read_places(content: bytes) -> dict[str, list[Place]]:
     """Return pairs by country, each once, in the file's order."""
     try:
         text = content.decode("utf-8-sig")
@@ -92,9 +99,9 @@ def _read(content: bytes) -> dict[str, list[Place]]:
     try:
         _check_columns(reader.fieldnames or [])
         for row in reader:
-            country, place = _place(row, reader.line_num)
+            country, place = _read_place(row, reader.line_num)
             suburb, state, postcode = place
-            countries.setdefault(country, {}).setdefault((normalise(suburb), state, postcode), place)
+            countries.setdefault(country, {}).setdefault((normalise_name(suburb), state, postcode), place)
     except csv.Error as problem:
         raise UnreadableList(f"Line {reader.reader.line_num}: {problem}.") from None
     if not countries:
@@ -108,7 +115,7 @@ def _check_columns(names: Sequence[str]) -> None:
         raise UnreadableList(f"The first line must name the columns {', '.join(COLUMNS)}; missing: {missing[0]}.")
 
 
-def _place(row: dict[str, Any], line: int) -> tuple[str, Place]:
+def _read_place(row: dict[str, Any], line: int) -> tuple[str, Place]:
     cells = {column: " ".join((row[column] or "").split()) for column in COLUMNS}
     country = cells["country"].upper()
     if country not in STATES:
@@ -119,7 +126,7 @@ def _place(row: dict[str, Any], line: int) -> tuple[str, Place]:
         if not cells[column] or len(cells[column]) > longest:
             raise UnreadableList(f"Line {line}: {column} must have 1 to {longest} characters.")
     place = cells["suburb"], state_code(country, cells["state"]), postal_code(country, cells["postcode"])
-    if not normalise(place[0]):
+    if not normalise_name(place[0]):
         raise UnreadableList(f"Line {line}: the suburb has no letter.")
     return country, place
 
@@ -144,11 +151,11 @@ class ListPreview:
         return self.change.removed > before * MUCH
 
 
-def preview(content: bytes, *, source: str, by: Any, at: dt.datetime) -> list[ListPreview]:
+def preview_import(content: bytes, *, source: str, by: Any, at: dt.datetime) -> list[ListPreview]:
     """Import and roll back, so that the preview can't differ. Raises UnreadableList."""
     with transaction.atomic():
         changes = import_list(content, source=source, by=by, at=at)
-        previews = [ListPreview(change, _stranded(change.country)) for change in changes]
+        previews = [ListPreview(change, _stranded_addresses(change.country)) for change in changes]
         transaction.set_rollback(True)
     return previews
 
@@ -165,7 +172,7 @@ def use_again(chosen: LocalityList, *, by: Any, reason: str, now: dt.datetime) -
         Audit.write("locality list used again", chosen, by=by, reason=reason, at=now)
 
 
-def _stranded(country: str) -> list[PickupAddress]:
+def _stranded_addresses(country: str) -> list[PickupAddress]:
     addresses = PickupAddress.objects.filter(country=country).select_related("sender").order_by("pk")
     return [address for address in addresses if not _is_listed(address)]
 

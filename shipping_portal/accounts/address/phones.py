@@ -23,7 +23,7 @@ def clean_phone(text: str, country: str) -> str:
     typed = as_seen(text).strip()
     if not typed:
         return ""
-    number = _parse(typed, country)
+    number = _parse_number(typed, country)
     if number.country_code == 61 and phonenumbers.number_type(number) in CALL_CENTRE:
         raise ValidationError(
             "The carrier doesn't take 13, 1300 or 1800 numbers. Use one a person answers.", code="call_centre"
@@ -37,7 +37,7 @@ def clean_phone(text: str, country: str) -> str:
 def extension_of(text: str, country: str) -> str:
     """Return the extension of a number that `clean_phone` accepts, such as 54321, or ""."""
     typed = as_seen(text).strip()
-    return _parse(typed, country).extension or "" if typed else ""
+    return _parse_number(typed, country).extension or "" if typed else ""
 
 
 def across_borders(phone: str, country: str) -> str:
@@ -49,7 +49,7 @@ def across_borders(phone: str, country: str) -> str:
     return phonenumbers.format_number(number, PhoneNumberFormat.E164)
 
 
-def spellings(typed: str) -> set[str]:
+def phone_spellings(typed: str) -> set[str]:
     """Return how a number that somebody says may be stored: locally, or with a plus.
 
     `0491570156`, `+61491570156` and `0491 570 156` are one number. Other text gives nothing.
@@ -66,7 +66,7 @@ def spellings(typed: str) -> set[str]:
     return found
 
 
-def _parse(typed: str, country: str) -> phonenumbers.PhoneNumber:
+def _parse_number(typed: str, country: str) -> phonenumbers.PhoneNumber:
     not_a_number = ValidationError(
         "Check this phone number: write it with its area code, or with + and the country's code.", code="phone"
     )

@@ -81,21 +81,21 @@ class PickupAddressForm(OnceOnly):
         self.address = address or PickupAddress(
             sender=sender, country=sender.country, is_default=not sender.pickup_addresses.exists()
         )
-        kwargs["initial"] = _typed(self.address) | kwargs.get("initial", {})
+        kwargs["initial"] = _typed_values(self.address) | kwargs.get("initial", {})
         super().__init__(*args, **kwargs)
         self._speak(sender.country)
-        addresses = sender_email.usable(sender)
-        _offer(self.fields["email"], [(address, address) for address in addresses])
+        addresses = sender_email.usable_emails(sender)
+        _offer_choices(self.fields["email"], [(address, address) for address in addresses])
         if len(addresses) == 1:
             self.initial["email"] = self.initial["email"] or addresses[0]
-        if not any(sender_email.judge(address).needs_confirmation for address in addresses):
+        if not any(sender_email.judge_email(address).needs_confirmation for address in addresses):
             del self.fields["reads_mailbox"]
 
     def _speak(self, country: str) -> None:
         for name in ("suburb", "state", "postcode"):
             self.fields[name].label = say(name.capitalize(), country)
         states = ((code, name) for code, (name, _) in STATES[country].items())
-        _offer(self.fields["state"], [("", "Choose one"), *sorted(states, key=lambda state: state[1])])
+        _offer_choices(self.fields["state"], [("", "Choose one"), *sorted(states, key=lambda state: state[1])])
         words = {word: say(word, country) for word in ("suburb", "state", "postcode")}
         for name, sentence in NEEDED.items():
             self.fields[name].error_messages["required"] = sentence.format(**words)
@@ -119,14 +119,14 @@ class PickupAddressForm(OnceOnly):
         self._check_lines(data)
         if same_name(data.get("name", ""), data.get("company", "")):
             self.add_error("company", "Contact and company are the same. Clear company so it prints once.")
-        chosen = sender_email.judge(data.get("email", ""))
+        chosen = sender_email.judge_email(data.get("email", ""))
         if chosen.needs_confirmation and not data.get("reads_mailbox"):
             self.add_error("reads_mailbox", chosen.sentence)
         return data
 
     def _check_pair(self, data: dict[str, Any]) -> None:
         """Store the published spelling; for a pair off the list, offer what it may have meant."""
-        chosen = places.active(self.sender.country).filter(pk=data.get("place") or 0).first()
+        chosen = places.active_places(self.sender.country).filter(pk=data.get("place") or 0).first()
         if chosen is None and not {"suburb", "postcode"} <= data.keys():
             return
         pair = places.Pair(place=chosen) if chosen else self._typed_pair(data)
@@ -149,7 +149,7 @@ class PickupAddressForm(OnceOnly):
     def _mismatch(self, data: dict[str, Any]) -> ValidationError:
         message = f"{data['suburb']} doesn't match {data['postcode']} on the carrier's list."
         ask = " Choose one of the places below, or correct both." if self.near else " Check both."
-        return ValidationError(message + ask + places.few(self.sender.country), code="pair")
+        return ValidationError(message + ask + places.demo_places_note(self.sender.country), code="pair")
 
     def _check_lines(self, data: dict[str, Any]) -> None:
         suburb, postcode, state = (data.get(part, "") for part in ("suburb", "postcode", "state"))
@@ -178,7 +178,7 @@ class PickupAddressForm(OnceOnly):
         data, address = self.cleaned_data, self.address
         for name in STORED:
             setattr(address, name, data[name])
-        is_shared = sender_email.judge(address.email).needs_confirmation
+        is_shared = sender_email.judge_email(address.email).needs_confirmation
         address.shared_mailbox_confirmed_at = at if is_shared else None
         with transaction.atomic():
             address.save()
@@ -190,11 +190,11 @@ class PickupAddressForm(OnceOnly):
         return address
 
 
-def _offer(field: Any, choices: list[tuple[str, str]]) -> None:
+def _offer_choices(field: Any, choices: list[tuple[str, str]]) -> None:
     field.choices = choices
 
 
-def _typed(address: PickupAddress) -> dict[str, Any]:
+def _typed_values(address: PickupAddress) -> dict[str, Any]:
     """Return the form's values for a saved address; a new one starts with the business name."""
     values: dict[str, Any] = {name: getattr(address, name) for name in STORED}
     if address._state.adding:
@@ -210,18 +210,18 @@ def make_default(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
     """Make new parcels start here. The account takes this place's time zone."""
     sender = address.sender
     with transaction.atomic():
-        _lock(sender)
+        _lock_sender(sender)
         sender.pickup_addresses.exclude(pk=address.pk).update(is_default=False)
         sender.pickup_addresses.filter(pk=address.pk).update(is_default=True)
         keep_zone(address)
         Audit.write("default pickup address chosen", address, by=by, sender=sender, at=at)
 
 
-def delete(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
+def delete_address(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
     """Remove it; the oldest of the others replaces a default. Raises LastPickupAddress."""
     sender = address.sender
     with transaction.atomic():
-        _lock(sender)
+        _lock_sender(sender)
         heir = sender.pickup_addresses.exclude(pk=address.pk).order_by("-is_default", "pk").first()
         if heir is None:
             raise LastPickupAddress("This is the only pickup address. Add another first, or change this one.")
@@ -233,9 +233,9 @@ def delete(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
 
 def keep_zone(address: PickupAddress) -> None:
     """Set the account's time zone to that of its default pickup address."""
-    zone = places.zone(address.country, address.state, address.postcode)
+    zone = places.zone_of(address.country, address.state, address.postcode)
     Sender.objects.filter(pk=address.sender_id).update(zone=zone)
 
 
-def _lock(sender: Sender) -> None:
+def _lock_sender(sender: Sender) -> None:
     Sender.objects.select_for_update().get(pk=sender.pk)

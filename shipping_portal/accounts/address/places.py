@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet, Subquery
 
 from shipping_portal.accounts.address import zones
 from shipping_portal.accounts.address.countries import STATES, ZONES_OF_COUNTRIES, state_code
-from shipping_portal.accounts.address.text import as_seen, normalise
+from shipping_portal.accounts.address.text import as_seen, normalise_name
 from shipping_portal.accounts.models import Locality, LocalityAlias, LocalityList
 from shipping_portal.carrier.messages import Party
 
@@ -68,24 +68,24 @@ def postal_code(country: str, text: str) -> str:
     return found[1] if found else code
 
 
-def active(country: str) -> QuerySet[Locality]:
+def active_places(country: str) -> QuerySet[Locality]:
     """Return the pairs of the country's active list, or none."""
     # A value and no join: an index that begins with the list then yields its pairs in order.
     loaded = LocalityList.objects.filter(country=country, is_active=True)
     return Locality.objects.filter(list=Subquery(loaded.values("pk")))
 
 
-def few(country: str) -> str:
+def demo_places_note(country: str) -> str:
     """Return how many places a demo knows, to follow a rejection; "" outside a demo."""
-    return f" This demo knows only {active(country).count():,} places in this country." if settings.DEMO else ""
+    return f" This demo knows only {active_places(country).count():,} places in this country." if settings.DEMO else ""
 
 
 def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pair:
     """Check a pair against the carrier's list. The state only decides between equal pairs."""
-    code, listed = postal_code(country, postcode), active(country)
-    for name, its in _readings(country, suburb, state):
-        found = list(listed.filter(normalised__in=spellings(name), postcode=code).order_by("state"))
-        exact = [place for place in found if place.normalised == normalise(name)] or found
+    code, listed = postal_code(country, postcode), active_places(country)
+    for name, its in _suburb_readings(country, suburb, state):
+        found = list(listed.filter(normalised__in=suburb_spellings(name), postcode=code).order_by("state"))
+        exact = [place for place in found if place.normalised == normalise_name(name)] or found
         if len({place.normalised for place in exact}) == 1:
             wanted = state_code(country, its)
             place = next((place for place in exact if place.state == wanted), exact[0])
@@ -94,17 +94,17 @@ def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pai
             return Pair(place, (place, *there), other_state=other)
         if exact:
             return Pair(near=tuple(exact[:NEAR]))
-    near = _near(listed, suburb, code, state_code(country, state))
+    near = _near_places(listed, suburb, code, state_code(country, state))
     return Pair(near=near, is_unlisted=not near and not listed.exists())
 
 
-def _readings(country: str, suburb: str, state: str) -> Iterator[tuple[str, str]]:
+def _suburb_readings(country: str, suburb: str, state: str) -> Iterator[tuple[str, str]]:
     """Yield the suburb as typed, then without a state at its end.
 
     “Washington, D.C.” is Washington.
     """
     yield suburb, state
-    words = normalise(suburb).split()
+    words = normalise_name(suburb).split()
     for count in range(min(3, len(words) - 1), 0, -1):
         tail = state_code(country, " ".join(words[-count:]))
         if tail in STATES.get(country, {}):
@@ -121,7 +121,7 @@ def _other_state(country: str, typed: str, place: Locality) -> str:
     return " ".join(typed.split()) if is_abroad else ""
 
 
-def suggest(country: str, text: str, limit: int = 8) -> list[Locality]:
+def suggest_places(country: str, text: str, limit: int = 8) -> list[Locality]:
     """Return pairs that begin with the typed text.
 
     A suburb, a postcode, or both in either order.
@@ -133,28 +133,30 @@ def suggest(country: str, text: str, limit: int = 8) -> list[Locality]:
     if digits:
         start = postal_code(country, "".join(digits))
         is_split = country == "CA" and 3 < len(start) < 6  # K1P5… is typed; K1P 5M7 is published
-        wanted &= _begins("postcode", f"{start[:3]} {start[3:]}" if is_split else start)
+        wanted &= _begins_with("postcode", f"{start[:3]} {start[3:]}" if is_split else start)
     if letters:
-        wanted &= functools.reduce(Q.__or__, (_begins("normalised", one) for one in sorted(spellings(letters))), Q())
+        wanted &= functools.reduce(
+            Q.__or__, (_begins_with("normalised", one) for one in sorted(suburb_spellings(letters))), Q()
+        )
     if not wanted:
         return []
-    return list(active(country).filter(wanted).order_by("normalised", "postcode")[:limit])
+    return list(active_places(country).filter(wanted).order_by("normalised", "postcode")[:limit])
 
 
-def aliases(words: Collection[str]) -> list[LocalityAlias]:
+def aliases_of(words: Collection[str]) -> list[LocalityAlias]:
     """Return the aliases of these words."""
     capitals = [word.upper() for word in words]
     return list(LocalityAlias.objects.filter(Q(word__in=capitals) | Q(stands_for__in=capitals)))
 
 
-def spellings(text: str, known: Collection[LocalityAlias] | None = None) -> set[str]:
+def suburb_spellings(text: str, known: Collection[LocalityAlias] | None = None) -> set[str]:
     """Return the normalised text and its spellings by alias: `mt eliza` is also `mount eliza`.
 
     `known` are the aliases of its words, for callers with many texts.
     """
-    words = normalise(text[:LONGEST_SEARCH].replace(".", ". ")).split()
+    words = normalise_name(text[:LONGEST_SEARCH].replace(".", ". ")).split()
     ways = {word: {word} for word in words}
-    for alias in aliases(words) if known is None else known:
+    for alias in aliases_of(words) if known is None else known:
         one, other = alias.word.lower(), alias.stands_for.lower()
         ways.get(one, set()).add(other)
         ways.get(other, set()).add(one)
@@ -170,7 +172,7 @@ def _with_apostrophe(text: str) -> Iterator[str]:
         yield f"{text[: start.start()]}{start[1]}{gap}{text[start.end() :]}"
 
 
-def zone(country: str, state: str, postcode: str = "") -> str:
+def zone_of(country: str, state: str, postcode: str = "") -> str:
     """Return a place's IANA zone; for a split state the one of most of its people."""
     code = postal_code(country, postcode)
     _, of_state = STATES.get(country, {}).get(state_code(country, state), ("", ZONES_OF_COUNTRIES.get(country, "UTC")))
@@ -179,7 +181,7 @@ def zone(country: str, state: str, postcode: str = "") -> str:
 
 def day_at(pickup: Party, at: dt.datetime) -> dt.date:
     """Return the date where the parcel starts, by which the carrier plans pickups (§8)."""
-    return at.astimezone(ZoneInfo(zone(pickup.country, pickup.state, pickup.postcode))).date()
+    return at.astimezone(ZoneInfo(zone_of(pickup.country, pickup.state, pickup.postcode))).date()
 
 
 def has_come(day: dt.date | None, pickup: Party, now: dt.datetime) -> bool:
@@ -192,7 +194,7 @@ def has_come(day: dt.date | None, pickup: Party, now: dt.datetime) -> bool:
 
 def business_days(country: str, state: str, *, after: dt.date, count: int) -> list[dt.date]:
     """Return the next `count` days that aren't a weekend or a public holiday of the state."""
-    off = _holidays(country, state_code(country, state), after.year)
+    off = _holidays_around(country, state_code(country, state), after.year)
     days = (after + dt.timedelta(days=ahead) for ahead in itertools.count(1))
     return list(itertools.islice((day for day in days if day.weekday() < 5 and day not in off), count))
 
@@ -205,7 +207,7 @@ def next_business_day(country: str, state: str, *, after: dt.date) -> dt.date:
 
 
 @functools.lru_cache(maxsize=128)
-def _holidays(country: str, state: str, year: int) -> Collection[dt.date]:
+def _holidays_around(country: str, state: str, year: int) -> Collection[dt.date]:
     """Return the holidays of three years, computed at once.
 
     A set that fills itself isn't thread-safe.
@@ -217,28 +219,28 @@ def _holidays(country: str, state: str, year: int) -> Collection[dt.date]:
         return set(holidays.country_holidays(country, years=years) if country in STATES else ())
 
 
-def _near(listed: QuerySet[Locality], suburb: str, code: str, state: str) -> tuple[Locality, ...]:
+def _near_places(listed: QuerySet[Locality], suburb: str, code: str, state: str) -> tuple[Locality, ...]:
     """Return the same suburb elsewhere, then places with the same postcode or a similar name.
 
     The typed state comes first, then the nearest postcode or the closest name.
     """
-    wanted = normalise(suburb[:LONGEST_SEARCH])
+    wanted = normalise_name(suburb[:LONGEST_SEARCH])
     same_name = _same_name(listed, suburb, code, state)
     others = list(listed.filter(postcode=code)[:50]) if code else []
     if not same_name and len(wanted) >= 2:
-        alike = list(listed.filter(_begins("normalised", wanted[:2]))[:MOST_ALIKE])
+        alike = list(listed.filter(_begins_with("normalised", wanted[:2]))[:MOST_ALIKE])
         close = difflib.get_close_matches(wanted, {place.normalised for place in alike}, n=3, cutoff=0.8)
-        others += sorted((place for place in alike if place.normalised in close), key=_from(code, state))
+        others += sorted((place for place in alike if place.normalised in close), key=_nearest_first(code, state))
     others.sort(key=lambda place: -difflib.SequenceMatcher(a=wanted, b=place.normalised).ratio())
     unique = {place.pk: place for place in [*same_name[: NEAR // 2], *others, *same_name]}
     return tuple(unique.values())[:NEAR]
 
 
 def _same_name(listed: QuerySet[Locality], suburb: str, code: str, state: str) -> list[Locality]:
-    return sorted(listed.filter(normalised__in=spellings(suburb))[:MOST_ALIKE], key=_from(code, state))
+    return sorted(listed.filter(normalised__in=suburb_spellings(suburb))[:MOST_ALIKE], key=_nearest_first(code, state))
 
 
-def _from(code: str, state: str) -> Callable[[Locality], tuple[bool, float]]:
+def _nearest_first(code: str, state: str) -> Callable[[Locality], tuple[bool, float]]:
     """Return a sort key: the state, then the distance to this postcode."""
 
     def distance(place: Locality) -> tuple[bool, float]:
@@ -249,7 +251,7 @@ def _from(code: str, state: str) -> Callable[[Locality], tuple[bool, float]]:
     return distance
 
 
-def _begins(field: str, start: str) -> Q:
+def _begins_with(field: str, start: str) -> Q:
     """Express `start…` as a range of the index.
 
     The plain comparison stays, because collations order spaces in their own way.

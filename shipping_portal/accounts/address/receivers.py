@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet, Sum
 
-from shipping_portal.accounts.address.text import as_seen, normalise
+from shipping_portal.accounts.address.text import as_seen, normalise_name
 from shipping_portal.accounts.models import Locality, Receiver, ReceiverKey, Sender
 from shipping_portal.carrier.messages import Party
 
@@ -26,12 +26,14 @@ class AlreadyThere(Exception):
     """Raised when another row of this sender is the same person at the same place."""
 
 
-def fingerprint(party: Party) -> str:
+def receiver_fingerprint(party: Party) -> str:
     """Return the same hash for the same person and place, in any case.
 
     Contact details may change.
     """
-    return hashlib.sha256(json.dumps([normalise(getattr(party, part)) for part in WHO_AND_WHERE]).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps([normalise_name(getattr(party, part)) for part in WHO_AND_WHERE]).encode()
+    ).hexdigest()
 
 
 def keys_of(party: Party) -> set[str]:
@@ -39,17 +41,17 @@ def keys_of(party: Party) -> set[str]:
 
     Name, company, and whole email, phone, postcode.
     """
-    words = normalise(f"{party.name} {party.company}").split()
+    words = normalise_name(f"{party.name} {party.company}").split()
     digits = "".join(c for c in party.phone if c.isdigit())
-    codes = (normalise(party.postcode).replace(" ", ""), digits, digits.lstrip("0"))
+    codes = (normalise_name(party.postcode).replace(" ", ""), digits, digits.lstrip("0"))
     return {key[:LONGEST_KEY] for key in (*words, party.email.lower(), *codes) if key}
 
 
-def store(receiver: Receiver, party: Party, **values: Any) -> None:
+def store_receiver(receiver: Receiver, party: Party, **values: Any) -> None:
     """Write the row with its fingerprint and keys. Raises AlreadyThere, changing nothing."""
     for name, value in {**asdict(party), **values}.items():
         setattr(receiver, name, value)
-    receiver.fingerprint = fingerprint(party)
+    receiver.fingerprint = receiver_fingerprint(party)
     with transaction.atomic():
         same = Receiver.objects.filter(sender=receiver.sender_id, fingerprint=receiver.fingerprint)
         if same.exclude(pk=receiver.pk).exists():
@@ -59,14 +61,14 @@ def store(receiver: Receiver, party: Party, **values: Any) -> None:
         _write_keys(receiver, party)
 
 
-def remember(sender: Sender, party: Party, *, at: dt.datetime) -> None:
+def count_use(sender: Sender, party: Party, *, at: dt.datetime) -> None:
     """Count one more use of a receiver.
 
     Unless added by hand, it gets the newest contact details.
     """
     with transaction.atomic():
         receiver, is_new = Receiver.objects.get_or_create(
-            sender=sender, fingerprint=fingerprint(party), defaults=asdict(party) | {"uses": 1, "used_at": at}
+            sender=sender, fingerprint=receiver_fingerprint(party), defaults=asdict(party) | {"uses": 1, "used_at": at}
         )
         changes = {"email": party.email, "phone": party.phone, "instructions": party.instructions}
         if receiver.is_saved:
@@ -80,28 +82,28 @@ def remember(sender: Sender, party: Party, *, at: dt.datetime) -> None:
             _write_keys(receiver, party)
 
 
-def mend(sender: Sender, before: Party, after: Party) -> None:
+def correct_receiver(sender: Sender, before: Party, after: Party) -> None:
     """Replace a wrong receiver with the corrected one, so that the address book has them once.
 
     A row used by other parcels was right for them, and one added by hand is another person: these
     stay.
     """
-    wrong = sender.receivers.filter(fingerprint=fingerprint(before), uses__lte=1).first()
-    is_another = normalise(before.name) != normalise(after.name)
-    if wrong is None or fingerprint(before) == fingerprint(after) or (wrong.is_saved and is_another):
+    wrong = sender.receivers.filter(fingerprint=receiver_fingerprint(before), uses__lte=1).first()
+    is_another = normalise_name(before.name) != normalise_name(after.name)
+    if wrong is None or receiver_fingerprint(before) == receiver_fingerprint(after) or (wrong.is_saved and is_another):
         return
     try:
-        store(wrong, after)
+        store_receiver(wrong, after)
     except AlreadyThere:
         if not wrong.is_saved:
             wrong.delete()
 
 
-def find(sender: Sender, text: str, *, limit: int = 8) -> list[Receiver]:
+def suggest_receivers(sender: Sender, text: str, *, limit: int = 8) -> list[Receiver]:
     """Return receivers that the first letters may mean: added by hand first, then by use."""
-    if len(normalise(text)) < FEWEST_LETTERS:
+    if len(normalise_name(text)) < FEWEST_LETTERS:
         return []
-    return list(matching(sender.receivers.all(), text).order_by("-is_saved", "-uses", "-used_at")[:limit])
+    return list(match_receivers(sender.receivers.all(), text).order_by("-is_saved", "-uses", "-used_at")[:limit])
 
 
 def _write_keys(receiver: Receiver, party: Party) -> None:
@@ -110,17 +112,17 @@ def _write_keys(receiver: Receiver, party: Party) -> None:
     )
 
 
-def matching(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
+def match_receivers(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
     """Return those with a key that begins with each word. A number with spaces is one word."""
     text = as_seen(text)
     is_phone = not any(c.isalpha() for c in text)
     words = [text] if is_phone else text.lower().split()[:MOST_WORDS]
     for word in words:
-        start = word if "@" in word else normalise(word).replace(" ", "")
+        start = word if "@" in word else normalise_name(word).replace(" ", "")
         if start:
             is_email = "." in word and word != start  # its dots are no part of a normalised word
             found = ReceiverKey.objects.filter(
-                _begins(start) | _begins(word) if is_email else _begins(start),
+                _begins_with(start) | _begins_with(word) if is_email else _begins_with(start),
                 receiver=OuterRef("pk"),
                 sender=OuterRef("sender"),
             )
@@ -128,7 +130,7 @@ def matching(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
     return receivers
 
 
-def _begins(start: str) -> Q:
+def _begins_with(start: str) -> Q:
     """Express `start…` as a range of the index. The last possible letter has no upper bound."""
     begins = Q(key__startswith=start)
     if start[-1] in LAST_LETTERS:
@@ -141,9 +143,9 @@ BATCH = 2000
 MOST_COMPARED = 20_000  # rows of one sender that are searched for duplicates
 
 
-def listed(sender: Sender, *, q: str = "", group: str = "", off_list: bool = False) -> QuerySet[Receiver]:
+def list_receivers(sender: Sender, *, q: str = "", group: str = "", off_list: bool = False) -> QuerySet[Receiver]:
     """Return the receivers, newest first; `q` matches the start of words."""
-    found = matching(sender.receivers.order_by("-pk"), q)
+    found = match_receivers(sender.receivers.order_by("-pk"), q)
     if group:
         found = found.filter(group=group)
     return found.filter(is_off_list=True) if off_list else found
@@ -154,7 +156,7 @@ def groups_of(sender: Sender) -> list[str]:
     return list(named.values_list("group", flat=True).distinct())
 
 
-def duplicates(sender: Sender) -> list[list[Receiver]]:
+def find_duplicates(sender: Sender) -> list[list[Receiver]]:
     """Return sets with the same name and postcode, the one to keep first.
 
     Most used, then newest.
@@ -162,13 +164,13 @@ def duplicates(sender: Sender) -> list[list[Receiver]]:
     seen: dict[tuple[str, str], list[int]] = {}
     rows = sender.receivers.order_by("-uses", "-pk").values_list("pk", "name", "postcode")
     for key, name, postcode in rows[:MOST_COMPARED]:
-        seen.setdefault((normalise(name), normalise(postcode)), []).append(key)
+        seen.setdefault((normalise_name(name), normalise_name(postcode)), []).append(key)
     twice = [keys for keys in seen.values() if len(keys) > 1][:PAGE]
     found = sender.receivers.in_bulk([key for keys in twice for key in keys])
     return [[found[key] for key in keys] for keys in twice]
 
 
-def merge(kept: Receiver, others: Sequence[Receiver]) -> None:
+def merge_receivers(kept: Receiver, others: Sequence[Receiver]) -> None:
     """Merge them into one row, with the uses of all. Parcels keep their receiver as typed."""
     rows = Receiver.objects.filter(sender=kept.sender_id, pk__in=[kept.pk, *(other.pk for other in others)])
     with transaction.atomic():
@@ -191,7 +193,7 @@ def mark_off_list(country: str) -> int:
     count = 0
     rows = Receiver.objects.filter(country=country).values_list("pk", "suburb", "postcode", "is_off_list")
     for key, suburb, postcode, was_off in rows.iterator(chunk_size=BATCH):
-        is_off = bool(pairs) and (normalise(suburb), postcode) not in pairs
+        is_off = bool(pairs) and (normalise_name(suburb), postcode) not in pairs
         count += is_off
         if is_off != was_off:
             changed[is_off].append(key)

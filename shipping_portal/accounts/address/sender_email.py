@@ -84,7 +84,7 @@ class Verdict:
         return SENTENCES[self.kind] if self.kind else ""
 
 
-def judge(email: str) -> Verdict:
+def judge_email(email: str) -> Verdict:
     """Return the verdict on an address by its form alone. Verification is checked elsewhere."""
     local, _, domain = email.strip().lower().rpartition("@")
     name, _, tag = local.partition("+")
@@ -104,13 +104,13 @@ def judge(email: str) -> Verdict:
     return Verdict("shared" if plain in SHARED else None)
 
 
-def usable(sender: Sender) -> list[str]:
+def usable_emails(sender: Sender) -> list[str]:
     """Return the verified addresses that may be on this sender's orders, the owners' first."""
     verified = EmailAddress.objects.filter(verified=True, user__membership__sender=sender, user__is_active=True)
     is_owner = Q(user__membership__role=Role.OWNER)
     owners_first = verified.order_by(Case(When(is_owner, then=0), default=1), "-primary", "pk")
     addresses = owners_first.values_list("email", flat=True)
-    return [email for email in addresses if not judge(email).is_refused]
+    return [email for email in addresses if not judge_email(email).is_refused]
 
 
 def _is_partners(email: str, domain: str) -> bool:

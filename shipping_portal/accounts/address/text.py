@@ -32,7 +32,7 @@ def one_line(text: str) -> str:
     return "".join(c for c in as_seen(text) if c.isprintable())
 
 
-def normalise(text: str) -> str:
+def normalise_name(text: str) -> str:
     """Return a name for comparing: no case, accents, apostrophes, punctuation or double spaces."""
     decomposed = unicodedata.normalize("NFKD", APOSTROPHE.sub("", as_seen(text)))
     plain = "".join(c for c in decomposed if not unicodedata.combining(c))

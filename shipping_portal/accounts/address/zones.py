@@ -45,7 +45,7 @@ US America/New_York 37302-37304 37307-37312 37314-37317 37320-37323 37325-37326 
 
 
 @lru_cache(maxsize=1)
-def _ranges() -> list[tuple[str, str, str, str]]:
+def _zone_ranges() -> list[tuple[str, str, str, str]]:
     """Return country, first and last code, and zone, in order."""
     found, country, zone = [], "", ""
     for word in TABLE.split():
@@ -62,11 +62,11 @@ def _ranges() -> list[tuple[str, str, str, str]]:
 def of_postcode(country: str, code: str) -> str:
     """Return the zone of a postcode that differs from its state's, or ""."""
     known = code[:3] if country == "CA" else code
-    at = bisect.bisect(_ranges(), (country, known, "\uffff"))
-    where, first, last, zone = _ranges()[at - 1]
+    at = bisect.bisect(_zone_ranges(), (country, known, "\uffff"))
+    where, first, last, zone = _zone_ranges()[at - 1]
     return zone if where == country and first <= known <= last else ""
 
 
 def of_country(country: str) -> set[str]:
     """Return every zone of a country's postcodes in the table."""
-    return {zone for where, _, _, zone in _ranges() if where == country}
+    return {zone for where, _, _, zone in _zone_ranges() if where == country}

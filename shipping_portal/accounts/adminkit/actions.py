@@ -133,7 +133,7 @@ class ActionsAdmin(ReadOnlyAdmin):
         thing = self.get_object(request, str(pk))
         if action is None or thing is None:
             raise Http404
-        permissions.demand(request.user, action.needs)
+        permissions.require_permission(request.user, action.needs)
         if not action.applies(thing):
             return self._action_page(request, action, thing, None, status=409)
         form = action.form(request.POST if request.method == "POST" else None, initial=action.initial(thing))

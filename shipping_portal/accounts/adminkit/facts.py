@@ -218,7 +218,7 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
     def page_view(self, page: AdminPage, request: HttpRequest, pk: int | None = None) -> HttpResponseBase:
         """Answer one of our own pages. Raises Http404 where it is of a row that doesn't exist."""
         if page.needs:
-            permissions.demand(request.user, page.needs)
+            permissions.require_permission(request.user, page.needs)
         context = self.page_context(request)
         if page.is_of_list:
             return page.view(request, context)

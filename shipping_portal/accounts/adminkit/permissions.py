@@ -59,7 +59,7 @@ def may(user: Any, act: str) -> bool:
     return bool(user.is_superuser) or not allowed.isdisjoint(groups_of(user))
 
 
-def demand(user: Any, act: str) -> None:
+def require_permission(user: Any, act: str) -> None:
     """Raise PermissionDenied unless they may, and say so in the log."""
     if not may(user, act):
         log.warning("operator %s is not allowed to %s", user.pk, act)
@@ -67,7 +67,7 @@ def demand(user: Any, act: str) -> None:
 
 
 @transaction.atomic
-def settle() -> None:
+def update_groups() -> None:
     """Set the groups' permissions from the table. Repeatable; members stay."""
     for name in GROUPS:
         group, _ = Group.objects.get_or_create(name=name)

@@ -69,7 +69,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
             plain = "Enter the email in plain letters, like name@example.com."
             raise ValidationError(plain, code="letters")
         demo.refuse_reserved(email)
-        verdict = sender_email.judge(email)
+        verdict = sender_email.judge_email(email)
         if verdict.is_unusable:
             raise ValidationError(verdict.sentence, code=verdict.kind)
         return email
@@ -82,7 +82,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         """
         is_confirmed: bool = super().confirm_email(request, email_address)
         if is_confirmed:
-            signing_up.announce(email_address.user, now=timezone.now())
+            signing_up.announce_account(email_address.user, now=timezone.now())
         return is_confirmed
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
@@ -132,16 +132,16 @@ class PortalAccountAdapter(DefaultAccountAdapter):
 
     def post_login(self, request: HttpRequest, user: Any, **details: Any) -> HttpResponse:
         response: HttpResponse = super().post_login(request, user, **details)
-        known_browsers.remember(request, response, user)
+        known_browsers.remember_browser(request, response, user)
         return response
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Refuse a try that comes too soon after others (guesses.py)."""
         email = credentials.get("email", "")
-        is_known = known_browsers.knows(request, email)
+        is_known = known_browsers.is_known(request, email)
         self.slots = guesses.take_slots(email, self.get_client_ip(request), is_known=is_known)
         if not self.slots:
-            security_events.record("log-in slowed down", request, email=email)
+            security_events.record_event("log-in slowed down", request, email=email)
             raise self.validation_error("too_many_login_attempts")
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
@@ -152,7 +152,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         return user
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
-        security_events.record("log-in failed", request, email=credentials.get("email", ""))
+        security_events.record_event("log-in failed", request, email=credentials.get("email", ""))
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return the address that our outermost proxy saw.

@@ -16,12 +16,12 @@ SECRETS = ("secret", "seed")  # keys of an authenticator's data, as allauth name
 
 
 def encrypt(text: str) -> str:
-    return _keys().encrypt(text.encode()).decode()
+    return _encryption_keys().encrypt(text.encode()).decode()
 
 
 def decrypt(encrypted: str) -> str:
     """Return the text. Raises InvalidToken if none of the keys encrypted it."""
-    return _keys().decrypt(encrypted).decode()
+    return _encryption_keys().decrypt(encrypted).decode()
 
 
 def is_readable() -> bool:
@@ -31,31 +31,31 @@ def is_readable() -> bool:
     by_age = Authenticator.objects.order_by("pk")
     try:
         for row in filter(None, (by_age.first(), by_age.last())):
-            for name in _encrypted(row):
+            for name in _encrypted_names(row):
                 decrypt(row.data[name])
     except InvalidToken:
         return False
     return True
 
 
-def rotate() -> int:
+def rotate_keys() -> int:
     """Encrypt every second factor with the newest key, and return how many there are."""
     count = 0
     for pk in Authenticator.objects.values_list("pk", flat=True).order_by("pk"):
         with transaction.atomic():
             row = Authenticator.objects.select_for_update(no_key=True).filter(pk=pk).first()
             if row is not None:
-                row.data |= {name: _keys().rotate(row.data[name]).decode() for name in _encrypted(row)}
+                row.data |= {name: _encryption_keys().rotate(row.data[name]).decode() for name in _encrypted_names(row)}
                 row.save(update_fields=["data"])
                 count += 1
     return count
 
 
-def _encrypted(row: Authenticator) -> list[str]:
+def _encrypted_names(row: Authenticator) -> list[str]:
     return [name for name in SECRETS if name in row.data]
 
 
-def _keys() -> MultiFernet:
+def _encryption_keys() -> MultiFernet:
     """Return the keys; any sufficiently random text makes one."""
     return MultiFernet(
         [Fernet(base64.urlsafe_b64encode(hashlib.sha256(key.encode()).digest())) for key in settings.ENCRYPTION_KEYS]

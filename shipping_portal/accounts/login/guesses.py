@@ -20,7 +20,7 @@ def take_slots(email: str, address: str, *, is_known: bool) -> list[str]:
     count, so nobody can lock somebody else out.
     """
     slots: list[str] = []
-    for key, most, seconds in _counts(email.lower(), _network(address), is_known=is_known):
+    for key, most, seconds in _counts_of(email.lower(), _network_of(address), is_known=is_known):
         slot = _free_slot(key, most, seconds)
         if slot is None:
             give_back(slots)
@@ -33,14 +33,14 @@ def give_back(slots: Iterable[str]) -> None:
     cache.delete_many(slots)
 
 
-def forget(email: str, address: str) -> None:
+def forget_guesses(email: str, address: str) -> None:
     """Let in who has proven to read the account's mail, however often its password was guessed."""
-    _, *of_the_account = _counts(email.lower(), _network(address), is_known=False)
+    _, *of_the_account = _counts_of(email.lower(), _network_of(address), is_known=False)
     for key, most, _ in of_the_account:
-        give_back(_slots(key, most))
+        give_back(_slot_names(key, most))
 
 
-def _counts(email: str, network: str, *, is_known: bool) -> Iterator[tuple[str, int, int]]:
+def _counts_of(email: str, network: str, *, is_known: bool) -> Iterator[tuple[str, int, int]]:
     """Yield what is counted, how many tries are let through, and in how many seconds."""
     yield f"address {network}", 60, MINUTE
     yield f"account {email} address {network}", 5, 5 * MINUTE
@@ -49,18 +49,18 @@ def _counts(email: str, network: str, *, is_known: bool) -> Iterator[tuple[str, 
 
 
 def _free_slot(key: str, most: int, seconds: int) -> str | None:
-    slots = _slots(key, most)
+    slots = _slot_names(key, most)
     taken = cache.get_many(slots)
     return next((slot for slot in slots if slot not in taken and cache.add(slot, 1, seconds)), None)
 
 
-def _slots(key: str, most: int) -> list[str]:
+def _slot_names(key: str, most: int) -> list[str]:
     """Return the names of a count's slots; the cache's table holds no address."""
     name = salted_hmac("guess", key).hexdigest()[:32]
     return [f"guess:{name}:{number}" for number in range(most)]
 
 
-def _network(address: str) -> str:
+def _network_of(address: str) -> str:
     """Return the address, or the /64 of an IPv6 one: one household has that many addresses.
 
     What is no address counts as it is: a server behind a Unix socket names none, and some proxies add a port.

@@ -16,14 +16,14 @@ SECONDS = 180 * 24 * 3600
 MOST = 8  # people who share a packing bench
 
 
-def knows(request: HttpRequest, email: str) -> bool:
+def is_known(request: HttpRequest, email: str) -> bool:
     """Return whether somebody has logged in to this account with this browser."""
-    return _name(email) in _names(request)
+    return _account_name(email) in _read_names(request)
 
 
-def remember(request: HttpRequest, response: HttpResponse, user: Any) -> None:
-    name = _name(user.email)
-    names = [name, *(other for other in _names(request) if other != name)][:MOST]
+def remember_browser(request: HttpRequest, response: HttpResponse, user: Any) -> None:
+    name = _account_name(user.email)
+    names = [name, *(other for other in _read_names(request) if other != name)][:MOST]
     response.set_cookie(
         settings.KNOWN_BROWSER_COOKIE,
         signing.dumps(names, salt=SALT),
@@ -34,7 +34,7 @@ def remember(request: HttpRequest, response: HttpResponse, user: Any) -> None:
     )
 
 
-def _names(request: HttpRequest) -> list[str]:
+def _read_names(request: HttpRequest) -> list[str]:
     try:
         found = signing.loads(request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE, ""), salt=SALT, max_age=SECONDS)
     except signing.BadSignature:
@@ -42,6 +42,6 @@ def _names(request: HttpRequest) -> list[str]:
     return [str(name) for name in found]
 
 
-def _name(email: str) -> str:
+def _account_name(email: str) -> str:
     """Return a name for an account; the cookie reveals no address."""
     return salted_hmac(SALT, email.lower()).hexdigest()[:20]

@@ -27,7 +27,7 @@ class DressedUpWordValidator(CommonPasswordValidator):
 
     def validate(self, password: str, user: Any = None) -> None:
         plain = password.lower().strip(AROUND)
-        spelled = {_once(_letters(plain)), _once(_letters(plain.translate(LETTERS_AS_DIGITS)))}
+        spelled = {_repeated_part(_letters_of(plain)), _repeated_part(_letters_of(plain.translate(LETTERS_AS_DIGITS)))}
         near = sorted(_words_near(user), key=len, reverse=True)
         if plain in self.passwords or any(word in self.passwords or _is_made_of(word, near) for word in spelled):
             raise ValidationError(
@@ -44,11 +44,11 @@ class DressedUpWordValidator(CommonPasswordValidator):
         return "Not a common word with digits around it."
 
 
-def _letters(text: str) -> str:
+def _letters_of(text: str) -> str:
     return "".join(letter for letter in text if letter.isalnum())
 
 
-def _once(text: str) -> str:
+def _repeated_part(text: str) -> str:
     """Return the shortest part that the text repeats; the text itself if nothing repeats."""
     return text[: (text + text).find(text, 1)] if text else text
 
@@ -67,7 +67,7 @@ def _words_near(user: Any) -> set[str]:
     business = membership.sender.name if membership else getattr(user, "business", "")
     named = [settings.BRAND_NAME, urlsplit(settings.SITE_URL).hostname or "", business]
     named += [str(getattr(user, part, "")) for part in ("name", "email")]
-    words = {_letters(word) for text in named for word in (text.lower(), *re.split(r"[\W_]+", text.lower()))}
+    words = {_letters_of(word) for text in named for word in (text.lower(), *re.split(r"[\W_]+", text.lower()))}
     return {word for word in OUR_WORDS | words if len(word) >= SHORTEST_WORD}
 
 

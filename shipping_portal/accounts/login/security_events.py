@@ -28,7 +28,9 @@ ENDLESS = {"log-in failed", "log-in slowed down", "requests slowed down", "secon
 AT_MOST_EVERY = dt.timedelta(minutes=10)
 
 
-def record(event: str, request: HttpRequest | None, *, user: Any = None, email: str = "", detail: str = "") -> None:
+def record_event(
+    event: str, request: HttpRequest | None, *, user: Any = None, email: str = "", detail: str = ""
+) -> None:
     """Write the event to the log and, if it concerns an account, to the audit log."""
     person = user or (User.objects.filter(email__iexact=email).first() if email else None)
     ip = get_adapter().get_client_ip(request) if request is not None else None
@@ -78,18 +80,18 @@ def _record_by_name(
     """Record what happened, with which second factor. A logout without a user isn't recorded."""
     if user is not None:
         detail = authenticator.get_type_display() if authenticator else ""
-        record(NAMED[signal], request, user=user, detail=detail)
+        record_event(NAMED[signal], request, user=user, detail=detail)
 
 
 @receiver(account.password_reset)
 def forget_guesses(request: HttpRequest, user: User, **more: Any) -> None:
-    guesses.forget(user.email, get_adapter(request).get_client_ip(request))
+    guesses.forget_guesses(user.email, get_adapter(request).get_client_ip(request))
 
 
 @receiver(account.email_removed)
 def email_removed(request: HttpRequest, user: User, email_address: EmailAddress, **more: Any) -> None:
     """Notify the removed address too: an attacker reads the one that stays."""
-    record("log-in address removed", request, user=user)
+    record_event("log-in address removed", request, user=user)
     if email_address.verified:
         words = {"deleted_email": email_address.email}
         get_adapter(request).send_notification_mail("account/email/email_deleted", user, words, email_address.email)
@@ -99,4 +101,4 @@ def email_removed(request: HttpRequest, user: User, email_address: EmailAddress,
 def recovery_code_used(request: HttpRequest, user: User, authenticator: Any, **more: Any) -> None:
     """Report the use of a recovery code. An app's code is part of each login, which is recorded."""
     if authenticator.type == authenticator.Type.RECOVERY_CODES:
-        record("recovery code used", request, user=user)
+        record_event("recovery code used", request, user=user)

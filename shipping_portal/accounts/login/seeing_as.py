@@ -29,7 +29,7 @@ class OnlyLooking(PermissionDenied):
     """Raised for a page, or a change, that is closed to an operator who only looks."""
 
 
-def begin(request: Any, sender: Sender, *, reason: str, now: dt.datetime) -> None:
+def begin_seeing_as(request: Any, sender: Sender, *, reason: str, now: dt.datetime) -> None:
     """Begin to see this sender's pages."""
     Audit.write("seen as the sender", sender, by=request.user, sender=sender, reason=reason, at=now)
     request.session[KEY] = {"sender": sender.pk, "until": (now + TERM).isoformat()}
@@ -44,14 +44,14 @@ def stop_looking(request: Any, *, now: dt.datetime) -> Sender | None:
     return sender
 
 
-def membership(request: Any, is_at_the_desk: Callable[[Any], bool]) -> Membership | None:
+def lent_membership(request: Any, is_at_the_desk: Callable[[Any], bool]) -> Membership | None:
     """Return the membership lent to an operator for the account they look at, or None."""
     kept = request.session.get(KEY)
     if kept is None:
         return None
     until = dt.datetime.fromisoformat(kept["until"])
     sender = Sender.objects.filter(pk=kept["sender"]).first()
-    if sender is None or until <= timezone.now() or not _may(request.user, is_at_the_desk):
+    if sender is None or until <= timezone.now() or not _may_see_as(request.user, is_at_the_desk):
         del request.session[KEY]
         return None
     request.user.sees_as, request.seen_until = sender.pk, until
@@ -59,7 +59,7 @@ def membership(request: Any, is_at_the_desk: Callable[[Any], bool]) -> Membershi
     return Membership(user=request.user, sender=sender, role=role)
 
 
-def _may(user: Any, is_at_the_desk: Callable[[Any], bool]) -> bool:
+def _may_see_as(user: Any, is_at_the_desk: Callable[[Any], bool]) -> bool:
     return is_at_the_desk(user) and permissions.may(user, "see_as")
 
 

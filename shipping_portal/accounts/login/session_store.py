@@ -23,7 +23,7 @@ COOKIES = re.compile(r'"HTTP_COOKIE": "(?:[^"\\\\]|\\\\.)*", ')
 SALT = "shipping_portal.accounts.visitor"
 
 
-def digest(key: str | None) -> str:
+def key_digest(key: str | None) -> str:
     """Return the value that finds a row: a copy of the database opens no session."""
     return hashlib.sha256((key or "").encode()).hexdigest()[:40]  # as long as the column
 
@@ -72,21 +72,21 @@ class SessionStore(InDatabase):
             raise
 
     def exists(self, session_key: str) -> bool:
-        return super().exists(digest(session_key))
+        return super().exists(key_digest(session_key))
 
     def delete(self, session_key: str | None = None) -> None:
         key = session_key or self.session_key
         if key and not _is_visitors(key):
-            super().delete(digest(key))
+            super().delete(key_digest(key))
 
     def create_model_instance(self, data: dict[str, Any]) -> Any:
         row: Any = super().create_model_instance(data)
-        row.session_key = digest(row.session_key)
+        row.session_key = key_digest(row.session_key)
         row.whose = int(data[SESSION_KEY])
         return row
 
     def _get_session_from_db(self) -> Any:
-        key, self._session_key = self._session_key, digest(self._session_key)
+        key, self._session_key = self._session_key, key_digest(self._session_key)
         row = super()._get_session_from_db()  # type: ignore[misc]
         self._session_key = key if row else None
         return row

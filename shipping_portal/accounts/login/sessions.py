@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from shipping_portal.accounts.login.session_store import digest
+from shipping_portal.accounts.login.session_store import key_digest
 from shipping_portal.accounts.models import Session
 from shipping_portal.jobs.retention import delete, term
 
@@ -45,7 +45,7 @@ def end_old_sessions(get_response: Callable[[HttpRequest], HttpResponse]) -> Cal
         if request.user.is_authenticated and _is_over(request, time.time()):
             logout(request)
         elif request.user.is_authenticated:
-            request.session.setdefault("device", device(request.headers.get("User-Agent", "")))
+            request.session.setdefault("device", device_name(request.headers.get("User-Agent", "")))
         return get_response(request)
 
     return middleware
@@ -53,16 +53,16 @@ def end_old_sessions(get_response: Callable[[HttpRequest], HttpResponse]) -> Cal
 
 def end_all(user: Any) -> int:
     """Log this person out everywhere, and return from how many places."""
-    return _ended(_of(user))
+    return _end_sessions(_sessions_of(user))
 
 
-def live(user: Any, *, this_key: str | None) -> list[Live]:
+def live_sessions(user: Any, *, this_key: str | None) -> list[Live]:
     """Return where this person is logged in, this place first, then the newest.
 
     At most a hundred.
     """
-    found, here = [], digest(this_key)
-    for row in _of(user).order_by("-expire_date")[:MOST_SHOWN]:
+    found, here = [], key_digest(this_key)
+    for row in _sessions_of(user).order_by("-expire_date")[:MOST_SHOWN]:
         inside = row.get_decoded()
         found.append(
             Live(
@@ -76,19 +76,19 @@ def live(user: Any, *, this_key: str | None) -> list[Live]:
     return sorted(found, key=lambda one: (not one.is_this, -one.began_at.timestamp()))
 
 
-def end(user: Any, name: str, *, this_key: str | None) -> int:
+def end_session(user: Any, name: str, *, this_key: str | None) -> int:
     """Log this person out of the place with this name, unless it is this one; return how many."""
     if len(name) != NAME_LENGTH:
         return 0
-    return _ended(_of(user).exclude(pk=digest(this_key)).filter(pk__startswith=name))
+    return _end_sessions(_sessions_of(user).exclude(pk=key_digest(this_key)).filter(pk__startswith=name))
 
 
 def end_others(user: Any, *, this_key: str | None) -> int:
     """Log this person out everywhere but here, and return from how many places."""
-    return _ended(_of(user).exclude(pk=digest(this_key)))
+    return _end_sessions(_sessions_of(user).exclude(pk=key_digest(this_key)))
 
 
-def device(user_agent: str) -> str:
+def device_name(user_agent: str) -> str:
     """Return a browser's kind of device: enough to tell one's own phone from a stranger's."""
     if re.search("iPad|Tablet", user_agent) or ("Android" in user_agent and "Mobile" not in user_agent):
         return "Tablet"
@@ -97,11 +97,11 @@ def device(user_agent: str) -> str:
     return "Computer" if re.search(r"Windows|Macintosh|Linux|X11|CrOS", user_agent) else "Unknown device"
 
 
-def _of(user: Any) -> QuerySet[Session]:
+def _sessions_of(user: Any) -> QuerySet[Session]:
     return Session.objects.filter(whose=user.pk, expire_date__gt=timezone.now())
 
 
-def _ended(places: QuerySet[Session]) -> int:
+def _end_sessions(places: QuerySet[Session]) -> int:
     count, _ = places.delete()
     return count
 

@@ -47,18 +47,18 @@ def open_account(user: User, *, name: str, country: str, now: dt.datetime) -> Se
     """
     approved = now if settings.SIGN_UP == "open" else None
     sender = Sender.objects.create(
-        name=name, country=country, zone=places.zone(country, ""), dangerous_goods_acknowledged_at=now,
+        name=name, country=country, zone=places.zone_of(country, ""), dangerous_goods_acknowledged_at=now,
         approved_at=approved,
     )  # fmt: skip
     Membership.objects.create(sender=sender, user=user, role=Role.OWNER)
     Audit.write("dangerous goods acknowledged", sender, by=user, sender=sender, at=now)
     if settings.ACCOUNT_EMAIL_VERIFICATION != "mandatory":
-        announce(user, now=now)
+        announce_account(user, now=now)
     return sender
 
 
 @transaction.atomic
-def announce(user: User, *, now: dt.datetime) -> None:
+def announce_account(user: User, *, now: dt.datetime) -> None:
     """Queue the operators' email about this person's account, once their address is confirmed."""
     owned = Q(memberships__user=user, memberships__role=Role.OWNER)
     for sender in Sender.objects.filter(owned, approved_at=None):
@@ -68,7 +68,7 @@ def announce(user: User, *, now: dt.datetime) -> None:
 
 
 @transaction.atomic
-def approve(sender: Sender, *, by: User, note: str, now: dt.datetime) -> None:
+def approve_account(sender: Sender, *, by: User, note: str, now: dt.datetime) -> None:
     """Let it book without its first limit, and notify its people. Raises Sender.NotAllowed."""
     if not Sender.objects.filter(pk=sender.pk, approved_at=None, suspended_at=None).update(approved_at=now):
         raise Sender.NotAllowed("This account isn't waiting for approval.")
@@ -80,21 +80,21 @@ def approve(sender: Sender, *, by: User, note: str, now: dt.datetime) -> None:
 
 
 @job("approval", queue=ApprovalRequest.objects.select_related("sender"), lane="sender", order=125)
-def work(request: ApprovalRequest) -> None:
+def ask_for_due_approval(request: ApprovalRequest) -> None:
     """Email the operators once; a crash in between repeats one email at worst."""
     sender = request.sender
     try:
         # Without an address the admin's queue says so.
         if settings.CONTACT_EMAIL and sender.approved_at is None and sender.suspended_at is None:
             subject = f"{sender.name} waits for approval"
-            send_mail(subject, _text(sender), None, [settings.CONTACT_EMAIL])
+            send_mail(subject, _approval_text(sender), None, [settings.CONTACT_EMAIL])
     except OSError:  # like every SMTP error
         request.retry(timezone.now() + wait_after(request.tries))
     else:
         request.finish()
 
 
-def _text(sender: Sender) -> str:
+def _approval_text(sender: Sender) -> str:
     owner = User.objects.filter(membership__sender=sender).order_by("pk")[:1].get()
     link = settings.SITE_URL + reverse("admin:accounts_sender_change", args=[sender.pk])
     return MAIL.format(

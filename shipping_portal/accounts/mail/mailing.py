@@ -32,15 +32,15 @@ You get this because of your settings there. To stop this kind of email:
 
 
 @job("mail", queue=Notification.objects.filter(sent_at=None).select_related("user"), lane="sender", order=120)
-def work(first: Notification) -> None:
+def send_due_mail(first: Notification) -> None:
     """Send the email this notification belongs to.
 
     A crash in between repeats one email at worst.
     """
-    rows = _gather(first)
+    rows = _gather_notifications(first)
     try:
         if wanted := still_wanted(rows, first.user):
-            _mail(first.user, wanted).send()
+            _make_mail(first.user, wanted).send()
     except OSError:  # like every SMTP error
         now = timezone.now()
         for row in rows:
@@ -56,7 +56,7 @@ def wait_after(tries: int) -> dt.timedelta:
 
 
 @transaction.atomic
-def _gather(first: Notification) -> list[Notification]:
+def _gather_notifications(first: Notification) -> list[Notification]:
     """Claim all notifications of this email under one lease; none if another worker has it.
 
     Rows that another worker has claimed but not yet gathered are taken too: it then finds its own
@@ -71,7 +71,7 @@ def _gather(first: Notification) -> list[Notification]:
     return list(owed.filter(due_at=first.due_at).order_by("happened_at", "pk"))
 
 
-def _mail(user: User, rows: Sequence[Notification]) -> EmailMessage:
+def _make_mail(user: User, rows: Sequence[Notification]) -> EmailMessage:
     kinds = {row.kind for row in rows}
     path = rows[0].path if len({row.path for row in rows}) == 1 else reverse("home")
     stop = settings.SITE_URL + reverse("unsubscribe", args=[token_for(user, kinds)])

@@ -125,7 +125,7 @@ class Event:
 
 def notify(*events: Event, now: dt.datetime) -> None:
     """Queue each event for its members who want it, were there, and haven't been notified."""
-    members = _members({event.sender.pk for event in events})
+    members = _members_by_sender({event.sender.pk for event in events})
     Notification.objects.bulk_create(
         (
             Notification(
@@ -140,7 +140,7 @@ def notify(*events: Event, now: dt.datetime) -> None:
                 due_at=_due_at(event, when, now),
             )
             for event in events
-            for user, when in _wanted(event, members[event.sender.pk]).items()
+            for user, when in _is_wanted_by(event, members[event.sender.pk]).items()
             if event.only in (None, user)
         ),
         ignore_conflicts=True,  # notified before
@@ -148,7 +148,7 @@ def notify(*events: Event, now: dt.datetime) -> None:
     )
 
 
-def retract(about: str) -> None:
+def retract_events(about: str) -> None:
     """Delete unsent notifications of this event, and of those below it, which are no longer
     true.
     """
@@ -157,7 +157,7 @@ def retract(about: str) -> None:
     Notification.objects.filter(named, due_at__isnull=False).delete()
 
 
-def known(names: Collection[str], senders: Collection[int]) -> set[str]:
+def known_events(names: Collection[str], senders: Collection[int]) -> set[str]:
     """Return which of these events some member of these senders has a notification of."""
     # Through the members, because the index is (user, dedupe_key).
     theirs = Notification.objects.filter(user__membership__sender__in=senders, dedupe_key__in=names)
@@ -178,7 +178,7 @@ def choices_of(user: User) -> dict[str, str]:
     return {name: chosen.get(name, str(kind.default)) for name, kind in KINDS.items()}
 
 
-def choose(user: User, kind: str, when: str, *, now: dt.datetime) -> None:
+def choose_when(user: User, kind: str, when: str, *, now: dt.datetime) -> None:
     """Store when this person is notified of a kind. Raises ValueError for an unsupported choice."""
     if when not in KINDS[kind].choices:
         raise ValueError(when)
@@ -220,7 +220,7 @@ def _due_at(event: Event, when: str, now: dt.datetime) -> dt.datetime:
     return _digest_at(event.sender, now, on=MONDAY) if when == When.WEEKLY else now + GATHER
 
 
-def _members(senders: set[int]) -> defaultdict[int, list[Membership]]:
+def _members_by_sender(senders: set[int]) -> defaultdict[int, list[Membership]]:
     """Return the members by sender, with what each chose."""
     members = Membership.objects.filter(sender__in=senders, user__is_active=True)
     found = defaultdict(list)
@@ -229,19 +229,19 @@ def _members(senders: set[int]) -> defaultdict[int, list[Membership]]:
     return found
 
 
-def _wanted(event: Event, members: list[Membership]) -> dict[int, str]:
+def _is_wanted_by(event: Event, members: list[Membership]) -> dict[int, str]:
     # A charge may find its sender days after it was posted; who joined the team since isn't
     # notified.
     roles = KINDS[event.kind].roles
     there = [member for member in members if member.created_at <= event.happened_at and member.role in roles]
-    wanted = {member.user_id: _when(member.user, event) for member in there}
+    wanted = {member.user_id: _chosen_time(member.user, event) for member in there}
     wanted = {user: when for user, when in wanted.items() if when != When.OFF}
     if not wanted and KINDS[event.kind].is_vital:
         return {member.user_id: str(When.NOW) for member in there if member.role == Role.OWNER}
     return wanted
 
 
-def _when(user: User, event: Event) -> str:
+def _chosen_time(user: User, event: Event) -> str:
     choice = next((one for one in user.notification_choices.all() if one.kind == event.kind), None)
     if choice is None:
         return str(KINDS[event.kind].default)

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 
 from shipping_portal import request_ids
-from shipping_portal.db.planned_statements import insert
+from shipping_portal.db.planned_statements import insert_row
 
 
 class Audit(models.Model):
@@ -43,7 +43,7 @@ class Audit(models.Model):
     ) -> "Audit":
         name = subject if isinstance(subject, str) else subject_of(subject)
         made = cls(at=at, actor=by, sender=sender, action=action, subject=name, reason=reason)
-        insert(made)
+        insert_row(made)
         return made
 
     def save(self, *args: Any, **kwargs: Any) -> None:

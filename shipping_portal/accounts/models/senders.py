@@ -26,7 +26,7 @@ CURRENCIES = {"AU": "AUD", "CA": "CAD", "US": "USD"}
 Row = TypeVar("Row", bound=models.Model, covariant=True)
 
 
-def money(**options: Any) -> models.DecimalField:
+def money_field(**options: Any) -> models.DecimalField:
     return models.DecimalField(max_digits=16, decimal_places=2, **options)
 
 
@@ -85,21 +85,21 @@ class Sender(models.Model):
     # The operator's limits, then the owner's: both apply, empty is none. Money is in `country`'s
     # currency.
     bookings_a_day = models.PositiveIntegerField(default=2000)
-    money_a_day = money(null=True, blank=True, default=Decimal(25_000))
-    unbilled_limit = money(null=True, blank=True)  # booked and on no posted bill yet
+    money_a_day = money_field(null=True, blank=True, default=Decimal(25_000))
+    unbilled_limit = money_field(null=True, blank=True)  # booked and on no posted bill yet
     quotes_a_minute = models.PositiveIntegerField(default=60)
     own_bookings_a_day = models.PositiveIntegerField(null=True, blank=True)
-    own_money_a_day = money(null=True, blank=True)
+    own_money_a_day = money_field(null=True, blank=True)
     # What counts for them, written by orders/booking/limits.py alone. Two of them are of the day `counted_on`.
     counted_on = models.DateField(null=True, blank=True)
     booked_today = models.IntegerField(default=0)
-    spent_today = money(default=Decimal(0))
-    unbilled = money(default=Decimal(0))
+    spent_today = money_field(default=Decimal(0))
+    unbilled = money_field(default=Decimal(0))
     minute_began_at = models.DateTimeField(null=True, blank=True)
     quotes_this_minute = models.PositiveIntegerField(default=0)
     # Since it was opened: counted against the first limit until `approved_at`.
     booked_in_all = models.IntegerField(default=0)
-    spent_in_all = money(default=Decimal(0))
+    spent_in_all = money_field(default=Decimal(0))
     approved_at = models.DateTimeField(null=True, blank=True)
     dangerous_goods_acknowledged_at = models.DateTimeField(null=True, blank=True)
     suspended_at = models.DateTimeField(null=True, blank=True)
@@ -229,7 +229,7 @@ class Membership(models.Model):
         return f"{self.user} ({self.get_role_display()})"
 
 
-def theirs(user: Any, path: str = "sender") -> models.Q:
+def belongs_to(user: Any, path: str = "sender") -> models.Q:
     """Match rows of the account this person works for, or sees as an operator
     (accounts/login/seeing_as.py).
 
@@ -243,7 +243,7 @@ class OwnedQuerySet(models.QuerySet[Row]):
     """Rows of senders. Senders' pages start with for_user: other people's rows don't exist."""
 
     def for_user(self, user: Any) -> Self:
-        return self.filter(theirs(user))
+        return self.filter(belongs_to(user))
 
 
 class PickupAddress(models.Model):

@@ -21,7 +21,7 @@ def in_the_way(sender: Sender) -> list[str]:
 
 
 @transaction.atomic
-def close(sender: Sender, *, by: User, reason: str = "", now: dt.datetime) -> None:
+def close_account(sender: Sender, *, by: User, reason: str = "", now: dt.datetime) -> None:
     """Close it like a permanent suspension, which Reinstate undoes until it is erased.
 
     Raises CannotClose.

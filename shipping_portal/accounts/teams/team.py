@@ -39,19 +39,21 @@ class NotPossible(Exception):
     """Raised when the change doesn't apply. The text is for the person who asked for it."""
 
 
-def invite(sender: Sender, email: str, role: str, *, by: User, now: dt.datetime) -> Invitation:
+def invite_person(sender: Sender, email: str, role: str, *, by: User, now: dt.datetime) -> Invitation:
     """Send somebody a link.
 
     It replaces an open invitation of the address, so that one link works.
     """
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
-        made = _invited(sender, email.strip().lower(), role, hashed(token), by=by, now=now)
-    _send(made, token)
+        made = _create_invitation(sender, email.strip().lower(), role, token_hash(token), by=by, now=now)
+    _send_invitation(made, token)
     return made
 
 
-def _invited(sender: Sender, email: str, role: str, token_hash: str, *, by: User, now: dt.datetime) -> Invitation:
+def _create_invitation(
+    sender: Sender, email: str, role: str, token_hash: str, *, by: User, now: dt.datetime
+) -> Invitation:
     """Count and create under the sender's row lock: simultaneous invitations run in sequence."""
     Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
     if sender.memberships.filter(user__in=with_address(email)).exists():
@@ -70,7 +72,7 @@ def _invited(sender: Sender, email: str, role: str, token_hash: str, *, by: User
     return made
 
 
-def revoke(invitation: Invitation, *, by: User, now: dt.datetime) -> None:
+def revoke_invitation(invitation: Invitation, *, by: User, now: dt.datetime) -> None:
     with transaction.atomic():
         still = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None)
         if not still.update(revoked_at=now):
@@ -78,9 +80,9 @@ def revoke(invitation: Invitation, *, by: User, now: dt.datetime) -> None:
         Audit.write("invitation revoked", invitation, by=by, sender=invitation.sender, at=now)
 
 
-def find(token: str) -> Invitation | None:
+def find_invitation(token: str) -> Invitation | None:
     """Return the invitation a link belongs to, open or not."""
-    return Invitation.objects.select_related("sender", "invited_by").filter(token_hash=hashed(token)).first()
+    return Invitation.objects.select_related("sender", "invited_by").filter(token_hash=token_hash(token)).first()
 
 
 def with_address(email: str) -> QuerySet[User]:
@@ -89,7 +91,7 @@ def with_address(email: str) -> QuerySet[User]:
     return User.objects.filter(Q(email__iexact=email) | Q(pk__in=verified.values("user")))
 
 
-def accept(invitation: Invitation, user: User, *, now: dt.datetime) -> Membership:
+def accept_invitation(invitation: Invitation, user: User, *, now: dt.datetime) -> Membership:
     """Accept an invitation, once. One person belongs to one account."""
     if user not in with_address(invitation.email):
         raise NotPossible(f"This invitation is for {invitation.email}.")
@@ -122,7 +124,7 @@ def set_role(member: Membership, role: str, *, by: User, now: dt.datetime) -> No
         Audit.write("role changed", member.user, by=by, sender=member.sender, reason=reason, at=now)
 
 
-def remove(member: Membership, *, by: User, now: dt.datetime) -> None:
+def remove_member(member: Membership, *, by: User, now: dt.datetime) -> None:
     """Remove a person from the account and log them out everywhere. What they booked stays."""
     with _keeping_an_owner(member.sender):
         Audit.write("removed from the team", member.user, by=by, sender=member.sender, at=now)
@@ -144,7 +146,7 @@ def require_second_factor(sender: Sender, *, needed: bool, by: User, now: dt.dat
             Audit.write(action, sender, by=by, sender=sender, at=now)
 
 
-def hashed(token: str) -> str:
+def token_hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -159,7 +161,7 @@ def _keeping_an_owner(sender: Sender) -> Iterator[None]:
             raise NotPossible("An account needs an owner. Make someone else an owner first.")
 
 
-def _send(invitation: Invitation, token: str) -> None:
+def _send_invitation(invitation: Invitation, token: str) -> None:
     words = {
         "inviter": shorten(invitation.invited_by.get_full_name(), LONGEST_NAME, placeholder="…"),
         "business": shorten(invitation.sender.name, LONGEST_NAME, placeholder="…"),

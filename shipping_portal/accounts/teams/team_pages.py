@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.access import OWNER, MemberRequest, audience, public
 from shipping_portal.accounts.address.addresses import LineField
-from shipping_portal.accounts.erasing import erase_unconfirmed, unconfirmed
+from shipping_portal.accounts.erasing import erase_unconfirmed, unconfirmed_people
 from shipping_portal.accounts.login.adapter import landing_page
 from shipping_portal.accounts.login.forms import NEEDED, Plain
 from shipping_portal.accounts.models import Audit, Invitation, Membership, Role, User
@@ -81,7 +81,7 @@ def team_page(request: MemberRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         chosen = form.cleaned_data
         try:
-            team.invite(request.sender, chosen["email"], chosen["role"], by=request.user, now=timezone.now())
+            team.invite_person(request.sender, chosen["email"], chosen["role"], by=request.user, now=timezone.now())
         except team.NotPossible as error:
             form.add_error("email", str(error))
         else:
@@ -90,7 +90,7 @@ def team_page(request: MemberRequest) -> HttpResponse:
     context = {
         "form": form,
         "members": request.sender.memberships.select_related("user").order_by("user__email"),
-        "invitations": _open(request).select_related("invited_by").order_by("-created_at"),
+        "invitations": _open_invitations(request).select_related("invited_by").order_by("-created_at"),
         "roles": [(role, role.label, may) for role, may in MAY.items()],
         "activity": Audit.objects.filter(sender=request.sender).select_related("actor").order_by("-pk")[:ACTIVITY],
         "now": timezone.now(),
@@ -107,7 +107,7 @@ def change_member(request: MemberRequest, member: int) -> HttpResponse:
     role = request.POST.get("role", "")
     try:
         if "remove" in request.POST:
-            team.remove(found, by=request.user, now=timezone.now())
+            team.remove_member(found, by=request.user, now=timezone.now())
             messages.success(request, f"{found.user} is no longer in the team and is logged out.")
         elif role in Role.values:
             team.set_role(found, role, by=request.user, now=timezone.now())
@@ -123,14 +123,14 @@ def change_member(request: MemberRequest, member: int) -> HttpResponse:
 @reauthentication_required
 def change_invitation(request: MemberRequest, invitation: Any) -> HttpResponse:
     """Make a new link with `resend`, or end the invitation with `revoke`."""
-    found = get_object_or_404(_open(request), uuid=invitation)
+    found = get_object_or_404(_open_invitations(request), uuid=invitation)
     now = timezone.now()
     try:
         if "resend" in request.POST:
-            team.invite(request.sender, found.email, found.role, by=request.user, now=now)
+            team.invite_person(request.sender, found.email, found.role, by=request.user, now=now)
             messages.success(request, f"Sent {found.email} a new link. The old one no longer works.")
         else:
-            team.revoke(found, by=request.user, now=now)
+            team.revoke_invitation(found, by=request.user, now=now)
             messages.success(request, f"The link sent to {found.email} no longer works.")
     except team.NotPossible as error:
         messages.error(request, str(error))
@@ -153,24 +153,24 @@ def second_factor_rule(request: MemberRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
     """Show who invites to what. Only a button accepts, because mail scanners follow links."""
-    found = team.find(token)
+    found = team.find_invitation(token)
     if found is None:
         raise Http404
     if not found.is_open(timezone.now()):
-        return _page(request, found, None, status=410)
+        return _invitation_page(request, found, None, status=410)
     if request.user.is_authenticated:
         return _as_who_is_logged_in(request, found)
-    if team.with_address(found.email).exclude(pk__in=unconfirmed()).exists():
-        return _page(request, found, None)  # it says to log in first
+    if team.with_address(found.email).exclude(pk__in=unconfirmed_people()).exists():
+        return _invitation_page(request, found, None)  # it says to log in first
     form = JoinForm(request.POST or None, invitation=found)
     if request.method == "GET" or not form.is_valid():
-        return _page(request, found, form)
+        return _invitation_page(request, found, form)
     try:
         with transaction.atomic():
             # The link came to this address, so an unconfirmed sign-up with it is not this person's.
-            erase_unconfirmed(unconfirmed().filter(email__iexact=found.email))
+            erase_unconfirmed(unconfirmed_people().filter(email__iexact=found.email))
             user = _new_person(found.email, form.cleaned_data)
-            team.accept(found, user, now=timezone.now())
+            team.accept_invitation(found, user, now=timezone.now())
     except (IntegrityError, team.NotPossible):
         # A simultaneous request was faster, or the link has been revoked.
         return redirect("invitation", token)
@@ -180,11 +180,11 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
 
 def _as_who_is_logged_in(request: Any, found: Invitation) -> HttpResponse:
     if request.method == "GET":
-        return _page(request, found, None)
+        return _invitation_page(request, found, None)
     try:
-        team.accept(found, request.user, now=timezone.now())
+        team.accept_invitation(found, request.user, now=timezone.now())
     except team.NotPossible as error:
-        return _page(request, found, None, problem=str(error), status=409)
+        return _invitation_page(request, found, None, problem=str(error), status=409)
     return redirect(landing_page(request.user))
 
 
@@ -195,11 +195,11 @@ def _new_person(email: str, typed: dict[str, Any]) -> User:
     return user
 
 
-def _open(request: MemberRequest) -> Any:
+def _open_invitations(request: MemberRequest) -> Any:
     return request.sender.invitations.filter(accepted_at=None, revoked_at=None)
 
 
-def _page(
+def _invitation_page(
     request: HttpRequest, found: Invitation, form: JoinForm | None, *, problem: str = "", status: int = 200
 ) -> HttpResponse:
     context = {

@@ -130,14 +130,14 @@ def brand_name() -> str:
 def brand_logo() -> SafeString:
     """Return the partner's logo, or ours. The name is always beside it."""
     if settings.BRAND_LOGO:
-        return format_html('<img src="{}" alt="">', brand.address("brand_logo"))
+        return format_html('<img src="{}" alt="">', brand.asset_address("brand_logo"))
     return format_html('<svg aria-hidden="true"><use href="{}#logo"/></svg>', static("icons.svg"))
 
 
 @register.simple_tag
 def brand_style() -> SafeString:
     """Return the link to the style sheet in the partner's colours."""
-    return format_html('<link rel="stylesheet" href="{}">', brand.address("brand_style"))
+    return format_html('<link rel="stylesheet" href="{}">', brand.asset_address("brand_style"))
 
 
 @register.simple_tag
@@ -145,7 +145,7 @@ def brand_colours() -> SafeString | str:
     """Return the link to the partner's colours alone, if any, for the admin."""
     if not settings.BRAND_COLOUR:
         return ""
-    return format_html('<link rel="stylesheet" href="{}">', brand.address("brand_colours"))
+    return format_html('<link rel="stylesheet" href="{}">', brand.asset_address("brand_colours"))
 
 
 DEMO_ACTS = (

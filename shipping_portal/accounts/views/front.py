@@ -54,7 +54,7 @@ def more(request: MemberRequest) -> HttpResponse:
 def suggest_localities(request: MemberRequest) -> HttpResponse:
     """Return places that begin with the typed text, for a combobox."""
     country = request.GET.get("country", request.sender.country).upper()
-    found = places.suggest(country, request.GET.get("q", ""))
+    found = places.suggest_places(country, request.GET.get("q", ""))
     return JsonResponse(
         [{"suburb": place.suburb, "state": place.state, "postcode": place.postcode} for place in found], safe=False
     )
@@ -81,7 +81,7 @@ def favicon(request: HttpRequest) -> HttpResponse:
 @KEPT_A_YEAR
 def brand_style(request: HttpRequest) -> HttpResponse:
     """Serve the style sheet in the partner's two colours."""
-    return HttpResponse(brand.style(), content_type="text/css; charset=utf-8")
+    return HttpResponse(brand.page_style(), content_type="text/css; charset=utf-8")
 
 
 @public
@@ -89,7 +89,7 @@ def brand_style(request: HttpRequest) -> HttpResponse:
 @KEPT_A_YEAR
 def brand_colours(request: HttpRequest) -> HttpResponse:
     """Serve the partner's two colours alone, for the admin."""
-    return HttpResponse(brand.colours(), content_type="text/css; charset=utf-8")
+    return HttpResponse(brand.brand_colours(), content_type="text/css; charset=utf-8")
 
 
 @public
@@ -151,7 +151,7 @@ def help_index(request: HttpRequest) -> HttpResponse:
     """Show all articles, or those that contain every search word."""
     q = one_line(request.GET.get("q", "")[:LONGEST_SEARCH]).strip()
     words = q.lower().split()
-    found = {slug: title for slug, title in ARTICLES.items() if all(word in _text(slug) for word in words)}
+    found = {slug: title for slug, title in ARTICLES.items() if all(word in _article_text(slug) for word in words)}
     return render(request, "help/help.html", {"q": q, "articles": found})
 
 
@@ -165,6 +165,6 @@ def help_article(request: HttpRequest, article: str) -> HttpResponse:
 
 
 @functools.cache
-def _text(slug: str) -> str:
+def _article_text(slug: str) -> str:
     """Return an article's words in lower case, for the search."""
     return f"{ARTICLES[slug]} {strip_tags(render_to_string(f'help/articles/{slug}.html'))}".lower()

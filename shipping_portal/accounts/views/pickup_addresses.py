@@ -37,27 +37,27 @@ def add_address(request: MemberRequest) -> HttpResponse:
 @audience(OWNER)
 @require_http_methods(["GET", "POST"])
 def edit_address(request: MemberRequest, address: int) -> HttpResponse:
-    return _form_page(request, _mine(request, address), then="pickup_addresses")
+    return _form_page(request, _address_of(request, address), then="pickup_addresses")
 
 
 @audience(OWNER)
 @require_POST
 def change_address(request: MemberRequest, address: int) -> HttpResponse:
     """Make an address the `default`, or `delete` it; never the last one."""
-    found, now = _mine(request, address), timezone.now()
+    found, now = _address_of(request, address), timezone.now()
     try:
         if "default" in request.POST:
             pickup_form.make_default(found, by=request.user, at=now)
             messages.success(request, f"New parcels are picked up from {found}.")
         elif "delete" in request.POST:
-            pickup_form.delete(found, by=request.user, at=now)
+            pickup_form.delete_address(found, by=request.user, at=now)
             messages.success(request, f"Deleted {found}. Parcels already booked keep it.")
     except pickup_form.LastPickupAddress as error:
         messages.error(request, str(error))
     return redirect("pickup_addresses")
 
 
-def _mine(request: MemberRequest, address: int) -> PickupAddress:
+def _address_of(request: MemberRequest, address: int) -> PickupAddress:
     return get_object_or_404(PickupAddress, pk=address, sender=request.sender)
 
 

@@ -49,14 +49,14 @@ def settings_overview(request: MemberRequest) -> HttpResponse:
 @audience(*EVERY_MEMBER)
 @require_http_methods(["GET", "POST"])
 def profile(request: MemberRequest) -> HttpResponse:
-    return _panel(request, "profile", "Profile", ProfileForm(request.POST or None, instance=request.user))
+    return _settings_panel(request, "profile", "Profile", ProfileForm(request.POST or None, instance=request.user))
 
 
 @audience(*EVERY_MEMBER)
 @require_http_methods(["GET", "POST"])
 def appearance(request: MemberRequest) -> HttpResponse:
     form = AppearanceForm(request.POST or None, instance=request.user)
-    return _panel(request, "appearance", "Appearance", form)
+    return _settings_panel(request, "appearance", "Appearance", form)
 
 
 @audience(*EVERY_MEMBER)
@@ -64,20 +64,20 @@ def appearance(request: MemberRequest) -> HttpResponse:
 def keyboard(request: MemberRequest) -> HttpResponse:
     # Pass the POST itself: a form with one unticked box sends nothing else.
     form = KeyboardForm(request.POST if request.method == "POST" else None, instance=request.user)
-    return _panel(request, "keyboard", "Keyboard", form)
+    return _settings_panel(request, "keyboard", "Keyboard", form)
 
 
 @audience(OWNER)
 @require_http_methods(["GET", "POST"])
 def business(request: MemberRequest) -> HttpResponse:
-    return _panel(request, "business", "Business", BusinessForm(request.POST or None, instance=request.sender))
+    return _settings_panel(request, "business", "Business", BusinessForm(request.POST or None, instance=request.sender))
 
 
 @audience(OWNER)
 @require_http_methods(["GET", "POST"])
 def booking_rules(request: MemberRequest) -> HttpResponse:
     form = BookingForm(request.POST or None, instance=request.sender)
-    return _panel(request, "booking_rules", "Booking", form)
+    return _settings_panel(request, "booking_rules", "Booking", form)
 
 
 @audience(OWNER)
@@ -87,14 +87,14 @@ def own_limits(request: MemberRequest) -> HttpResponse:
     """Show the owner's own limits beside the operator's: the lower ones apply."""
     # A copy, as the page shows beside the form what is stored.
     form = OwnLimitsForm(request.POST or None, instance=copy(request.sender))
-    return _panel(request, "own_limits", "Limits", form)
+    return _settings_panel(request, "own_limits", "Limits", form)
 
 
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def label_size(request: MemberRequest) -> HttpResponse:
     form = LabelsForm(request.POST or None, instance=request.sender)
-    return _panel(request, "label_size", "Labels", form, template="accounts/label_size.html")
+    return _settings_panel(request, "label_size", "Labels", form, template="accounts/label_size.html")
 
 
 @audience(OWNER)
@@ -112,7 +112,7 @@ def close_account(request: MemberRequest) -> HttpResponse:
     form = CloseForm(request.POST or None, sender=request.sender)
     if request.method == "POST" and form.is_valid():
         try:
-            closing.close(request.sender, by=request.user, now=timezone.now())
+            closing.close_account(request.sender, by=request.user, now=timezone.now())
         except closing.CannotClose as why:
             form.add_error(None, str(why))
         else:
@@ -122,7 +122,7 @@ def close_account(request: MemberRequest) -> HttpResponse:
     return render(request, "accounts/close.html", context, status=422 if form.errors else 200)
 
 
-def _panel(
+def _settings_panel(
     request: MemberRequest,
     name: str,
     title: str,
@@ -155,10 +155,10 @@ def security(request: MemberRequest) -> HttpResponse:
         if "end_others" in request.POST:
             ended = sessions.end_others(request.user, this_key=this_key)
         else:
-            ended = sessions.end(request.user, request.POST.get("end", ""), this_key=this_key)
+            ended = sessions.end_session(request.user, request.POST.get("end", ""), this_key=this_key)
         messages.success(request, f"Logged out of {ended} {'place' if ended == 1 else 'places'}.")
         return redirect("security")
-    places = sessions.live(request.user, this_key=this_key)
+    places = sessions.live_sessions(request.user, this_key=this_key)
     context = {"places": places, "has_second_factor": access.has_second_factor(request.user)}
     return render(request, "accounts/security.html", context)
 
@@ -170,7 +170,7 @@ def notifications(request: MemberRequest) -> HttpResponse:
     if request.method == "POST":
         for kind in kinds:
             if request.POST.get(kind) in kinds[kind].choices:
-                outbox.choose(request.user, kind, request.POST[kind], now=timezone.now())
+                outbox.choose_when(request.user, kind, request.POST[kind], now=timezone.now())
         messages.success(request, "Saved.")
         return redirect("notifications")
     chosen = outbox.choices_of(request.user)
@@ -192,6 +192,6 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
         raise Http404
     if request.method == "POST":
         for kind in found[1]:
-            outbox.choose(user, kind, outbox.When.OFF, now=timezone.now())
+            outbox.choose_when(user, kind, outbox.When.OFF, now=timezone.now())
     context = {"kinds": [outbox.KINDS[kind] for kind in found[1]], "is_done": request.method == "POST"}
     return render(request, "accounts/unsubscribe.html", context)

@@ -72,7 +72,7 @@ def assign(charge: Charge, *, owner: tuple[Sender, Order | None], **written: Any
     parts = Charge.objects.unmatched().filter(report=charge.report_id, line=charge.line).order_by("part")
     try:
         for part in list(parts) or [charge]:
-            matching.assign(part, sender=sender, order=order)
+            matching.assign_charge(part, sender=sender, order=order)
     except matching.AlreadyAssigned:
         raise Refused("This charge has already been assigned.") from None
     charge.sender = sender  # whose audit it is
@@ -81,14 +81,14 @@ def assign(charge: Charge, *, owner: tuple[Sender, Order | None], **written: Any
 
 def _reverse(charge: Charge, *, reason: str, by: User, now: dt.datetime) -> str:
     try:
-        correcting.reverse(charge, by=by, now=now, reason=reason)
+        correcting.reverse_charge(charge, by=by, now=now, reason=reason)
     except correcting.NotReversible:
         raise Refused("This charge has already been reversed, or can't be.") from None
     return str(charge)
 
 
 def _accept(charge: Charge, **written: Any) -> str:
-    if not reconciling.accept(charge):
+    if not reconciling.accept_price(charge):
         raise Refused("This price no longer needs a decision.")
     return str(charge)
 
@@ -113,7 +113,7 @@ def decided(*, post: bool) -> Callable[..., str]:
             lines = held.filter(line__in=chosen.values("line"))  # with the Extra Cover in a price
         else:  # one that was left out may be counted after all
             lines = Charge.objects.exclude(held="").filter(report=thing.report_id, line=thing.line)
-        found = posting.decide(list(lines), post=post, now=now)
+        found = posting.decide_lines(list(lines), post=post, now=now)
         if not found:
             raise Refused("These charges are no longer on hold. Nothing was changed.")
         sums = ", ".join(f"{amount} {currency}" for currency, amount in _sums(found).items())

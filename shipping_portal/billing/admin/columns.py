@@ -14,7 +14,7 @@ from shipping_portal.accounts.adminkit.actions import ReasonForm, audited
 from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyAdmin
 from shipping_portal.billing.models import BillingProfile, BillingReport
 from shipping_portal.billing.reports.fields import FIELDS, NEEDED, Profile
-from shipping_portal.billing.reports.reading import LARGEST, NotAReport, Problem, ReportRow, ReportTotal, read
+from shipping_portal.billing.reports.reading import LARGEST, NotAReport, Problem, ReportRow, ReportTotal, read_report
 
 FORM = ("delimiter", "date_form", "decimal_sign", "refunds_positive", "cover_inside", "total_word")
 TRIED = 3
@@ -90,7 +90,7 @@ def _tried(profile: BillingProfile, form: ColumnsForm) -> dict[str, Any]:
     if not content:
         return {"name": ""}
     try:
-        records = (it for it in read(content, Profile(**form.chosen)) if not isinstance(it, ReportTotal))
+        records = (it for it in read_report(content, Profile(**form.chosen)) if not isinstance(it, ReportTotal))
         found = list(islice(records, TRIED))
     except NotAReport as refusal:
         return {"name": name, "refusal": str(refusal)}

@@ -61,7 +61,7 @@ def _answer(dispute: Dispute, *, verdict: str, credit: Decimal | None, text: str
     if credit and credit > abs(dispute.charge.amount):
         raise Refused(f"The charge is {dispute.charge}. To credit more than that, add a credit on the sender's page.")
     try:
-        disputing.answer(dispute, accepted=accepted, text=text, by=by, now=now, credit=credit)
+        disputing.answer_dispute(dispute, accepted=accepted, text=text, by=by, now=now, credit=credit)
     except disputing.AlreadyAnswered:
         raise Refused("Another operator has already answered it.") from None
     given = f", credit {credit} {dispute.charge.currency}" if credit else ""
@@ -79,7 +79,7 @@ def photo(request: HttpRequest, dispute: Dispute, context: dict[str, Any]) -> Ht
     if dispute.photo is None:
         raise Http404
     Audit.write("photo of a dispute downloaded", dispute, by=request.user, sender=dispute.sender, at=timezone.now())
-    return photos.download(dispute.photo)
+    return photos.photo_download(dispute.photo)
 
 
 @admin.register(Dispute)

@@ -20,9 +20,9 @@ from shipping_portal.billing import queues
 from shipping_portal.billing.admin import uploading
 from shipping_portal.billing.admin.charges import ToSenderForm, WhichForm, decided
 from shipping_portal.billing.charges import correcting
-from shipping_portal.billing.models import BillingReport, ChargeKind, Hold, cents
+from shipping_portal.billing.models import BillingReport, ChargeKind, Hold, round_cents
 from shipping_portal.billing.reports import checking, posting
-from shipping_portal.billing.reports.balancing import HELD, tallies
+from shipping_portal.billing.reports.balancing import HELD, report_tallies
 
 State = BillingReport.State
 MOST_SHOWN = 200  # senders
@@ -51,7 +51,7 @@ def _ended_by(end: Callable[..., None]) -> Callable[..., str]:
 
 
 def _read_again(report: BillingReport, *, now: dt.datetime, **written: Any) -> str:
-    if not checking.again(report, now=now):
+    if not checking.read_report_again(report, now=now):
         raise Refused("This report has already been posted or voided.")
     return report.name
 
@@ -88,7 +88,7 @@ def _reversal(report: BillingReport) -> list[list[str]]:
 
 
 def _change(row: dict[str, Any]) -> tuple[str, ...]:
-    amount, currency = cents(row["amount"]), f"\N{NO-BREAK SPACE}{row['currency']}"
+    amount, currency = round_cents(row["amount"]), f"\N{NO-BREAK SPACE}{row['currency']}"
     return f"{row['lines']:,}", f"{amount:,.2f}{currency}", f"{-amount:+,.2f}{currency}"
 
 
@@ -111,7 +111,7 @@ POST = act(
     "Post",
     "Makes every line final and visible to its sender, but for those on hold. To correct a mistake later, reverse a "
     "line or the whole report: posted lines can't be edited.",
-    _ended_by(posting.post),
+    _ended_by(posting.post_report),
     audit="billing report posted",
     applies=lambda report: report.state == State.CHECKED,
 )
@@ -128,7 +128,7 @@ class BillingReportAdmin(ActionsAdmin):
             "void",
             "Void",
             "Discards this report. The same file can be uploaded again.",
-            _ended_by(posting.void),
+            _ended_by(posting.void_report),
             audit="billing report made void",
             applies=lambda report: report.state in {State.READING, State.CHECKED, State.DAMAGED},
         ),
@@ -208,7 +208,7 @@ class BillingReportAdmin(ActionsAdmin):
     exclude = ["profile", "problems"]
 
     def with_counts(self, rows: list[BillingReport]) -> list[Any]:
-        found = tallies(rows)
+        found = report_tallies(rows)
         for report in rows:
             report.tally = found[report.pk]
         return rows

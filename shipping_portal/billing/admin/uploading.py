@@ -18,7 +18,7 @@ from shipping_portal.accounts.models import Audit
 from shipping_portal.billing.admin.words import undecided
 from shipping_portal.billing.models import BillingReport, Charge
 from shipping_portal.billing.reports import posting, reading, uploads
-from shipping_portal.billing.reports.balancing import HELD, balances, tallies
+from shipping_portal.billing.reports.balancing import HELD, report_balances, report_tallies
 from shipping_portal.billing.reports.fields import profile_of
 
 
@@ -65,7 +65,7 @@ class ReportUploadForm(forms.Form):
 def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     """Upload the file, then show its totals. A repeated file is rejected with a link to it."""
     if request.method != "POST":
-        return _page(request, context, ReportUploadForm(initial={"account": gateway.accounts()[0].pk}))
+        return _page(request, context, ReportUploadForm(initial={"account": gateway.all_accounts()[0].pk}))
     form = ReportUploadForm(request.POST, request.FILES)
     if not form.is_valid():
         return _page(request, context, form)
@@ -100,17 +100,17 @@ def _page(request: HttpRequest, context: dict[str, Any], form: ReportUploadForm)
 def report_state(report: BillingReport) -> dict[str, Any]:
     """Return the report's progress, totals and obstacles to posting."""
     is_checked = report.state == BillingReport.State.CHECKED
-    tally = tallies([report])[report.pk]
+    tally = report_tallies([report])[report.pk]
     return {
         "is_reading": report.state == BillingReport.State.READING,
         "tally": tally,
-        "kinds": posting.totals(report),
-        "balances": balances(report, tally),
+        "kinds": posting.report_totals(report),
+        "balances": report_balances(report, tally),
         "held": Charge.objects.filter(HELD, report=report)
         .order_by("currency")
         .values("currency")
         .annotate(amount=Sum("amount")),
         "undecided": undecided(report),
-        "obstacles": posting.obstacles(report) if is_checked else [],
+        "obstacles": posting.posting_obstacles(report) if is_checked else [],
         "can_post": is_checked,
     }

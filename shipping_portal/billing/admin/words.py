@@ -24,7 +24,7 @@ class ChargeWordForm(ReasonForm):
 
 def _decide(word: ChargeWord, *, meaning: str, now: Any, **written: Any) -> str:
     """Read the unposted reports with the term again."""
-    checking.decide(word, meaning, now=now)
+    checking.decide_word(word, meaning, now=now)
     return f"“{word}” means {dict(ChargeWord.MEANINGS)[meaning]}"
 
 

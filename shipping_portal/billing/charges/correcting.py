@@ -28,7 +28,7 @@ class NotReversible(Exception):
     """Raised when a line or report isn't posted, was reversed before, or a line has no owner."""
 
 
-def credit(
+def credit_sender(
     sender: Sender,
     amount: Decimal,
     currency: str,
@@ -44,21 +44,21 @@ def credit(
     """
     if amount <= 0 or (order and order.sender_id != sender.pk):
         raise ValueError(f"{amount} for {sender}")
-    return _post(Charge(
-        **_ours(sender, by, now, reason), account=order.account if order else gateway.account(), order=order,
+    return _post_line(Charge(
+        **_operator_line(sender, by, now, reason), account=order.account if order else gateway.current_account(), order=order,
         kind=ChargeKind.CREDIT, stated=amount, amount=-amount, currency=currency,
         reference=(order.carrier_reference or "") if order else "",
     ))  # fmt: skip
 
 
-def reverse(charge: Charge, *, by: User, now: dt.datetime, reason: str) -> Charge:
+def reverse_charge(charge: Charge, *, by: User, now: dt.datetime, reason: str) -> Charge:
     """Reverse a posted line with one of the same kind and opposite amount. Raises NotReversible."""
     if charge.posted_at is None or charge.sender is None or charge.reverses_id:
         raise NotReversible
     try:
         with transaction.atomic():
             notifications.taken_back(charge)
-            return _post(_reversing(charge, by=by, now=now, reason=reason))
+            return _post_line(_reversing_line(charge, by=by, now=now, reason=reason))
     except IntegrityError:
         raise NotReversible from None
 
@@ -82,7 +82,7 @@ def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason:
             own_key = Concat(Substr("key", 1, 40), Value("-r"), Cast("pk", CharField()))
             report.lines.update(key=own_key)
             for waiting in BillingReport.objects.filter(account=report.account_id, state=State.CHECKED):
-                checking.again(waiting, now=now)
+                checking.read_report_again(waiting, now=now)
     except IntegrityError:
         # An operator has reversed one of its lines.
         raise NotReversible from None
@@ -93,7 +93,7 @@ def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason:
 def _reverse_all(lines: QuerySet[Charge], *, by: User, now: dt.datetime, reason: str) -> int:
     made, count = set(), 0
     for batch in iter(lambda: list(lines.filter(sender__isnull=False).select_related("sender")[:BATCH]), []):
-        taken_back = [_reversing(line, by=by, now=now, reason=reason) for line in batch]
+        taken_back = [_reversing_line(line, by=by, now=now, reason=reason) for line in batch]
         for line in batch:
             if line.is_size_charge:
                 notifications.taken_back(line)
@@ -104,25 +104,25 @@ def _reverse_all(lines: QuerySet[Charge], *, by: User, now: dt.datetime, reason:
     return count
 
 
-def _reversing(charge: Charge, **written: Any) -> Charge:
+def _reversing_line(charge: Charge, **written: Any) -> Charge:
     """Return a line of the same kind and opposite amount, in the current week."""
     if charge.sender is None:
         raise NotReversible
     return Charge(
-        **_ours(charge.sender, **written), account=charge.account, order_id=charge.order_id, kind=charge.kind,
+        **_operator_line(charge.sender, **written), account=charge.account, order_id=charge.order_id, kind=charge.kind,
         stated=-charge.amount, amount=-charge.amount, currency=charge.currency, reference=charge.reference,
         reverses=charge,
     )  # fmt: skip
 
 
 @transaction.atomic
-def _post(line: Charge) -> Charge:
+def _post_line(line: Charge) -> Charge:
     line.save(force_insert=True)
     week_sums.add_up(week_sums.weeks_of(Charge.objects.filter(pk=line.pk)))
     return line
 
 
-def _ours(sender: Sender, by: User, now: dt.datetime, reason: str) -> dict[str, Any]:
+def _operator_line(sender: Sender, by: User, now: dt.datetime, reason: str) -> dict[str, Any]:
     """Return what all our own lines have; they are posted at once, in the sender's current week."""
     day = now.astimezone(sender.tzinfo).date()
     return {

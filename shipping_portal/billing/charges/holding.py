@@ -178,10 +178,10 @@ def _is_same_word(one: str, other: str) -> bool:
     return short[0] == long[0] and all(part in rest for part in short[1:])
 
 
-def compare(report: BillingReport) -> None:
+def compare_lines(report: BillingReport) -> None:
     """Mark a report's repeated lines, and those that an operator must decide."""
     changed: dict[tuple[bool, str], list[int]] = defaultdict(list)
-    for group in _groups(report):
+    for group in _same_lines(report):
         group.compare()
         for item in filter(lambda item: item.is_own, group.items):
             for part in item.parts:
@@ -192,21 +192,21 @@ def compare(report: BillingReport) -> None:
             Charge.objects.filter(pk__in=batch).update(is_repeat=is_repeat, held=held)
 
 
-def _groups(report: BillingReport) -> Iterator[Group]:
+def _same_lines(report: BillingReport) -> Iterator[Group]:
     same = Charge.objects.posted().filter(account=OuterRef("account"), key=OuterRef("key"))
     found: Any = _in_order(report.lines.exclude(key=STALE)).annotate(is_posted=Exists(same))
     by_name = groupby(found.iterator(chunk_size=BATCH), key=attrgetter("name"))
     while own := {name: list(theirs) for name, theirs in islice(by_name, BATCH)}:
-        known = _known(report, own)
-        numbered = _numbered({line.report_id for lines in (*own.values(), *known.values()) for line in lines})
+        known = _known_references(report, own)
+        numbered = _numbered_reports({line.report_id for lines in (*own.values(), *known.values()) for line in lines})
         several = [lines[0].order_id for name, lines in own.items() if len(lines) + len(known[name]) > 1]
         orders = kinds.with_cancellations(Order.objects.filter(pk__in=[key for key in several if key])).in_bulk()
         for name, lines in own.items():
-            items = [*_items(known[name], numbered, is_own=False), *_items(lines, numbered, is_own=True)]
+            items = [*_group_items(known[name], numbered, is_own=False), *_group_items(lines, numbered, is_own=True)]
             yield Group(name, orders.get(lines[0].order_id), items)
 
 
-def _known(report: BillingReport, names: Collection[str]) -> dict[str, list[Any]]:
+def _known_references(report: BillingReport, names: Collection[str]) -> dict[str, list[Any]]:
     """Return, by reference, what other reports of this carrier account posted or hold."""
     found: dict[str, list[Any]] = defaultdict(list)
     posted = Charge.objects.filter(account=report.account_id, report__state=BillingReport.State.POSTED, is_repeat=False)
@@ -220,13 +220,13 @@ def _in_order(lines: ChargeQuerySet) -> QuerySet[Any]:
     return named.only(*READ).order_by("name", "report", "line", "part")
 
 
-def _numbered(reports: Collection[int]) -> set[int]:
+def _numbered_reports(reports: Collection[int]) -> set[int]:
     """Return the reports in which each line has the carrier's own number."""
     profiles = BillingReport.objects.filter(pk__in=reports).values_list("pk", "profile")
     return {pk for pk, profile in profiles if profile.get("columns", {}).get("line_id")}
 
 
-def _items(lines: list[Any], numbered: Collection[int], *, is_own: bool) -> Iterator[ComparedLine]:
+def _group_items(lines: list[Any], numbered: Collection[int], *, is_own: bool) -> Iterator[ComparedLine]:
     for (report, _), parts in groupby(lines, key=attrgetter("report_id", "line")):
         item = ComparedLine(list(parts), is_own, report in numbered)
         first: Any = item.first

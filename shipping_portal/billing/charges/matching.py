@@ -89,7 +89,7 @@ def match_late() -> int:
     matched = 0
     for charge in waiting.order_by("pk")[:500]:
         order = orders_of(charge.account_id, [charge.reference]).get(charge.reference.upper())
-        matched += order is not None and _attach(charge, order.sender, order)
+        matched += order is not None and _attach_charge(charge, order.sender, order)
     return matched
 
 
@@ -99,14 +99,14 @@ def look_for_owners(now: dt.datetime) -> None:
     match_late()
 
 
-def assign(charge: Charge, *, sender: Sender, order: Order | None = None) -> None:
+def assign_charge(charge: Charge, *, sender: Sender, order: Order | None = None) -> None:
     """Give a line to an owner.
 
     Raises AlreadyAssigned, and ValueError for another sender's order.
     """
     if order and order.sender_id != sender.pk:
         raise ValueError(f"{order} is not {sender}'s")
-    if not _attach(charge, sender, order):
+    if not _attach_charge(charge, sender, order):
         raise AlreadyAssigned
 
 
@@ -116,7 +116,7 @@ def acted_on(order: Order) -> bool:
     return _by_reference(order).filter(touched).exists()
 
 
-def release(order: Order) -> None:
+def release_lines(order: Order) -> None:
     """Detach the lines matched through a wrong reference.
 
     They are matched again once the right order has the reference, like any line without an owner.
@@ -139,12 +139,14 @@ def _by_reference(order: Order) -> ChargeQuerySet:
 
 
 @transaction.atomic
-def _attach(charge: Charge, sender: Sender, order: Order | None) -> bool:
+def _attach_charge(charge: Charge, sender: Sender, order: Order | None) -> bool:
     # As when an adoption is undone: the order lost its reference before, or the line is released
     # with it.
     CarrierAccount.objects.select_for_update(no_key=True).get(pk=charge.account_id)
     mine = Charge.objects.unmatched().filter(pk=charge.pk)
-    if _lost_its_reference(charge, order) or not mine.update(sender=sender, order=order, kind=_kind(charge, order)):
+    if _lost_its_reference(charge, order) or not mine.update(
+        sender=sender, order=order, kind=_kind_of_refund(charge, order)
+    ):
         return False
     week_sums.add_up(week_sums.weeks_of(Charge.objects.posted().filter(pk=charge.pk)))
     if order:
@@ -165,7 +167,7 @@ def _lost_its_reference(charge: Charge, order: Order | None) -> bool:
     return not Order.objects.filter(pk=order.pk, carrier_reference__upper=named).exists()
 
 
-def _kind(charge: Charge, order: Order | None) -> str:
+def _kind_of_refund(charge: Charge, order: Order | None) -> str:
     """Return a refund's kind.
 
     Its amount never changes, but only its order shows which kind it is.

@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce, Least, Round
 
 from orders.models import Order
 from orders.models.statuses import Status
-from shipping_portal.billing.models import CANCEL_REFUNDS, BillingReport, Charge, ChargeKind, cents
+from shipping_portal.billing.models import CANCEL_REFUNDS, BillingReport, Charge, ChargeKind, round_cents
 
 LOOKS_BACK = dt.timedelta(days=90)
 ENOUGH_REPORTS = 2
@@ -24,7 +24,7 @@ def charged_after_cancelling(now: dt.datetime) -> QuerySet[Order]:
     Inform the sender, or dispute.
     """
     used = POSTED.filter(kind=ChargeKind.UN_CANCELLATION)
-    return _costing(now).filter(Exists(used), status=Status.CANCELLED)
+    return _costing_orders(now).filter(Exists(used), status=Status.CANCELLED)
 
 
 def not_refunded(now: dt.datetime) -> QuerySet[Order]:
@@ -32,8 +32,8 @@ def not_refunded(now: dt.datetime) -> QuerySet[Order]:
     posted = Charge.objects.filter(order=OuterRef("order"), posted_at__isnull=False)
     refund = posted.filter(kind__in=CANCEL_REFUNDS, currency=OuterRef("currency"))
     cost = POSTED.filter(~Exists(refund), kind=ChargeKind.ORDER)
-    found = _costing(now).filter(Exists(cost), status=Status.CANCELLED)
-    return found.filter(_reported("cancelled_at"))
+    found = _costing_orders(now).filter(Exists(cost), status=Status.CANCELLED)
+    return found.filter(_in_reported_week("cancelled_at"))
 
 
 def charged_otherwise(now: dt.datetime) -> QuerySet[Order]:
@@ -45,7 +45,7 @@ def charged_otherwise(now: dt.datetime) -> QuerySet[Order]:
     booked = Order.objects.filter(unagreed_price__isnull=False, status=Status.BOOKED)
     unbilled = booked.exclude(Exists(POSTED.filter(kind=ChargeKind.ORDER))).values("pk")
     settled = POSTED.filter(report=None)
-    return _recent(now).filter(~Exists(settled), pk__in=billed.union(unbilled))
+    return _recent_orders(now).filter(~Exists(settled), pk__in=billed.union(unbilled))
 
 
 def note_unexpected(lines: QuerySet[Charge]) -> None:
@@ -56,7 +56,7 @@ def note_unexpected(lines: QuerySet[Charge]) -> None:
     report, and ran a subquery in the UPDATE again for each line (20,000 lines hit the statement
     timeout).
     """
-    odd, turned = _odd(lines), defaultdict(list)
+    odd, turned = _odd_orders(lines), defaultdict(list)
     costs = lines.filter(kind=ChargeKind.ORDER, order__isnull=False)
     for line, order, is_marked in costs.values_list("pk", "order", "is_unexpected").iterator():
         if is_marked != (order in odd):
@@ -66,7 +66,7 @@ def note_unexpected(lines: QuerySet[Charge]) -> None:
             Charge.objects.filter(pk__in=batch).update(is_unexpected=mark)
 
 
-def _odd(lines: QuerySet[Charge]) -> set[int]:
+def _odd_orders(lines: QuerySet[Charge]) -> set[int]:
     """Return the orders whose charge and cover differ from the agreed amount or currency."""
     costs = lines.filter(kind__in=(ChargeKind.ORDER, ChargeKind.COVER), order__isnull=False).order_by()
     sums = costs.values_list("order", "currency", "order__currency")
@@ -74,11 +74,11 @@ def _odd(lines: QuerySet[Charge]) -> set[int]:
     return {
         order
         for order, currency, agreed, amount, expected in billed.iterator()
-        if (currency, cents(amount)) != (agreed, cents(expected))
+        if (currency, round_cents(amount)) != (agreed, round_cents(expected))
     }
 
 
-def accept(line: Charge) -> bool:
+def accept_price(line: Charge) -> bool:
     """Accept this charge as correct. Return False if it was accepted before or not unexpected."""
     return bool(Charge.objects.filter(pk=line.pk, is_unexpected=True).update(is_unexpected=False))
 
@@ -87,22 +87,22 @@ def never_charged(now: dt.datetime) -> QuerySet[Order]:
     """Return booked orders without a charge after two reports of their week or later."""
     cost = POSTED.filter(kind=ChargeKind.ORDER)
     # an index has them: the few recent ones
-    unbilled = _recent(now).filter(status=Status.BOOKED, unbilled__gt=0)
-    return unbilled.filter(~Exists(cost), _reported("booked_at"))
+    unbilled = _recent_orders(now).filter(status=Status.BOOKED, unbilled__gt=0)
+    return unbilled.filter(~Exists(cost), _in_reported_week("booked_at"))
 
 
-def _recent(now: dt.datetime) -> QuerySet[Order]:
+def _recent_orders(now: dt.datetime) -> QuerySet[Order]:
     return Order.objects.filter(submitted_at__gte=now - LOOKS_BACK)
 
 
-def _costing(now: dt.datetime) -> QuerySet[Order]:
+def _costing_orders(now: dt.datetime) -> QuerySet[Order]:
     """Return those that still cost something in one currency, all lines together, to the cent."""
     # Rounded, because SQLite adds as floating point.
     sums = POSTED.order_by().values("currency").annotate(net=Round(Sum("amount"), 2))
-    return _recent(now).filter(Exists(sums.filter(net__gt=0)))
+    return _recent_orders(now).filter(Exists(sums.filter(net__gt=0)))
 
 
-def _reported(moment: str) -> Q:
+def _in_reported_week(moment: str) -> Q:
     """Return whether this moment is in a reported week, with reports of two weeks since."""
     posted = BillingReport.objects.filter(state=BillingReport.State.POSTED).order_by("account", "week")
     weeks: dict[int, list[dt.date]] = defaultdict(list)
@@ -111,10 +111,10 @@ def _reported(moment: str) -> Q:
     found = Q(pk__in=[])
     for account, known in weeks.items():
         if len(known) >= ENOUGH_REPORTS:
-            begin, last = _midnight(known[0]), _midnight(known[-ENOUGH_REPORTS] + dt.timedelta(days=7))
+            begin, last = _start_of_day(known[0]), _start_of_day(known[-ENOUGH_REPORTS] + dt.timedelta(days=7))
             found |= Q(("account", account), (f"{moment}__gte", begin), (f"{moment}__lt", last))
     return found
 
 
-def _midnight(day: dt.date) -> dt.datetime:
+def _start_of_day(day: dt.date) -> dt.datetime:
     return dt.datetime.combine(day, dt.time(), dt.UTC)

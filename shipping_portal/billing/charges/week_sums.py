@@ -14,7 +14,7 @@ from django.db.models import Count, Q, QuerySet, Sum, Value
 
 from orders.booking.recounting import note_mended
 from shipping_portal.accounts.models import Audit, Sender
-from shipping_portal.billing.models import Charge, WeekSum, cents
+from shipping_portal.billing.models import Charge, WeekSum, round_cents
 from shipping_portal.jobs.registry import chore
 
 logger = structlog.get_logger(__name__)
@@ -39,10 +39,10 @@ def add_up(weeks: Collection[Week]) -> None:
     for week, theirs in senders.items():
         mine = Q(sender__in=theirs, week=week)
         WeekSum.objects.filter(mine).delete()
-        WeekSum.objects.bulk_create(_counted(mine))
+        WeekSum.objects.bulk_create(_count_lines(mine))
 
 
-def _counted(of: Q) -> list[WeekSum]:
+def _count_lines(of: Q) -> list[WeekSum]:
     """Return the totals from the lines: by kind, and for all kinds, counting each order once."""
     lines = Charge.objects.posted().filter(of, sender__isnull=False).order_by()
     found = []
@@ -51,7 +51,7 @@ def _counted(of: Q) -> list[WeekSum]:
         for sender, week, currency, kind, count_of_lines, orders, amount in sums:
             found.append(
                 WeekSum(sender_id=sender, week=week, currency=currency, kind=kind, lines=count_of_lines, orders=orders,
-                        amount=cents(amount))
+                        amount=round_cents(amount))
             )  # fmt: skip
     return found
 
@@ -62,22 +62,22 @@ def recount_weeks(now: dt.datetime) -> None:
     senders = list(Sender.objects.order_by("pk").values_list("pk", flat=True))
     some_at_a_time = (senders[at : at + SENDERS] for at in range(0, len(senders), SENDERS))
     wrong = [week for some in some_at_a_time for week in wrong_weeks(Q(sender__in=some))]
-    mended = sum(_mend(sender, week, now) for sender, week in wrong)
+    mended = sum(_correct_sums(sender, week, now) for sender, week in wrong)
     note_mended(mended, now)
 
 
 def wrong_weeks(of: Q) -> set[Week]:
     """Return the weeks whose totals differ from their lines."""
-    kept = {_facts(row) for row in WeekSum.objects.filter(of)}
-    return {(sender, week) for sender, week, *_ in kept ^ {_facts(row) for row in _counted(of)}}
+    kept = {_row_facts(row) for row in WeekSum.objects.filter(of)}
+    return {(sender, week) for sender, week, *_ in kept ^ {_row_facts(row) for row in _count_lines(of)}}
 
 
-def _facts(row: WeekSum) -> tuple[int, dt.date, str, str, int, int, str]:
-    return row.sender_id, row.week, row.currency, row.kind, row.lines, row.orders, str(cents(row.amount))
+def _row_facts(row: WeekSum) -> tuple[int, dt.date, str, str, int, int, str]:
+    return row.sender_id, row.week, row.currency, row.kind, row.lines, row.orders, str(round_cents(row.amount))
 
 
 @transaction.atomic
-def _mend(sender: int, week: dt.date, now: dt.datetime) -> int:
+def _correct_sums(sender: int, week: dt.date, now: dt.datetime) -> int:
     """Check again under the sender's row, which every change of a total locks, and correct it."""
     locked = Sender.objects.select_for_update(no_key=True).get(pk=sender)
     mine = Q(sender=sender, week=week)

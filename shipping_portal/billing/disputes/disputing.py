@@ -54,31 +54,31 @@ def open_for(charge: Charge, *, by: User, text: str, now: dt.datetime, photo: Di
                 made_by=by,
                 made_at=now,
                 text=text,
-                facts=facts(charge),
+                facts=dispute_facts(charge),
                 photo=photo,
             )
     except IntegrityError:
         raise AlreadyOpen from None
 
 
-def facts(charge: Charge) -> dict[str, Any]:
+def dispute_facts(charge: Charge) -> dict[str, Any]:
     """Return the disputed facts: weights in kg, volumes in m³, money with its currency."""
     order = charge.order
     return {
         "charged": str(charge.amount),
         "currency": charge.currency,
-        "declared_kg": _text(charge.declared_kg or (order.weight_kg if order else None)),
-        "measured_kg": _text(charge.measured_kg),
-        "declared_m3": _text(charge.declared_m3),
-        "measured_m3": _text(charge.measured_m3),
-        "quoted": _text(order.total if order else None),
+        "declared_kg": _number_text(charge.declared_kg or (order.weight_kg if order else None)),
+        "measured_kg": _number_text(charge.measured_kg),
+        "declared_m3": _number_text(charge.declared_m3),
+        "measured_m3": _number_text(charge.measured_m3),
+        "quoted": _number_text(order.total if order else None),
         "quoted_currency": order.currency if order else "",
         "service": order.product_name if order else "",
     }
 
 
 @transaction.atomic
-def answer(
+def answer_dispute(
     dispute: Dispute, *, accepted: bool, text: str, by: User, now: dt.datetime, credit: Decimal | None = None
 ) -> None:
     """Answer a dispute with a text for the sender, and a credit if due. Raises AlreadyAnswered."""
@@ -88,15 +88,15 @@ def answer(
         raise AlreadyAnswered
     if credit:
         charge = dispute.charge
-        given = correcting.credit(
+        given = correcting.credit_sender(
             dispute.sender, credit, charge.currency, by=by, now=now, order=charge.order,
             reason=f"{charge.get_kind_display()}: {text}",
         )  # fmt: skip
         mine = Dispute.objects.filter(pk=dispute.pk)
         mine.update(credit=given)
     dispute.refresh_from_db()
-    notifications.answered(dispute, now)
+    notifications.notify_answered(dispute, now)
 
 
-def _text(number: Decimal | None) -> str:
+def _number_text(number: Decimal | None) -> str:
     return "" if number is None else f"{number.normalize():f}"

@@ -46,7 +46,7 @@ class DisputeForm(forms.Form):
         if photo:
             self.content = photo.read()
             try:
-                photos.stripped(self.content)
+                photos.strip_photo(self.content)
             except photos.NotAPhoto as refusal:
                 raise forms.ValidationError(str(refusal)) from None
         return photo

@@ -24,24 +24,24 @@ class NotAPhoto(Exception):
     """Raised with words for the sender."""
 
 
-def stripped(content: bytes) -> tuple[str, bytes]:
+def strip_photo(content: bytes) -> tuple[str, bytes]:
     """Return the kind in KINDS by content, not by name, and the picture alone. Raises NotAPhoto."""
     if len(content) > MOST_BYTES:
         raise NotAPhoto(f"This photo is {len(content) / 1e6:.1f} MB. Send a copy of 2 MB or less.")
     try:
         if content.startswith(b"\xff\xd8\xff"):
-            return "jpg", _jpeg(content)
+            return "jpg", _strip_jpeg(content)
         if content.startswith(PNG):
-            return "png", _png(content)
+            return "png", _strip_png(content)
     except (IndexError, ValueError) as error:
         raise NotAPhoto("This photo is damaged or cut off. Open it, save it as a JPEG, and send that.") from error
     raise NotAPhoto("This isn't a photo we can take. Send a JPEG or PNG.")
 
 
-def _jpeg(content: bytes) -> bytes:
+def _strip_jpeg(content: bytes) -> bytes:
     """Copy the picture's segments; data after its end, such as a video, is left out."""
     kept, at = [content[:2]], 2
-    while (marker := _marker(content, at)) != PICTURE_ENDS:
+    while (marker := _read_marker(content, at)) != PICTURE_ENDS:
         end = at + 2 + int.from_bytes(content[at + 2 : at + 4])
         if end < at + 4:
             raise ValueError("a segment without a length")
@@ -56,13 +56,13 @@ def _jpeg(content: bytes) -> bytes:
     return b"".join([*kept, b"\xff\xd9"])
 
 
-def _marker(content: bytes, at: int) -> int:
+def _read_marker(content: bytes, at: int) -> int:
     if content[at] != 0xFF:
         raise ValueError("no marker where one has to be")
     return content[at + 1]
 
 
-def _png(content: bytes) -> bytes:
+def _strip_png(content: bytes) -> bytes:
     kept, at, name = [PNG], len(PNG), b""
     while name != b"IEND":
         end = at + 12 + int.from_bytes(content[at : at + 4])
@@ -77,13 +77,13 @@ def _png(content: bytes) -> bytes:
 
 def keep_photo(content: bytes, sender: Sender) -> DisputePhoto:
     """Store the picture. Raises NotAPhoto."""
-    kind, picture = stripped(content)
+    kind, picture = strip_photo(content)
     return DisputePhoto.objects.create(
         sender=sender, kind=kind, sha256=hashlib.sha256(picture).hexdigest(), content=picture
     )
 
 
-def download(photo: DisputePhoto) -> HttpResponse:
+def photo_download(photo: DisputePhoto) -> HttpResponse:
     """Send the bytes as a download: a browser neither displays them nor guesses their type."""
     response = HttpResponse(bytes(photo.content), content_type=KINDS[photo.kind])
     response["Content-Disposition"] = f'attachment; filename="{photo}"'

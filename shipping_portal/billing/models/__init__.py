@@ -11,7 +11,7 @@ from shipping_portal.billing.models.kinds import (
     STALE,
     ChargeKind,
     Hold,
-    cents,
+    round_cents,
     week_of,
 )
 from shipping_portal.billing.models.reports import BillingProfile, BillingReport, ChargeWord, ReportFile
@@ -36,6 +36,6 @@ __all__ = [
     "Hold",
     "ReportFile",
     "WeekSum",
-    "cents",
+    "round_cents",
     "week_of",
 ]

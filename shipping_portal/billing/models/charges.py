@@ -11,7 +11,7 @@ from django.db.models.functions import Upper
 from orders.models.account import CarrierAccount
 from orders.models.order import Order
 from shipping_portal.accounts.models import OwnedQuerySet
-from shipping_portal.billing.models.kinds import GIVEN_BACK, SIZE_CHARGES, ChargeKind, Hold, cents
+from shipping_portal.billing.models.kinds import GIVEN_BACK, SIZE_CHARGES, ChargeKind, Hold, round_cents
 from shipping_portal.billing.models.reports import BillingReport, ChargeWord
 
 # A line's position in a statement: kinds in the order in which the interface names them.
@@ -42,7 +42,7 @@ class ChargeQuerySet(OwnedQuerySet["Charge"]):
     def net(self) -> dict[str, Decimal]:
         """Return what is due, by currency: the sum of the lines and nothing else."""
         sums = self.order_by().values("currency").annotate(net=Sum("amount"))
-        return {row["currency"]: cents(row["net"]) for row in sums}
+        return {row["currency"]: round_cents(row["net"]) for row in sums}
 
 
 class Charge(models.Model):

@@ -45,6 +45,6 @@ def week_of(day: dt.date) -> dt.date:
     return day - dt.timedelta(days=day.weekday())
 
 
-def cents(amount: Decimal) -> Decimal:
+def round_cents(amount: Decimal) -> Decimal:
     """Round to the cent: SQLite adds as floating point, which leaves a fraction."""
     return round(amount, 2)

@@ -56,30 +56,30 @@ def page_of(charge: Charge) -> str:
     return reverse("statement", args=[statements.week_name(charge.week)])
 
 
-def name(kind: str) -> str:
+def kind_name(kind: str) -> str:
     return NAMES[ChargeKind(kind)][0]
 
 
-def counted(kind: str, count: int) -> str:
+def count_of_kind(kind: str, count: int) -> str:
     """Return `1 booking` or `41 size charges`."""
     one, several = NAMES[ChargeKind(kind)]
     return f"{count:,} {several}" if count != 1 else f"1 {one if one.startswith('Extra') else one.lower()}"
 
 
-def subtitle(kind: str) -> str:
+def interface_name(kind: str) -> str:
     """Return the interface's name of a line's kind (§2.5)."""
     return INTERFACE.get(ChargeKind(kind), ChargeKind(kind).label)
 
 
-def reason(charge: Charge, sender: Sender) -> str:
+def line_reason(charge: Charge, sender: Sender) -> str:
     """Return one sentence for the sender; for an operator's own line the one they wrote."""
     if charge.report_id is None:
-        return _ours(charge, sender)
+        return _operator_reason(charge, sender)
     kind = ChargeKind(charge.kind)
-    if charge.is_size_charge and (found := measured(charge, sender)):
+    if charge.is_size_charge and (found := measured_sentence(charge, sender)):
         return f"Over the service's limit. {found}" if kind == ChargeKind.OVERSIZE else found
     if kind == ChargeKind.ORDER and charge.order:
-        return f"{charge.order.product_name}, {_weight(charge.order.weight_kg, sender)}."
+        return f"{charge.order.product_name}, {_weight_words(charge.order.weight_kg, sender)}."
     if kind == ChargeKind.COVER and charge.order and charge.order.cover_amount:
         return f"Extra Cover, up to {money(charge.order.cover_amount, 'AUD')}."
     if kind == ChargeKind.OTHER_REFUND and charge.word:
@@ -87,14 +87,14 @@ def reason(charge: Charge, sender: Sender) -> str:
     return PLAIN.get(kind, "")
 
 
-def _ours(charge: Charge, sender: Sender) -> str:
+def _operator_reason(charge: Charge, sender: Sender) -> str:
     text = charge.reason or "A correction."
     if charge.reverses:
         return f"Reverses the line of {local_date(charge.reverses.week, sender)}: {text}"
     return text
 
 
-def measured(charge: Charge, sender: Sender) -> str:
+def measured_sentence(charge: Charge, sender: Sender) -> str:
     """Return `You declared 1 kg. The carrier measured 1.6 kg.`, or "" if nothing was measured.
 
     If both weight and size were measured, it names the one that was above the declared one.
@@ -102,7 +102,7 @@ def measured(charge: Charge, sender: Sender) -> str:
     is_heavier = _is_more(charge.measured_kg, _declared_kg(charge))
     is_bigger = _is_more(charge.measured_m3, charge.declared_m3)
     parts = (is_heavier, is_bigger) if is_heavier or is_bigger else (True, True)
-    declared, found = _declared(charge, sender, parts), _measured(charge, sender, parts)
+    declared, found = _declared_words(charge, sender, parts), _measured_words(charge, sender, parts)
     if not found:
         return ""
     return f"You declared {declared}. The carrier measured {found}." if declared else f"The carrier measured {found}."
@@ -110,28 +110,30 @@ def measured(charge: Charge, sender: Sender) -> str:
 
 def declared_words(charge: Charge, sender: Sender) -> str:
     """Return what was declared: as in the report, else as booked."""
-    return _declared(charge, sender, (True, True))
+    return _declared_words(charge, sender, (True, True))
 
 
 def measured_words(charge: Charge, sender: Sender) -> str:
-    return _measured(charge, sender, (True, True))
+    return _measured_words(charge, sender, (True, True))
 
 
 def _is_more(found: Decimal | None, declared: Decimal | None) -> bool:
     return found is not None and found > (declared or 0)
 
 
-def _declared(charge: Charge, sender: Sender, parts: tuple[bool, bool]) -> str:
+def _declared_words(charge: Charge, sender: Sender, parts: tuple[bool, bool]) -> str:
     m3 = charge.declared_m3 if charge.measured_m3 is not None else None
-    sides, volume = _sides(charge.order, m3), _volume(m3, sender)
-    return _both(_weight(_declared_kg(charge), sender), f"{sides} ({volume})" if sides else volume, parts)
+    sides, volume = _sides_words(charge.order, m3), _volume_words(m3, sender)
+    return _join_measures(
+        _weight_words(_declared_kg(charge), sender), f"{sides} ({volume})" if sides else volume, parts
+    )
 
 
-def _measured(charge: Charge, sender: Sender, parts: tuple[bool, bool]) -> str:
-    return _both(_weight(charge.measured_kg, sender), _volume(charge.measured_m3, sender), parts)
+def _measured_words(charge: Charge, sender: Sender, parts: tuple[bool, bool]) -> str:
+    return _join_measures(_weight_words(charge.measured_kg, sender), _volume_words(charge.measured_m3, sender), parts)
 
 
-def _both(weight: str, volume: str, parts: tuple[bool, bool]) -> str:
+def _join_measures(weight: str, volume: str, parts: tuple[bool, bool]) -> str:
     return " and ".join(words for words, wanted in zip((weight, volume), parts, strict=True) if words and wanted)
 
 
@@ -141,21 +143,21 @@ def _declared_kg(charge: Charge) -> Decimal | None:
     return charge.declared_kg
 
 
-def _weight(kg: Decimal | None, sender: Sender) -> str:
+def _weight_words(kg: Decimal | None, sender: Sender) -> str:
     """Format a weight in that country's unit."""
     if kg is None:
         return ""
     return f"{plain(round(kg / KILOGRAMS['lb'], 2))} lb" if sender.country == "US" else f"{plain(kg)} kg"
 
 
-def _volume(m3: Decimal | None, sender: Sender) -> str:
+def _volume_words(m3: Decimal | None, sender: Sender) -> str:
     """Format a volume as people picture it, not as a fraction of a cubic metre."""
     if m3 is None:
         return ""
     return f"{m3 * CUBIC_INCHES:,.0f} cu in" if sender.country == "US" else f"{plain(round(m3 * 1000, 2))} L"
 
 
-def _sides(order: Order | None, m3: Decimal | None) -> str:
+def _sides_words(order: Order | None, m3: Decimal | None) -> str:
     """Return `30 × 20 × 15 cm` as booked, if that is the declared volume in the report."""
     if order is None or m3 is None:
         return ""

@@ -6,13 +6,20 @@ from typing import Any
 
 from django.urls import reverse
 
-from orders.drafting.receivers import shown
+from orders.drafting.receivers import shown_receiver
 from orders.models import Order
 from shipping_portal.accounts.formatting import local_date, money, money_in
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import Charge, ChargeKind, Dispute, week_of
 from shipping_portal.billing.pages import statements
-from shipping_portal.billing.pages.line_reasons import counted, declared_words, measured_words, name, reason, subtitle
+from shipping_portal.billing.pages.line_reasons import (
+    count_of_kind,
+    declared_words,
+    interface_name,
+    kind_name,
+    line_reason,
+    measured_words,
+)
 
 ANSWERED = {Dispute.State.ACCEPTED: "Support agreed", Dispute.State.DECLINED: "Support answered"}
 # all others: ok
@@ -20,24 +27,26 @@ BADGES = {**dict.fromkeys(statements.PRICES, ""), **dict.fromkeys(statements.ADJ
 TONES = {**dict.fromkeys(statements.PRICES, "f1"), **dict.fromkeys(statements.ADJUSTMENTS, "f2")}
 
 
-def rows(lines: Iterable[Charge], sender: Sender, role: str, *, names_currency: bool = False) -> list[dict[str, Any]]:
+def line_rows(
+    lines: Iterable[Charge], sender: Sender, role: str, *, names_currency: bool = False
+) -> list[dict[str, Any]]:
     """Return a dictionary of words per line; `names_currency` if a page has several currencies."""
-    return [_row(line, sender, role, names_currency=names_currency) for line in lines]
+    return [_line_row(line, sender, role, names_currency=names_currency) for line in lines]
 
 
-def _row(line: Charge, sender: Sender, role: str, *, names_currency: bool) -> dict[str, Any]:
+def _line_row(line: Charge, sender: Sender, role: str, *, names_currency: bool) -> dict[str, Any]:
     order = line.order
     return {
         "charge": line,
-        "kind": name(line.kind),
-        "subtitle": subtitle(line.kind),
+        "kind": kind_name(line.kind),
+        "subtitle": interface_name(line.kind),
         "tone": BADGES.get(ChargeKind(line.kind), "ok"),
-        "reason": reason(line, sender),
+        "reason": line_reason(line, sender),
         "reference": line.reference,
         "parcel": reverse("parcel", args=[order.uuid]) if order else "",
-        "name": shown(order, role).name if order else "",
+        "name": shown_receiver(order, role).name if order else "",
         "day": local_date(line.day or line.week, sender),
-        "booked": _booked(order, sender),
+        "booked": _week_booked(order, sender),
         "booked_in": _booked_in(line, sender),
         "week": statements.week_name(line.week),
         "week_words": statements.week_words(line.week, sender),
@@ -46,7 +55,7 @@ def _row(line: Charge, sender: Sender, role: str, *, names_currency: bool) -> di
     }
 
 
-def _booked(order: Order | None, sender: Sender) -> str:
+def _week_booked(order: Order | None, sender: Sender) -> str:
     """Return the week whose statement has its price, by the day it was booked."""
     if order is None or order.booked_at is None:
         return ""
@@ -55,7 +64,7 @@ def _booked(order: Order | None, sender: Sender) -> str:
 
 def _booked_in(line: Charge, sender: Sender) -> str:
     """Return the days of the week it was booked in; a price is dated by its booking anyway."""
-    booked = statements.week_named(_booked(line.order, sender))
+    booked = statements.week_named(_week_booked(line.order, sender))
     return statements.week_words(booked, sender) if booked and line.kind not in statements.PRICES else ""
 
 
@@ -75,14 +84,14 @@ def dispute_state(line: Charge, sender: Sender) -> dict[str, Any]:
     }
 
 
-def groups(of: statements.Statement) -> list[dict[str, Any]]:
+def kind_groups(of: statements.Statement) -> list[dict[str, Any]]:
     """Return a statement's parts, each kind as a bar: number of lines, total and width."""
     most = max((abs(row["amount"]) for row in of.groups), default=0) or 1
     return [
         {
             **row,
-            "words": counted(row["kind"], row["count"]),
-            "subtitle": subtitle(row["kind"]),
+            "words": count_of_kind(row["kind"], row["count"]),
+            "subtitle": interface_name(row["kind"]),
             "width": f"{100 * abs(row['amount']) / most:.1f}%",
             "tone": TONES.get(ChargeKind(row["kind"]), "f3"),
         }
@@ -90,7 +99,7 @@ def groups(of: statements.Statement) -> list[dict[str, Any]]:
     ]
 
 
-def tabs(of: statements.Statement) -> list[tuple[str, str, int]]:
+def statement_tabs(of: statements.Statement) -> list[tuple[str, str, int]]:
     """Return value, words and count of each tab that isn't empty."""
     found = [
         (value, words, sum(row["count"] for row in of.groups if row["kind"] in kinds))
@@ -112,11 +121,11 @@ class Charged:
         return len(self.balances) > 1
 
 
-def charged(found: Iterable[Charge], sender: Sender, role: str) -> Charged:
+def parcel_charges(found: Iterable[Charge], sender: Sender, role: str) -> Charged:
     """Return the lines of one parcel, and their totals."""
     lines = list(found)
-    balances = statements.balances((line.kind, line.currency, line.amount) for line in lines)
-    return Charged(rows(lines, sender, role, names_currency=len(balances) > 1), balances)
+    balances = statements.balances_of((line.kind, line.currency, line.amount) for line in lines)
+    return Charged(line_rows(lines, sender, role, names_currency=len(balances) > 1), balances)
 
 
 Cell = Callable[[Charge, Sender, str], object]
@@ -129,12 +138,12 @@ def _of_order(name: str) -> Cell:
 CELLS: dict[str, Cell] = {
     "Week": lambda line, sender, role: statements.week_name(line.week),
     "Date": lambda line, sender, role: line.day,
-    "Kind": lambda line, sender, role: name(line.kind),
+    "Kind": lambda line, sender, role: kind_name(line.kind),
     "Reference": lambda line, sender, role: line.reference,
     "Your order number": _of_order("customer_reference"),
-    "To": lambda line, sender, role: shown(line.order, role).name if line.order else "",
-    "Booked in week": lambda line, sender, role: _booked(line.order, sender),
-    "Reason": lambda line, sender, role: reason(line, sender),
+    "To": lambda line, sender, role: shown_receiver(line.order, role).name if line.order else "",
+    "Booked in week": lambda line, sender, role: _week_booked(line.order, sender),
+    "Reason": lambda line, sender, role: line_reason(line, sender),
     "Declared": lambda line, sender, role: declared_words(line, sender) if line.is_size_charge else "",
     "Measured": lambda line, sender, role: measured_words(line, sender),
     "Amount": lambda line, sender, role: line.amount,
@@ -143,7 +152,7 @@ CELLS: dict[str, Cell] = {
 }
 
 
-def cells(lines: Iterable[Charge], sender: Sender, role: str) -> Iterable[list[object]]:
+def export_cells(lines: Iterable[Charge], sender: Sender, role: str) -> Iterable[list[object]]:
     """Return rows under the heads of CELLS, while the lines are read."""
     for line in lines:
         yield [cell(line, sender, role) for cell in CELLS.values()]

@@ -17,7 +17,7 @@ from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.mail.outbox import Event
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, Dispute
-from shipping_portal.billing.pages.line_reasons import page_of, reason
+from shipping_portal.billing.pages.line_reasons import line_reason, page_of
 from shipping_portal.billing.pages.statements import SIZE, week_name, week_words
 
 POSTED_FOR = dt.timedelta(days=14)  # a line that finds its sender later isn't news
@@ -28,17 +28,17 @@ CHANGED = "Your statement for {week} has changed, as the carrier confirmed charg
 READY = "Your statement for {week} is ready: {net} for {parcels}."
 
 
-def posted(report: BillingReport, now: dt.datetime) -> None:
+def notify_posted(report: BillingReport, now: dt.datetime) -> None:
     """Notify senders of a report's size charges and statements. An old week isn't news."""
     if report.week >= (now - LATE_REPORT).date():
-        outbox.notify(*size_charges(report), *statements(report), now=now)
+        outbox.notify(*size_charges(report), *statement_events(report), now=now)
 
 
 def counted_later(report: BillingReport, lines: QuerySet[Charge], now: dt.datetime) -> None:
     """Notify of held lines that count now: they change a statement, or are its first."""
     if report.week >= (now - LATE_REPORT).date():
-        sizes = [_added(line, report, is_alone=True) for line in _explainable(lines)]
-        outbox.notify(*sizes, *statements(report, lines), now=now)
+        sizes = [_size_charge_event(line, report, is_alone=True) for line in _size_charges(lines)]
+        outbox.notify(*sizes, *statement_events(report, lines), now=now)
 
 
 def found_its_sender(charge: Charge) -> None:
@@ -51,13 +51,13 @@ def found_its_sender(charge: Charge) -> None:
     )
     if not charge.is_size_charge:
         return
-    for line in _explainable(Charge.objects.filter(lately, pk=charge.pk)).select_related("report"):
+    for line in _size_charges(Charge.objects.filter(lately, pk=charge.pk)).select_related("report"):
         if line.report:
-            its_like = _explainable(line.report.lines.filter(sender=line.sender))
-            outbox.notify(_added(line, line.report, is_alone=its_like.count() == 1), now=now)
+            its_like = _size_charges(line.report.lines.filter(sender=line.sender))
+            outbox.notify(_size_charge_event(line, line.report, is_alone=its_like.count() == 1), now=now)
 
 
-def answered(dispute: Dispute, now: dt.datetime) -> None:
+def notify_answered(dispute: Dispute, now: dt.datetime) -> None:
     """Notify the person who disputed a charge. The answer's text is only on its page."""
     credit = dispute.credit
     event = Event(
@@ -78,25 +78,25 @@ def answered(dispute: Dispute, now: dt.datetime) -> None:
 
 def taken_back(charge: Charge) -> None:
     """Withdraw the notification of a charge that is being reversed, unless it was sent."""
-    outbox.retract(f"charge:{charge.pk}")
+    outbox.retract_events(f"charge:{charge.pk}")
 
 
 def size_charges(report: BillingReport) -> Iterator[Event]:
     """Yield the events of a report's size charges. Those of one sender share an email."""
-    found = list(_explainable(report.lines.all()).order_by("pk"))
+    found = list(_size_charges(report.lines.all()).order_by("pk"))
     charges_of = Counter(line.sender_id for line in found)
     for line in found:
-        yield _added(line, report, is_alone=charges_of[line.sender_id] == 1)
+        yield _size_charge_event(line, report, is_alone=charges_of[line.sender_id] == 1)
 
 
-def statements(report: BillingReport, later: QuerySet[Charge] | None = None) -> Iterator[Event]:
+def statement_events(report: BillingReport, later: QuerySet[Charge] | None = None) -> Iterator[Event]:
     """Yield each sender's statement event, once a week, with the page's own figures.
 
     With lines that count `later` than their report, a statement that had others before has changed.
     """
     name, theirs = week_name(report.week), _week_of_its_senders(report.lines.all() if later is None else later, report)
-    nets, parcels = _balances(theirs), _parcels(theirs)
-    before = {} if later is None else _parcels(theirs.exclude(pk__in=later))
+    nets, parcels = _week_balances(theirs), _count_parcels(theirs)
+    before = {} if later is None else _count_parcels(theirs.exclude(pk__in=later))
     first = "" if later is None else min(later.values_list("pk", flat=True))
     for sender in Sender.objects.filter(pk__in=nets):
         shown = money if len(nets[sender.pk]) == 1 else money_in
@@ -115,18 +115,18 @@ def statements(report: BillingReport, later: QuerySet[Charge] | None = None) -> 
         )
 
 
-def _explainable(lines: QuerySet[Charge]) -> QuerySet[Charge]:
+def _size_charges(lines: QuerySet[Charge]) -> QuerySet[Charge]:
     """Return the posted size charges that have an owner."""
     found = lines.filter(kind__in=SIZE_CHARGES, posted_at__isnull=False, sender__isnull=False)
     return found.select_related("order", "sender")
 
 
-def _added(line: Charge, report: BillingReport, *, is_alone: bool) -> Event:
+def _size_charge_event(line: Charge, report: BillingReport, *, is_alone: bool) -> Event:
     """Build the event of one size charge; one of several links to the statement."""
     if line.sender is None:
         raise ValueError(f"{line} is nobody's")
     statement = f"{reverse('statement', args=[week_name(line.week)])}?kind={SIZE}"
-    explained = reason(line, line.sender)
+    explained = line_reason(line, line.sender)
     return Event(
         sender=line.sender,
         kind="charge",
@@ -144,7 +144,7 @@ def _week_of_its_senders(lines: QuerySet[Charge], report: BillingReport) -> Quer
     return Charge.objects.posted().filter(week=report.week, sender__in=list(senders.values_list("sender", flat=True)))
 
 
-def _balances(week: QuerySet[Charge]) -> dict[int, list[tuple[str, Decimal]]]:
+def _week_balances(week: QuerySet[Charge]) -> dict[int, list[tuple[str, Decimal]]]:
     """Return each sender's total, by currency."""
     found: dict[int, list[tuple[str, Decimal]]] = defaultdict(list)
     sums = week.order_by("currency").values_list("sender", "currency").annotate(net=Sum("amount"))
@@ -153,7 +153,7 @@ def _balances(week: QuerySet[Charge]) -> dict[int, list[tuple[str, Decimal]]]:
     return found
 
 
-def _parcels(week: QuerySet[Charge]) -> dict[int, int]:
+def _count_parcels(week: QuerySet[Charge]) -> dict[int, int]:
     """Return each sender's number of parcels, one with lines in two currencies once."""
     counts = week.order_by().values_list("sender").annotate(parcels=Count("order", distinct=True))
     return dict(counts)

@@ -69,7 +69,7 @@ class Advice:
     is_about: bool  # they didn't all have the same measure
 
 
-def advice(sender: Sender, details: ParcelDetails, *, kept: str = "") -> Advice | None:
+def weight_advice(sender: Sender, details: ParcelDetails, *, kept: str = "") -> Advice | None:
     """Return the advice on this parcel's weight.
 
     None for a size whose weight was `kept` (its uuid).
@@ -77,7 +77,7 @@ def advice(sender: Sender, details: ParcelDetails, *, kept: str = "") -> Advice 
     size = _size_of(sender, details)
     if size is None or str(size.uuid) == kept:
         return None
-    history = _histories(_billed(sender).filter(size=size).order_by("-pk")[:LAST]).get(size.pk)
+    history = _histories_of(_billed_orders(sender).filter(size=size).order_by("-pk")[:LAST]).get(size.pk)
     typical = history.typical if history else None
     if history is None or typical is None or in_metric(details.measures)["weight_kg"] >= typical:
         return None
@@ -86,11 +86,11 @@ def advice(sender: Sender, details: ParcelDetails, *, kept: str = "") -> Advice 
     return Advice(size, history, in_unit(typical, unit), details.measures.weight, unit, is_about)
 
 
-def histories(sender: Sender) -> dict[int, History]:
+def size_histories(sender: Sender) -> dict[int, History]:
     """Return the history of each of a sender's sizes, by key, in two queries."""
     turn = Window(RowNumber(), partition_by=F("size"), order_by=F("pk").desc())
-    billed = _billed(sender).filter(size__isnull=False)
-    return _histories(billed.annotate(turn=turn).filter(turn__lte=LAST))
+    billed = _billed_orders(sender).filter(size__isnull=False)
+    return _histories_of(billed.annotate(turn=turn).filter(turn__lte=LAST))
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Suggestion:
     weight: Decimal
 
 
-def suggestion(sender: Sender, lines: QuerySet[Charge]) -> Suggestion | None:
+def suggest_size(sender: Sender, lines: QuerySet[Charge]) -> Suggestion | None:
     """Return the size of most of these size charges, if its saved weight is too low.
 
     At most four queries.
@@ -116,14 +116,14 @@ def suggestion(sender: Sender, lines: QuerySet[Charge]) -> Suggestion | None:
     if key is None or counts[key] < FEWEST:
         return None
     size = sender.sizes.get(pk=key)
-    history = _histories(_billed(sender).filter(size=size).order_by("-pk")[:LAST]).get(key)
+    history = _histories_of(_billed_orders(sender).filter(size=size).order_by("-pk")[:LAST]).get(key)
     typical = history.typical if history else None
     if typical is None or (weight := in_unit(typical, size.weight_units)) <= size.weight:
         return None
     return Suggestion(size, counts[key], sum(counts.values()), weight)
 
 
-def rates(sender: Sender, today: dt.date) -> dict[int, Rate]:
+def size_rates(sender: Sender, today: dt.date) -> dict[int, Rate]:
     """Return the rate of each billed size of a sender, by key, in two queries."""
     year = Q(sender=sender, week__gte=today - YEAR, order__size__isnull=False, order__status=Status.BOOKED)
     under = Q(kind=ChargeKind.UNDER_DECLARED)
@@ -155,7 +155,7 @@ def _size_of(sender: Sender, details: ParcelDetails) -> ParcelSize | None:
     return found[0] if len(found) == 1 else None
 
 
-def _billed(sender: Sender) -> QuerySet[Order]:
+def _billed_orders(sender: Sender) -> QuerySet[Order]:
     """Return booked orders with a posted line; a cancelled one was never measured."""
     lines = Charge.objects.posted().filter(order=OuterRef("pk"))
     return sender.orders.filter(Exists(lines), status=Status.BOOKED)
@@ -167,16 +167,16 @@ def _size_charges() -> QuerySet[Charge]:
     return lines.exclude(disputes__state=Dispute.State.ACCEPTED)
 
 
-def _histories(billed: QuerySet[Order]) -> dict[int, History]:
+def _histories_of(billed: QuerySet[Order]) -> dict[int, History]:
     orders = {pk: (size, declared) for pk, size, declared in billed.values_list("pk", "size", "weight_kg")}
-    above = _above(orders)
+    above = _measured_above(orders)
     found: dict[int, list[int]] = defaultdict(list)
     for pk, (size, _) in orders.items():
         found[size].append(pk)
     return {size: History(len(pks), tuple(above[pk] for pk in pks if pk in above)) for size, pks in found.items()}
 
 
-def _above(orders: dict[int, tuple[int, Decimal]]) -> dict[int, Decimal]:
+def _measured_above(orders: dict[int, tuple[int, Decimal]]) -> dict[int, Decimal]:
     """Return each order's heaviest measured weight, if above the declared one."""
     lines = _size_charges().filter(order__in=orders)
     found: dict[int, Decimal] = {}

@@ -25,7 +25,7 @@ from shipping_portal.billing.models import (
     ChargeQuerySet,
     Dispute,
     WeekSum,
-    cents,
+    round_cents,
 )
 from shipping_portal.db.keyset import Keyset
 
@@ -82,7 +82,7 @@ class Balance:
         return self.charges + self.refunds + self.credits
 
 
-def balances(sums: Iterable[tuple[str, str, Decimal]]) -> list[Balance]:
+def balances_of(sums: Iterable[tuple[str, str, Decimal]]) -> list[Balance]:
     """Return the balances of (kind, currency, amount), from a statement's groups or a parcel's
     lines.
     """
@@ -103,7 +103,7 @@ def lines_of(user: Any, sender: Sender) -> ChargeQuerySet:
     return Charge.objects.for_user(user).filter(sender=sender)
 
 
-def explained(lines: QuerySet[Charge]) -> QuerySet[Charge]:
+def explained_lines(lines: QuerySet[Charge]) -> QuerySet[Charge]:
     """Prefetch what a row of these lines shows."""
     disputes = Prefetch("disputes", Dispute.objects.order_by("-made_at", "-pk"))
     return lines.select_related("order", "reverses").prefetch_related(disputes)
@@ -171,7 +171,7 @@ class Statement:
         )
         order = {kind: place for place, kind in enumerate(ChargeKind.values)}
         rows = [
-            {"kind": row.kind, "currency": row.currency, "count": row.lines, "amount": cents(row.amount),
+            {"kind": row.kind, "currency": row.currency, "count": row.lines, "amount": round_cents(row.amount),
              "disputed": disputed[row.kind, row.currency]}
             for row in self.sums.exclude(kind="")
         ]  # fmt: skip
@@ -179,7 +179,7 @@ class Statement:
 
     @property
     def balances(self) -> list[Balance]:
-        return balances((row["kind"], row["currency"], row["amount"]) for row in self.groups)
+        return balances_of((row["kind"], row["currency"], row["amount"]) for row in self.groups)
 
     @property
     def has_size_charges(self) -> bool:
@@ -213,13 +213,13 @@ class Statement:
 
     def in_order(self) -> QuerySet[Charge]:
         """Return group after group, in interface order; each in the report's order."""
-        return explained(self.found.annotate(place=PLACE).order_by("place", "pk"))
+        return explained_lines(self.found.annotate(place=PLACE).order_by("place", "pk"))
 
 
 def net_before(sums: QuerySet[WeekSum], week: dt.date) -> dict[str, Decimal]:
     """Return the previous week's total, by currency."""
     found = sums.filter(week=week - dt.timedelta(days=7), kind="").values_list("currency", "amount")
-    return {currency: cents(amount) for currency, amount in found}
+    return {currency: round_cents(amount) for currency, amount in found}
 
 
 def new_size_charges(lines: QuerySet[Charge], since: dt.datetime) -> dict[str, Any] | None:
@@ -230,12 +230,12 @@ def new_size_charges(lines: QuerySet[Charge], since: dt.datetime) -> dict[str, A
     return dict(newest) if newest else None
 
 
-def _adjusted(value: str, scope: SenderScope) -> Q | None:
+def _adjusted_orders(value: str, scope: SenderScope) -> Q | None:
     found = Charge.objects.posted().filter(sender=scope.sender, kind__in=ADJUSTMENTS, order__isnull=False)
     return Q(pk__in=found.values("order")) if value == "yes" and scope.sees_money else None
 
 
-listing.FILTERS["adjusted"] = listing.Filter("Charges", _adjusted, lambda value, choices: "Adjusted")
+listing.FILTERS["adjusted"] = listing.Filter("Charges", _adjusted_orders, lambda value, choices: "Adjusted")
 
 
 NAME = re.compile(r"([0-9]{4})-W([0-9]{2})", re.ASCII)

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from django.db.models import Count, Q, Sum
 
-from shipping_portal.billing.models import STALE, BillingReport, Charge, cents
+from shipping_portal.billing.models import STALE, BillingReport, Charge, round_cents
 
 HELD = Q(is_repeat=False, decision="") & ~Q(held="")
 LEFT_OUT = Q(is_repeat=False, decision=Charge.Decision.LEAVE)
@@ -41,11 +41,11 @@ class Balance:
         return None if self.stated is None else self.found - self.stated
 
 
-def tallies(reports: Collection[BillingReport]) -> dict[int, Tally]:
+def report_tallies(reports: Collection[BillingReport]) -> dict[int, Tally]:
     """Return these reports' tallies, as stored at posting or counted now, in two queries."""
     posted = {report.pk: report.tally for report in reports if report.tally}
-    unmatched, held, left_out = (_count(rule, posted) for rule in (UNMATCHED, HELD, LEFT_OUT))
-    made = _counted({report.pk for report in reports} - posted.keys())
+    unmatched, held, left_out = (_count_lines(rule, posted) for rule in (UNMATCHED, HELD, LEFT_OUT))
+    made = _counted_lines({report.pk for report in reports} - posted.keys())
     for key, kept in posted.items():
         found = {currency: Decimal(amount) for currency, amount in kept["found"].items()}
         nobody, waiting, left = unmatched.get(key, 0), held.get(key, 0), left_out.get(key, 0)
@@ -53,21 +53,21 @@ def tallies(reports: Collection[BillingReport]) -> dict[int, Tally]:
     return made
 
 
-def _count(rule: Q, reports: Collection[int]) -> dict[int, int]:
+def _count_lines(rule: Q, reports: Collection[int]) -> dict[int, int]:
     lines = Charge.objects.filter(rule, report__in=reports).order_by().values_list("report")
     return dict(lines.annotate(Count("pk")))
 
 
 def keep_tally(report: BillingReport) -> None:
     """Store the tally at posting: afterwards only the owners of the lines may change."""
-    tally = _counted({report.pk})[report.pk]
+    tally = _counted_lines({report.pk})[report.pk]
     found = {currency: str(amount) for currency, amount in tally.found.items()}
     lines = tally.matched + tally.unmatched + tally.held + tally.left_out
     report.tally = {"lines": lines, "repeats": tally.repeats, "found": found}
     report.save(update_fields=["tally"])
 
 
-def _counted(reports: Collection[int]) -> dict[int, Tally]:
+def _counted_lines(reports: Collection[int]) -> dict[int, Tally]:
     lines = Charge.objects.filter(report__in=reports).exclude(key=STALE).order_by()
     made: dict[int, Tally] = defaultdict(Tally)
     for row in lines.values("report", "currency").annotate(
@@ -84,13 +84,13 @@ def _counted(reports: Collection[int]) -> dict[int, Tally]:
         tally.repeats += row["repeats"]
         tally.held += row["held"]
         tally.left_out += row["left_out"]
-        tally.found[row["currency"]] = cents(row["amount"])
+        tally.found[row["currency"]] = round_cents(row["amount"])
     return made
 
 
-def balances(report: BillingReport, tally: Tally | None = None) -> list[Balance]:
+def report_balances(report: BillingReport, tally: Tally | None = None) -> list[Balance]:
     """Return the balance by currency. Repeated lines count here too, as in the file's total."""
-    found = (tally or tallies([report])[report.pk]).found
+    found = (tally or report_tallies([report])[report.pk]).found
     stated = {currency: Decimal(total) for currency, total in report.stated.items()}
     return [
         Balance(currency, found.get(currency, Decimal(0)), stated.get(currency))

@@ -20,7 +20,7 @@ from shipping_portal.billing.charges import holding, matching
 from shipping_portal.billing.models import COSTS, STALE, BillingReport, Charge, ChargeKind, ChargeWord
 from shipping_portal.billing.reports import kinds
 from shipping_portal.billing.reports.fields import Profile, profile_of
-from shipping_portal.billing.reports.reading import NotAReport, Problem, ReportRow, ReportTotal, read
+from shipping_portal.billing.reports.reading import NotAReport, Problem, ReportRow, ReportTotal, read_report
 from shipping_portal.jobs.registry import enqueue, job
 
 State = BillingReport.State
@@ -36,13 +36,13 @@ class LeaseLost(Exception):
 
 
 @job("report", queue=BillingReport.objects.filter(state=State.READING), order=130)
-def work(report: BillingReport) -> None:
+def read_due_report(report: BillingReport) -> None:
     """Read one report. If the worker is killed, the next one continues where it stopped."""
     with suppress(LeaseLost):
-        _read(report)
+        _read_report(report)
 
 
-def again(report: BillingReport, *, now: dt.datetime) -> bool:
+def read_report_again(report: BillingReport, *, now: dt.datetime) -> bool:
     """Read it from the start, by today's profile. Return False if it is posted or void."""
     profile = Profile.of(profile_of(report.account)).to_json()
     with transaction.atomic():
@@ -59,8 +59,8 @@ def again(report: BillingReport, *, now: dt.datetime) -> bool:
     return True
 
 
-def _read(report: BillingReport) -> None:
-    records = enumerate(_records(report), start=1)
+def _read_report(report: BillingReport) -> None:
+    records = enumerate(_read_records(report), start=1)
     totals: dict[str, Decimal] = {}
     problems: list[Problem] = []
     while batch := list(islice(records, BATCH)):
@@ -70,12 +70,12 @@ def _read(report: BillingReport) -> None:
             elif isinstance(record, Problem):
                 problems.append(record)
         _store_batch(report, batch)
-    _settle(report, totals, problems)
+    _finish_reading(report, totals, problems)
 
 
-def _records(report: BillingReport) -> Iterator[ReportRow | ReportTotal | Problem]:
+def _read_records(report: BillingReport) -> Iterator[ReportRow | ReportTotal | Problem]:
     try:
-        yield from read(bytes(report.file.content), Profile(**report.profile))
+        yield from read_report(bytes(report.file.content), Profile(**report.profile))
     except NotAReport as refusal:
         # The account's columns have changed since it was uploaded.
         yield Problem(1, str(refusal))
@@ -91,14 +91,14 @@ def _store_batch(report: BillingReport, batch: list[tuple[int, ReportRow | Repor
         if not report.renew(read=upto, rows=report.rows + len(fresh)):
             raise LeaseLost
         Charge.objects.bulk_create(
-            _lines(report, fresh),
+            _make_lines(report, fresh),
             update_conflicts=True,
             unique_fields=["report", "line", "part"],
             update_fields=OVERWRITTEN,
         )
 
 
-def _lines(report: BillingReport, rows: list[ReportRow]) -> list[Charge]:
+def _make_lines(report: BillingReport, rows: list[ReportRow]) -> list[Charge]:
     whole = matching.whole_references(report.account_id, {row.reference for row in rows})
     rows = [replace(row, reference=whole.get(row.reference, row.reference)) for row in rows]
     reader = Reader.of(report, rows)
@@ -139,14 +139,14 @@ class Reader:
             report,
             Profile(**report.profile),
             orders,
-            kinds.terms((row.word for row in rows), now=timezone.now()),
+            kinds.known_terms((row.word for row in rows), now=timezone.now()),
             dict(posted.values_list("key", "week")),
             kinds.History([order.pk for order in orders.values()], report),
         )
 
     def lines(self, row: ReportRow) -> list[Charge]:
         """Return the row's line, and the Extra Cover in its price as a line of its own."""
-        term, order = self.terms[kinds.normalise(row.word)], self.orders.get(row.reference.upper())
+        term, order = self.terms[kinds.normalise_word(row.word)], self.orders.get(row.reference.upper())
         kind = self.history.kind(term.meaning, order, self.report.week)
         whole = row.price if self.profile.cover_inside else row.price + row.cover
         key = self._key(row, kind, order)
@@ -188,7 +188,7 @@ class Reader:
         )  # fmt: skip
 
 
-def _settle(report: BillingReport, totals: dict[str, Decimal], problems: list[Problem]) -> None:
+def _finish_reading(report: BillingReport, totals: dict[str, Decimal], problems: list[Problem]) -> None:
     if not report.rows and not problems:
         problems = [Problem(1, "The file has no lines.")]
     listed = [[problem.number, problem.message] for problem in problems[:MOST_PROBLEMS]]
@@ -204,11 +204,11 @@ def _settle(report: BillingReport, totals: dict[str, Decimal], problems: list[Pr
             # Of a damaged file only its problems stay.
             report.lines.all().delete()
         else:
-            holding.compare(report)
+            holding.compare_lines(report)
 
 
-def decide(term: ChargeWord, meaning: str, *, now: dt.datetime) -> list[BillingReport]:
+def decide_word(term: ChargeWord, meaning: str, *, now: dt.datetime) -> list[BillingReport]:
     """Decide a term's meaning and return the unposted reports with it, which are read again."""
     ChargeWord.objects.filter(pk=term.pk).update(meaning=meaning)
     waiting = BillingReport.objects.filter(lines__term=term, state__in=UNPOSTED).distinct()
-    return [report for report in waiting if again(report, now=now)]
+    return [report for report in waiting if read_report_again(report, now=now)]

@@ -26,7 +26,7 @@ from shipping_portal.billing.models import BillingReport
 from shipping_portal.billing.reports import uploads
 from shipping_portal.billing.reports.reading import LARGEST
 from shipping_portal.jobs.registry import chore
-from shipping_portal.jobs.sweep import guarded
+from shipping_portal.jobs.sweep import log_failures
 
 logger = logging.getLogger(__name__)
 TAKING, TAKEN, REFUSED = "taking", "taken", "refused"
@@ -38,46 +38,46 @@ MOST = 20  # of one folder at a time, so that the rest of the sweep doesn't wait
 
 
 @chore("reports folder", every=60)
-def look(now: dt.datetime) -> None:
+def take_finished_files(now: dt.datetime) -> None:
     """Take the completed files."""
-    for folder, configured in _folders():
-        for file in islice(_finished(folder, now), MOST):
+    for folder, configured in _account_folders():
+        for file in islice(_finished_files(folder, now), MOST):
             # Another sweeper has it.
-            with guarded("reports folder"), suppress(FileNotFoundError):
-                _take(file, folder, configured, now)
+            with log_failures("reports folder"), suppress(FileNotFoundError):
+                _take_file(file, folder, configured, now)
 
 
 def why_unusable() -> str:
     """Return why no file can be taken, or "" if nothing prevents it or no folder is set."""
-    for folder, _ in _folders():
+    for folder, _ in _account_folders():
         if os.path.isdir(folder) and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             return f"The portal can't read {folder} or move files in it."
     root = settings.REPORTS_FOLDER
     return f"REPORTS_FOLDER is {root}, which isn't a folder." if root and not os.path.isdir(root) else ""
 
 
-def stuck(now: dt.datetime) -> list[dt.datetime]:
+def stuck_since(now: dt.datetime) -> list[dt.datetime]:
     """Return since when overdue files wait, those in folders of no account included."""
-    own = [folder for folder, _ in _folders()]
+    own = [folder for folder, _ in _account_folders()]
     beside = (place for root in own[:1] for place in root.glob("[!.]*/") if place.name not in (TAKEN, REFUSED))
     places = {*own, *(folder / TAKING for folder in own), *beside}
-    return [at for place in places for _, at in _files(place) if at <= now - STUCK]
+    return [at for place in places for _, at in _files_by_name(place) if at <= now - STUCK]
 
 
-def _folders() -> Iterator[tuple[Path, CarrierSettings]]:
+def _account_folders() -> Iterator[tuple[Path, CarrierSettings]]:
     """Yield each account's folder, existing or not; none if no folder is set."""
     if settings.REPORTS_FOLDER:
         root = Path(os.path.realpath(settings.REPORTS_FOLDER))
         for name in ("", *settings.OLDER_CARRIERS):
-            yield root / name, carrier_settings.chosen(name)
+            yield root / name, carrier_settings.settings_named(name)
 
 
-def _finished(folder: Path, now: dt.datetime) -> Iterator[Path]:
+def _finished_files(folder: Path, now: dt.datetime) -> Iterator[Path]:
     for place, quiet in ((folder, QUIET), (folder / TAKING, GIVEN_UP)):
-        yield from (file for file, changed in _files(place) if changed <= now - quiet)
+        yield from (file for file, changed in _files_by_name(place) if changed <= now - quiet)
 
 
-def _files(place: Path) -> list[tuple[Path, dt.datetime]]:
+def _files_by_name(place: Path) -> list[tuple[Path, dt.datetime]]:
     """Return a folder's files by name and time of last change, move or rename. None for a link."""
     found = []
     is_listed = os.path.isdir(place) and not os.path.islink(place) and os.access(place, os.R_OK | os.X_OK)
@@ -90,7 +90,7 @@ def _files(place: Path) -> list[tuple[Path, dt.datetime]]:
     return found
 
 
-def _take(file: Path, folder: Path, configured: CarrierSettings, now: dt.datetime) -> None:
+def _take_file(file: Path, folder: Path, configured: CarrierSettings, now: dt.datetime) -> None:
     """Claim the file, store its content, and move it to its end.
 
     Raises FileNotFoundError if gone.
@@ -98,17 +98,17 @@ def _take(file: Path, folder: Path, configured: CarrierSettings, now: dt.datetim
     claimed = file
     if file.parent == folder:
         # The time makes each name unique.
-        claimed = _place(folder, TAKING) / f"{now:%Y%m%dT%H%M%S%f}-{file.name}"
+        claimed = _place_for(folder, TAKING) / f"{now:%Y%m%dT%H%M%S%f}-{file.name}"
         file.rename(claimed)
     name = os.fsencode(claimed.name.partition("-")[2] or claimed.name).decode(errors="replace")
     try:
         report = uploads.take(
-            gateway.account_of(configured), name, _content(claimed), by=None, now=now, keeps_refused=True
+            gateway.account_of(configured), name, _read_content(claimed), by=None, now=now, keeps_refused=True
         )
     except uploads.TakenBefore as known:
         report = known.report
     is_refused = report.state == BillingReport.State.DAMAGED
-    ended = claimed.rename(_place(folder, REFUSED if is_refused else TAKEN) / claimed.name)
+    ended = claimed.rename(_place_for(folder, REFUSED if is_refused else TAKEN) / claimed.name)
     facts = {"report": report.pk, "account": configured.prefix, "file": name}
     if not is_refused:
         logger.info("report_taken", extra=facts)
@@ -117,12 +117,12 @@ def _take(file: Path, folder: Path, configured: CarrierSettings, now: dt.datetim
         ended.with_name(f"{ended.name}.txt").write_text(f"{report.problems[0][1]}\n")
 
 
-def _content(file: Path) -> bytes:
+def _read_content(file: Path) -> bytes:
     """Return its bytes, or one more than a report may have."""
     with open(file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)) as content:
         return content.read(LARGEST + 1)
 
 
-def _place(folder: Path, name: str) -> Path:
+def _place_for(folder: Path, name: str) -> Path:
     (folder / name).mkdir(exist_ok=True)
     return folder / name

@@ -42,24 +42,24 @@ KNOWN = {
 MEANS_REFUND = {*REFUNDS, ChargeWord.ORDER_REFUND}
 
 
-def terms(words: Iterable[str], *, now: dt.datetime) -> dict[str, ChargeWord]:
+def known_terms(words: Iterable[str], *, now: dt.datetime) -> dict[str, ChargeWord]:
     """Return an operator's decisions by normalised term; a new term is stored for them."""
-    wanted = {normalise(word) for word in words}
-    found = _stored(wanted)
+    wanted = {normalise_word(word) for word in words}
+    found = _stored_terms(wanted)
     if new := wanted - set(found):
         ChargeWord.objects.bulk_create(
             (ChargeWord(word=word, meaning=KNOWN.get(word, ""), first_seen_at=now) for word in sorted(new)),
             ignore_conflicts=True,
         )
-        found = _stored(wanted)
+        found = _stored_terms(wanted)
     return found
 
 
-def normalise(word: str) -> str:
+def normalise_word(word: str) -> str:
     return word.casefold()
 
 
-def _stored(words: Collection[str]) -> dict[str, ChargeWord]:
+def _stored_terms(words: Collection[str]) -> dict[str, ChargeWord]:
     return {term.word: term for term in ChargeWord.objects.filter(word__in=words)}
 
 
@@ -99,20 +99,20 @@ class History:
         if meaning == ChargeWord.ORDER_REFUND:
             return self._refund(order, week)
         if meaning == ChargeKind.ORDER and order:
-            is_second = may_be_cancelled(order) and _upto(week, self._costs(order)) > 0
+            is_second = may_be_cancelled(order) and _count_up_to(week, self._costs(order)) > 0
             return ChargeKind.UN_CANCELLATION if is_second or was_used(order, week) else meaning
         return meaning
 
     def is_given_back(self, order: Order, week: dt.date) -> bool:
         """Return whether every charge up to this week was refunded because it was cancelled."""
-        return _upto(week, self._costs(order)) <= _upto(week, self.given_back[order.pk]) > 0
+        return _count_up_to(week, self._costs(order)) <= _count_up_to(week, self.given_back[order.pk]) > 0
 
     def _refund(self, order: Order | None, week: dt.date) -> str:
         if order is None or not may_be_cancelled(order):
             return ChargeKind.OTHER_REFUND
         # Two reports may be of one week: the first one's charges are invoiced when the second
         # refunds them.
-        is_same_cycle = week in self._costs(order) and not _upto(week, self.invoiced[order.pk])
+        is_same_cycle = week in self._costs(order) and not _count_up_to(week, self.invoiced[order.pk])
         return ChargeKind.CANCEL_REFUND if is_same_cycle else ChargeKind.CANCEL_REFUND_LATER
 
     def _costs(self, order: Order) -> Counter[dt.date]:
@@ -120,7 +120,7 @@ class History:
         return self.weeks[order.pk, ChargeKind.ORDER] + self.weeks[order.pk, ChargeKind.UN_CANCELLATION]
 
 
-def _upto(week: dt.date, counted: Counter[dt.date]) -> int:
+def _count_up_to(week: dt.date, counted: Counter[dt.date]) -> int:
     return sum(times for at, times in counted.items() if at <= week)
 
 

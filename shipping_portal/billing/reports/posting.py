@@ -13,9 +13,9 @@ from orders.booking import limits
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.charges import holding, reconciling, week_sums
-from shipping_portal.billing.models import REFUNDS, BillingReport, Charge, ChargeKind, Hold, cents
+from shipping_portal.billing.models import REFUNDS, BillingReport, Charge, ChargeKind, Hold, round_cents
 from shipping_portal.billing.pages import notifications
-from shipping_portal.billing.reports.balancing import balances, keep_tally
+from shipping_portal.billing.reports.balancing import keep_tally, report_balances
 
 State = BillingReport.State
 BATCH = 10_000  # lines of the file
@@ -29,27 +29,27 @@ class NotReady(Exception):
         self.obstacles = obstacles
 
 
-def totals(report: BillingReport) -> list[Any]:
+def report_totals(report: BillingReport) -> list[Any]:
     """Return `lines` and `amount` by currency and kind, with repeats and held lines apart."""
     columns = ("currency", "is_repeat", "held", "decision", "kind")
     sums = report.lines.order_by(*columns).values(*columns).annotate(lines=Count("pk"), amount=Sum("amount"))
-    return [{**row, "amount": cents(row["amount"]), "words": _words(**row)} for row in sums]
+    return [{**row, "amount": round_cents(row["amount"]), "words": _kind_words(**row)} for row in sums]
 
 
-def _words(kind: str, *, is_repeat: bool, held: str, decision: str, **sums: Any) -> str:
+def _kind_words(kind: str, *, is_repeat: bool, held: str, decision: str, **sums: Any) -> str:
     """Return what the lines are, and why they don't count if they don't."""
     left = "left out" if decision == Charge.Decision.LEAVE else f"on hold: {Hold(held).label}" if held else ""
     why = "already posted" if is_repeat else left
     return ", ".join(filter(None, (ChargeKind(kind).label, why)))
 
 
-def obstacles(report: BillingReport) -> list[str]:
+def posting_obstacles(report: BillingReport) -> list[str]:
     """Return why it can't be posted; empty if it can."""
     if report.state != State.CHECKED:
         return [f"It is {report.get_state_display().lower()}."]
     unknown = report.lines.filter(kind=ChargeKind.UNKNOWN).order_by("word").values_list("word", flat=True).distinct()
     found = [f"“{word}” isn't mapped yet." for word in unknown[:20]]
-    for row in balances(report):
+    for row in report_balances(report):
         if row.difference is None:
             found.append(f"The file has no {row.currency} total. Set the one on the carrier's invoice.")
         elif row.difference:
@@ -70,22 +70,22 @@ def state_total(report: BillingReport, stated: dict[str, Decimal]) -> bool:
 
 
 @transaction.atomic
-def post(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
+def post_report(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
     """Make it count, permanently. Lines posted before, for any week, stay out. Raises NotReady."""
     # One posting after the other. Not its key: each booking, which locks its sender's row first,
     # needs that.
     CarrierAccount.objects.select_for_update(no_key=True).get(pk=report.account_id)
     report.refresh_from_db()
-    if found := obstacles(report):
+    if found := posting_obstacles(report):
         raise NotReady(found)
-    holding.compare(report)
-    _end(report, State.POSTED, [State.CHECKED], by=by, now=now)
+    holding.compare_lines(report)
+    _end_report(report, State.POSTED, [State.CHECKED], by=by, now=now)
     _let_count(report, now)
     keep_tally(report)
     week_sums.add_up(week_sums.weeks_of(report.lines.posted()))
     end_exposure(report.lines.posted())
     reconciling.note_unexpected(report.lines.posted())
-    notifications.posted(report, now)
+    notifications.notify_posted(report, now)
 
 
 def _let_count(report: BillingReport, now: dt.datetime) -> None:
@@ -97,9 +97,9 @@ def _let_count(report: BillingReport, now: dt.datetime) -> None:
 
 
 @transaction.atomic
-def void(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
+def void_report(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
     """Delete a report's lines; its file stays and may be uploaded again. Raises NotReady."""
-    _end(report, State.VOID, [State.READING, State.CHECKED, State.DAMAGED], by=by, now=now)
+    _end_report(report, State.VOID, [State.READING, State.CHECKED, State.DAMAGED], by=by, now=now)
     report.lines.all().delete()
 
 
@@ -119,7 +119,7 @@ def count_repeats(report: BillingReport) -> int:
         return Charge.objects.bulk_update(renamed, ["key", "is_repeat", "decision"], batch_size=500)
 
 
-def decide(lines: Collection[Charge], *, post: bool, now: dt.datetime) -> list[Charge]:
+def decide_lines(lines: Collection[Charge], *, post: bool, now: dt.datetime) -> list[Charge]:
     """Let held lines count as what they are, or leave them out for good; return those decided.
 
     In a posted report they count at once, in the report's week; in another when it is posted. A
@@ -132,14 +132,14 @@ def decide(lines: Collection[Charge], *, post: bool, now: dt.datetime) -> list[C
             held = Charge.objects.exclude(held="").filter(account=account, is_repeat=False, posted_at=None)
             same = Charge.objects.posted().filter(account=OuterRef("account"), key=OuterRef("key"))
             chosen = held.filter(~Exists(same), pk__in=[line.pk for line in lines], report__state__in=DECIDABLE)
-            found += _decide(list(chosen.select_related("report")), post=post, now=now)
+            found += _decide_chosen(list(chosen.select_related("report")), post=post, now=now)
     return found
 
 
 DECIDABLE = (State.CHECKED, State.POSTED)
 
 
-def _decide(chosen: list[Charge], *, post: bool, now: dt.datetime) -> list[Charge]:
+def _decide_chosen(chosen: list[Charge], *, post: bool, now: dt.datetime) -> list[Charge]:
     these = Charge.objects.filter(pk__in=[line.pk for line in chosen])
     if not post:
         these.update(decision=Charge.Decision.LEAVE)
@@ -156,7 +156,9 @@ def _decide(chosen: list[Charge], *, post: bool, now: dt.datetime) -> list[Charg
     return chosen
 
 
-def _end(report: BillingReport, state: str, from_states: list[str], *, by: User | None, now: dt.datetime) -> None:
+def _end_report(
+    report: BillingReport, state: str, from_states: list[str], *, by: User | None, now: dt.datetime
+) -> None:
     mine = BillingReport.objects.filter(pk=report.pk, state__in=from_states)
     if not mine.update(state=state, due_at=None, ended_at=now, ended_by=by):
         report.refresh_from_db()
@@ -173,11 +175,11 @@ def end_exposure(lines: QuerySet[Charge]) -> None:
     owners = lines.filter(order__isnull=False)
     rows = Sender.objects.filter(pk__in=owners.values("sender")).order_by("pk")
     list(rows.select_for_update(no_key=True).values_list("pk"))
-    _release(Order.objects.filter(pk__in=owners.filter(kind__in=BILLS).values("order"), unbilled__gt=0))
+    _release_limits(Order.objects.filter(pk__in=owners.filter(kind__in=BILLS).values("order"), unbilled__gt=0))
     _count_dearer(Order.objects.filter(pk__in=owners.values("order"), reserved_on=F("sender__counted_on")))
 
 
-def _release(orders: QuerySet[Order]) -> None:
+def _release_limits(orders: QuerySet[Order]) -> None:
     sums = orders.order_by().values("sender").annotate(billed=Round(Sum("unbilled"), 2))
     for sender, billed in sums.values_list("sender", "billed"):
         limits.add(sender, unbilled=-billed)
@@ -189,4 +191,4 @@ def _count_dearer(orders: QuerySet[Order]) -> None:
     own = Q(charges__posted_at__isnull=False, charges__currency=F("currency"))
     billed = orders.annotate(billed=Round(Sum("charges__amount", filter=own), 2))
     for order in billed.filter(billed__gt=F("reserved")):
-        limits.count_bills(order, cents(order.billed))
+        limits.count_bills(order, round_cents(order.billed))

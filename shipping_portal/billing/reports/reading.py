@@ -72,14 +72,14 @@ class Problem:
     message: str
 
 
-def read(content: bytes, profile: Profile) -> Iterator[ReportRow | ReportTotal | Problem]:
+def read_report(content: bytes, profile: Profile) -> Iterator[ReportRow | ReportTotal | Problem]:
     """Yield every record of the file. Raises NotAReport before the first."""
     if not content or content.isspace():
         raise NotAReport("The file is empty.")
     if len(content) > LARGEST or content.count(b"\n") > MOST_LINES + 1:  # its header
         raise NotAReport(TOO_MUCH)
     records = _records(content, profile.delimiter)
-    number, header = _header(records)
+    number, header = _read_header(records)
     places = _places(header, profile.columns)
     alike: Counter[bytes] = Counter()
     try:
@@ -89,7 +89,7 @@ def read(content: bytes, profile: Profile) -> Iterator[ReportRow | ReportTotal |
         yield Problem(number + 1, f"The file can't be read from here on: {error}.")
 
 
-def _header(records: Iterator[tuple[int, list[str]]]) -> tuple[int, list[str]]:
+def _read_header(records: Iterator[tuple[int, list[str]]]) -> tuple[int, list[str]]:
     try:
         return next(records, (1, []))
     except csv.Error as error:
@@ -145,7 +145,7 @@ class Cells:
         if not text:
             return None
         try:
-            return _day(text, self.profile.date_form)
+            return _parse_day(text, self.profile.date_form)
         except ValueError:
             raise UnreadableCell(f"“{text[:40]}” is not a date as the profile says they are written.") from None
 
@@ -158,7 +158,7 @@ class Cells:
 
 # A report has the days of a week or two.
 @lru_cache(maxsize=100)
-def _day(text: str, form: str) -> dt.date:
+def _parse_day(text: str, form: str) -> dt.date:
     try:
         return dt.datetime.strptime(text, form).date()  # noqa: DTZ007  (a day, no time)
     except ValueError:

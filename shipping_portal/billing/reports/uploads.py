@@ -12,7 +12,7 @@ from orders.models import CarrierAccount
 from shipping_portal.accounts.models import User
 from shipping_portal.billing.models import BillingReport, ReportFile, week_of
 from shipping_portal.billing.reports.fields import Profile, profile_of
-from shipping_portal.billing.reports.reading import NotAReport, read
+from shipping_portal.billing.reports.reading import NotAReport, read_report
 from shipping_portal.jobs.registry import enqueue
 
 DAY_IN_NAME = re.compile(r"(20\d\d)-?(\d\d)-?(\d\d)")
@@ -80,7 +80,7 @@ def week_in(name: str, now: dt.datetime) -> dt.date:
 
 def _problems(content: bytes, profile: Profile, *, keeps_refused: bool) -> list[tuple[int, str]]:
     try:
-        next(read(content, profile), None)  # its header
+        next(read_report(content, profile), None)  # its header
     except NotAReport as refusal:
         if not keeps_refused:
             raise

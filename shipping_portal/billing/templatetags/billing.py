@@ -4,7 +4,7 @@ from django import template
 from django.utils import timezone
 
 from orders.drafting.parcel_details import ParcelDetails
-from orders.drafting.sizes import listed
+from orders.drafting.sizes import list_sizes
 from orders.models import Order
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest
 from shipping_portal.accounts.models import ParcelSize, Sender
@@ -21,13 +21,13 @@ def charges_of(context: template.Context, order: Order) -> lines.Charged | None:
     if request.membership.role not in SEE_MONEY:
         return None
     found = statements.lines_of(request.user, request.sender).filter(order=order).order_by("week", "pk")
-    return lines.charged(statements.explained(found)[:MOST_LINES], request.sender, request.membership.role)
+    return lines.parcel_charges(statements.explained_lines(found)[:MOST_LINES], request.sender, request.membership.role)
 
 
 @register.simple_tag
 def size_advice(sender: Sender, details: ParcelDetails, kept: str) -> size_guard.Advice | None:
     """Return the advice on this parcel's weight before it is booked; see size_guard."""
-    return size_guard.advice(sender, details, kept=kept)
+    return size_guard.weight_advice(sender, details, kept=kept)
 
 
 @register.simple_tag
@@ -37,10 +37,10 @@ def sizes_with_history(sender: Sender) -> list[dict[str, object]]:
     The number of queries is the same for one size and for many.
     """
     today = timezone.now().astimezone(sender.tzinfo).date()
-    rates, histories = size_guard.rates(sender, today), size_guard.histories(sender)
+    rates, histories = size_guard.size_rates(sender, today), size_guard.size_histories(sender)
 
     def typical(size: ParcelSize) -> object:
         found = histories[size.pk].typical if size.pk in histories else None
         return size_guard.in_unit(found, size.weight_units) if found else None
 
-    return [{"size": size, "rate": rates.get(size.pk), "typical": typical(size)} for size in listed(sender)]
+    return [{"size": size, "rate": rates.get(size.pk), "typical": typical(size)} for size in list_sizes(sender)]

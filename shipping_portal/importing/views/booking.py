@@ -13,7 +13,7 @@ from orders.booking import booking_rules, bookings
 from orders.calling import gateway
 from orders.labels import printing
 from orders.models.account import BOOKINGS
-from orders.views.responses import sentence, suspended
+from orders.views.responses import error_sentence, suspended_page
 from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.importing import booking as importing
@@ -32,17 +32,17 @@ def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Make every ready row due; rows that look wrong stay, like all others."""
     found, form = import_of(request, file), BookAllForm(request.POST)
     if request.sender.is_suspended:
-        return suspended(request, status=403)
+        return suspended_page(request, status=403)
     if not form.is_valid():
         return check_page(request, found, form, status=422)
     day = form.cleaned_data["pickup_date"]
     if day and day not in common_pickup_days(request.sender, submitting.ready(found)):
-        form.add_error("pickup_date", sentence(booking_rules.PickupDayPassed(), request.sender))
+        form.add_error("pickup_date", error_sentence(booking_rules.PickupDayPassed(), request.sender))
         return check_page(request, found, form, status=422)
     try:
         booking_rules.refuse_unless_booking_is_on(request.sender, timezone.now())
     except (booking_rules.Paused, bookings.LimitReached) as error:
-        messages.error(request, sentence(error, request.sender))
+        messages.error(request, error_sentence(error, request.sender))
         return redirect("check_import", found.uuid)
     return _begin(request, found, form)
 
@@ -104,7 +104,7 @@ def shipped_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpRespon
     found = import_of(request, file)
     upload, is_ours = shipped.upload_of(found), not shops.of(found.header)
     ending = "csv" if upload.delimiter == "," else "txt"
-    return sheets.stream(
+    return sheets.stream_sheet(
         f"shipped-orders.{ending}", list(upload.columns), shipped.lines(found, upload), has_mark=is_ours,
         delimiter=upload.delimiter,
     )  # fmt: skip
@@ -114,12 +114,12 @@ def shipped_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpRespon
 @require_GET
 def failed_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpResponse:
     found = import_of(request, file)
-    return sheets.stream("rows-not-booked.csv", *progress.failed_sheet(found))
+    return sheets.stream_sheet("rows-not-booked.csv", *progress.failed_sheet(found))
 
 
 def held_up(now: dt.datetime) -> str:
     """Return why bookings wait just now, or ""."""
-    account = gateway.account()
+    account = gateway.current_account()
     pause = account.pause_of(BOOKINGS, now) or account.stop_as_a_pause()
     return pause.text if pause else ""
 
@@ -151,7 +151,7 @@ def _book_next_day(request: MemberRequest, file: Import) -> None:
         bookings.LimitReached,
         booking_rules.CarrierChanged,
     ) as error:
-        messages.error(request, sentence(error, request.sender))
+        messages.error(request, error_sentence(error, request.sender))
 
 
 def _agree(request: MemberRequest, file: Import) -> None:
@@ -165,7 +165,7 @@ def _agree(request: MemberRequest, file: Import) -> None:
         bookings.LimitReached,
         booking_rules.PickupDayPassed,
     ) as error:
-        messages.error(request, sentence(error, request.sender))
+        messages.error(request, error_sentence(error, request.sender))
     else:
         if agreed < len(prices):
             messages.info(

@@ -116,10 +116,10 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
     offered = [rule for rule in Sender.ServiceRule if rule != Sender.ServiceRule.LAST or last]
     wanted = [form["rule"].value(), request.GET.get("rule"), request.sender.service_rule]
     rule = next((rule for rule in wanted if rule in offered), offered[0].value)
-    choices = choosing.choices(ready, rule, last)
+    choices = choosing.choices_by_rule(ready, rule, last)
     doubts = outliers.look(file, choices)
     sure = outliers.sure(choices, doubts)
-    totals = choosing.totals([choice.row.products for choice in sure], last) if sure else []
+    totals = choosing.totals_by_rule([choice.row.products for choice in sure], last) if sure else []
     doubted = {choice.row.pk: doubt.reason for doubt in doubts for choice in doubt.choices}
     doubted_warnings = file.rows.filter(state=State.WARNING, pk__in=doubted).count() if doubted else 0
     return {

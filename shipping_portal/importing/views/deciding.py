@@ -67,7 +67,7 @@ def decide_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
             messages.warning(request, CHANGED)
         return redirect("check_import", file)
     rule, last = request.POST.get("rule", ""), request.POST.get("last") or choosing.last_product(request.sender)
-    doubts = outliers.look(found, choosing.choices(submitting.ready(found), rule, last))
+    doubts = outliers.look(found, choosing.choices_by_rule(submitting.ready(found), rule, last))
     answer = outliers.skip if "skip" in request.POST else outliers.say_right
     if not answer(found, doubts, request.POST.get("skip") or request.POST.get("right", "")):
         messages.warning(request, CHANGED)

@@ -67,7 +67,7 @@ def import_template(request: MemberRequest) -> StreamingHttpResponse:
     """Download a header line with our field names, in the words of the sender's country."""
     address = request.sender.pickup_address() or PickupAddress(country=request.sender.country)
     heads = [field.label for field in columns.fields(request.sender, address)]
-    return sheets.stream("import-template.csv", heads, [])
+    return sheets.stream_sheet("import-template.csv", heads, [])
 
 
 @audience(*BOOKERS)

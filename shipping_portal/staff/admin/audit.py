@@ -71,7 +71,7 @@ def export_rows(request: HttpRequest, context: dict[str, Any]) -> HttpResponseBa
         asked["q"] = hash_of(typed)
     query = _without_links(asked.urlencode())
     Audit.write("audit exported", operator, by=operator, reason=query, at=now)
-    return sheets.stream(f"audit-{now:%Y-%m-%d}.csv", HEADS, _cells(rows))
+    return sheets.stream_sheet(f"audit-{now:%Y-%m-%d}.csv", HEADS, _cells(rows))
 
 
 def _cells(rows: QuerySet[Audit]) -> Iterator[tuple[object, ...]]:

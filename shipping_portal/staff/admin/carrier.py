@@ -24,7 +24,7 @@ from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.formats import desk_time
 from shipping_portal.staff import queues
 from shipping_portal.staff.carrier import carrier_accounts, pausing
-from shipping_portal.staff.carrier.carrier_accounts import known
+from shipping_portal.staff.carrier.carrier_accounts import find_settings
 
 MORNING = 8  # o'clock
 CITIES = {zone: zone.rpartition("/")[2].replace("_", " ") for zone in ZONES_OF_COUNTRIES.values()}
@@ -82,17 +82,17 @@ def end_of(choice: str, now: dt.datetime) -> dt.datetime | None:
 
 
 def _pause(what: str, account: CarrierAccount, *, ends: str, now: dt.datetime, **written: Any) -> None:
-    pausing.pause(account, what, ends_at=end_of(ends, now), now=now, **written)
+    pausing.pause_account(account, what, ends_at=end_of(ends, now), now=now, **written)
 
 
 def _change(what: str, account: CarrierAccount, *, ends: str, now: dt.datetime, **written: Any) -> None:
     kept = account.kept_pause(what)
     ends_at = kept.ends_at if kept and ends == AS_IT_IS else end_of(ends, now)
-    pausing.change(account, what, ends_at=ends_at, now=now, **written)
+    pausing.change_pause(account, what, ends_at=ends_at, now=now, **written)
 
 
 def _resume(what: str, account: CarrierAccount, **written: Any) -> None:
-    pausing.resume(account, what, **written)
+    pausing.resume_account(account, what, **written)
 
 
 def _is_paused(what: str, account: CarrierAccount) -> bool:
@@ -100,7 +100,7 @@ def _is_paused(what: str, account: CarrierAccount) -> bool:
 
 
 def _can_be_paused(what: str, account: CarrierAccount) -> bool:
-    return carrier_accounts.known(account).takes_new_orders and not _is_paused(what, account)
+    return carrier_accounts.find_settings(account).takes_new_orders and not _is_paused(what, account)
 
 
 def _as_kept(what: str, account: CarrierAccount) -> dict[str, Any]:
@@ -146,11 +146,11 @@ LEFT_BEHIND = (
 
 
 def _is_stopped(account: CarrierAccount) -> bool:
-    return account.stopped_at is not None and known(account).takes_new_orders
+    return account.stopped_at is not None and find_settings(account).takes_new_orders
 
 
 def _was_stopped(account: CarrierAccount) -> bool:
-    return account.stopped_at is not None and not known(account).takes_new_orders
+    return account.stopped_at is not None and not find_settings(account).takes_new_orders
 
 
 def _held(now: dt.datetime) -> Q:
@@ -211,24 +211,24 @@ class CarrierAccountAdmin(ActionsAdmin):
         count = carrier_accounts.still_open(CarrierAccount.objects.filter(pk=thing.pk), timezone.now()).count()
         return LEFT_BEHIND.format(count=f"{count:,}", are="is" if count == 1 else "are") if count else ""
 
-    role = column("role", lambda account: known(account).role)
+    role = column("role", lambda account: find_settings(account).role)
 
     @admin.display(description="settings")
     def described_by(self, account: CarrierAccount) -> str:
         """Show the prefix of its settings."""
-        configured = known(account).configured
+        configured = find_settings(account).configured
         return f"{configured.prefix}_…" if configured else "None"
 
     @admin.display(description="contract file")
     def contract_file(self, account: CarrierAccount) -> str:
         """Show the name of its contract file."""
-        configured = known(account).configured
+        configured = find_settings(account).configured
         return Path(configured.contract_file).name or "None: all points as assumed" if configured else "–"
 
     @admin.display(description="webhook secrets")
     def webhook_secrets(self, account: CarrierAccount) -> str:
         """Return how many are accepted; never one of them."""
-        configured = known(account).configured
+        configured = find_settings(account).configured
         return f"{len(configured.webhook_secrets)} in {configured.secrets_setting}" if configured else "–"
 
     @admin.display(description="waiting bookings")

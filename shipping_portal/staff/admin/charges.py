@@ -48,7 +48,7 @@ def assign_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     form = LinesForm(request.POST)
     form.fields["reason"].required = "assign" in request.POST
     is_valid = form.is_valid()
-    lines = assigning.plan(shown, form.cleaned_data.get("sender"))
+    lines = assigning.plan_assignment(shown, form.cleaned_data.get("sender"))
     if not (is_valid and "assign" in request.POST):
         return _page(request, context, form, lines)
     reason, now = form.cleaned_data["reason"], timezone.now()
@@ -61,7 +61,7 @@ def assign_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
 
 def _page(request: HttpRequest, context: dict[str, Any], form: LinesForm, lines: list[assigning.Line]) -> HttpResponse:
     going = [line for line in lines if line.goes_to]
-    shown = {"form": form, "lines": lines, "going": going, "sums": assigning.sums(lines)}
+    shown = {"form": form, "lines": lines, "going": going, "sums": assigning.sums_by_currency(lines)}
     shown = {**context, "title": "Assign lines to one sender", **shown}
     return TemplateResponse(request, "admin/assign_lines.html", shown)
 
@@ -96,4 +96,4 @@ class DeskChargeAdmin(ChargeAdmin):
         ticked = list(queryset.order_by().values_list("pk", flat=True)[: assigning.MOST + 1])
         if len(ticked) > assigning.MOST:
             return _back(request, TOO_MANY)
-        return _page(request, self.page_context(request), LinesForm(), assigning.plan(ticked, None))
+        return _page(request, self.page_context(request), LinesForm(), assigning.plan_assignment(ticked, None))

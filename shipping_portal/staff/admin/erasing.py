@@ -48,7 +48,7 @@ def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     if "chosen" in request.POST:
         return _confirm(request, context)
     form = PersonForm(request.POST if request.method == "POST" else None)
-    found = acts.find(**form.cleaned_data) if form.is_valid() else None
+    found = acts.find_person(**form.cleaned_data) if form.is_valid() else None
     for sought in form.cleaned_data.values() if found is not None else ():
         if sought:
             finding.record_sought(request.user, sought)
@@ -57,7 +57,7 @@ def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
 
 def _confirm(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     values = request.POST.getlist("chosen")
-    chosen, by = acts.read(values), request.user
+    chosen, by = acts.read_choice(values), request.user
     form = EraseForm(request.POST if "reason" in request.POST else None, chosen=values)
     if form.is_valid():
         try:

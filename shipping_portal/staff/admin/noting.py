@@ -40,4 +40,4 @@ def page(request: HttpRequest, about: Order | Sender, context: dict[str, Any]) -
 def shown(about: Order | Sender, by: Any) -> dict[str, Any]:
     """Return what `admin/_notes.html` needs on the page of an order or a sender."""
     may_work = permissions.may(by, "cases")
-    return {"notes": casework.notes(about), "may_work": may_work, "note_form": NoteForm()}
+    return {"notes": casework.notes_about(about), "may_work": may_work, "note_form": NoteForm()}

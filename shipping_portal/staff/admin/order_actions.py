@@ -29,7 +29,9 @@ def _is_unclear(order: Order) -> bool:
 
 def duplicate_booking_notice(order: Order) -> str:
     """Return what happened and what to do, for the top of the order's page, or ""."""
-    named = [f"attempt {it.generation} named {it.seen_reference}" for it in duplicate_bookings.waiting(order)]
+    named = [
+        f"attempt {it.generation} named {it.seen_reference}" for it in duplicate_bookings.waiting_duplicates(order)
+    ]
     if not named:
         return ""
     own = f"has {order.carrier_reference}" if order.carrier_reference else "has no reference"
@@ -46,9 +48,9 @@ UNDO = AdminAction(
     explains="The adopted reference belongs to another order, and no one has its label. This order becomes unclear "
     "again. The reference, its scans and its charges are released for the right order. The sender is told not to "
     "book it again.",
-    do=undoing.undo,
+    do=undoing.undo_adoption,
     needs="resolve",
-    applies=lambda order: undoing.stands(order) and not undoing.obstacle(order),
+    applies=lambda order: undoing.is_adopted(order) and not undoing.undo_obstacle(order),
     refusals=(undoing.CannotUndo,),
 )
 CONTEST = AdminAction(
@@ -58,9 +60,9 @@ CONTEST = AdminAction(
     "This order becomes a conflict, and the sender is told not to use the label. Its reference, scans and charges "
     "are released for the right order, except disputed or reversed charges: settle those on their own pages. Then "
     "press Resolve, and ask the sender which label is on which parcel.",
-    do=undoing.contest,
+    do=undoing.contest_adoption,
     needs="resolve",
-    applies=lambda order: undoing.stands(order) and bool(undoing.obstacle(order)),
+    applies=lambda order: undoing.is_adopted(order) and bool(undoing.undo_obstacle(order)),
     refusals=(undoing.CannotUndo,),
 )
 SETTLED = AdminAction(
@@ -68,9 +70,9 @@ SETTLED = AdminAction(
     label="Second order settled",
     explains="Use this once the carrier has voided the unused order, or says there is none. Record what they said. "
     "This order doesn't change.",
-    do=duplicate_bookings.settle,
+    do=duplicate_bookings.resolve_duplicate,
     needs="resolve",
-    applies=lambda order: duplicate_bookings.waiting(order).exists(),
+    applies=lambda order: duplicate_bookings.waiting_duplicates(order).exists(),
     refusals=(duplicate_bookings.NothingWaits,),
 )
 CANCEL = act(

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from orders.masking import PERSONAL, mask
+from orders.masking import PERSONAL, mask_value
 from orders.models import BookingAttempt, CancelAttempt, Order
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin
@@ -138,7 +138,7 @@ class OrderAdmin(ActionsAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
         near = ("sender", "account", "made_by", "replaces", "parcel", "assignment__operator")
         rows = Order.objects.select_related(*near)  # the list sorts it, maybe by `since`, which it has from here
-        return rows.annotate(since=queues.since()) if self.wait_of(request) else rows
+        return rows.annotate(since=queues.undecided_since()) if self.wait_of(request) else rows
 
     def search_rows(self, request: HttpRequest, rows: QuerySet[Order], typed: str) -> QuerySet[Order]:
         """Search for every word; a whole uuid or A-number is looked up directly."""
@@ -186,9 +186,9 @@ class OrderAdmin(ActionsAdmin):
     @admin.display(description="email, phone, street and instructions")
     def reached(self, order: Order) -> str:
         """Show enough to tell two receivers apart; the rest is revealed for a reason."""
-        return ", ".join(mask(text) for name in MASKED if (text := getattr(order, f"receiver_{name}"))) or "–"
+        return ", ".join(mask_value(text) for name in MASKED if (text := getattr(order, f"receiver_{name}"))) or "–"
 
     @admin.display(description="from")
     def from_where(self, order: Order) -> str:
         """Show the sender's side as booked, its people masked."""
-        return ", ".join(mask(text) if name in PERSONAL else text for name, text in order.pickup.items() if text)
+        return ", ".join(mask_value(text) if name in PERSONAL else text for name, text in order.pickup.items() if text)

@@ -42,7 +42,7 @@ class AssignForm(forms.Form):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self.fields["operator"].queryset = casework.operators()  # type: ignore[attr-defined]
+        self.fields["operator"].queryset = casework.case_operators()  # type: ignore[attr-defined]
 
 
 class MailForm(forms.Form):
@@ -54,7 +54,7 @@ class MailForm(forms.Form):
 
     def __init__(self, *arguments: Any, order: Order, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self.fields["to"].queryset = casework.recipients(order)  # type: ignore[attr-defined]
+        self.fields["to"].queryset = casework.mail_recipients(order)  # type: ignore[attr-defined]
         self.fields["to"].help_text = "An owner or a shipper. Never the receiver: the carrier emails receivers."
         self.fields["text"].help_text = "We add a link to the parcel. Replies go to the contact address."
         self.fields["text"].widget.attrs["rows"] = 12
@@ -68,9 +68,9 @@ def context(order: Order, by: Any) -> dict[str, Any]:
     return {
         "title": f"Parcel {order}" if order.carrier_reference else str(order).capitalize(),
         "subtitle": None,
-        "reads": case.reading(order, now),
+        "reads": case.sender_reading(order, now),
         "waits": _waits(order, now),
-        "receiver_country": countries.name(order.receiver_country),
+        "receiver_country": countries.country_name(order.receiver_country),
         "lines": money_lines(order.breakdown),
         "scans": [_masked(scan) for scan in timeline.for_parcel(getattr(order, "parcel", None), UTC)],
         "labels": order.labels.order_by("pk"),
@@ -99,7 +99,7 @@ def _waits(order: Order, now: dt.datetime) -> list[Queue]:
     """Return the queues the order is in, each with its next step."""
     rules = {**queues.ORDERS, **billing_queues.OF_ONE}
     rules = {name: wait for name, wait in rules.items() if name not in ELSEWHERE}
-    rows = Order.objects.filter(pk=order.pk).annotate(since=queues.since())
+    rows = Order.objects.filter(pk=order.pk).annotate(since=queues.undecided_since())
     found = [it for it in counted(rows, rules, now) if it.count]
     if order.missed_twice(now):
         missed = queues.ORDERS["missed-twice"]
@@ -125,10 +125,10 @@ def mail_page(request: HttpRequest, order: Order, context: dict[str, Any]) -> Ht
     """Show a prepared text to edit, and queue the email."""
     about = request.GET.get("about", "")
     about = about if about in SenderMail.About.values else SenderMail.About.OTHER
-    start = {"about": about, "text": casework.prepared(order, about), "to": _first_choice(order)}
+    start = {"about": about, "text": casework.prepare_text(order, about), "to": _first_choice(order)}
     form = MailForm(request.POST if request.method == "POST" else None, order=order, initial=start)
     if request.method == "POST" and form.is_valid():
-        mail = casework.write(order, **form.cleaned_data, by=_operator(request), now=timezone.now())
+        mail = casework.queue_mail(order, **form.cleaned_data, by=_operator(request), now=timezone.now())
         messages.success(request, f"Email to {mail.to} queued.")
         return redirect("admin:orders_order_change", order.pk)
     shown = {**context, "title": f"Email the sender of {order}", "order": order, "form": form, "about": about}
@@ -137,7 +137,7 @@ def mail_page(request: HttpRequest, order: Order, context: dict[str, Any]) -> Ht
 
 def _first_choice(order: Order) -> int | None:
     """Return the parcel's maker, if they may be emailed; else the account's first member."""
-    keys = list(casework.recipients(order).values_list("pk", flat=True))
+    keys = list(casework.mail_recipients(order).values_list("pk", flat=True))
     return order.made_by_id if order.made_by_id in keys else next(iter(keys), None)
 
 

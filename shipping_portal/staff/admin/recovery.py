@@ -33,7 +33,7 @@ class CountForm(ReasonForm):
 
 
 def _holds(restore: Restore) -> bool:
-    return restoring.held(restore) > 0
+    return restoring.count_held(restore) > 0
 
 
 act = partial(AdminAction, needs="restore", refusals=(restoring.Refused,))
@@ -49,7 +49,7 @@ class RestoreAdmin(ActionsAdmin):
             "Book held parcels",
             "Only if the carrier has none of these parcels, or it charges for each a second time. First skip each "
             "import that it already has. They are booked once the gap is closed.",
-            restoring.release,
+            restoring.release_held,
             applies=_holds,
             form=CountForm,
         ),
@@ -66,7 +66,7 @@ class RestoreAdmin(ActionsAdmin):
             "Close the gap",
             "Bookings resume right away. First tell the affected senders which parcels the carrier has: anyone who "
             "can't find a parcel here will book it again. Labels we couldn't check with the carrier are shown again.",
-            restoring.lift,
+            restoring.lift_gap,
             needs="restore",
             applies=lambda restore: restore.lifted_at is None,
             refusals=(restoring.Refused, restoring.pausing.PauseRefused),
@@ -94,7 +94,7 @@ class RestoreAdmin(ActionsAdmin):
             gap.unclear_url,
         )
 
-    held = column("held parcels", restoring.held)  # how many orders wait for a decision
+    held = column("held parcels", restoring.count_held)  # how many orders wait for a decision
 
     @admin.display(description="held imports")
     def imports(self, restore: Restore) -> SafeString | str:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from orders.calling import waiting
 from orders.calling.contract import contract_of
-from orders.masking import revealed
+from orders.masking import revealed_body
 from orders.models import BookingAttempt, Order
 from shipping_portal.accounts.adminkit.actions import AdminAction, ReasonForm
 from shipping_portal.accounts.models import Audit
@@ -57,7 +57,7 @@ class AdoptForm(DecisionForm):
 
 def _adopt(order: Order, *, reference: str, **written: Any) -> None:
     seen, heard_at = unowned.first_seen(order.account, reference)
-    deciding.adopt(order, seen, heard_at=heard_at, **written)
+    deciding.adopt_reference(order, seen, heard_at=heard_at, **written)
 
 
 Decision = tuple[type[DecisionForm], Callable[..., None], str]
@@ -99,7 +99,7 @@ def _taken(decide: Callable[..., None], order: Order, form: forms.Form, by: Any)
 
 
 def _page(request: HttpRequest, order: Order, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
-    found = case.evidence(order)
+    found = case.gather_evidence(order)
     reference = request.GET.get("reference", found.likeliest)
     picked = {"reference": reference, "carrier_order_id": known_order_id(order, reference)}
     shown = {"forms": _forms(order, picked), "reveal_form": ReasonForm(prefix="reveal"), **context}
@@ -147,6 +147,6 @@ def _bodies(attempt: BookingAttempt, contract: Contract) -> dict[str, Any]:
     return {
         "generation": attempt.generation,
         "sent_at": attempt.sent_at,
-        "request": revealed(attempt.body, contract),
-        "response": revealed(attempt.response, contract),
+        "request": revealed_body(attempt.body, contract),
+        "response": revealed_body(attempt.response, contract),
     }

@@ -74,7 +74,7 @@ def see_as_page(request: HttpRequest, sender: Sender, context: dict[str, Any]) -
     """Ask why; then redirect to the sender's first page."""
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        seeing_as.begin(request, sender, reason=form.cleaned_data["reason"], now=timezone.now())
+        seeing_as.begin_seeing_as(request, sender, reason=form.cleaned_data["reason"], now=timezone.now())
         return redirect("today")
     shown = {**context, "title": f"See as {sender}", "act": SEE_AS, "original": sender, "form": form}
     return TemplateResponse(request, "admin/act.html", shown)

@@ -87,7 +87,7 @@ def _waits(sender: Sender) -> bool:
 
 
 def _approve(sender: Sender, *, reason: str, by: User, now: dt.datetime) -> None:
-    signing_up.approve(sender, by=by, note=reason, now=now)
+    signing_up.approve_account(sender, by=by, note=reason, now=now)
 
 
 def _suspend(sender: Sender, *, by: User, now: dt.datetime, **written: Any) -> None:
@@ -106,7 +106,7 @@ def _limit(sender: Sender, **written: Any) -> str:
 
 def _credit(sender: Sender, *, amount: Decimal, currency: str, reason: str, by: User, now: dt.datetime) -> str:
     """Give a credit as an operator's own line, with the reason the sender reads."""
-    correcting.credit(sender, amount, currency, by=by, now=now, reason=reason)
+    correcting.credit_sender(sender, amount, currency, by=by, now=now, reason=reason)
     return f"{amount} {currency}"
 
 
@@ -177,7 +177,7 @@ class SenderAdmin(ActionsAdmin):
             "Close",
             "At the owner's request. Stops all bookings. After CLOSED_ACCOUNT_DAYS, its receivers, files and people "
             "are erased; bills, amounts, references and dates stay. Until then, Reinstate undoes this.",
-            closing.close,
+            closing.close_account,
             needs="erase",
             applies=lambda sender: sender.closed_at is None,
             refusals=(closing.CannotClose,),

@@ -22,7 +22,7 @@ from orders.calling.contract import user_agent
 from orders.models.restores import DatabaseMark
 from shipping_portal.accounts.mail.mailing import wait_after
 from shipping_portal.carrier import outgoing
-from shipping_portal.carrier.hosts import anywhere
+from shipping_portal.carrier.hosts import may_connect_anywhere
 from shipping_portal.jobs import retention
 from shipping_portal.jobs.registry import chore, enqueue, job
 from shipping_portal.staff.alerts import conditions
@@ -38,36 +38,36 @@ MAIL = "{text}\n{next_step}\n\n{url}\n"
 
 
 @chore("alerts", every=60)
-def look(now: dt.datetime) -> None:
+def update_alerts(now: dt.datetime) -> None:
     """Queue messages about new, lasting and ended incidents; then send the heartbeat.
 
     If the check fails there is no heartbeat either, and its monitor wakes somebody.
     """
-    check(now)
+    check_conditions(now)
     # With a full disk, or on a standby, everything can be read: nothing is late, because nothing
     # new comes in.
     DatabaseMark.objects.update(stamp=F("stamp"))
-    _beat()
+    _send_heartbeat()
 
 
-def check(now: dt.datetime) -> None:
+def check_conditions(now: dt.datetime) -> None:
     """Open, repeat and close incidents by the current conditions."""
     before = {alert.name: alert for alert in Alert.objects.filter(closed_at=None)}
-    present = conditions.present(now)
+    present = conditions.present_conditions(now)
     for condition in present:
         alert = before.pop(condition.name, None)
-        _open(condition, now) if alert is None else _go_on(alert, condition, now)
+        _open_alert(condition, now) if alert is None else _go_on(alert, condition, now)
     for alert in before.values():
-        _close(alert, now)
+        _close_alert(alert, now)
 
 
 @transaction.atomic
-def _open(condition: Condition, now: dt.datetime) -> None:
+def _open_alert(condition: Condition, now: dt.datetime) -> None:
     facts = {"title": condition.title, "severity": condition.severity, "url": condition.url}
     times = {"opened_at": now, "seen_at": now, "sent_at": now}
     alert, is_new = Alert.objects.get_or_create(name=condition.name, closed_at=None, defaults=facts | times)
     if is_new:
-        _owe(alert, "opened", now, condition)
+        _queue_messages(alert, "opened", now, condition)
 
 
 @transaction.atomic
@@ -76,18 +76,18 @@ def _go_on(alert: Alert, condition: Condition, now: dt.datetime) -> None:
     mine = Alert.objects.filter(pk=alert.pk, closed_at=None)
     is_due = alert.sent_at <= now - dt.timedelta(hours=settings.ALERT_REPEAT_HOURS)
     if is_due and mine.filter(sent_at=alert.sent_at).update(sent_at=now, seen_at=now):
-        _owe(alert, "repeated", now, condition)
+        _queue_messages(alert, "repeated", now, condition)
     elif not is_due:
         mine.update(seen_at=now)
 
 
 @transaction.atomic
-def _close(alert: Alert, now: dt.datetime) -> None:
+def _close_alert(alert: Alert, now: dt.datetime) -> None:
     if Alert.objects.filter(pk=alert.pk, closed_at=None, seen_at__lte=now - CLEAR_AFTER).update(closed_at=now):
-        _owe(alert, "closed", now)
+        _queue_messages(alert, "closed", now)
 
 
-def _owe(alert: Alert, state: str, now: dt.datetime, condition: Condition | None = None) -> None:
+def _queue_messages(alert: Alert, state: str, now: dt.datetime, condition: Condition | None = None) -> None:
     """Queue one message for each channel that is set."""
     content = {
         "alert": alert.pk,
@@ -101,7 +101,7 @@ def _owe(alert: Alert, state: str, now: dt.datetime, condition: Condition | None
         "url": settings.SITE_URL + alert.url,
         "opened_at": alert.opened_at.isoformat(),
         "at": now.isoformat(),
-        "text": _text(alert, state, now, condition),
+        "text": _message_text(alert, state, now, condition),
     }
     channels = AlertMessage.Channel
     for channel, to in {channels.MAIL: settings.ALERT_EMAILS, channels.WEBHOOK: settings.ALERT_WEBHOOK_URL}.items():
@@ -110,7 +110,7 @@ def _owe(alert: Alert, state: str, now: dt.datetime, condition: Condition | None
             enqueue("alert", message.pk)
 
 
-def _text(alert: Alert, state: str, now: dt.datetime, condition: Condition | None) -> str:
+def _message_text(alert: Alert, state: str, now: dt.datetime, condition: Condition | None) -> str:
     """Return it in one line, for a subject or a chat."""
     if condition is None:
         return f"[all clear] {alert.title}"
@@ -120,10 +120,10 @@ def _text(alert: Alert, state: str, now: dt.datetime, condition: Condition | Non
 
 
 @job("alert", queue=AlertMessage.objects.select_related("alert"), order=15)
-def work(message: AlertMessage) -> None:
+def send_due_message(message: AlertMessage) -> None:
     """Send one message; a crash in between repeats it at worst."""
     try:
-        _send(message)
+        _send_message(message)
     except (OSError, outgoing.Undelivered) as problem:
         # Every SMTP error is an OSError.
         # An SMTP error's text may contain an address.
@@ -136,16 +136,16 @@ def work(message: AlertMessage) -> None:
         message.finish()
 
 
-def _send(message: AlertMessage) -> None:
+def _send_message(message: AlertMessage) -> None:
     if message.channel == AlertMessage.Channel.MAIL:
         send_mail(message.content["text"], MAIL.format(**message.content), None, settings.ALERT_EMAILS)
         return
     body = json.dumps(message.content).encode()
-    headers = {"Content-Type": "application/json", SIGNATURE: signature(body, timezone.now())}
-    _ask(settings.ALERT_WEBHOOK_URL, body, headers)
+    headers = {"Content-Type": "application/json", SIGNATURE: sign_body(body, timezone.now())}
+    _send_request(settings.ALERT_WEBHOOK_URL, body, headers)
 
 
-def signature(body: bytes, now: dt.datetime) -> str:
+def sign_body(body: bytes, now: dt.datetime) -> str:
     """Return `t=seconds since 1970,v1=hex`: HMAC-SHA256 by ALERT_WEBHOOK_SECRET over
     `seconds.body`.
     """
@@ -154,18 +154,18 @@ def signature(body: bytes, now: dt.datetime) -> str:
     return f"t={seconds},v1={made.hexdigest()}"
 
 
-def _beat() -> None:
+def _send_heartbeat() -> None:
     """Request HEARTBEAT_URL; log a failure, because the sweep continues without it."""
     try:
         if settings.HEARTBEAT_URL:
-            _ask(settings.HEARTBEAT_URL)
+            _send_request(settings.HEARTBEAT_URL)
     except outgoing.Undelivered as problem:
         logger.warning("heartbeat_undelivered", extra={"why": str(problem)})
 
 
-def _ask(url: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> None:
+def _send_request(url: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> None:
     is_trial = settings.DEMO or settings.TESTING
-    may_reach = anywhere if is_trial else outgoing.reach_of(url, settings.ALERT_PRIVATE_HOSTS)
+    may_reach = may_connect_anywhere if is_trial else outgoing.reach_of(url, settings.ALERT_PRIVATE_HOSTS)
     # A public service beside our own receiver keeps its public authority.
     is_ours = urlsplit(url).hostname in settings.ALERT_PRIVATE_HOSTS
     authority = settings.ALERT_CA_BUNDLE if is_ours else None

@@ -19,30 +19,32 @@ FORGOTTEN_AFTER = dt.timedelta(days=3)
 
 
 @chore("certificates", every=3600)
-def look(now: dt.datetime) -> None:
+def look_at_certificates(now: dt.datetime) -> None:
     """Store when each ends. An unreachable server keeps what was seen before."""
-    for origin, proxy in _servers().items():
+    for origin, proxy in _servers_to_look_at().items():
         try:
             ends_at = certificates.ends_at(origin, proxy=proxy)
         except (OSError, HTTPException, ValueError) as problem:
-            logger.warning("certificate_not_seen", extra={"server": _name(origin), "error": type(problem).__name__})
+            logger.warning(
+                "certificate_not_seen", extra={"server": _server_name(origin), "error": type(problem).__name__}
+            )
             continue
-        Certificate.objects.update_or_create(server=_name(origin), defaults={"ends_at": ends_at, "seen_at": now})
+        Certificate.objects.update_or_create(server=_server_name(origin), defaults={"ends_at": ends_at, "seen_at": now})
 
 
-def ending(now: dt.datetime) -> list[Certificate]:
+def ending_certificates(now: dt.datetime) -> list[Certificate]:
     """Return those that end within two weeks or have ended, the earliest first."""
     found = Certificate.objects.filter(ends_at__lte=now + SOON, seen_at__gt=now - FORGOTTEN_AFTER)
     return list(found.order_by("ends_at"))
 
 
-def _servers() -> dict[Origin, str]:
+def _servers_to_look_at() -> dict[Origin, str]:
     """Return our own server and each carrier's, with the proxy to it."""
     ours = {settings.SITE_URL: ""}
-    theirs = {one.base_url: settings.CARRIER_PROXY for one in carrier_settings.every() if not one.is_closed}
+    theirs = {one.base_url: settings.CARRIER_PROXY for one in carrier_settings.all_settings() if not one.is_closed}
     found = {Origin.of(url): proxy for url, proxy in (theirs | ours).items()}
     return {origin: proxy for origin, proxy in found.items() if origin and origin.scheme == "https"}
 
 
-def _name(origin: Origin) -> str:
+def _server_name(origin: Origin) -> str:
     return f"{origin.host}:{origin.port}"

@@ -41,27 +41,27 @@ class Condition:
     oldest: dt.datetime | None = None
 
 
-def present(now: dt.datetime) -> list[Condition]:
+def present_conditions(now: dt.datetime) -> list[Condition]:
     """Return all that needs an operator now."""
-    return [*_queues(now), *_work(now), *_accounts(now), *_data(now)]
+    return [*_queue_conditions(now), *_backlog_conditions(now), *_account_conditions(now), *_data_conditions(now)]
 
 
-def _queues(now: dt.datetime) -> Iterator[Condition]:
-    for queue in queues.waiting(now):
+def _queue_conditions(now: dt.datetime) -> Iterator[Condition]:
+    for queue in queues.waiting_queues(now):
         if queue.urgency == "overdue":
             severity = Severity.PAGE if queue.term <= WAKES_WITHIN else Severity.TICKET
             yield Condition(queue.name, queue.title, queue.next_step, severity, queue.url, queue.count, queue.oldest)
 
 
-def _work(now: dt.datetime) -> Iterator[Condition]:
-    due = health.backlog(now)
+def _backlog_conditions(now: dt.datetime) -> Iterator[Condition]:
+    due = health.count_backlog(now)
     if due.oldest and now - due.oldest >= WORK_IS_LATE:
         title, step = "Jobs are running late", "Bookings are waiting. Check the workers, the broker and the database."
         yield Condition("jobs-late", title, step, Severity.PAGE, reverse("admin:index"), due.rows, due.oldest)
 
 
-def _accounts(now: dt.datetime) -> Iterator[Condition]:
-    accounts, url = gateway.accounts(), reverse("admin:orders_carrieraccount_changelist")
+def _account_conditions(now: dt.datetime) -> Iterator[Condition]:
+    accounts, url = gateway.all_accounts(), reverse("admin:orders_carrieraccount_changelist")
     # A rest of half a minute falls between two checks, so it counts until the carrier answers a
     # booking.
     resting = [one.resting_until for one in accounts if one.resting_until and one.resting_until > now - STILL_SILENT]
@@ -80,7 +80,7 @@ def _accounts(now: dt.datetime) -> Iterator[Condition]:
         yield Condition("webhook-silent", title, step, Severity.TICKET, url, len(silent), min(silent))
 
 
-def _data(now: dt.datetime) -> Iterator[Condition]:
+def _data_conditions(now: dt.datetime) -> Iterator[Condition]:
     if restores := list(Restore.objects.open().order_by("restored_at")):
         title, step = ("Restore gap still open", "Bookings are paused. Compare with the carrier, then close the gap.")
         url = reverse("admin:orders_restore_changelist")
@@ -92,14 +92,14 @@ def _data(now: dt.datetime) -> Iterator[Condition]:
     if backup_at and now - backup_at > dt.timedelta(hours=settings.BACKUP_HOURS):
         title, step = "No recent backup", "Check the backup job. Its last step is manage.py backup_taken."
         yield Condition("backup-old", title, step, Severity.TICKET, reverse("admin:index"), 1, backup_at)
-    yield from _certificates(now)
-    yield from _money(now)
-    yield from _reports(now)
+    yield from _certificate_conditions(now)
+    yield from _money_conditions(now)
+    yield from _report_conditions(now)
 
 
-def _certificates(now: dt.datetime) -> Iterator[Condition]:
+def _certificate_conditions(now: dt.datetime) -> Iterator[Condition]:
     """Yield a ticket while a certificate can be renewed by day, and a page later."""
-    ending = certificates.ending(now)
+    ending = certificates.ending_certificates(now)
     pressing = [one for one in ending if one.ends_at <= now + certificates.NOW]
     for name, severity, found in (
         ("certificate-now", Severity.PAGE, pressing),
@@ -111,7 +111,7 @@ def _certificates(now: dt.datetime) -> Iterator[Condition]:
             yield Condition(name, "A certificate runs out", step, severity, reverse("admin:index"), len(found))
 
 
-def _money(now: dt.datetime) -> Iterator[Condition]:
+def _money_conditions(now: dt.datetime) -> Iterator[Condition]:
     """Yield a warning before DAILY_MONEY_LIMIT refuses anybody; after that its queue pages."""
     near = DailySpend.objects.filter(
         day__gte=(now - FARTHEST_WEST).date(), spent__gte=settings.DAILY_MONEY_LIMIT * NEAR_LIMIT
@@ -123,13 +123,13 @@ def _money(now: dt.datetime) -> Iterator[Condition]:
         yield Condition("money-near-limit", title, step, Severity.TICKET, url, count)
 
 
-def _reports(now: dt.datetime) -> Iterator[Condition]:
-    unusable, stuck = folder.why_unusable(), folder.stuck(now)
+def _report_conditions(now: dt.datetime) -> Iterator[Condition]:
+    unusable, stuck = folder.why_unusable(), folder.stuck_since(now)
     if unusable or stuck:
         step = unusable or "Check that the portal can read the files and that their folder is named after an account."
         title, url = "Billing reports stuck in their folder", reverse("admin:billing_billingreport_changelist")
         yield Condition("reports-folder", title, step, Severity.TICKET, url, len(stuck) or 1, min(stuck, default=None))
-    if overdue := awaiting.overdue(now):
+    if overdue := awaiting.overdue_reports(now):
         title, url = "The carrier's billing report is missing", reverse("admin:billing_billingreport_changelist")
         step = "Parcels of over nine days ago are in no report. Upload it, or ask the carrier for it."
         yield Condition("bill-missing", title, step, Severity.TICKET, url, len(overdue), min(overdue))

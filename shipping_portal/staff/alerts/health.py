@@ -15,7 +15,7 @@ from orders.models import CarrierCall
 from orders.models.account import BOOKINGS, QUOTES, Pause
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.formats import hours_and_minutes
-from shipping_portal.jobs.registry import JobKind, chore, kinds
+from shipping_portal.jobs.registry import JobKind, all_kinds, chore
 from shipping_portal.staff.carrier import carrier_accounts
 from shipping_portal.staff.carrier.carrier_accounts import Known
 from tracking.models import IS_AHEAD, LastTime, TrackingEvent, WebhookDelivery
@@ -74,13 +74,13 @@ class Health:
     last_report: BillingReport | None
 
 
-def strip(now: dt.datetime) -> Health:
+def health_strip(now: dt.datetime) -> Health:
     """Read the overview in five queries, each on an index."""
     pushed = WebhookDelivery.objects.filter(polled_for="").order_by("-received_at")
     return Health(
-        operations=_operations(now),
+        operations=_recent_operations(now),
         last_webhook_at=pushed.values_list("received_at", flat=True).first(),
-        accounts=[_of_account(known, now) for known in carrier_accounts.named()],
+        accounts=[_of_account(known, now) for known in carrier_accounts.named_accounts()],
         last_report=BillingReport.objects.order_by("-pk").first(),
     )
 
@@ -95,17 +95,17 @@ def _of_account(known: Known, now: dt.datetime) -> AccountHealth:
     )
 
 
-def _operations(now: dt.datetime) -> list[OperationHealth]:
+def _recent_operations(now: dt.datetime) -> list[OperationHealth]:
     calls = CarrierCall.objects.filter(at__gt=now - WINDOW)
     counted = calls.values("operation").annotate(calls=Count("pk"), errors=Count("pk", filter=~Q(outcome__in=CLEAR)))
-    p95 = _p95(calls)
+    p95 = _slow_times(calls)
     return [
         OperationHealth(row["operation"], row["calls"], row["errors"], p95[row["operation"]])
         for row in counted.order_by("operation")
     ]
 
 
-def _p95(calls: QuerySet[CarrierCall]) -> dict[str, int]:
+def _slow_times(calls: QuerySet[CarrierCall]) -> dict[str, int]:
     """Return the 95th percentile by operation; only the slowest twentieth is read."""
     share = Window(CumeDist(), partition_by=F("operation"), order_by=F("milliseconds").asc())
     slowest = calls.annotate(share=share).filter(share__gte=SLOWEST_SHARE).order_by("-milliseconds")
@@ -117,18 +117,18 @@ def due_by_kind(now: dt.datetime) -> list[dict[str, Any]]:
 
     One query.
     """
-    first, *rest = (_due(kind, now) for kind in kinds())
+    first, *rest = (_due_of_kind(kind, now) for kind in all_kinds())
     return list(first.union(*rest, all=True))
 
 
-def backlog(now: dt.datetime) -> Backlog:
+def count_backlog(now: dt.datetime) -> Backlog:
     """Count the due rows of every job type, in one query."""
     found = due_by_kind(now)
     oldest = [row["oldest"] for row in found if row["oldest"]]
     return Backlog(sum(row["n"] for row in found), min(oldest, default=None))
 
 
-def _due(kind: JobKind, now: dt.datetime) -> QuerySet[Any]:
+def _due_of_kind(kind: JobKind, now: dt.datetime) -> QuerySet[Any]:
     rows = kind.due(now).select_related(None).order_by().annotate(job=Value(kind.name)).values("job")
     return rows.annotate(n=Count("pk"), oldest=Min("due_at"))
 
@@ -180,7 +180,7 @@ class Meter:
     clocks: list[ClockAhead]
 
 
-def meter(now: dt.datetime) -> Meter:
+def webhook_meter(now: dt.datetime) -> Meter:
     """Return the last hour and the last 24, and each account's alarm, in one query.
 
     Another query finds fast clocks, for any parcels.
@@ -192,14 +192,14 @@ def meter(now: dt.datetime) -> Meter:
         for kind, rule in KINDS.items()
     }
     counts["polled_first"] = Count("pk", filter=webhook_health.POLLED_FIRST & since["Last hour"])
-    day = webhook_health.owed().filter(since["Last 24 hours"], received_at__lte=now)
+    day = webhook_health.missing_webhooks().filter(since["Last 24 hours"], received_at__lte=now)
     found: list[Any] = list(day.values("account", "account__name").annotate(**counts).order_by("account"))
     rows = [
         HealthRow(title, *(sum(one[f"{kind}_{place}"] for one in found) for kind in KINDS))
         for place, title in enumerate(since)
     ]
     alarmed = (one for one in found if one["polled_first"] >= webhook_health.ALARM)
-    return Meter(rows, [_alarm(one) for one in alarmed], clocks_ahead(now))
+    return Meter(rows, [_make_alarm(one) for one in alarmed], clocks_ahead(now))
 
 
 def clocks_ahead(now: dt.datetime) -> list[ClockAhead]:
@@ -220,14 +220,14 @@ def clocks_ahead(now: dt.datetime) -> list[ClockAhead]:
     ]
 
 
-def alarms(now: dt.datetime) -> list[Alarm]:
+def webhook_alarms(now: dt.datetime) -> list[Alarm]:
     """Return the accounts that lose webhooks, in one query over the scans of an hour."""
     found = webhook_health.found_first_by_polling(now).values("account", "account__name").order_by("account")
     counted: list[Any] = list(found.annotate(polled_first=Count("pk")))
-    return [_alarm(one) for one in counted if one["polled_first"] >= webhook_health.ALARM]
+    return [_make_alarm(one) for one in counted if one["polled_first"] >= webhook_health.ALARM]
 
 
-def _alarm(found: dict[str, Any]) -> Alarm:
+def _make_alarm(found: dict[str, Any]) -> Alarm:
     url = _scans_url(found="polling", account=found["account"])
     return Alarm(found["account__name"], found["polled_first"], url)
 
@@ -237,9 +237,9 @@ def _scans_url(**query: Any) -> str:
 
 
 @chore("gaps")
-def report(now: dt.datetime) -> None:
+def log_alarms(now: dt.datetime) -> None:
     """Log one line an hour for each account whose alarm is on, however many sweepers run."""
-    for account in gateway.accounts():
+    for account in gateway.all_accounts():
         once = f"webhook gap logged {account.pk}"
         if webhook_health.is_alarmed(account, now) and LastTime.is_first_in(webhook_health.WINDOW, once, now=now):
             found = webhook_health.found_first_by_polling(now).filter(account=account).count()

@@ -24,7 +24,7 @@ from shipping_portal.accounts.access import public
 from shipping_portal.billing.charges import awaiting
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.jobs.models import DeadLetter
-from shipping_portal.jobs.registry import kinds
+from shipping_portal.jobs.registry import all_kinds
 from shipping_portal.staff import queues
 from shipping_portal.staff.alerts import conditions, health
 from shipping_portal.staff.carrier import carrier_accounts
@@ -87,7 +87,12 @@ class Rows:
 
         Not as a Gauge: gunicorn's processes would store and add up its values.
         """
-        for name, values in {**_queues(self.now), **_jobs(self.now), **_accounts(self.now), **_data(self.now)}.items():
+        for name, values in {
+            **_queue_figures(self.now),
+            **_job_figures(self.now),
+            **_account_figures(self.now),
+            **_data_figures(self.now),
+        }.items():
             text, *labels = FAMILIES[name]
             family = GaugeMetricFamily(f"portal_{name}", text, labels=labels)
             for of, value in values.items():
@@ -95,46 +100,50 @@ class Rows:
             yield family
 
 
-def _age(since: dt.datetime | None, now: dt.datetime) -> float:
+def _age_seconds(since: dt.datetime | None, now: dt.datetime) -> float:
     return (now - since).total_seconds() if since else 0.0
 
 
-def _queues(now: dt.datetime) -> dict[str, Values]:
-    found = queues.waiting(now)
+def _queue_figures(now: dt.datetime) -> dict[str, Values]:
+    found = queues.waiting_queues(now)
     open_now = dict(Alert.objects.filter(closed_at=None).values_list("severity").annotate(Count("pk")))
     return {
         "queue_items": {queue.name: queue.count for queue in found},
-        "queue_oldest_seconds": {queue.name: _age(queue.oldest, now) for queue in found},
+        "queue_oldest_seconds": {queue.name: _age_seconds(queue.oldest, now) for queue in found},
         "queue_term_seconds": {queue.name: queue.term.total_seconds() for queue in found},
         "alerts_open": {severity: open_now.get(severity, 0) for severity in Severity.values},
     }
 
 
-def _jobs(now: dt.datetime) -> dict[str, Values]:
-    nothing = {kind.name: 0 for kind in kinds()}
+def _job_figures(now: dt.datetime) -> dict[str, Values]:
+    nothing = {kind.name: 0 for kind in all_kinds()}
     due = health.due_by_kind(now)
     return {
         "jobs_due": nothing | {row["job"]: row["n"] for row in due},
-        "jobs_oldest_seconds": nothing | {row["job"]: _age(row["oldest"], now) for row in due},
+        "jobs_oldest_seconds": nothing | {row["job"]: _age_seconds(row["oldest"], now) for row in due},
         "dead_letters": nothing | dict(DeadLetter.objects.values_list("job").annotate(Count("pk"))),
     }
 
 
-def _accounts(now: dt.datetime) -> dict[str, Values]:
-    rows = {one.configured.prefix: one.account for one in carrier_accounts.named() if one.configured}
+def _account_figures(now: dt.datetime) -> dict[str, Values]:
+    rows = {one.configured.prefix: one.account for one in carrier_accounts.named_accounts() if one.configured}
     latest = WebhookDelivery.objects.filter(polled_for="").order_by("-received_at")
     # so that the last one wins
     heard = list(latest.values_list("account", "received_at")[:LOOKED_BACK])[::-1]
     last = dict(heard)
     gaps = dict(webhook_health.found_first_by_polling(now).values_list("account").annotate(Count("pk")))
     return {
-        "webhook_age_seconds": {name: _age(last.get(row.pk, heard[0][1]), now) for name, row in rows.items() if heard},
+        "webhook_age_seconds": {
+            name: _age_seconds(last.get(row.pk, heard[0][1]), now) for name, row in rows.items() if heard
+        },
         "webhook_gaps": {name: gaps.get(row.pk, 0) for name, row in rows.items()},
-        "account_held": {(name, why): is_so for name, row in rows.items() for why, is_so in _held(row, now).items()},
+        "account_held": {
+            (name, why): is_so for name, row in rows.items() for why, is_so in _account_holds(row, now).items()
+        },
     }
 
 
-def _held(account: CarrierAccount, now: dt.datetime) -> dict[str, bool]:
+def _account_holds(account: CarrierAccount, now: dt.datetime) -> dict[str, bool]:
     return {
         "stopped": bool(account.stopped_at),
         "silent": bool(account.resting_until and account.resting_until > now),
@@ -144,14 +153,14 @@ def _held(account: CarrierAccount, now: dt.datetime) -> dict[str, bool]:
     }
 
 
-def _data(now: dt.datetime) -> dict[str, Values]:
+def _data_figures(now: dt.datetime) -> dict[str, Values]:
     """Return certificates, and figures without labels under the key ().
 
     What never happened has no age.
     """
     under_way = DailySpend.objects.filter(day__gte=(now - dt.timedelta(hours=12)).date())
     report = BillingReport.objects.order_by("-pk").values_list("uploaded_at", flat=True).first()
-    report = report or awaiting.unbilled().values_list("booked_at", flat=True).first()
+    report = report or awaiting.unbilled_orders().values_list("booked_at", flat=True).first()
     ages = {"backup_age_seconds": marks.last_backup_at(), "billing_report_age_seconds": report}
     figures = {
         "restore_gaps": Restore.objects.open().count(),
@@ -159,10 +168,10 @@ def _data(now: dt.datetime) -> dict[str, Values]:
         "daily_money_limit": settings.DAILY_MONEY_LIMIT,
         "label_store_bytes": LabelBytes.stored(),
         "label_store_quota_bytes": settings.LABEL_STORE_GB * conditions.GIGABYTE,
-        **{name: _age(at, now) for name, at in ages.items() if at},
+        **{name: _age_seconds(at, now) for name, at in ages.items() if at},
     }
     left = dict(Certificate.objects.values_list("server", "ends_at"))
     return {
         **{name: {(): float(figure)} for name, figure in figures.items()},
-        "certificate_seconds_left": {server: -_age(ends_at, now) for server, ends_at in left.items()},
+        "certificate_seconds_left": {server: -_age_seconds(ends_at, now) for server, ends_at in left.items()},
     }

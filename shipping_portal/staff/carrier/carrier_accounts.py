@@ -44,17 +44,17 @@ class Known:
         return TAKES_NEW_ORDERS if self.configured.takes_new_orders else FOLLOWED
 
 
-def known(account: CarrierAccount) -> Known:
+def find_settings(account: CarrierAccount) -> Known:
     """Return the account with its settings."""
     return Known(account, settings_of(account))
 
 
-def named() -> list[Known]:
+def named_accounts() -> list[Known]:
     """Return all accounts with settings, the one for new orders first.
 
     One query, once they have rows.
     """
-    every = carrier_settings.every()
+    every = carrier_settings.all_settings()
     rows = CarrierAccount.objects.in_bulk([configured.fingerprint for configured in every], field_name="fingerprint")
     return [
         Known(rows.get(configured.fingerprint) or gateway.account_of(configured), configured) for configured in every
@@ -63,7 +63,7 @@ def named() -> list[Known]:
 
 def asked_by_nobody() -> QuerySet[CarrierAccount]:
     """Return the accounts without settings."""
-    configured = [configured.fingerprint for configured in carrier_settings.every() if not configured.is_closed]
+    configured = [configured.fingerprint for configured in carrier_settings.all_settings() if not configured.is_closed]
     return CarrierAccount.objects.exclude(fingerprint__in=configured)
 
 

@@ -14,7 +14,7 @@ from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, OperationOff, Rejected
 from shipping_portal.carrier.messages import Measures, Party, Product, Shipment
-from shipping_portal.carrier.values import at
+from shipping_portal.carrier.values import value_at
 
 LONGEST_ANSWER = 300
 OF_A_PRODUCT = (
@@ -33,19 +33,19 @@ class Finding:
     answer: str
 
 
-def probe(configured: CarrierSettings) -> Iterator[Finding]:
+def probe_carrier(configured: CarrierSettings) -> Iterator[Finding]:
     """Yield the answer to each question in turn, each with at most one request of its own."""
-    client = gateway.carrier(gateway.account_of(configured)) if has_tables() else client_of(configured)
+    client = gateway.carrier_client(gateway.account_of(configured)) if has_tables() else client_of(configured)
     offered: list[Product] = []
-    yield _asked("Our account is accepted", lambda: _ping(client))
-    yield _asked("Another key is refused", lambda: _refused_to_strangers(configured))
-    yield _asked("Products are offered with prices", lambda: _products(client, offered))
-    yield Finding("Members of a product were found", bool(offered) or None, _members(offered, client.contract))
-    yield _asked("An unknown reference is not found", lambda: _not_found(client))
+    yield _ask_question("Our account is accepted", lambda: _probe_ping(client))
+    yield _ask_question("Another key is refused", lambda: _refused_to_strangers(configured))
+    yield _ask_question("Products are offered with prices", lambda: _probe_products(client, offered))
+    yield Finding("Members of a product were found", bool(offered) or None, _missing_members(offered, client.contract))
+    yield _ask_question("An unknown reference is not found", lambda: _not_found(client))
     yield Finding("The partner id is set", bool(configured.partner_id), f"{configured.prefix}_PARTNER_ID")
 
 
-def _asked(question: str, ask: Callable[[], tuple[bool, str]]) -> Finding:
+def _ask_question(question: str, ask: Callable[[], tuple[bool, str]]) -> Finding:
     try:
         return Finding(question, *ask())
     except OperationOff as off:
@@ -54,7 +54,7 @@ def _asked(question: str, ask: Callable[[], tuple[bool, str]]) -> Finding:
         return Finding(question, False, f"{type(error).__name__}: {error}")
 
 
-def _ping(client: Carrier) -> tuple[bool, str]:
+def _probe_ping(client: Carrier) -> tuple[bool, str]:
     client.ping()
     return True, "answered"
 
@@ -70,7 +70,7 @@ def _refused_to_strangers(configured: CarrierSettings) -> tuple[bool, str]:
     return False, "answered a key that is not ours"
 
 
-def _products(client: Carrier, offered: list[Product]) -> tuple[bool, str]:
+def _probe_products(client: Carrier, offered: list[Product]) -> tuple[bool, str]:
     quoted = client.quote(_small_parcel())
     offered += quoted.products
     codes = ", ".join(product.code for product in offered)
@@ -81,12 +81,12 @@ def _products(client: Carrier, offered: list[Product]) -> tuple[bool, str]:
     return False, f"{rows}; the others are {codes}" if codes else rows
 
 
-def _members(offered: list[Product], contract: Contract) -> str:
+def _missing_members(offered: list[Product], contract: Contract) -> str:
     """Return the contract's members that no product had: this carrier may name them differently."""
     named = [(point, getattr(contract, point)) for point in OF_A_PRODUCT]
     sought = [(point, path) for point, path in named if path]
     missing = [
-        f"{point} ({path})" for point, path in sought if all(at(product.raw, path) is None for product in offered)
+        f"{point} ({path})" for point, path in sought if all(value_at(product.raw, path) is None for product in offered)
     ]
     found = f"{len(sought) - len(missing)} of {len(sought)}"
     return f"{found}; none had {', '.join(missing)}" if missing else found
@@ -116,12 +116,12 @@ def _small_parcel() -> Shipment:
     if active:
         listed = list(active.localities.order_by("pk").values_list("suburb", "state", "postcode")[:2])
         pairs = listed if len(listed) == 2 else pairs
-    start, end = (_somebody(*pair) for pair in pairs)
+    start, end = (_made_up_party(*pair) for pair in pairs)
     size = Measures(Decimal(1), "kg", Decimal(20), Decimal(15), Decimal(10), "cm")
     return Shipment(sender=start, receiver=end, measures=size, description="Contract probe")
 
 
-def _somebody(suburb: str, state: str, postcode: str) -> Party:
+def _made_up_party(suburb: str, state: str, postcode: str) -> Party:
     return Party(
         name="Contract Probe",
         company="",

@@ -43,13 +43,13 @@ class TestFailed(Exception):
     __test__ = False  # pytest collects classes by this prefix
 
 
-def addresses(configured: CarrierSettings, *, shown: bool) -> list[str]:
+def listener_addresses(configured: CarrierSettings, *, shown: bool) -> list[str]:
     """Return the listener's addresses, preferred one first: credentials before the host, or in the
     path.
 
     `shown` includes the secret; without it dots replace it, as on any page. Raises NoSecret.
     """
-    user, secret = _newest(configured)
+    user, secret = _newest_secret(configured)
     secret = quote(secret, safe="") if shown else "•••"
     place = urlsplit(settings.SITE_URL)
     with_user = place._replace(netloc=f"{user}:{secret}@{place.netloc}", path=reverse("webhook"))
@@ -57,7 +57,7 @@ def addresses(configured: CarrierSettings, *, shown: bool) -> list[str]:
     return [urlunsplit(with_user), urlunsplit(in_path)]
 
 
-def rotated(configured: CarrierSettings) -> str:
+def rotate_secret(configured: CarrierSettings) -> str:
     """Return a new value for the secrets' setting: a new one first, then the one in use."""
     fresh = f"carrier:{secrets.token_urlsafe(32)}"
     return ",".join([fresh, *configured.webhook_secrets[:1]])
@@ -70,7 +70,7 @@ def send_test_event(configured: CarrierSettings, *, authority: str = "") -> str:
     `authority` is the file of a private authority that signed our own certificate. Returns the
     listener's reply. Raises NoSecret or TestFailed.
     """
-    user, secret = _newest(configured)
+    user, secret = _newest_secret(configured)
     credentials = base64.b64encode(f"{user}:{secret}".encode()).decode()
     request = urllib.request.Request(  # noqa: S310  (our own address, from the settings)
         settings.SITE_URL.rstrip("/") + reverse("webhook"),
@@ -99,22 +99,22 @@ def send_test_event(configured: CarrierSettings, *, authority: str = "") -> str:
 def _test_body(contract: Contract) -> bytes:
     """Return a scan in the carrier's own form, with its members where the contract puts them."""
     scan: dict[str, Any] = {}
-    _put(scan, contract.event_id, TEST_EVENT_ID)
-    _put(scan, contract.event_type, "Info")
-    _put(scan, contract.scan_time, TEST_SCAN_TIME)
-    _put(scan, contract.event_description, "Test of the listener by an operator")
-    _put(scan, contract.event_reference, contract.nobodys_reference)
+    _set_path(scan, contract.event_id, TEST_EVENT_ID)
+    _set_path(scan, contract.event_type, "Info")
+    _set_path(scan, contract.scan_time, TEST_SCAN_TIME)
+    _set_path(scan, contract.event_description, "Test of the listener by an operator")
+    _set_path(scan, contract.event_reference, contract.nobodys_reference)
     return json.dumps(scan).encode()
 
 
-def _put(scan: dict[str, Any], path: str, value: str) -> None:
+def _set_path(scan: dict[str, Any], path: str, value: str) -> None:
     *parents, member = path.split(".")
     for parent in parents:
         scan = scan.setdefault(parent, {})
     scan[member] = value
 
 
-def _newest(configured: CarrierSettings) -> tuple[str, str]:
+def _newest_secret(configured: CarrierSettings) -> tuple[str, str]:
     for pair in configured.webhook_secrets[:1]:
         user, _, secret = pair.partition(":")
         return user, secret
@@ -127,13 +127,13 @@ def page(request: HttpRequest) -> HttpResponse:
     if not request.user.has_perm("tracking.view_webhookdelivery"):
         raise PermissionDenied
     if request.method == "POST":
-        permissions.demand(request.user, "replay")
+        permissions.require_permission(request.user, "replay")
         _send(request)
         return redirect("admin:listener")
     context = {
         **admin.site.each_context(request),
         "title": "Webhook listener",
-        "accounts": [(configured, _addresses(configured)) for configured in carrier_settings.every()],
+        "accounts": [(configured, _addresses(configured)) for configured in carrier_settings.all_settings()],
         "may_test": permissions.may(request.user, "replay"),
         "last": WebhookDelivery.objects.filter(polled_for="").order_by("-received_at").defer("body").first(),
         "refused": WebhookTally.objects.filter(day=timezone.now().date()).order_by("reason"),
@@ -143,14 +143,14 @@ def page(request: HttpRequest) -> HttpResponse:
 
 def _addresses(configured: CarrierSettings) -> list[str]:
     try:
-        return addresses(configured, shown=False)
+        return listener_addresses(configured, shown=False)
     except NoSecret:
         return []
 
 
 def _send(request: HttpRequest) -> None:
     """Send a test event as the chosen account's carrier."""
-    every = carrier_settings.every()
+    every = carrier_settings.all_settings()
     configured = next(
         (configured for configured in every if configured.prefix == request.POST.get("account")), every[0]
     )

@@ -19,7 +19,7 @@ class PauseRefused(Exception):
     """Raised when someone else was faster. The text is for the operator."""
 
 
-def pause(
+def pause_account(
     account: CarrierAccount,
     what: str,
     *,
@@ -40,11 +40,11 @@ def pause(
         if account.kept_pause(what):
             raise PauseRefused(f"{what.capitalize()} are already paused.")
         new = Pause(what, now, text, ends_at)
-        _put(account, what, new)
-        Audit.write(f"{what} paused", account, by=by, reason=f"{_described(new)}: {reason}", at=now)
+        _replace_pause(account, what, new)
+        Audit.write(f"{what} paused", account, by=by, reason=f"{_describe_pause(new)}: {reason}", at=now)
 
 
-def change(
+def change_pause(
     account: CarrierAccount,
     what: str,
     *,
@@ -56,16 +56,16 @@ def change(
 ) -> None:
     """Change the text or end of a pause. Raises PauseRefused if it is over."""
     with transaction.atomic():
-        new = replace(_running(account, what, now), text=text, ends_at=ends_at)
-        _put(account, what, new)
-        Audit.write(f"{what} pause changed", account, by=by, reason=f"{_described(new)}: {reason}", at=now)
+        new = replace(_running_pause(account, what, now), text=text, ends_at=ends_at)
+        _replace_pause(account, what, new)
+        Audit.write(f"{what} pause changed", account, by=by, reason=f"{_describe_pause(new)}: {reason}", at=now)
 
 
-def resume(account: CarrierAccount, what: str, *, by: User, reason: str, now: dt.datetime) -> None:
+def resume_account(account: CarrierAccount, what: str, *, by: User, reason: str, now: dt.datetime) -> None:
     """End the pause at once; waiting bookings leave within a minute. Raises PauseRefused."""
     with transaction.atomic():
-        _running(account, what, now)
-        _put(account, what, None, ended_at=now)
+        _running_pause(account, what, now)
+        _replace_pause(account, what, None, ended_at=now)
         Audit.write(f"{what} resumed", account, by=by, reason=reason, at=now)
 
 
@@ -76,17 +76,17 @@ def end_what_is_over(now: dt.datetime) -> None:
         for what in PAUSE_FIELDS:
             kept = account.kept_pause(what)
             if kept and kept.is_over(now):
-                _end(account, kept, now)
+                _end_pause(account, kept, now)
 
 
-def _end(account: CarrierAccount, kept: Pause, now: dt.datetime) -> None:
+def _end_pause(account: CarrierAccount, kept: Pause, now: dt.datetime) -> None:
     with transaction.atomic():
         try:
-            _put(account, kept.what, None, ended_at=kept.ends_at)
+            _replace_pause(account, kept.what, None, ended_at=kept.ends_at)
         except PauseRefused:
             # Another process was faster.
             return
-        reason = f"automatically, {_described(kept)}"
+        reason = f"automatically, {_describe_pause(kept)}"
         Audit.write(f"{kept.what} pause ended", account, by=None, reason=reason, at=now)
 
 
@@ -121,7 +121,7 @@ def end_fault(account: CarrierAccount, *, by: User, reason: str, now: dt.datetim
         Audit.write("account's fault corrected", account, by=by, reason=f"{account.fault}: {reason}", at=now)
 
 
-def _running(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
+def _running_pause(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
     account.refresh_from_db()
     if what == BOOKINGS and Restore.objects.open().exists():
         raise PauseRefused("Bookings stay paused until the restore gap is closed. See Restores.")
@@ -131,7 +131,9 @@ def _running(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
     return running
 
 
-def _put(account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.datetime | None = None) -> None:
+def _replace_pause(
+    account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.datetime | None = None
+) -> None:
     """Replace the pause as it was read: of two operators, one is refused. Raises PauseRefused.
 
     The end of the last one stays, because waiting bookings are retried from then on; see
@@ -148,6 +150,6 @@ def _put(account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.
         raise PauseRefused("Someone else just changed this pause. Check it again.")
 
 
-def _described(pause: Pause) -> str:
+def _describe_pause(pause: Pause) -> str:
     ends = f"until {desk_time(pause.ends_at)}" if pause.ends_at else "until resumed"
     return f"{ends}, senders see “{pause.text}”"

@@ -49,7 +49,7 @@ OF_SENDER = ("default_size", "counted_on", "booked_today", "spent_today", "unbil
 WAITING = {"email": f"jonas@{demo.DOMAIN}", "name": "Jonas Keller"}
 
 
-def load(now: dt.datetime, carrier_state: Path | None = None, file: Path = FILE) -> bool:
+def load_history(now: dt.datetime, carrier_state: Path | None = None, file: Path = FILE) -> bool:
     """Load the month unless there are orders, and write the sandbox's part to its ledger.
 
     Return whether it was loaded.
@@ -57,11 +57,11 @@ def load(now: dt.datetime, carrier_state: Path | None = None, file: Path = FILE)
     if Order.objects.exists():
         return False
     text = with_dates_at(lzma.decompress(file.read_bytes()).decode(), now)
-    month = json.loads(text, object_hook=_instant)
+    month = json.loads(text, object_hook=_read_instant)
     with transaction.atomic():
         for label in TABLES:
-            _fill(apps.get_model(label), **month["tables"][label])
-        Sender.objects.filter(pk=_business().pk).update(**month["sender"])
+            _fill_table(apps.get_model(label), **month["tables"][label])
+        Sender.objects.filter(pk=_demo_business().pk).update(**month["sender"])
         _hash_again()
         week_sums.add_up(week_sums.weeks_of(Charge.objects.posted()))
         # Otherwise the admin would report late jobs.
@@ -69,8 +69,8 @@ def load(now: dt.datetime, carrier_state: Path | None = None, file: Path = FILE)
         _open_an_account(now)
         if carrier_state:
             _tell_the_carrier(carrier_state, month["ledger"])
-    counting.owe_days(_business(), now)
-    counting.work(_business().pk)
+    counting.owe_days(_demo_business(), now)
+    counting.count_due_days(_demo_business().pk)
     return True
 
 
@@ -84,7 +84,7 @@ def _open_an_account(now: dt.datetime) -> None:
 
 def follow_the_carrier() -> None:
     """Keep the sandbox parcels' account and links when it listens at another port."""
-    current = carrier_settings.current()
+    current = carrier_settings.current_settings()
     a_port = re.compile(rf"{re.escape(current.account)} at (http://127\.0\.0\.1:\d+)")
     for former in filter(None, map(a_port.fullmatch, CarrierAccount.objects.values_list("name", flat=True))):
         # If both have orders already, each keeps its own, and the admin shows those left behind.
@@ -124,19 +124,19 @@ def with_dates_at(text: str, now: dt.datetime) -> str:
     return DATE.sub(move, text)
 
 
-def _instant(member: dict[str, Any]) -> Any:
+def _read_instant(member: dict[str, Any]) -> Any:
     """Read a time in the carrier's ledger, which counts seconds since the epoch."""
     return dt.datetime.fromisoformat(member["$t"]).timestamp() if "$t" in member else member
 
 
-def _business() -> Sender:
+def _demo_business() -> Sender:
     return Membership.objects.select_related("sender").get(user__email=demo.SENDER_EMAIL).sender
 
 
-def _fill(model: type[models.Model], columns: list[str], rows: list[list[Any]]) -> None:
+def _fill_table(model: type[models.Model], columns: list[str], rows: list[list[Any]]) -> None:
     """Write one table's rows, changing only their owner: this database's people and account."""
     fields: list[Any] = [model._meta.get_field(name) for name in columns]
-    reads = [_reader(field) for field in fields]
+    reads = [_column_reader(field) for field in fields]
     made = [
         model(**{
             field.attname: None if cell is None else read(cell)
@@ -150,12 +150,12 @@ def _fill(model: type[models.Model], columns: list[str], rows: list[list[Any]]) 
             cursor.execute(statement)
 
 
-def _reader(field: Any) -> Callable[[Any], Any]:
+def _column_reader(field: Any) -> Callable[[Any], Any]:
     """Return the function that reads a column's value from the file."""
     if field.related_model is User:
         return dict(User.objects.values_list("email", "pk")).__getitem__
     if field.related_model in (Sender, CarrierAccount):
-        ours = _business().pk if field.related_model is Sender else gateway.account().pk
+        ours = _demo_business().pk if field.related_model is Sender else gateway.current_account().pk
         return lambda _: ours
     if isinstance(field, models.BinaryField):
         return lambda cell: cell.encode("latin-1")
@@ -165,16 +165,16 @@ def _reader(field: Any) -> Callable[[Any], Any]:
 def _hash_again() -> None:
     """Recompute the hashes of what contains dates, as its readers will."""
     for kept in LabelBytes.objects.all():
-        Label.objects.filter(pk=kept.label_id).update(sha256=_sha256(kept.content))
+        Label.objects.filter(pk=kept.label_id).update(sha256=_hash_content(kept.content))
     for attempt in BookingAttempt.objects.all():
-        BookingAttempt.objects.filter(pk=attempt.pk).update(body_sha256=_sha256(attempt.body))
+        BookingAttempt.objects.filter(pk=attempt.pk).update(body_sha256=_hash_content(attempt.body))
     for file in ReportFile.objects.all():
-        BillingReport.objects.filter(pk=file.report_id).update(sha256=_sha256(file.content))
+        BillingReport.objects.filter(pk=file.report_id).update(sha256=_hash_content(file.content))
     events = list(TrackingEvent.objects.select_related("parcel"))
     for event in events:
-        event.fingerprint = scans.fingerprint(event.parcel.reference, event)  # type: ignore[arg-type]
+        event.fingerprint = scans.scan_fingerprint(event.parcel.reference, event)  # type: ignore[arg-type]
     TrackingEvent.objects.bulk_update(events, ["fingerprint"], batch_size=200)
 
 
-def _sha256(content: Any) -> str:
+def _hash_content(content: Any) -> str:
     return hashlib.sha256(bytes(content)).hexdigest()

@@ -39,7 +39,7 @@ def mail(request: HttpRequest) -> HttpResponse:
     _only_here(request)
     folder = Path(getattr(settings, "EMAIL_FILE_PATH", "") or "/nowhere")
     files = sorted(folder.glob("*.log"), key=lambda file: file.stat().st_mtime, reverse=True)[:MOST_MAILS]
-    mails = [_mail(text) for file in files for text in reversed(_texts(file))]
+    mails = [_read_mail(text) for file in files for text in reversed(_split_mails(file))]
     return render(request, "demo_mail.html", {"mails": mails[:MOST_MAILS]})
 
 
@@ -61,27 +61,27 @@ def _only_here(request: HttpRequest) -> None:
 
 
 def _driver_comes() -> str:
-    taken = _ask("driver", {"missed": False})["parcels"]
+    taken = _turn_switch("driver", {"missed": False})["parcels"]
     return f"The driver picked up {taken}. Scans arrive within a minute." if taken else "Nothing waits for a driver."
 
 
 def _driver_misses() -> str:
-    left = _ask("driver", {"missed": True})["parcels"]
+    left = _turn_switch("driver", {"missed": True})["parcels"]
     return f"No driver came for {left}. Another one comes in ten minutes." if left else "Nothing waits for a driver."
 
 
 def _drop_off() -> str:
-    left = _ask("drop_off", {})["parcels"]
+    left = _turn_switch("drop_off", {})["parcels"]
     return f"You dropped off {left}. Scans arrive within a minute." if left else "Nothing waits to be dropped off."
 
 
 def _lose_the_reply() -> str:
-    _ask("trouble", {"operation": "book", "verb": "commit-close", "count": 1})
+    _turn_switch("trouble", {"operation": "book", "verb": "commit-close", "count": 1})
     return "The carrier will book the next parcel, and its reply will be lost on the way."
 
 
 def _bill_the_week() -> str:
-    call_command("billing_import", _ask("report", {})["path"], "--post", verbosity=0, stdout=StringIO())
+    call_command("billing_import", _turn_switch("report", {})["path"], "--post", verbosity=0, stdout=StringIO())
     return "The carrier's report since the last one is taken in and posted."
 
 
@@ -94,7 +94,7 @@ ACTS: dict[str, Callable[[], str]] = {
 }
 
 
-def _ask(what: str, members: dict[str, Any]) -> Any:
+def _turn_switch(what: str, members: dict[str, Any]) -> Any:
     """Send a command to the sandbox carrier, which accepts it from this machine only."""
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     url = f"{settings.CARRIER_BASE_URL}/_sandbox/{what}"
@@ -102,12 +102,12 @@ def _ask(what: str, members: dict[str, Any]) -> Any:
         return json.load(reply)
 
 
-def _texts(file: Path) -> list[str]:
+def _split_mails(file: Path) -> list[str]:
     """Split a file of Django's file-based backend, which ends each mail with a line of dashes."""
     return [text for text in re.split(r"^-{79}\n", file.read_text(errors="replace"), flags=re.M) if text.strip()]
 
 
-def _mail(text: str) -> dict[str, Any]:
+def _read_mail(text: str) -> dict[str, Any]:
     found = email.message_from_string(text, policy=email.policy.default)
     plain = found.get_body(("plain",))
     parts = ADDRESS.split(plain.get_content() if plain else "")

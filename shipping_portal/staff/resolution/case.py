@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.timesince import timesince
 
 from orders.calling.contract import contract_of
-from orders.masking import masked, without_emails
+from orders.masking import masked_body, without_emails
 from orders.models import BookingAttempt, CarrierCall, Order
 from orders.models.statuses import Status
 from orders.status.status_labels import status_label
@@ -20,7 +20,7 @@ from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.carrier.writing import order_key_of
 from shipping_portal.formats import desk_time
 from shipping_portal.staff import queues
-from shipping_portal.staff.resolution.matches import Candidate, candidates, likeliest
+from shipping_portal.staff.resolution.matches import Candidate, find_candidates, likeliest_reference
 
 MOST_ROWS = 100  # of each kind, the newest
 OUTCOMES = {
@@ -42,13 +42,13 @@ class HistoryStep:
     detail: str = ""
 
 
-def steps(order: Order, attempts: list[BookingAttempt]) -> list[HistoryStep]:
+def case_steps(order: Order, attempts: list[BookingAttempt]) -> list[HistoryStep]:
     """Return the steps in order. Calls are included while their log is stored."""
-    found = [*_changes(order), *_attempts(attempts), *_calls(order, attempts), *_audit(order)]
+    found = [*_change_steps(order), *_attempt_steps(attempts), *_call_steps(order, attempts), *_audit_steps(order)]
     return sorted(found, key=lambda step: step.at)
 
 
-def span(duration: dt.timedelta) -> str:
+def span_in_words(duration: dt.timedelta) -> str:
     """Return a duration for people: `0.8 s`, `12 min`, `3 h`, `2 d`."""
     seconds = max(duration.total_seconds(), 0)
     if seconds < 60:
@@ -58,39 +58,39 @@ def span(duration: dt.timedelta) -> str:
     return f"{seconds / 3600:.0f} h" if seconds < 172_800 else f"{seconds / 86_400:.0f} d"
 
 
-def _changes(order: Order) -> Iterator[HistoryStep]:
+def _change_steps(order: Order) -> Iterator[HistoryStep]:
     for change in order.changes.select_related("by"):
         words = f"{Status(change.old).label} → {Status(change.new).label}"
-        yield HistoryStep(change.at, words, _signed(change.reason, change.by))
+        yield HistoryStep(change.at, words, _reason_with_name(change.reason, change.by))
 
 
-def _attempts(attempts: list[BookingAttempt]) -> Iterator[HistoryStep]:
+def _attempt_steps(attempts: list[BookingAttempt]) -> Iterator[HistoryStep]:
     for attempt in attempts:
         what = f"key {attempt.key}, {len(attempt.body)} bytes, sha256 {attempt.body_sha256[:12]}…"
         yield HistoryStep(attempt.sent_at, f"Attempt {attempt.generation} written down", what)
         if attempt.done_at:
             words = f"Attempt {attempt.generation}: {attempt.get_state_display().lower()}"
-            yield HistoryStep(attempt.done_at, words, ", ".join(broke(attempt)))
+            yield HistoryStep(attempt.done_at, words, ", ".join(attempt_ends(attempt)))
 
 
-def broke(attempt: BookingAttempt) -> Iterator[str]:
+def attempt_ends(attempt: BookingAttempt) -> Iterator[str]:
     """Yield how an attempt ended, as far as known, in a few words each."""
     if attempt.error:
         yield attempt.error
     yield f"HTTP {attempt.http_status}" if attempt.http_status else "no HTTP status"
     if attempt.done_at:
-        yield f"after {span(attempt.done_at - attempt.sent_at)}"
+        yield f"after {span_in_words(attempt.done_at - attempt.sent_at)}"
     if attempt.replays:
         yield f"sent again {attempt.replays} times under the same key"
     if attempt.seen_reference:
         yield f"the answer named {attempt.seen_reference}"
 
 
-def _calls(order: Order, attempts: list[BookingAttempt]) -> Iterator[HistoryStep]:
+def _call_steps(order: Order, attempts: list[BookingAttempt]) -> Iterator[HistoryStep]:
     sent: Counter[int] = Counter()
     for call in reversed(order.calls.order_by("-pk")[:MOST_ROWS]):
         took = dt.timedelta(milliseconds=call.milliseconds)
-        result = f"{f'HTTP {call.status}' if call.status else 'no HTTP status'}, after {span(took)}"
+        result = f"{f'HTTP {call.status}' if call.status else 'no HTTP status'}, after {span_in_words(took)}"
         outcome = OUTCOMES.get(call.outcome, call.outcome)
         if call.operation != "book":
             yield HistoryStep(call.at, f"{call.operation.capitalize()}: {outcome.lower()}", result)
@@ -107,12 +107,12 @@ def _attempt_of(call: CarrierCall, attempts: list[BookingAttempt]) -> int:
     return max((attempt.generation for attempt in attempts if attempt.sent_at <= call.at), default=1)
 
 
-def _audit(order: Order) -> Iterator[HistoryStep]:
+def _audit_steps(order: Order) -> Iterator[HistoryStep]:
     for row in Audit.objects.filter(subject=subject_of(order)).select_related("actor").order_by("-pk")[:MOST_ROWS]:
-        yield HistoryStep(row.at, row.action.capitalize(), _signed(row.reason, row.actor))
+        yield HistoryStep(row.at, row.action.capitalize(), _reason_with_name(row.reason, row.actor))
 
 
-def _signed(reason: str, by: object) -> str:
+def _reason_with_name(reason: str, by: object) -> str:
     return f"{reason} – {by}" if reason and by else reason or str(by or "")
 
 
@@ -152,25 +152,25 @@ class Evidence:
     reads_if_not_booked: CaseSummary
 
 
-def evidence(order: Order) -> Evidence:
+def gather_evidence(order: Order) -> Evidence:
     """Return the attempts step by step, the last one's masked request and reply, and candidates."""
     now = timezone.now()
     attempts = list(order.attempts.order_by("pk"))
     last = attempts[-1] if attempts else None
     contract = contract_of(order.account)
-    found = candidates(order, attempts)
+    found = find_candidates(order, attempts)
     return Evidence(
         last_attempt=last_attempt(order),
-        age=age(_open_since(order, last), now),
-        steps=steps(order, attempts),
+        age=case_age(_open_since(order, last), now),
+        steps=case_steps(order, attempts),
         candidates=found,
-        likeliest=likeliest(order, found),
-        request=masked(last.body, contract) if last else "",
-        response=masked(last.response, contract) if last and last.response else "",
+        likeliest=likeliest_reference(order, found),
+        request=masked_body(last.body, contract) if last else "",
+        response=masked_body(last.response, contract) if last and last.response else "",
         support_text="\n".join(_support_lines(order, attempts)),
-        reads_now=reading(order, now),
-        reads_if_adopted=reading(_as_if(order, Status.BOOKED), now),
-        reads_if_not_booked=reading(_as_if(order, Status.NOT_BOOKED), now),
+        reads_now=sender_reading(order, now),
+        reads_if_adopted=sender_reading(_as_if(order, Status.BOOKED), now),
+        reads_if_not_booked=sender_reading(_as_if(order, Status.NOT_BOOKED), now),
     )
 
 
@@ -180,7 +180,7 @@ def last_attempt(order: Order) -> str:
     return str(key or "")
 
 
-def age(since: dt.datetime, now: dt.datetime) -> Age:
+def case_age(since: dt.datetime, now: dt.datetime) -> Age:
     """Return its age: late after 15 minutes, overdue after two hours, as on the first page."""
     level = urgency(since, queues.UNCLEAR_TERM, now)
     return Age(f"{level.capitalize()}: open for {timesince(since, now)}", level)
@@ -196,7 +196,7 @@ def _open_since(order: Order, last: BookingAttempt | None) -> dt.datetime:
     return since or (last.sent_at if last else order.submitted_at)
 
 
-def reading(order: Order, now: dt.datetime) -> CaseSummary:
+def sender_reading(order: Order, now: dt.datetime) -> CaseSummary:
     """Return what the sender reads about it now: a chip and a sentence."""
     return CaseSummary(status_label(order, now)[1], status_sentence(order, now, sees_contact=True))
 
@@ -219,5 +219,5 @@ def _support_lines(order: Order, attempts: list[BookingAttempt]) -> Iterator[str
         if attempt:
             yield f"Sent: {desk_time(attempt.sent_at, seconds=True)}"
             yield f"Idempotency key: {attempt.key}"
-            yield f"What happened: {without_emails(', '.join(broke(attempt)))}"
+            yield f"What happened: {without_emails(', '.join(attempt_ends(attempt)))}"
     yield "Do you hold an order under this key? If so: which reference and order id, and is it cancelled?"

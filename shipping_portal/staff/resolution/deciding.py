@@ -24,7 +24,7 @@ class CannotResolve(Exception):
     """Raised when an operator's decision was not carried out. The text is for the operator."""
 
 
-def adopt(
+def adopt_reference(
     order: Order,
     reference: str,
     *,
@@ -39,7 +39,7 @@ def adopt(
     _need_an_open_case(order)
     try:
         with waiting.at_a_page(by):
-            found = verifying.confirm(order, reference, carrier_order_id.strip(), heard_at=heard_at)
+            found = verifying.confirm_reference(order, reference, carrier_order_id.strip(), heard_at=heard_at)
     except (verifying.NotConfirmed, waiting.Full) as refusal:
         raise CannotResolve(str(refusal)) from refusal
     reference, summary = found.reference, f"{found}: {verifying.with_doubt(reason, found.doubt)}"
@@ -55,7 +55,7 @@ def adopt(
         with transaction.atomic():
             move_to(order, Status.BOOKED, by=by, reason=f"adopted {summary}", at=now, **fields)
             _accept_attempt(order, reference, now)
-            duplicate_bookings.note(order, at=now)
+            duplicate_bookings.note_answers(order, at=now)
             fetching.owe(order, (), at=now)
             enqueue("open", order.pk)
             Audit.write("reference adopted", order, by=by, sender=order.sender, reason=summary, at=now)

@@ -14,9 +14,9 @@ from orders.calling.contract import contract_of
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
 from shipping_portal.carrier.naming import Names, names_in
-from shipping_portal.carrier.values import normalise
+from shipping_portal.carrier.values import normalise_word
 from shipping_portal.staff.resolution import unowned
-from shipping_portal.staff.resolution.unowned import Scanned, billed
+from shipping_portal.staff.resolution.unowned import Scanned, billed_references
 from shipping_portal.staff.resolution.verifying import CLOCKS, is_its_name, sent_between
 
 EARLIER = dt.timedelta(minutes=30)  # how far the carrier's clock may be behind ours
@@ -49,42 +49,42 @@ class Candidate:
         return bool(likely) and not self.cannot_be and self.taken_by is None
 
 
-def candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
+def find_candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
     """Return all of them, the likeliest first, each reference once."""
     found: dict[str, Candidate] = {}
-    for candidate in (*_named(order, attempts), *_heard(order)):
+    for candidate in (*_named_in_replies(order, attempts), *_heard_references(order)):
         found.setdefault(candidate.reference.upper(), candidate)
     first, last = sent_between(order)
-    for line in billed(order, first - EARLIER, last + LATER, read_from=first - CLOCKS):
+    for line in billed_references(order, first - EARLIER, last + LATER, read_from=first - CLOCKS):
         known = found.get(line.reference.upper()) or Candidate(line.reference, "Charged by the carrier and unassigned")
         names = (*known.names, Names(customer_reference=line.customer_reference))
         found[line.reference.upper()] = replace(known, billed=line.words, names=names)
-    judged = judge(order, {name: candidate.names for name, candidate in found.items()})
-    offered = (_judged(candidate, *judged[name]) for name, candidate in found.items())
+    judged = judge_names(order, {name: candidate.names for name, candidate in found.items()})
+    offered = (_judge_candidate(candidate, *judged[name]) for name, candidate in found.items())
     return sorted(filter(None, offered), key=lambda candidate: not candidate.is_its_own)[:MOST]
 
 
-def likeliest(order: Order, found: list[Candidate]) -> str:
+def likeliest_reference(order: Order, found: list[Candidate]) -> str:
     """Return the likeliest reference, or "" if several compete or replies disagree."""
     strong = [candidate for candidate in found if candidate.is_strong]
     best = [candidate for candidate in strong if candidate.is_its_own] or strong
     return best[0].reference if len(best) == 1 and order.status == Status.UNCONFIRMED else ""
 
 
-def _judged(candidate: Candidate, own: str, anothers: str) -> Candidate | None:
+def _judge_candidate(candidate: Candidate, own: str, anothers: str) -> Candidate | None:
     """Leave out another order's, unless a reply to this booking named it: then add the reason."""
     if not anothers:
         return replace(candidate, is_its_own=own)
     return replace(candidate, cannot_be=anothers) if candidate.was_named else None
 
 
-def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
+def _named_in_replies(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
     """Yield references in untrusted replies."""
     tellers = {attempt.seen_reference: attempt for attempt in attempts if attempt.seen_reference}
     wanted = {reference.upper() for reference in tellers}
     theirs = Order.objects.filter(account=order.account, carrier_reference__upper__in=wanted)
     taken = {str(other).upper(): other for other in theirs.exclude(pk=order.pk)}
-    scanned, known_from = unowned.of(order.account, tellers), sent_between(order)[0] - CLOCKS
+    scanned, known_from = unowned.known_references(order.account, tellers), sent_between(order)[0] - CLOCKS
     for reference, attempt in tellers.items():
         seen = scanned.get(reference.upper())
         doubt = f", and was not trusted: {attempt.error}" if attempt.error else ", too late to be taken"
@@ -100,13 +100,13 @@ def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
         )
 
 
-def _heard(order: Order) -> list[Candidate]:
+def _heard_references(order: Order) -> list[Candidate]:
     """Return unowned references scanned at the time of this booking, those at its two ends
     first.
     """
     start, end = unowned.postcodes_of(order)
     first, last = sent_between(order)
-    found = unowned.nobodys(order.account, first - CLOCKS, first - EARLIER, last + LATER, start | end)
+    found = unowned.unowned_references(order.account, first - CLOCKS, first - EARLIER, last + LATER, start | end)
     return [_heard_of(seen, start, end) for seen in found]
 
 
@@ -131,33 +131,33 @@ def _heard_of(seen: Scanned, start: set[str], end: set[str]) -> Candidate:
 NamesByReference = dict[str, tuple[Names, ...]]
 
 
-def judge(order: Order, names: NamesByReference) -> dict[str, tuple[str, str]]:
+def judge_names(order: Order, names: NamesByReference) -> dict[str, tuple[str, str]]:
     """Return, by reference, the identifier that makes it this order's, and another's; "" for none.
 
     A customer reference that no order of ours has decides nothing: the carrier may have filled it
     in.
     """
-    others = _others(order, names)
-    return {reference: _compared(order, own, others) for reference, own in names.items()}
+    others = _other_orders(order, names)
+    return {reference: _compare_names(order, own, others) for reference, own in names.items()}
 
 
-def _compared(order: Order, names: tuple[Names, ...], others: set[str]) -> tuple[str, str]:
+def _compare_names(order: Order, names: tuple[Names, ...], others: set[str]) -> tuple[str, str]:
     own = anothers = ""
     for name in names:
         if is_its_name(order, name):
-            own = own or f"The carrier has it under {_name(name)}"
-        elif name.order_key or normalise(name.customer_reference) in others:
-            anothers = anothers or f"The carrier has it under another order's name, {_name(name)}"
+            own = own or f"The carrier has it under {_describe_name(name)}"
+        elif name.order_key or normalise_word(name.customer_reference) in others:
+            anothers = anothers or f"The carrier has it under another order's name, {_describe_name(name)}"
     return own if not anothers else "", anothers
 
 
-def _name(name: Names) -> str:
+def _describe_name(name: Names) -> str:
     if name.order_key:
         return f"our order key {name.order_key}"
     return f"the customer reference {name.customer_reference}"
 
 
-def _others(order: Order, names: NamesByReference) -> set[str]:
+def _other_orders(order: Order, names: NamesByReference) -> set[str]:
     """Return which of these customer references other recent orders of this account have."""
     references = {name.customer_reference for own in names.values() for name in own} - {""}
     if not references:
@@ -167,4 +167,4 @@ def _others(order: Order, names: NamesByReference) -> set[str]:
     # In any case: carriers write in capitals.
     upper = made.exclude(pk=order.pk).annotate(upper=Upper("customer_reference"))
     found = upper.filter(upper__in={name.upper() for name in references})
-    return {normalise(name) for name in found.values_list("customer_reference", flat=True)}
+    return {normalise_word(name) for name in found.values_list("customer_reference", flat=True)}

@@ -44,7 +44,7 @@ class CannotUndo(Exception):
     """Raised when the undo no longer applies. The text tells the operator what does."""
 
 
-def stands(order: Order) -> bool:
+def is_adopted(order: Order) -> bool:
     """Return whether it is booked because an operator adopted a reference, not by a carrier's
     reply.
     """
@@ -55,7 +55,7 @@ def stands(order: Order) -> bool:
     return last is not None and last.old in UNCLEAR and last.by_id is not None
 
 
-def obstacle(order: Order) -> str:
+def undo_obstacle(order: Order) -> str:
     """Return why its adoption can only be contested, in a sentence; "" while it can be undone."""
     first = order.labels.filter(served_at__isnull=False).order_by("served_at").first()
     if first and first.served_at:
@@ -70,23 +70,23 @@ def obstacle(order: Order) -> str:
     return ""
 
 
-def undo(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
+def undo_adoption(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Make it unclear again. Raises CannotUndo."""
     with transaction.atomic():
-        _lock(order)
-        if why := obstacle(order):
+        _lock_order(order)
+        if why := undo_obstacle(order):
             raise CannotUndo(f"{why} So it can't simply be undone: press “Contest the adoption” instead.")
         _take_back(order, Status.UNCONFIRMED, "adoption undone", by=by, reason=reason, now=now)
 
 
-def contest(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
+def contest_adoption(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Make it a conflict. Raises CannotUndo."""
     with transaction.atomic():
-        _lock(order)
+        _lock_order(order)
         _take_back(order, Status.CONFLICT, "adoption contested", by=by, reason=reason, now=now)
 
 
-def _lock(order: Order) -> None:
+def _lock_order(order: Order) -> None:
     """Lock the order, then its labels.
 
     A label being served now is finished first, or finds it gone.
@@ -99,13 +99,13 @@ def _lock(order: Order) -> None:
     )  # its totals change, and it comes before orders
     now = Order.objects.locked(order.pk)
     list(order.labels.select_for_update())
-    if now.carrier_reference != order.carrier_reference or not stands(now):
+    if now.carrier_reference != order.carrier_reference or not is_adopted(now):
         raise CannotUndo("It is no longer booked under the reference you saw. Reload its page.")
 
 
 def _take_back(order: Order, status: str, action: str, *, by: Any, reason: str, now: dt.datetime) -> None:
-    summary = f"{', '.join(_what(order))}: {reason}"
-    matching.release(order)
+    summary = f"{', '.join(_what_is_undone(order))}: {reason}"
+    matching.release_lines(order)
     move_to(order, status, by=by, reason=f"{action} {summary}", at=now, search=order.search_text(), **NOTHING_BOOKED)
     order.attempts.filter(state=BookingAttempt.State.ACCEPTED).update(state=BookingAttempt.State.UNKNOWN)
     # Which of several replies is the order's is open again.
@@ -116,7 +116,7 @@ def _take_back(order: Order, status: str, action: str, *, by: Any, reason: str, 
     Audit.write(action, order, by=by, sender=order.sender, reason=summary, at=now)
 
 
-def _what(order: Order) -> Iterator[str]:
+def _what_is_undone(order: Order) -> Iterator[str]:
     """Yield what is removed, for good, including files that somebody may have."""
     yield str(order.carrier_reference)
     if order.carrier_order_id:

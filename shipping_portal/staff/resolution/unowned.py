@@ -11,7 +11,7 @@ from django.db.models.functions import Abs
 
 from orders.calling.contract import contract_of
 from orders.models import CarrierAccount, Order
-from shipping_portal.billing.models import Charge, ChargeKind, cents, week_of
+from shipping_portal.billing.models import Charge, ChargeKind, round_cents, week_of
 from shipping_portal.carrier.naming import Names, names_in
 from tracking import queues
 from tracking.models import Parcel, TrackingEvent, happened_at
@@ -34,14 +34,14 @@ class Scanned:
     names: tuple[Names, ...]
 
 
-def of(account: CarrierAccount, references: Collection[str]) -> dict[str, Scanned]:
+def known_references(account: CarrierAccount, references: Collection[str]) -> dict[str, Scanned]:
     """Return what is known about each of these at this account, by upper-case reference."""
     wanted = {reference.upper() for reference in references}
     known = Parcel.objects.filter(account=account, reference__upper__in=wanted)
-    return {one.reference.upper(): one for one in _scanned(_dated(known))}
+    return {one.reference.upper(): one for one in _with_scans(_with_dates(known))}
 
 
-def nobodys(
+def unowned_references(
     account: CarrierAccount,
     known_from: dt.datetime,
     first_scan_from: dt.datetime,
@@ -51,16 +51,16 @@ def nobodys(
     """Return unowned references first heard of in this period at this account, those nearby
     first.
     """
-    unmatched = _dated(account.parcels.filter(queues.unmatched(), created_at__gte=known_from))
+    unmatched = _with_dates(account.parcels.filter(queues.unmatched_references(), created_at__gte=known_from))
     in_time = unmatched.filter(heard_at__range=(known_from, until), first_scan_at__gte=first_scan_from)
     at_its_ends = TrackingEvent.objects.filter(parcel=OuterRef("pk"), postcode__in=near)
     nearest = in_time.annotate(near=Exists(at_its_ends)).order_by("-near", "first_scan_at")[:MOST]
-    return _scanned(nearest)
+    return _with_scans(nearest)
 
 
 def first_seen(account: CarrierAccount, typed: str) -> tuple[str, dt.datetime | None]:
     """Return a typed reference as its scans spell it, and when we first heard of it, if we did."""
-    seen = _dated(Parcel.objects.filter(account=account, reference__upper=typed.strip().upper())).first()
+    seen = _with_dates(Parcel.objects.filter(account=account, reference__upper=typed.strip().upper())).first()
     return (seen.reference, _heard_at(seen)) if seen else (typed, None)
 
 
@@ -74,7 +74,7 @@ def postcodes_of(order: Order) -> tuple[set[str], set[str]]:
     return start, end
 
 
-def _dated(parcels: QuerySet[Parcel]) -> QuerySet[Any]:
+def _with_dates(parcels: QuerySet[Parcel]) -> QuerySet[Any]:
     return parcels.annotate(first_scan_at=Min(happened_at("events__")), heard_at=Min("events__received_at"))
 
 
@@ -87,15 +87,15 @@ def _heard_at(parcel: Any) -> dt.datetime:
     return heard_at
 
 
-def _scanned(parcels: QuerySet[Any]) -> list[Scanned]:
+def _with_scans(parcels: QuerySet[Any]) -> list[Scanned]:
     found: list[Any] = list(parcels.select_related("account"))
     scans: dict[int, list[TrackingEvent]] = {parcel.pk: [] for parcel in found}
     for scan in TrackingEvent.objects.filter(parcel__in=found).order_by(happened_at()):
         scans[scan.parcel_id].append(scan)
-    return [_one(parcel, scans[parcel.pk]) for parcel in found]
+    return [_describe_reference(parcel, scans[parcel.pk]) for parcel in found]
 
 
-def _one(parcel: Any, scans: Sequence[TrackingEvent]) -> Scanned:
+def _describe_reference(parcel: Any, scans: Sequence[TrackingEvent]) -> Scanned:
     places = (f"{scan.suburb} {scan.postcode}".strip() for scan in scans)
     return Scanned(
         parcel.reference,
@@ -120,7 +120,7 @@ class Billed:
     customer_reference: str
 
 
-def billed(order: Order, early: dt.datetime, late: dt.datetime, *, read_from: dt.datetime) -> list[Billed]:
+def billed_references(order: Order, early: dt.datetime, late: dt.datetime, *, read_from: dt.datetime) -> list[Billed]:
     """Return charges on this order's account in this period, from reports since `read_from`.
 
     Those in its own currency come first, the nearest price before the others.
@@ -138,11 +138,11 @@ def billed(order: Order, early: dt.datetime, late: dt.datetime, *, read_from: dt
     away = Abs(F("total") - Value(order.total or Decimal(0), output_field=MONEY))
     ranked = found.filter(read_at__gte=read_from).annotate(away=away, is_foreign=~Q(currency=order.currency))
     nearest = ranked.order_by("is_foreign", "away", "reference")[:MOST]
-    return [Billed(row["reference"], ", ".join(_described(row, order)), row["customer"]) for row in nearest]
+    return [Billed(row["reference"], ", ".join(_describe_charge(row, order)), row["customer"]) for row in nearest]
 
 
-def _described(row: Any, order: Order) -> Iterator[str]:
-    total = cents(row["total"])
+def _describe_charge(row: Any, order: Order) -> Iterator[str]:
+    total = round_cents(row["total"])
     is_its_price = (total, row["currency"]) == (order.total, order.currency)
     yield f"Charged {total} {row['currency']} in {row['file']}"
     yield "the price of this order" if is_its_price else f"where this order is {order.total} {order.currency}"

@@ -17,7 +17,7 @@ from shipping_portal.accounts.models import Audit
 from shipping_portal.billing.models import Charge
 from shipping_portal.carrier.errors import CarrierError, OperationOff
 from shipping_portal.carrier.naming import Names, names_in
-from shipping_portal.carrier.values import normalise
+from shipping_portal.carrier.values import normalise_word
 from shipping_portal.formats import desk_time
 from shipping_portal.jobs.registry import enqueue
 
@@ -54,7 +54,9 @@ class Confirmed:
         return f"{self.reference}, order id {self.order_id}" if self.order_id else self.reference
 
 
-def confirm(order: Order, typed: str, order_id: str = "", *, heard_at: dt.datetime | None = None) -> Confirmed:
+def confirm_reference(
+    order: Order, typed: str, order_id: str = "", *, heard_at: dt.datetime | None = None
+) -> Confirmed:
     """Ask the carrier whether this reference is this order's. Raises NotConfirmed.
 
     Its tracking must know the reference, and its own order must have our order key or customer
@@ -67,12 +69,12 @@ def confirm(order: Order, typed: str, order_id: str = "", *, heard_at: dt.dateti
         raise NotConfirmed(f"This isn't a carrier reference. One looks like {example}.")
     _refuse_another_orders(order, reference)
     _refuse_heard_before(order, reference, heard_at)
-    is_named, doubt = _track(order, reference)
+    is_named, doubt = _check_tracking(order, reference)
     order_id = order_id or known_order_id(order, reference)
     if not can_view(order):
         return Confirmed(reference, order_id, doubt or UNCOMPARED)
     if order_id:
-        return _viewed(order, reference, order_id)
+        return _check_order(order, reference, order_id)
     if is_named:
         return Confirmed(reference)
     raise NotConfirmed(NEEDS_ID)
@@ -120,11 +122,11 @@ def _refuse_heard_before(order: Order, reference: str, heard_at: dt.datetime | N
         )
 
 
-def _reason(error: CarrierError) -> str:
+def _reason_of(error: CarrierError) -> str:
     return str(error).rstrip(".")
 
 
-def _track(order: Order, reference: str) -> tuple[bool, str]:
+def _check_tracking(order: Order, reference: str) -> tuple[bool, str]:
     """Return whether the carrier's tracking confirms it, and what tracking couldn't check."""
     try:
         tracked = gateway.carrier_of(order, is_person=True).track(reference)
@@ -132,7 +134,7 @@ def _track(order: Order, reference: str) -> tuple[bool, str]:
         return False, UNCHECKED
     except CarrierError as error:
         raise NotConfirmed(
-            f"The carrier doesn't confirm this reference: {_reason(error)}. Check the spelling, or try again in a "
+            f"The carrier doesn't confirm this reference: {_reason_of(error)}. Check the spelling, or try again in a "
             "minute."
         ) from error
     names = names_in(tracked.body, contract_of(order.account))
@@ -140,20 +142,20 @@ def _track(order: Order, reference: str) -> tuple[bool, str]:
     return is_its_name(order, names) is True, ""
 
 
-def _viewed(order: Order, reference: str, order_id: str) -> Confirmed:
+def _check_order(order: Order, reference: str, order_id: str) -> Confirmed:
     """Return the carrier's order with this id, if it is this very parcel's. Raises NotConfirmed."""
     try:
         viewed = gateway.carrier_of(order, is_person=True).view(order_id)
     except CarrierError as error:
         raise NotConfirmed(
-            f"The carrier doesn't confirm this order ID: {_reason(error)}. Check it, or try again in a minute."
+            f"The carrier doesn't confirm this order ID: {_reason_of(error)}. Check it, or try again in a minute."
         ) from error
     if not is_same(viewed.reference, reference):
         raise NotConfirmed(f"That order ID belongs to another reference, {viewed.reference}. {WHERE_THE_ID_IS}")
     names = names_in(viewed.body, contract_of(order.account))
     names = Names(order_key=viewed.order_key or names.order_key, customer_reference=names.customer_reference)
     _refuse_another_name(order, names)
-    if normalise(viewed.state) == normalise(contract_of(order.account).cancelled_word) and not order.is_held:
+    if normalise_word(viewed.state) == normalise_word(contract_of(order.account).cancelled_word) and not order.is_held:
         raise NotConfirmed(
             "The carrier says it is cancelled, so it can't be adopted as booked. If the carrier has no other order "
             "for this parcel, settle it as not booked."
@@ -187,7 +189,7 @@ def add_order_id(order: Order, carrier_order_id: str, *, by: Any, reason: str, n
     order_id, doubt = carrier_order_id.strip(), UNCOMPARED
     if can_view(order):
         with waiting.at_a_page(by):
-            doubt = _viewed(order, str(order.carrier_reference), order_id).doubt
+            doubt = _check_order(order, str(order.carrier_reference), order_id).doubt
     with transaction.atomic():
         if not Order.objects.filter(pk=order.pk, carrier_order_id="").update(carrier_order_id=order_id):
             raise NotConfirmed("This order already has one.")
@@ -215,7 +217,7 @@ def sent_between(order: Order) -> tuple[dt.datetime, dt.datetime]:
     Without an attempt that reached it, the time it was made. Pending work of a restored backup may
     have been sent at any time up to the restore, by attempts missing here.
     """
-    return between(with_sendings(Order.objects.filter(pk=order.pk)).get())
+    return time_of_sending(with_sendings(Order.objects.filter(pk=order.pk)).get())
 
 
 def with_sendings(orders: QuerySet[Order]) -> QuerySet[Any]:
@@ -228,7 +230,7 @@ def with_sendings(orders: QuerySet[Order]) -> QuerySet[Any]:
     )
 
 
-def between(order: Any) -> tuple[dt.datetime, dt.datetime]:
+def time_of_sending(order: Any) -> tuple[dt.datetime, dt.datetime]:
     """Return the same as `sent_between`, for an order that `with_sendings` read."""
     if order.fenced_at:
         return order.created_at, order.fenced_at
@@ -251,5 +253,5 @@ def is_its_name(order: Order, names: Names) -> bool | None:
     if names.order_key:
         return names.order_key.startswith(str(order.uuid))  # of any generation
     if names.customer_reference and order.customer_reference:
-        return normalise(names.customer_reference) == normalise(order.customer_reference)
+        return normalise_word(names.customer_reference) == normalise_word(order.customer_reference)
     return None

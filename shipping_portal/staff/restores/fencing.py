@@ -45,7 +45,7 @@ class HalfRestored(Exception):
 
 
 @transaction.atomic(durable=True)
-def fence(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] | None:
+def fence_database(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] | None:
     """Hold everything in a database as old as `backup_at`, and mark it as the one in use.
 
     Raises HalfRestored, marks.NoMarkFile or erased_keys.NoErasedFile. Returns None if this was done
@@ -58,18 +58,18 @@ def fence(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] | None:
         backup_at=backup_at, defaults={"restored_at": now, "lifted_at": None, "lifted_by": None}
     )
     fenced = [
-        _pause(now),
-        _bookings(now),
-        _cancellations(now),
-        _replacements(restore),
+        _pause_bookings(now),
+        _fence_bookings(now),
+        _fence_cancellations(now),
+        _fence_replacements(restore),
         _import_rows(restore, now),
-        *_labels(now),
+        *_withhold_labels(now),
         Fenced("erased again from ERASED_FILE", erasing.erase_again(now)),
-        Fenced(f"tables whose row numbers jumped ahead by {FURTHER:,}", jump()),
+        Fenced(f"tables whose row numbers jumped ahead by {FURTHER:,}", jump_numbers()),
     ]
     summary = "; ".join(f"{one.what}: {one.count}" for one in fenced)
     Audit.write("database restored", restore, by=None, reason=f"{restore}. {summary}", at=now)
-    marks.renew(now=now)
+    marks.renew_mark(now=now)
     return fenced
 
 
@@ -96,26 +96,26 @@ def _is_done(backup_at: dt.datetime, now: dt.datetime) -> bool:
     return True
 
 
-def _pause(now: dt.datetime) -> Fenced:
+def _pause_bookings(now: dt.datetime) -> Fenced:
     """Pause every account's bookings until the gap is closed; see staff/restores/restoring.py."""
-    gateway.account()  # it exists, even if nothing was ever booked
+    gateway.current_account()  # it exists, even if nothing was ever booked
     for account in CarrierAccount.objects.all():
         CarrierAccount.objects.filter(pk=account.pk).update(paused_at=now, pause_text=GAP_IS_OPEN, pause_ends_at=None)
         Audit.write("bookings paused", account, by=None, reason="by after_restore", at=now)
     return Fenced("carrier accounts paused for bookings", CarrierAccount.objects.count())
 
 
-def _bookings(now: dt.datetime) -> Fenced:
+def _fence_bookings(now: dt.datetime) -> Fenced:
     in_flight = BookingAttempt.objects.filter(state=BookingAttempt.State.IN_FLIGHT)
     owed = Order.objects.filter(status=Status.BOOKING).exclude(pk__in=in_flight.values("order"))
     orders = list(owed)
     for order in orders:
         problem = {"text": OLDER, "fields": {}, "kind": "restored"}
         move_to(order, Status.UNCONFIRMED, reason=OLDER, at=now, due_at=None, problem=problem)
-    return _fenced("bookings now waiting for an operator", (order.created_at for order in orders))
+    return _count_fenced("bookings now waiting for an operator", (order.created_at for order in orders))
 
 
-def _cancellations(now: dt.datetime) -> Fenced:
+def _fence_cancellations(now: dt.datetime) -> Fenced:
     """Make cancellations due: the carrier is asked, as after any unclear attempt."""
     wanted = CancelAttempt.objects.filter(
         state=CancelAttempt.State.WANTED, order__status=Status.CANCELLING
@@ -124,14 +124,14 @@ def _cancellations(now: dt.datetime) -> Fenced:
     for attempt in attempts:
         move_to(attempt.order, Status.CANCEL_UNCONFIRMED, reason=OLDER, at=now, due_at=now, tries=0)
         CancelAttempt.objects.filter(pk=attempt.pk).update(state=CancelAttempt.State.UNKNOWN, answer=OLDER)
-    return _fenced("cancellations to check with the carrier", (attempt.asked_at for attempt in attempts))
+    return _count_fenced("cancellations to check with the carrier", (attempt.asked_at for attempt in attempts))
 
 
-def _replacements(restore: Restore) -> Fenced:
+def _fence_replacements(restore: Restore) -> Fenced:
     owed = Replacement.objects.filter(ended_at=None)
     comparable = list(owed.values_list("asked_at", flat=True))
     owed.update(restore=restore)
-    return _fenced("held replacements", comparable)
+    return _count_fenced("held replacements", comparable)
 
 
 def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
@@ -140,28 +140,28 @@ def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
     times = list(owed.values_list("file__begun_at", flat=True))
     Import.objects.filter(pk__in=owed.values("file")).update(restore=restore)
     restore.imports.filter(hold="").update(hold=holding.HELD, paused_at=Coalesce("paused_at", now))
-    return _fenced("held import rows", times)
+    return _count_fenced("held import rows", times)
 
 
-def _labels(now: dt.datetime) -> list[Fenced]:
+def _withhold_labels(now: dt.datetime) -> list[Fenced]:
     """Hold labels of parcels that may have been cancelled since; see orders/restoring/marks.py."""
     waiting = Order.objects.filter(status=Status.BOOKED, progress__in=STILL_AT_SENDER)
-    shown = [row for row in gateway.accounts() if contract_of(row).operation("view")]
+    shown = [row for row in gateway.all_accounts() if contract_of(row).operation("view")]
     comparable = waiting.filter(account__in=shown).exclude(carrier_order_id="")
     withheld = Label.objects.exclude(state=Label.State.ABSENT).filter(order__in=comparable, purged_at=None)
     count = withheld.update(state=Label.State.WITHHELD, due_at=now, **Label.AFRESH)
     others = waiting.exclude(pk__in=comparable.values("pk"))
     return [
         Fenced("labels hidden until the carrier confirms their parcels", count),
-        _fenced("parcels that may be cancelled and can't be checked from here", _booked(others)),
+        _count_fenced("parcels that may be cancelled and can't be checked from here", _booked_times(others)),
     ]
 
 
-def _booked(orders: QuerySet[Order]) -> Iterable[dt.datetime | None]:
+def _booked_times(orders: QuerySet[Order]) -> Iterable[dt.datetime | None]:
     return orders.values_list("booked_at", flat=True)
 
 
-def _fenced(what: str, times: Iterable[dt.datetime | None]) -> Fenced:
+def _count_fenced(what: str, times: Iterable[dt.datetime | None]) -> Fenced:
     known = list(times)
     return Fenced(what, len(known), min((at for at in known if at), default=None))
 
@@ -170,7 +170,7 @@ FURTHER = 1_000_000  # more than any table grows between two backups
 APPS = ("accounts", "orders", "tracking", "billing", "importing", "exporting", "staff")
 
 
-def jump() -> int:
+def jump_numbers() -> int:
     """Advance every numbered table's sequence by a million; return how many there are."""
     tables = [
         (model._meta.db_table, model._meta.pk.attname)

@@ -33,7 +33,7 @@ class Gap:
     unclear_url: str
 
 
-def gaps() -> list[Gap]:
+def open_gaps() -> list[Gap]:
     """Return the open gaps, usually none. One query."""
     return [gap_of(restore) for restore in Restore.objects.open().order_by("backup_at")]
 
@@ -51,14 +51,14 @@ def gap_of(restore: Restore) -> Gap:
     )
 
 
-def held(restore: Restore) -> int:
+def count_held(restore: Restore) -> int:
     """Return how many parcels of import rows and replacements are held for this restore."""
     rows = ImportRow.objects.filter(file__restore=restore, state=ImportRow.State.OWED)
     return rows.count() + restore.replacements.filter(ended_at=None).count()
 
 
 @transaction.atomic
-def release(restore: Restore, count: int, *, by: User, reason: str, now: dt.datetime) -> None:
+def release_held(restore: Restore, count: int, *, by: User, reason: str, now: dt.datetime) -> None:
     """Book everything held once the gap is closed: the carrier has none of it. Raises Refused."""
     _refuse_another_count(restore, count)
     for file in restore.imports.all():
@@ -81,19 +81,19 @@ def leave_out(restore: Restore, count: int, *, by: User, reason: str, now: dt.da
 
 
 @transaction.atomic
-def lift(restore: Restore, *, by: User, reason: str, now: dt.datetime) -> None:
+def lift_gap(restore: Restore, *, by: User, reason: str, now: dt.datetime) -> None:
     """Resume bookings, and show labels that weren't compared. Raises Refused."""
     if not Restore.objects.open().filter(pk=restore.pk).update(lifted_at=now, lifted_by=by):
         raise Refused("Someone else has already closed it.")
     Audit.write("gap lifted", restore, by=by, reason=f"{restore}: {reason}", at=now)
     if Restore.objects.open().exists():
         return
-    comparing.show(Label.objects.all(), now=now)
+    comparing.show_labels(Label.objects.all(), now=now)
     for account in CarrierAccount.objects.filter(paused_at__isnull=False):
-        pausing.resume(account, BOOKINGS, by=by, reason=reason, now=now)
+        pausing.resume_account(account, BOOKINGS, by=by, reason=reason, now=now)
 
 
 def _refuse_another_count(restore: Restore, count: int) -> None:
-    waiting = held(restore)
+    waiting = count_held(restore)
     if count != waiting:
         raise Refused(f"{waiting} parcels are held now, but you entered {count}. Nothing was changed.")

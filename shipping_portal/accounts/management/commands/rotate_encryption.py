@@ -15,7 +15,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            count = encryption.rotate()
+            count = encryption.rotate_keys()
         except InvalidToken:
             raise CommandError(
                 "A second factor was encrypted by a key that ENCRYPTION_KEYS doesn't hold. Add that key at the end."

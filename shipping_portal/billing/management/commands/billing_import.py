@@ -14,7 +14,7 @@ from orders.calling import carrier_settings, gateway
 from orders.calling.carrier_settings import UnknownAccount
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.billing.reports import checking, posting, uploads
-from shipping_portal.billing.reports.balancing import balances
+from shipping_portal.billing.reports.balancing import report_balances
 from shipping_portal.billing.reports.reading import NotAReport
 
 State = BillingReport.State
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         report = self._take(options)
         # A worker may be faster, or a killed one still have it.
         while report.state == State.READING:
-            checking.work(report.pk)
+            checking.read_due_report(report.pk)
             report.refresh_from_db()
             self.stdout.write(f"{report.read} lines read")
             if report.parked_at:
@@ -49,7 +49,7 @@ class Command(BaseCommand):
     def _take(self, options: dict[str, Any]) -> BillingReport:
         path: Path = options["file"]
         try:
-            account = gateway.account_of(carrier_settings.chosen(options["account"]))
+            account = gateway.account_of(carrier_settings.settings_named(options["account"]))
             return uploads.take(
                 account, path.name, path.read_bytes(), by=None, now=timezone.now(),
                 week=_week(options["week"]), stated=_totals(options["total"]),
@@ -64,14 +64,14 @@ class Command(BaseCommand):
         self.stdout.write(f"Report {report.pk}, week of {report.week}: {report.get_state_display().lower()}")
         for number, message in report.problems:
             self.stdout.write(f"  line {number}: {message}")
-        for row in posting.totals(report):
+        for row in posting.report_totals(report):
             self.stdout.write(f"  {row['words']:<46} {row['lines']:>6} {row['amount']:>12} {row['currency']}")
-        for row in balances(report):
+        for row in report_balances(report):
             self.stdout.write(f"  {'in all':<53} {row.found:>12} {row.currency}, stated {row.stated}")
 
     def _post(self, report: BillingReport) -> None:
         try:
-            posting.post(report, by=None, now=timezone.now())
+            posting.post_report(report, by=None, now=timezone.now())
         except posting.NotReady as error:
             raise CommandError(f"Not posted. {error}") from error
         on_hold = report.lines.on_hold().count()

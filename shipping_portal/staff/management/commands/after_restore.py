@@ -42,7 +42,7 @@ class Command(BaseCommand):
         if backup_at > now:
             raise CommandError("--backup-at is in the future.")
         try:
-            fenced = fencing.fence(backup_at, now=now)
+            fenced = fencing.fence_database(backup_at, now=now)
         except (fencing.HalfRestored, MultipleObjectsReturned, IntegrityError) as why:
             raise CommandError(f"Nothing was changed. {AGAIN} {why}") from why
         except (marks.NoMarkFile, NoErasedFile) as why:

@@ -24,7 +24,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, probe: bool, account: str, **options: Any) -> None:
         try:
-            configured = carrier_settings.chosen(account)
+            configured = carrier_settings.settings_named(account)
             points = configured.contract.points()
         except (ContractError, UnknownAccount) as error:
             raise CommandError(str(error)) from error
@@ -43,7 +43,7 @@ class Command(BaseCommand):
     def _probe(self, configured: CarrierSettings) -> None:
         self.stdout.write("")
         refuted = 0
-        for finding in carrier_probe.probe(configured):
+        for finding in carrier_probe.probe_carrier(configured):
             refuted += finding.holds is False
             self.stdout.write(f"{VERDICTS[finding.holds]:<10}{finding.question}: {finding.answer}")
         self.stdout.write(f"Not asked: {carrier_probe.NOT_ASKED}.")

@@ -37,7 +37,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, former: str, account: str, **options: Any) -> None:
         try:
-            new = carrier_settings.chosen(account)
+            new = carrier_settings.settings_named(account)
         except UnknownAccount as error:
             raise CommandError(str(error)) from error
         self.stdout.write(move(replace(new, base_url=former), new))
@@ -50,7 +50,8 @@ def move(old: CarrierSettings, new: CarrierSettings) -> str:
     Raises CommandError.
     """
     if named := next(
-        (configured for configured in carrier_settings.every() if configured.fingerprint == old.fingerprint), None
+        (configured for configured in carrier_settings.all_settings() if configured.fingerprint == old.fingerprint),
+        None,
     ):
         raise CommandError(STILL_DESCRIBED.format(named.prefix, old.name))
     words = f"by carrier_moved: {old.name} → {new.name}"

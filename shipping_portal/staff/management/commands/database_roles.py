@@ -20,7 +20,7 @@ class Command(BaseCommand):
         if not settings.IS_OWNER or app == owner:
             raise CommandError("Set MIGRATE_DATABASE_URL to a different role, the one that owns the tables.")
         try:
-            left = roles.grant(app, settings.APP_DATABASE["PASSWORD"])
+            left = roles.grant_app_role(app, settings.APP_DATABASE["PASSWORD"])
         except ProgrammingError as error:
             raise CommandError(f"Nothing was changed: {owner} may not do this. {error}") from error
         for statement in left:

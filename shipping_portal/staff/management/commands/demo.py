@@ -40,10 +40,10 @@ class Command(BaseCommand):
             import_list(places.read_bytes(), source=places.name, by=None, at=now)
         except (OSError, UnreadableList) as problem:
             raise CommandError(str(problem)) from None
-        demo.settle(now)
+        demo.make_demo_business(now)
         call_command("operator_groups", verbosity=0)
         if options["carrier_state"]:
-            demo_history.load(now, options["carrier_state"])
+            demo_history.load_history(now, options["carrier_state"])
             demo_history.follow_the_carrier()
         if options["json"]:
             self.stdout.write(json.dumps(PEOPLE))

@@ -11,7 +11,7 @@ class Command(BaseCommand):
     help = "Create or repair the operator groups. Run it after every migrate; members stay in their groups."
 
     def handle(self, *args: Any, verbosity: int, **options: Any) -> None:
-        permissions.settle()
+        permissions.update_groups()
         if verbosity:
             for name in permissions.GROUPS:
                 acts = ", ".join(act for act, allowed in permissions.ACTS.items() if name in allowed)

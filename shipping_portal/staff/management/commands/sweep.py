@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from shipping_portal.jobs.sweep import Sweep
 from shipping_portal.ops import metrics_port
-from shipping_portal.ops.starting import begin, end_if_restored
+from shipping_portal.ops.starting import begin_work, end_if_restored
 from tracking.receiving.webhook_health import Heartbeat
 
 
@@ -20,13 +20,13 @@ class Command(BaseCommand):
         parser.add_argument("--once", action="store_true", help="Sweep once, print what was found, and stop.")
 
     def handle(self, *args: Any, once: bool, **options: Any) -> None:
-        begin()
+        begin_work()
         if once:
             for line, count in sorted(Sweep().once().items()):
                 self.stdout.write(f"{line}: {count}")
             return
         sweep = Sweep(_stopped_by_signals(), before=end_if_restored)
-        metrics_port.serve(sweep.is_alive)
+        metrics_port.serve_metrics(sweep.is_alive)
         with Heartbeat("sweep"):
             sweep.run()
 

@@ -39,7 +39,7 @@ class Command(BaseCommand):
         if authority and not test:
             raise CommandError("--authority goes with --test.")
         try:
-            chosen = carrier_settings.chosen(account)
+            chosen = carrier_settings.settings_named(account)
             self.stdout.write(_answer(chosen, rotate=rotate, test=test, authority=authority))
         except (listener.NoSecret, listener.TestFailed, UnknownAccount) as error:
             raise CommandError(str(error)) from error
@@ -47,9 +47,9 @@ class Command(BaseCommand):
 
 def _answer(configured: CarrierSettings, *, rotate: bool, test: bool, authority: str) -> str:
     if rotate:
-        return ROTATE.format(configured.secrets_setting, listener.rotated(configured))
+        return ROTATE.format(configured.secrets_setting, listener.rotate_secret(configured))
     if test:
         answer = listener.send_test_event(configured, authority=authority)
         kept = configured.contract.nobodys_reference
         return f"The listener accepted the test event: {answer}. It is stored under the reference {kept}."
-    return PASTE.format(*listener.addresses(configured, shown=True))
+    return PASTE.format(*listener.listener_addresses(configured, shown=True))
