@@ -50,7 +50,7 @@ def test_the_buttons_of_a_page(route: str, entry: Any, world: World) -> None:
     compare(f"press-{entry.name}", lines)
 
 
-@pytest.mark.parametrize("page", ["parcel", "cancel", "replace", "booking_progress", "confirm_price"])
+@pytest.mark.parametrize("page", ["parcel", "cancel", "booking_progress", "confirm_price"])
 def test_the_buttons_of_each_parcels_pages(page: str, world: World) -> None:
     lines = []
     for number, order in enumerate(world.things["orders"]):
