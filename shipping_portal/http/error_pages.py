@@ -83,7 +83,8 @@ def csp_report(request: HttpRequest) -> HttpResponse:
 def _read_violation(request: HttpRequest) -> dict[str, str]:
     """Return directive, page and what was blocked: addresses without queries, nothing else."""
     try:
-        found = json.loads(request.read(LARGEST_REPORT + 1))["csp-report"]
+        body = request.read(LARGEST_REPORT + 1)
+        found = json.loads(body if len(body) <= LARGEST_REPORT else b"")["csp-report"]
         names = {"directive": "effective-directive", "page": "document-uri", "blocked": "blocked-uri"}
         return {name: str(found.get(theirs, ""))[:200].partition("?")[0] for name, theirs in names.items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OSError, RequestDataTooBig):

@@ -275,7 +275,7 @@ def test_a_carrier_that_is_slow_twice_costs_the_label_no_lease(
                 )  # another worker's by then
                 raise CarrierError("no answer in time")
 
-        monkeypatch.setattr(fetching.gateway, "carrier", lambda *of, **how: Slow())
+        monkeypatch.setattr(fetching.gateway, "carrier_client", lambda *of, **how: Slow())
         full = order.labels.get(size="full")
         fetching.work(full.pk)
     full.refresh_from_db()
@@ -294,7 +294,7 @@ def test_a_worker_that_slept_through_its_lease_undoes_nothing(
             Label.objects.update(tries=0, state="pending", due_at=timezone.now())
             raise CarrierError("the carrier closed the connection")
 
-    monkeypatch.setattr(fetching.gateway, "carrier", lambda *of, **how: FetchedAgainMeanwhile())
+    monkeypatch.setattr(fetching.gateway, "carrier_client", lambda *of, **how: FetchedAgainMeanwhile())
     Label.objects.update(tries=fetching.LAST_TRY)
     label = fetch(order)
     assert (label.state, label.tries, label.due_at is not None) == ("pending", 0, True)

@@ -48,7 +48,7 @@ def test_fifty_products_are_kept_of_five_thousand(
     line.edits("quote", lambda found: [_coded(found[0], f"SAVER-{number}-PICKUP") for number in range(5_000)])
     quote = prices()
     assert len(quote.products) == 50
-    page = visit(alice).get(reverse("quotes", args=[quote.uuid]))
+    page = visit(alice).get(factories.prices_of(quote))
     assert page.content.decode().count('class="card" aria-labelledby="offer-') == 50
 
 
@@ -61,7 +61,7 @@ def test_no_product_at_all_says_so(
     prices: Callable[[], Quote], line: Meddler, alice: User, visit: Callable[[User], Client]
 ) -> None:
     line.edits("quote", lambda found: [])
-    page = text(visit(alice).get(reverse("quotes", args=[prices().uuid])))
+    page = text(visit(alice).get(factories.prices_of(prices())))
     assert "No service takes this parcel" in page
 
 

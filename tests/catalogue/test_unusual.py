@@ -99,7 +99,7 @@ def test_code_in_a_text_is_a_text_on_every_page(
     order = Order.objects.get()
     assert order.receiver_name == typed
     ours = ("parcels/", "parcels/new/?again={0}", "parcels/{0}/", "parcels/{0}/booking/", "parcels/{0}/cancel/")
-    pages += [alices.get(f"/{page.format(order.uuid)}") for page in ours]
+    pages += [alices.get(f"/{page.format(order.uuid)}", follow=True) for page in ours]
     pages += [sams.get(f"/admin/orders/order/{page}") for page in ("", f"{order.pk}/change/", "?q=img")]
     for page in pages:
         assert page.status_code == 200

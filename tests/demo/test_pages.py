@@ -52,7 +52,7 @@ def test_the_log_in_page_of_the_demo_offers_its_accounts_to_this_machine_alone(d
 
 
 def test_each_account_is_logged_in_by_one_press(demo: None, people: None, settings: Any) -> None:
-    found = re.findall(r'name="login" value="(.+?)"><input type="hidden" name="password" value="(.+?)"', log_in_page())
+    found = re.findall(r'name="login" value="(.+?)">\s*<input type="hidden" name="password" value="(.+?)"', log_in_page())
     sender, operator = [Client(), Client()]
     for client, (email, password) in zip((sender, operator), found, strict=True):
         assert client.post("/accounts/login/", {"login": email, "password": password}).status_code == 302
@@ -67,7 +67,7 @@ def test_mail_is_shown_newest_first_as_text_with_its_links(demo: None) -> None:
         mail.send_mail(f"Mail {number}", f"Open http://testserver/go/{number}/ <b>now</b>", None, ["zoe@example.com"])
     shown = Client().get("/demo/mail/").content.decode()
     assert shown.index("Mail 2") < shown.index("Mail 1")
-    assert '<a href="http://testserver/go/2/">' in shown
+    assert 'href="http://testserver/go/2/">' in shown
     assert "&lt;b&gt;now" in shown
 
 

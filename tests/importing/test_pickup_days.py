@@ -65,7 +65,7 @@ def test_a_rows_own_day_is_booked_and_goes_before_the_one_for_all(
 ) -> None:
     file = taken(quill, alice, on_offer[1].isoformat(), "n/a")
     press = submitting.Press("cheapest_pickup", alice, timezone.now(), on_offer[2])
-    choices = submitting.choosing.choices(submitting.ready(file), press.rule, "")
+    choices = submitting.choosing.choices_by_rule(submitting.ready(file), press.rule, "")
     is_picked_up = [bool(one.offer and one.offer["first_mile"] == "pickup") for one in choices]
     assert submitting.begin(file, press) == 2
     days = list(file.rows.order_by("number").values_list("pickup_date", flat=True))
@@ -98,6 +98,6 @@ def test_a_row_that_is_dropped_off_is_listed_without_its_day(
     file = taken(quill, alice, on_offer[1].isoformat())
     [line] = listing.page(file.rows.all(), rule, "", dearest_of=None, number=1).lines
     assert (line.row.pickup_date, line.is_picked_up) == (on_offer[1], is_picked_up)
-    choice = submitting.choosing.choices(submitting.ready(file), rule, "")[0]
+    choice = submitting.choosing.choices_by_rule(submitting.ready(file), rule, "")[0]
     assert choice.offer
     assert (choice.offer["first_mile"] == "pickup") == is_picked_up

@@ -17,6 +17,7 @@ from orders.booking import bookings
 from orders.models import Order
 from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.carrier.client import Carrier
 from shipping_portal.importing import checking
 from shipping_portal.jobs import dead_letters
 from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, DeadLetter
@@ -214,7 +215,7 @@ def test_a_booking_whose_worker_died_with_its_call_in_the_air_is_unclear_and_no_
     order = submitted()
     order.change(failures=PARK_AFTER - 1)
     with monkeypatch.context() as patched:
-        patched.setattr(bookings, "_send", lambda attempt, client: sys.exit())
+        patched.setattr(Carrier, "book", lambda *_, **__: sys.exit())
         with pytest.raises(SystemExit):
             BOOK(order.pk)
     make_due(order)

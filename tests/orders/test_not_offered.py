@@ -147,7 +147,7 @@ def test_a_row_whose_only_service_must_fail_says_so_at_its_code(
 ) -> None:
     Quote.objects.update(products=marked.products[:1])
     marked.refresh_from_db()
-    monkeypatch.setattr(checking.asking, "ask", lambda *_, **__: marked)
+    monkeypatch.setattr(checking.asking, "ask_for_prices", lambda *_, **__: marked)
     row = checked(quill, alice, GOOD).rows.get()
     assert (row.state, row.problems) == ("fix", {"item_1_hs_code": ["It needs a 10-digit HS code for each item."]})
 

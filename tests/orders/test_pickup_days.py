@@ -164,14 +164,14 @@ def live(quote: Quote, rain: tuple[Sender, User]) -> str:
     quote.refresh_from_db()
     page = offers.for_page(quote, now=timezone.now())
     context = {"quote": quote, "draft": Draft(), "page": page, "sender": rain[0]}
-    return render_to_string("orders/_live_prices.html", context)
+    return " ".join(render_to_string("orders/_live_prices.html", context).split())
 
 
 def test_beside_the_form_the_day_that_all_services_share_is_told_once(
     rain: tuple[Sender, User], thursday_evening: None
 ) -> None:
     shown = live(factories.quote(*rain, pickup=FRIDAY.isoformat()), rain)
-    assert "<span>Next business day<small>Fri, Jul 3, expected</small></span>" in shown
+    assert "Next business day<small>Fri, Jul 3, expected</small>" in shown
     assert "Pickup from" not in shown
     assert shown.count('name="pickup_date"') == 4
 

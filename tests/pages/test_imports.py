@@ -18,7 +18,7 @@ from time_machine import TimeMachineFixture
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.accounts.templatetags import words
+from shipping_portal.accounts import formatting
 from shipping_portal.db import keyset
 from shipping_portal.importing import progress, reading, uploads
 from shipping_portal.importing.models import Import, ImportRow, ImportTry
@@ -465,7 +465,7 @@ def test_today_counts_rows_to_fix_up_to_a_thousand(
     for _ in range(3):
         factories.import_row(quill, alice, file=file)
     assert "Import rows to fix: 3 They" in text(listed.get("/today/"))
-    for module in (keyset, words):
+    for module in (keyset, formatting):
         monkeypatch.setattr(module, "MOST_COUNTED", 2)
     assert "Import rows to fix: 2+ They" in text(listed.get("/today/"))
 
