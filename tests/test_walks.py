@@ -60,22 +60,22 @@ def test_booking(due: Order) -> None:
     with rooms() as found:
         bookings.work(due.pk)
     assert found == [
-        "booking",
-        "verdict",
-        "parcel_details",
-        "gateway",
-        "carrier_settings",
-        "contract",
-        "turns",
-        "settling",
+        "booking/bookings",
+        "booking/verdict",
+        "drafting/parcel_details",
+        "calling/gateway",
+        "calling/carrier_settings",
+        "calling/contract",
+        "calling/turns",
+        "booking/settling",
         "folding",
-        "transitions",
-        "limits",
-        "notifications",
-        "cancel_rules",
-        "progress",
-        "receivers",
-        "labels",
+        "status/transitions",
+        "booking/limits",
+        "notices/notifications",
+        "cancelling/cancel_rules",
+        "status/progress",
+        "drafting/receivers",
+        "labels/fetching",
     ]
 
 
@@ -84,19 +84,19 @@ def test_cancelling(booked: Order, alice: User) -> None:
     with rooms() as found:
         cancels.work(booked.pk)
     assert found == [
-        "cancelling",
-        "contract",
-        "carrier_settings",
-        "cancel_verdict",
-        "gateway",
-        "turns",
-        "progress",
-        "cancel_rules",
-        "settling",
-        "cancel_outcomes",
-        "transitions",
-        "limits",
-        "notifications",
+        "cancelling/cancels",
+        "calling/contract",
+        "calling/carrier_settings",
+        "cancelling/cancel_verdict",
+        "calling/gateway",
+        "calling/turns",
+        "status/progress",
+        "cancelling/cancel_rules",
+        "booking/settling",
+        "cancelling/cancel_outcomes",
+        "status/transitions",
+        "booking/limits",
+        "notices/notifications",
     ]
 
 
@@ -107,23 +107,23 @@ def test_polling(booked: Order, carrier: SandboxCarrier) -> None:
         polling.poll_due_parcel(booked.parcel.pk)
     assert found == [
         "tracking/polling",
-        "gateway",
-        "contract",
-        "carrier_settings",
-        "turns",
-        "references",
-        "tracking/scans",
-        "tracking/vocabulary",
-        "tracking/statements",
-        "tracking/folding",
-        "progress",
-        "transitions",
-        "notifications",
-        "tracking/webhook_health",
+        "calling/gateway",
+        "calling/contract",
+        "calling/carrier_settings",
+        "calling/turns",
+        "status/references",
+        "tracking/scanning/scans",
+        "tracking/scanning/vocabulary",
+        "tracking/scanning/statements",
+        "tracking/scanning/folding",
+        "status/progress",
+        "status/transitions",
+        "notices/notifications",
+        "tracking/receiving/webhook_health",
     ]
 
 
 def test_fetching_a_label(booked: Order) -> None:
     with rooms() as found:
         fetching.work(booked.labels.get(size="full").pk)
-    assert found == ["labels", "gateway", "contract", "carrier_settings", "turns"]
+    assert found == ["labels/fetching", "calling/gateway", "calling/contract", "calling/carrier_settings", "calling/turns"]

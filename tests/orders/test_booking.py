@@ -530,7 +530,7 @@ def test_a_rule_of_the_database_that_is_not_about_this_form_is_no_other_press(
     def breaks(*_: Any, **__: Any) -> None:
         raise IntegrityError("another rule")
 
-    monkeypatch.setattr(bookings.receivers, "remember_receiver", breaks)
+    monkeypatch.setattr(bookings.receivers, "count_use", breaks)
     fields = {"quote": factories.quote(quill, alice), "code": "STANDARD-PICKUP", "by": alice}
     with pytest.raises(IntegrityError, match="another rule"):
         bookings.submit(**fields, form_token=uuid.uuid4(), pickup_date=None, now=timezone.now())

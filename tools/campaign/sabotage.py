@@ -94,9 +94,9 @@ SABOTAGES = (
         (
             (
                 "tracking/views.py",
-                "    intake.receive(body, configured, now=timezone.now())\n",
+                "    intake.receive_delivery(body, configured, now=timezone.now())\n",
                 "    __import__('threading').Thread("
-                "target=lambda: intake.receive(body, configured, now=timezone.now())).start()\n",
+                "target=lambda: intake.receive_delivery(body, configured, now=timezone.now())).start()\n",
             ),
         ),
     ),

@@ -115,7 +115,7 @@ def simulate(portal: Portal, dice: Dice, orders: int) -> Told:
         stack.enter_context(carrier.installed())
         people = People(world, carrier, orders)
         for place in ("jobs.registry", "jobs.sweep"):
-            stack.enter_context(mock.patch(f"shipping_portal.{place}.publish", people.publish))
+            stack.enter_context(mock.patch(f"shipping_portal.{place}.publish_task", people.publish))
         report = mock.Mock(side_effect=lambda *_, extra: world.breaks(sys.exception(), f"the sweep, {extra['job']}"))
         stack.enter_context(mock.patch.object(sweep.logger, "exception", report))
         world.on_commit = Invariants(carrier).hold
