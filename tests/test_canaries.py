@@ -58,10 +58,10 @@ def order(linked: SandboxCarrier, quill: Sender, alice: User, caplog: pytest.Log
     caplog.set_level(logging.DEBUG)
     made = factories.order(quill, alice)
     move_to(made, "booking", by=alice, reason="-", at=timezone.now(), due_at=timezone.now())
-    bookings.work(made.pk)
+    bookings.process_booking(made.pk)
     made.refresh_from_db()
     for label in made.labels.all():
-        fetching.work(label.pk)
+        fetching.fetch_due_label(label.pk)
     polling.open_parcel(made.pk)
     return made
 

@@ -106,7 +106,7 @@ def test_an_attempt_that_is_settled_eight_times_at_once_is_given_back_once(quill
     attempt = bookings._write_down(Order.objects.get(pk=orders[0].pk), timezone.now())
     assert attempt
     copies = [BookingAttempt.objects.get(pk=attempt.pk) for _ in range(8)]
-    found = at_once(*[partial(settling.settle, copy, Rejected(422, "", "no")) for copy in copies])
+    found = at_once(*[partial(settling.record_outcome, copy, Rejected(422, "", "no")) for copy in copies])
     assert found == [None] * 8
     assert recounting.miscounted_rows(timezone.now()) == []
     quill.refresh_from_db()
@@ -135,7 +135,7 @@ def test_bookings_answers_cancellations_and_a_bill_at_once_never_lock_each_other
     found = at_once(
         partial(posting.post_report, report, by=None, now=now),
         *answered,
-        *[partial(settling.settle, attempt, Rejected(422, "", "no")) for attempt in attempts if attempt],
+        *[partial(settling.record_outcome, attempt, Rejected(422, "", "no")) for attempt in attempts if attempt],
         *[partial(bookings._carry_out, order, gone, now) for order in unsent],
         *presses(quill, alice, 6),
     )

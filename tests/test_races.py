@@ -75,7 +75,7 @@ def test_fifty_presses_of_one_button_are_one_order(quill: Sender, alice: User, m
 
 def test_eight_workers_on_one_order_book_once(carrier: SandboxCarrier, quill: Sender, alice: User) -> None:
     order = submitted(quill, alice)
-    at_once(*[lambda: bookings.work(order.pk)] * 8)
+    at_once(*[lambda: bookings.process_booking(order.pk)] * 8)
     order.refresh_from_db()
     assert order.status == "booked"
     assert len(carrier.ledger("booked")) == 1
@@ -145,7 +145,7 @@ def test_scans_and_the_opening_of_their_parcel_never_lock_each_other_out(quill: 
 def test_two_cancellations_at_once_are_one(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     copies = [Order.objects.get(pk=order.pk) for _ in range(6)]
-    found = at_once(*[lambda it=it: cancels.ask(it, by=alice, why="-", now=timezone.now()) for it in copies])
+    found = at_once(*[lambda it=it: cancels.ask_to_cancel(it, by=alice, why="-", now=timezone.now()) for it in copies])
     assert sum(error is None for error in found) == 1
     assert all(isinstance(error, Order.WrongStatus) for error in found if error)
     assert order.cancels.count() == 1
@@ -160,7 +160,7 @@ def test_an_answer_and_its_expired_lease_at_once_end_booked(
         assert attempt
         answer = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
         at_once(
-            lambda attempt=attempt, answer=answer: settling.settle(attempt, answer),
+            lambda attempt=attempt, answer=answer: settling.record_outcome(attempt, answer),
             lambda attempt=attempt: settling.unknown(attempt, "lease expired", at=timezone.now()),
         )
         order.refresh_from_db()
@@ -170,7 +170,7 @@ def test_an_answer_and_its_expired_lease_at_once_end_booked(
 def test_of_two_operators_at_once_one_decides(carrier: SandboxCarrier, quill: Sender, alice: User, sam: User) -> None:
     carrier.trouble("book", "commit-close")
     order = submitted(quill, alice)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     reference = carrier.ledger("booked")[0]["reference"]
     one, other = Order.objects.get(pk=order.pk), Order.objects.get(pk=order.pk)
     why, now = "seen in the carrier's dashboard", timezone.now()
@@ -201,7 +201,7 @@ def test_an_operator_and_the_carriers_late_answer_never_lock_each_other_out(
             lambda unclear=unclear, reference=answer.reference: deciding.adopt_reference(
                 unclear, reference, by=sam, reason=why, now=timezone.now()
             ),
-            lambda attempt=attempt, answer=answer: settling.settle(attempt, answer),
+            lambda attempt=attempt, answer=answer: settling.record_outcome(attempt, answer),
         )
         assert {type(error).__name__ for error in found} <= {"CannotResolve", "NoneType"}, found
         order.refresh_from_db()

@@ -135,10 +135,10 @@ def test_one_booking_calls_the_stops_in_their_order(
         pressed = {"product": "STANDARD-PICKUP", "form_token": str(quote.uuid), "pickup_date": ""}
         browser.post(factories.prices_of(quote) + "book/", pressed)
         order = Order.objects.get()
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
         polling.open_parcel(order.pk)
         for label in order.labels.all():
-            fetching.work(label.pk)
+            fetching.fetch_due_label(label.pk)
         order.refresh_from_db()
         assert order.carrier_reference
         deliver_a_scan(order.carrier_reference)
@@ -148,10 +148,10 @@ def test_one_booking_calls_the_stops_in_their_order(
         Poll.objects.update(due_at=timezone.now())
         polling.poll_due_parcel(order.parcel.pk)
         other = factories.order(order.sender, alice, status="booking", due_at=timezone.now())
-        bookings.work(other.pk)
+        bookings.process_booking(other.pk)
         other.refresh_from_db()
-        cancels.ask(other, by=alice, why="not sending it", now=timezone.now())
-        cancels.work(other.pk)
+        cancels.ask_to_cancel(other, by=alice, why="not sending it", now=timezone.now())
+        cancels.process_cancel(other.pk)
     assert calls == STOPS
 
 

@@ -50,7 +50,7 @@ def due(carrier: SandboxCarrier, alice: User) -> Order:
 
 @pytest.fixture
 def booked(due: Order) -> Order:
-    bookings.work(due.pk)
+    bookings.process_booking(due.pk)
     polling.open_parcel(due.pk)
     due.refresh_from_db()
     return due
@@ -58,7 +58,7 @@ def booked(due: Order) -> Order:
 
 def test_booking(due: Order) -> None:
     with rooms() as found:
-        bookings.work(due.pk)
+        bookings.process_booking(due.pk)
     assert found == [
         "booking/bookings",
         "booking/verdict",
@@ -80,9 +80,9 @@ def test_booking(due: Order) -> None:
 
 
 def test_cancelling(booked: Order, alice: User) -> None:
-    cancels.ask(booked, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask_to_cancel(booked, by=alice, why="not sending it", now=timezone.now())
     with rooms() as found:
-        cancels.work(booked.pk)
+        cancels.process_cancel(booked.pk)
     assert found == [
         "cancelling/cancels",
         "calling/contract",
@@ -125,5 +125,11 @@ def test_polling(booked: Order, carrier: SandboxCarrier) -> None:
 
 def test_fetching_a_label(booked: Order) -> None:
     with rooms() as found:
-        fetching.work(booked.labels.get(size="full").pk)
-    assert found == ["labels/fetching", "calling/gateway", "calling/contract", "calling/carrier_settings", "calling/turns"]
+        fetching.fetch_due_label(booked.labels.get(size="full").pk)
+    assert found == [
+        "labels/fetching",
+        "calling/gateway",
+        "calling/contract",
+        "calling/carrier_settings",
+        "calling/turns",
+    ]

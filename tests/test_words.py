@@ -53,11 +53,10 @@ WORD = re.compile(f"_({'|'.join(RETIRED)})s?_")
 
 # Names that several apps give.
 SHARED = """
-Command Wait accept active addresses again age begin billed bookable cells change choices choose compare
-confirm counted delete find fingerprint is_known joined judge known leave_out listed look make_default matching money
-move name normalise note of orders_of outcome page pause plain preview read reason release report resume rows
-save scrub settle shown store stream take text to_print totals try_again try_later unknown wait_after
-waiting watched work
+Command Confirmed addresses begin bookable brand_colours decide_word delete_view is_known leave_out listed
+local_time make_default merge_receivers normalise_word one_line orders_of page plain read read_day read_number
+release save save_view send_due_mail shown suggest_receivers take to_print try_again wait_after waiting_queues
+watched
 """
 
 
@@ -124,16 +123,8 @@ PROSE = {
     "twin": "a duplicate",
     "whoever": "the person, code or process that",
 }
-# The table of personal data, from which docs/security/data.md is made, still has these.
-IN_DATA = {"doors?", "e-mails?", "log-ins?", "owed", "told"}
 # Pages say these to people, in sentences or as the admin's name.
 IN_PAGES = {"desk", "stands", "told"}
-# Modules that are being rewritten as this list begins.
-BEING_REWRITTEN = re.compile(
-    r"importing/(checking|columns|items|units|row_form)|accounts/limits|(staff|billing)/admin/|tracking/word_|"
-    r"orders/(booking|requoting|cancelling|limits|settling|verdict|drafting|pasting|price_check)|"
-    r"orders/views/(new_parcel|prefill|replace|price_check|quotes)"
-)
 TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*") if path.suffix in {".html", ".txt"})
 
 

@@ -19,7 +19,7 @@ from tracking.scanning.vocabulary import parcels_with
 class Move:
     """A parcel with changed progress; the words are for the operator."""
 
-    parcel: Parcel  # as it stands; without a key when it does not exist yet
+    parcel: Parcel  # as stored; without a key if it doesn't exist yet
     before: str
     after: str
 
@@ -45,7 +45,7 @@ def _label_of(parcel: Parcel | None) -> str:
 
 MOST_TRIED = 200
 BATCH = 500
-FOLDS_A_SECOND = 5  # so that scans arriving meanwhile are not kept waiting behind a decision
+FOLDS_A_SECOND = 5  # so that new scans don't wait behind a decision
 NOTHING = "nothing about where the parcel is"
 
 
@@ -63,7 +63,7 @@ def preview_effect(word: EventWord, progress: str) -> Effect:
     concerned = parcels_with(word)
     tried = list(concerned.order_by("-pk").values_list("pk", flat=True)[:MOST_TRIED])
     with transaction.atomic():
-        held = scans.lock_parcels(tried)  # before the word, as whoever reads scans does
+        held = scans.lock_parcels(tried)  # before the word, as readers of scans do
         EventWord.objects.filter(pk=word.pk).update(progress=progress)
         folding.fold_held(held)
         as_they_would_be = list(Parcel.objects.filter(pk__in=tried).order_by("-pk"))

@@ -62,7 +62,7 @@ def report_fault(
 def refusal_problem(
     error: Rejected, sender: Sender, country: str, *, to: str = "", operation: str = "book"
 ) -> dict[str, Any]:
-    """Build the `problem` of a rejected order.
+    """Build the problem of a rejected order.
 
     `country` is the pickup's, `to` the receiver's. `text` fits one line, `said` holds every
     sentence, and `fields` holds the messages for the form. Kind "ours" is a rejection that the

@@ -21,7 +21,7 @@ from orders.drafting.parcel_details import ParcelDetails, in_metric
 from orders.models import BookingAttempt, CarrierAccount, Order, OrderChange, Quote
 from orders.models.statuses import Status
 from orders.quoting import asking
-from orders.status.transitions import move_to, owe
+from orders.status.transitions import create_due, move_to
 from shipping_portal.accounts.address import places, receivers
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
@@ -52,7 +52,7 @@ def submit(
         order = _from_quote(quote, offer, by=by, pickup_date=pickup_date, now=now)
         order.form_token, order.form_hash = form_token, form_hash
         with limits.noting_refusals(now):
-            owe(order, by=by, reason="booked by the sender", at=now)
+            create_due(order, by=by, reason="booked by the sender", at=now)
             receivers.count_use(order.sender, order.details().receiver, at=now)
             enqueue("book", order.pk)
     except (Order.SameForm, LimitReached):
@@ -116,7 +116,7 @@ OWED = (
 
 
 @job("book", queue=OWED, lane="sender", order=10)
-def work(order: Any) -> None:
+def process_booking(order: Any) -> None:
     """Send one due booking, if it may go. After each wait, for a turn and for a price, everything is checked again."""
     if order.is_in_flight:  # its worker is gone, unless we are the late one: sent or not, we do not know
         in_flight = order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT)
@@ -199,9 +199,9 @@ def _send(order: Order, client: Carrier) -> None:
     try:
         booked = client.book(bytes(attempt.body), key=str(attempt.key), not_after=not_after)
     except CarrierError as error:
-        settling.settle(attempt, error)
+        settling.record_outcome(attempt, error)
     else:
-        settling.settle(attempt, booked)
+        settling.record_outcome(attempt, booked)
 
 
 def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:

@@ -25,7 +25,7 @@ State = BookingAttempt.State
 @job(
     "resolve", queue=Order.objects.filter(status=Status.UNCONFIRMED).select_related("account"), lane="sender", order=20
 )
-def work(order: Order) -> None:
+def resolve_due_order(order: Order) -> None:
     """Resend the same bytes under the same key, if this carrier is known to keep keys.
 
     Never later than its lease allows, nor once another process resolved the attempt.
@@ -75,7 +75,7 @@ def _replay(order: Order, attempt: BookingAttempt) -> None:
     except CarrierError:
         return _wait(order, attempt)
     _change(attempt, lease_until=timezone.now())
-    settling.settle(attempt, outcome)
+    settling.record_outcome(attempt, outcome)
 
 
 def _change(attempt: BookingAttempt, **changes: Any) -> bool:

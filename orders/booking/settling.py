@@ -40,7 +40,7 @@ LONGEST_URL = 300
 CENT = Decimal("0.01")
 
 
-def settle(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
+def record_outcome(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
     """Store an outcome, retrying for a minute if the database is down; then the lease makes it
     unknown.
     """
@@ -104,7 +104,7 @@ def _book(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime
     notifications.notify_booking(order, at)
     if order.generation > 1 or attempt.replays:  # the first attempt has no other answer beside it
         duplicate_bookings.note_answers(order, at=at)
-    fetching.owe(order, booked.labels, at=at)
+    fetching.request_labels(order, booked.labels, at=at)
     enqueue("open", order.pk)
 
 

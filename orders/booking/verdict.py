@@ -1,6 +1,6 @@
 """Decide what may become of a due, unsent booking. The verdict is a value; nothing is written.
 
-`booking.work` passes what it has read, and carries the verdict out in one `match`.
+`bookings.process_booking` passes what it has read, and carries the verdict out in one `match`.
 """
 
 import datetime as dt

@@ -1,4 +1,4 @@
-"""What a cancellation's outcome does to its attempt and its order, whoever found it out: a worker or an operator.
+"""Record a cancellation's outcome on its attempt and order, found by a worker or an operator.
 
 confirmed     cancelled; tracking watches its label for a while
 stays booked  the sender reads why, and may ask again
@@ -113,7 +113,7 @@ def _refused(order: Order, why: str, now: dt.datetime) -> dict[str, Any]:
 
 
 def resolve(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.datetime) -> None:
-    """Resolve an unclear cancellation as the carrier told an operator.
+    """Resolve an unclear cancellation by what the carrier said to an operator.
 
     Raises Order.WrongStatus once it is resolved, and while a worker asks the carrier.
     """

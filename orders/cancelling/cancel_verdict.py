@@ -1,6 +1,6 @@
 """What may become of a due cancellation: values, and nothing is written here.
 
-`cancelling.work` takes the first of them, asks the carrier where that says so, and has what came of it
+`cancels.process_cancel` takes the first of them, asks the carrier where that says so, and has what came of it
 recorded by `cancel_outcomes.record`.
 """
 

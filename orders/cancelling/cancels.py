@@ -34,7 +34,7 @@ NOT_THERE = 404
 NOT_KNOWN = "The carrier says that it doesn't know this parcel"
 
 
-def ask(order: Order, *, by: User, why: str, now: dt.datetime) -> None:
+def ask_to_cancel(order: Order, *, by: User, why: str, now: dt.datetime) -> None:
     """Make one cancellation due.
 
     Raises Order.WrongStatus, Order.PickupProblem (interface §3 rules 2-3) or Order.AlreadyCollected.
@@ -55,7 +55,7 @@ def ask(order: Order, *, by: User, why: str, now: dt.datetime) -> None:
     lane="sender",
     order=30,
 )
-def work(order: Order) -> None:
+def process_cancel(order: Order) -> None:
     """Send one due cancellation, or look after an unclear one."""
     attempt = order.cancels.filter(state__in=CancelAttempt.LIVE).first()
     if attempt is None:

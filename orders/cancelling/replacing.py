@@ -35,7 +35,7 @@ class OldPrice(Exception):
     """Raised when the price on the page has expired. Nothing is cancelled for it."""
 
 
-def ask(
+def ask_to_replace(
     order: Order,
     *,
     quote: Quote,
@@ -64,7 +64,7 @@ def ask(
                 order=order, quote=quote, product_code=code, pickup_date=pickup_date, form_token=token,
                 asked_by=by, asked_at=now, due_at=now,
             )  # fmt: skip
-            cancels.ask(order, by=by, why=WHY, now=now)
+            cancels.ask_to_cancel(order, by=by, why=WHY, now=now)
     except IntegrityError as error:
         # A simultaneous request was faster.
         raise Order.WrongStatus("It is being replaced already.") from error
@@ -76,7 +76,7 @@ def ask(
     lane="order__sender",
     order=40,
 )
-def work(replacement: Replacement) -> None:
+def replace_due_parcel(replacement: Replacement) -> None:
     """Book a parcel's replacement, or record why not."""
     now = timezone.now()
     if replacement.order.status != Status.CANCELLED:

@@ -1,7 +1,7 @@
 """A parcel before it is booked: a row from its first letter. Pages and programs use the same entry points.
 
 begin       makes the row of a copy, a correction or a price check
-save        stores the form as it stands, right or wrong
+save        stores the form as typed, right or wrong
 ask_prices  returns the quote of a form that is right, and keeps it as the draft's
 submit      books one of the offers, which ends the draft
 """
@@ -58,7 +58,7 @@ def begin(
 
 
 def save(draft: Draft, values: Mapping[str, Any], *, now: dt.datetime) -> Draft:
-    """Store the form as it stands and return its row: another one if this parcel is booked already.
+    """Store the form as typed and return its row: another one if this parcel is booked already.
 
     An account saves MOST drafts. One more has a row too, for UNTOUCHED_DAYS only: its `is_saved` is False.
     Raises IntegrityError where the key is another account's.

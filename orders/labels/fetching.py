@@ -43,7 +43,7 @@ SETTLED = (Label.State.STORED, Label.State.WITHHELD)
     lane="order__sender",
     order=60,
 )
-def work(label: Label) -> None:
+def fetch_due_label(label: Label) -> None:
     """Fetch an order's due labels. A label that isn't ready is waited for; the order stays."""
     end = _of_no_use(label.order)
     if end is None and gateway.is_reachable(label.order.account):
@@ -152,7 +152,7 @@ def _sizes(size: str, contract: Contract) -> list[str]:
     return [normalise_word(word) for word in names]
 
 
-def owe(order: Order, links: tuple[LabelLink, ...], *, at: dt.datetime) -> None:
+def request_labels(order: Order, links: tuple[LabelLink, ...], *, at: dt.datetime) -> None:
     """Make both sizes of a booked order due.
 
     The second is due only if the first doesn't fetch it.

@@ -16,8 +16,8 @@ from shipping_portal.jobs.models import Job
 class Draft(models.Model):
     """A parcel from its first letter until it is booked: never an order, never sent.
 
-    `values` are the form's controls as typed, half-typed or wrong. With them are `kept`, the size whose declared weight
-    its sender keeps, and `unused`, the pasted text that no control took. A booked draft has its `order`, and no values.
+    `values` are the form's controls as typed, half-typed or wrong. `values["kept"]` is the size whose
+    declared weight its sender keeps; `values["unused"]` is the pasted text that no control took. A booked draft has its `order`, and no values.
     `origin` is the parcel that it copies or corrects. `is_saved` is False for what nobody has typed into: a copy or a
     price check.
     """

@@ -144,7 +144,7 @@ def pickup_key(order: Order, progress: str, at: dt.datetime) -> str:
 
 
 def progress_event(order: Order, progress: str, at: dt.datetime) -> Event | None:
-    """Make the event of where a parcel is, if it is worth one; all parcels of one visit in vain share an e-mail."""
+    """Make the event for a parcel's progress, if it needs one. All parcels of one failed visit share an email."""
     kind, key, words, batch_key = "delivery", f"{progress}:{order.pk}:{at:%Y-%m-%d}", TROUBLES.get(progress), ""
     if progress in PICKUPS:
         kind, key, words = "pickup", pickup_key(order, progress, at), PICKUPS[progress]

@@ -17,7 +17,7 @@ logger = structlog.get_logger(__name__)
 
 
 @transaction.atomic
-def owe(order: Order, *, by: Any, reason: str, at: dt.datetime) -> None:
+def create_due(order: Order, *, by: Any, reason: str, at: dt.datetime) -> None:
     """Save a new, due order together with its limits and change row.
 
     Raises LimitReached, and Order.SameForm if another submission of its form was faster.

@@ -100,7 +100,7 @@ def _cancel_each(request: MemberRequest, found: list[Order]) -> HttpResponse:
     for order in found:
         order.sender = request.sender
         try:
-            cancels.ask(order, by=request.user, why="not sending it", now=timezone.now())
+            cancels.ask_to_cancel(order, by=request.user, why="not sending it", now=timezone.now())
         except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected) as error:
             order.refresh_from_db(fields=["status", "progress"])
             kept.append(f"{order.carrier_reference or 'One parcel'}: {why_not(order, error)}")

@@ -44,7 +44,7 @@ def cancel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if need not in CANCELS:
         return _cancel_page(request, found, need, status=409)
     try:
-        cancels.ask(found, by=request.user, why=CANCELS[need], now=timezone.now())
+        cancels.ask_to_cancel(found, by=request.user, why=CANCELS[need], now=timezone.now())
     except (Order.PickupProblem, Order.AlreadyCollected, Order.WrongStatus):
         found.refresh_from_db()
         return _cancel_page(request, found, "", status=409)

@@ -101,7 +101,9 @@ def _correct(request: MemberRequest, order: Order, draft: Draft, quote: Quote, f
     """Cancel this parcel, and book the draft once that is confirmed. An old price is asked for again before."""
     try:
         chosen = dict(form.cleaned_data)
-        replacing.ask(order, quote=quote, code=chosen.pop("product"), by=request.user, now=timezone.now(), **chosen)
+        replacing.ask_to_replace(
+            order, quote=quote, code=chosen.pop("product"), by=request.user, now=timezone.now(), **chosen
+        )
     except (replacing.OldPrice, booking_rules.CarrierChanged):
         return _check_again(request, draft, ParcelDetails.from_json(quote.details), why=replace.OLD_PRICE)
     except booking_rules.Suspended:

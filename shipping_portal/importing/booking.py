@@ -2,7 +2,7 @@
 
 (submitting.begin owes ready rows a booking; nothing is sent by it)
 
-book_row  (worker)  made already? → order number new? → the order is owed, as by the Book button → the row is done
+book_row  (worker)  made already? → order number new? → the order is due, as by the Book button → the row is done
 agree     (web)     the sender's yes to the rows whose price went up
 """
 

@@ -1,6 +1,6 @@
 """Checking: a dry run of every row through the parcel form, then the carrier's prices. Nothing is booked by it.
 
-begin      (web)     the columns are matched; rows of one order are joined; every parcel is owed a check
+begin      (web)     the columns are matched; rows of one order are joined; every parcel is due a check
 check_row  (worker)  read once → left out? → the form's rules → bought before? → prices → ready, or what to fix
 """
 

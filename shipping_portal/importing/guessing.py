@@ -43,7 +43,7 @@ def guess_columns(header: list[str], wanted: list[Field], filled: Collection[int
         named = (at for at, name in enumerate(header) if normalise_name(name) == "contactname")
         if (at := next(named, None)) not in (None, found.get("receiver_name")):
             found["receiver_company"] = at
-    if shops.of(header) == "PayPal":  # its payments come from whoever bought, to us
+    if shops.of(header) == "PayPal":  # its payments come from the buyer, to us
         names = [headings.plain(name) for name in header]
         found["receiver_email"] = names.index("from email address")
         found["receiver_line1"] = names.index("address line 1")

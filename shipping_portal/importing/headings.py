@@ -31,5 +31,5 @@ def plain_names(header: Sequence[str]) -> tuple[str, ...]:
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """Return the entries of a table written as text: what stands between its commas, on one line or on several."""
+    """Return the entries of a table written as text, split at commas and lines."""
     return tuple(" ".join(word.split()) for word in text.split(","))

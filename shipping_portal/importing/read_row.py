@@ -1,4 +1,4 @@
-"""One parcel of a file, read once: whoever checks it asks this value, and never its cells again."""
+"""One parcel of a file, read once: each check asks this value, and never the cells again."""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class ReadRow:
 
     @property
     def corrected(self) -> Mapping[str, str]:
-        """What was put right by our field, and what its sender decided."""
+        """What was corrected, by our field, and what its sender decided."""
         corrected: dict[str, str] = self.row.corrected
         return corrected
 

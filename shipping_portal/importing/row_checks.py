@@ -116,7 +116,7 @@ def _find_no_pickup_day(read: ReadRow) -> Problems:
     return read.day_problems
 
 
-# What a later one finds at a field stands in place of what an earlier one found there.
+# A later check's finding at a field replaces an earlier one's.
 CHECKS: tuple[Callable[[ReadRow], Problems], ...] = (
     _find_numbers_that_a_spreadsheet_changed,
     _find_gaps_for_customs,
@@ -130,9 +130,9 @@ CHECKS: tuple[Callable[[ReadRow], Problems], ...] = (
 
 
 def find_doubts(read: ReadRow, details: ParcelDetails, quote: Quote) -> Problems:
-    """Return what may be booked as it is, and is told before, by our field.
+    """Return what may be booked as it is, but is shown first, by our field.
 
-    Whoever saved the row has seen what stands at its fields.
+    The person who saved the row has seen the notes at its fields.
     """
     weight = columns.form_name(columns.WEIGHT, read.file.sender.country)
     unmet = choosing.unmet_rule(quote.products, read.file.sender.service_rule)

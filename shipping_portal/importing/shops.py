@@ -35,7 +35,7 @@ from shipping_portal.importing.shop_words import (
 
 STATUS = "shop_status"  # among a row's problems, and among its corrections once it is taken all the same
 NOT_A_PARCEL = "This row holds a sum, so it isn't a parcel."
-REASONS = (CANCELLED, REFUNDED, SHIPPED, PARTLY, NO_PARCEL, UNPAID)  # the first that is true is told
+REASONS = (CANCELLED, REFUNDED, SHIPPED, PARTLY, NO_PARCEL, UNPAID)  # the first that is true is shown
 
 TICK, CROSS = re.compile("[✓✔✅☑🗸]"), re.compile("[✗✘❌✖☒]")
 _SUM = re.compile(r"(?:order |grand )?(?:total|amount)(?: price| paid)?|sale price|gross")

@@ -1,7 +1,7 @@
 from django.apps import AppConfig
 from django.utils.module_loading import autodiscover_modules
 
-# The modules, in whichever of our apps has them, whose functions are jobs, chores, erasers or retention terms.
+# The modules, in whichever of our apps has them, whose functions are jobs, periodic tasks, erasers or retention terms.
 MODULES = (
     "alerts.alerting",
     "quoting.awaiting_prices",
@@ -40,7 +40,7 @@ MODULES = (
 
 
 class JobsConfig(AppConfig):
-    """Imports the modules that register jobs, chores, erasers and retention terms."""
+    """Imports the modules that register jobs, periodic tasks, erasers and retention terms."""
 
     name = "shipping_portal.jobs"
 

@@ -250,7 +250,7 @@ HELD = (
         "receiver_postcode receiver_instructions pickup description contents search note problem",
         why="deliver, trace, prove",
         seen_by="the team by role; operators masked, revealed for a reason",
-        until="RECEIVER_DAYS after it was last owed to the carrier, once settled; `pickup` with its person or the "
+        until="RECEIVER_DAYS after it was last due to the carrier, once its outcome is known; `pickup` with its person or the "
         "account",
         stays="amounts, references, dates, measures, state, country",
         term="receivers",

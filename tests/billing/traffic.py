@@ -121,7 +121,7 @@ class Month:
         order = bookings.submit(
             quote=quote, code=products[0]["code"], by=trade.user, form_token=uuid.uuid4(), pickup_date=None, now=now
         )  # fmt: skip
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
         order.refresh_from_db()
         assert order.status == "booked", order.problem
         return order
@@ -136,8 +136,8 @@ class Month:
                 self._charge(order, what)
 
     def _cancel(self, order: Order) -> None:
-        cancels.ask(order, by=order.made_by, why="not sending it", now=timezone.now())
-        cancels.work(order.pk)
+        cancels.ask_to_cancel(order, by=order.made_by, why="not sending it", now=timezone.now())
+        cancels.process_cancel(order.pk)
         order.refresh_from_db()
         assert order.status == "cancelled", order.problem
 

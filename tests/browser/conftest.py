@@ -173,7 +173,7 @@ def enter(page: Page, person: dict[str, str]) -> None:
 def log_in(open_browser: Open, stack: Stack, request: pytest.FixtureRequest) -> Open:
     """`log_in("sender")` is a window in which the demo's sender, or the operator, has logged in.
 
-    The sender has a new session each time. What the log-in page does is seen in test_three_minutes.py.
+    The sender has a new session each time. What the login page does is seen in test_three_minutes.py.
     """
 
     def logged_in(who: str = "sender", **choices: Any) -> Page:

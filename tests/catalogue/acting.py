@@ -16,8 +16,8 @@ Read = Callable[[Order], str]
 def work(order: Order) -> Order:
     """Whatever is owed on this order, as if its time had come."""
     Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
-    bookings.work(order.pk)
-    resolving.work(order.pk)
+    bookings.process_booking(order.pk)
+    resolving.resolve_due_order(order.pk)
     order.refresh_from_db()
     return order
 
@@ -26,7 +26,7 @@ def fetch(order: Order) -> Label:
     """The full-page label after one try, as if its time had come."""
     label = order.labels.get(size="full")
     Label.objects.filter(pk=label.pk, due_at__isnull=False).update(due_at=timezone.now())
-    fetching.work(label.pk)
+    fetching.fetch_due_label(label.pk)
     label.refresh_from_db()
     return label
 

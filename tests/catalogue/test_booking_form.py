@@ -124,7 +124,7 @@ def test_an_old_price_is_asked_again_before_anything_is_booked(
     listener.price = Decimal("14.00")
     book()
     order = Order.objects.get()
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.status, order.attempts.count(), len(listener.asked)) == ("draft", 0, 1)
     page = text(alices.get(f"/parcels/{order.uuid}/booking/"))

@@ -218,7 +218,7 @@ def test_a_parcel_without_any_label_is_an_operators_case_and_its_sender_knows_wh
     line.edits("view", lambda seen: [label.update(size="poster") for label in seen["labels"]] and None)
     order.labels.update(tries=len(fetching.FIRST_WAITS))
     for label in order.labels.all():
-        fetching.work(label.pk)
+        fetching.fetch_due_label(label.pk)
     assert {label.state for label in order.labels.all()} == {"absent"}
     assert waiting("label-fetching") == 2
     assert f"contact us and quote {order.carrier_reference}" in reads(order)
@@ -277,7 +277,7 @@ def test_a_carrier_that_is_slow_twice_costs_the_label_no_lease(
 
         monkeypatch.setattr(fetching.gateway, "carrier_client", lambda *of, **how: Slow())
         full = order.labels.get(size="full")
-        fetching.work(full.pk)
+        fetching.fetch_due_label(full.pk)
     full.refresh_from_db()
     assert (full.failures, full.tries) == (0, 1)
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from orders.models import Order, Quote

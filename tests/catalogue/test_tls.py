@@ -50,7 +50,7 @@ def order(quill: Sender, alice: User, behind_tls: SandboxCarrier) -> Order:
 
 def work(order: Order) -> Order:
     Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     return order
 

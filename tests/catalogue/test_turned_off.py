@@ -45,7 +45,7 @@ def test_what_was_not_sent_waits_for_somebody_else_of_the_business(
     owed: Order, alice: User, ana: User, listener: ListeningCarrier, localities: None
 ) -> None:
     User.objects.filter(pk=alice.pk).update(is_active=False)
-    bookings.work(owed.pk)
+    bookings.process_booking(owed.pk)
     owed.refresh_from_db()
     assert (owed.status, owed.due_at, owed.attempts.count()) == ("draft", None, 0)
     assert listener.asked == []
@@ -57,12 +57,12 @@ def test_what_was_not_sent_waits_for_somebody_else_of_the_business(
 @rows("", ("B43", "a yes of somebody else"))
 def test_a_yes_of_somebody_else_counts(owed: Order, alice: User, ana: User, monkeypatch: Any) -> None:
     User.objects.filter(pk=alice.pk).update(is_active=False)
-    bookings.work(owed.pk)
+    bookings.process_booking(owed.pk)
     owed.refresh_from_db()
     bookings.confirm(owed, by=ana, now=timezone.now())
     sent: list[Any] = []
     monkeypatch.setattr(bookings, "_send", lambda order, client: sent.append(order))
-    bookings.work(owed.pk)
+    bookings.process_booking(owed.pk)
     assert sent == [owed]
 
 
@@ -73,6 +73,6 @@ def test_what_was_sent_is_still_resolved(owed: Order, alice: User) -> None:
         order=owed, generation=1, body=b"{}", body_sha256="0" * 64, state="in_flight", lease_until=now, sent_at=now
     )
     User.objects.filter(pk=alice.pk).update(is_active=False)
-    bookings.work(owed.pk)
+    bookings.process_booking(owed.pk)
     owed.refresh_from_db()
     assert owed.status == "unconfirmed"

@@ -153,7 +153,7 @@ class Month:
         order = self._book(number, day)
         polling.open_parcel(order.pk)
         for label in order.labels.all():
-            fetching.work(label.pk)
+            fetching.fetch_due_label(label.pk)
         order.refresh_from_db()
         assert order.status == "booked", order.problem
         self._plan_story(order, number, day, place, at)
@@ -165,7 +165,7 @@ class Month:
             quote=quote, code=self._choice(quote.products, number, day), by=self.user, form_token=uuid.uuid4(),
             pickup_date=None, now=now,
         )  # fmt: skip
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
         return order
 
     def _details(self, number: int) -> ParcelDetails:
@@ -275,8 +275,8 @@ class Month:
         printing.mark_printed(order, by=self.user, at=timezone.now())
 
     def _cancel(self, order: Order) -> None:
-        cancels.ask(order, by=self.user, why="not sending it", now=timezone.now())
-        cancels.work(order.pk)
+        cancels.ask_to_cancel(order, by=self.user, why="not sending it", now=timezone.now())
+        cancels.process_cancel(order.pk)
         polling.open_parcel(order.pk)
         order.refresh_from_db()
         assert order.status == "cancelled", order.problem

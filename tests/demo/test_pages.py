@@ -52,7 +52,9 @@ def test_the_log_in_page_of_the_demo_offers_its_accounts_to_this_machine_alone(d
 
 
 def test_each_account_is_logged_in_by_one_press(demo: None, people: None, settings: Any) -> None:
-    found = re.findall(r'name="login" value="(.+?)">\s*<input type="hidden" name="password" value="(.+?)"', log_in_page())
+    found = re.findall(
+        r'name="login" value="(.+?)">\s*<input type="hidden" name="password" value="(.+?)"', log_in_page()
+    )
     sender, operator = [Client(), Client()]
     for client, (email, password) in zip((sender, operator), found, strict=True):
         assert client.post("/accounts/login/", {"login": email, "password": password}).status_code == 302

@@ -13,7 +13,6 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from orders.booking import bookings
 from orders.models import Order
 from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit, Sender, User

@@ -6,6 +6,6 @@ from tests.billing.conftest import take as take
 
 
 def work(order: Order) -> Order:
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     return order

@@ -34,7 +34,7 @@ def booked(submitted: Callable[..., Order]) -> Callable[..., Order]:
 
     def book(**changes: Any) -> Order:
         order = submitted(**changes)
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
         order.refresh_from_db()
         assert order.status == "booked", order.problem
         return order

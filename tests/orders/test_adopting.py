@@ -313,12 +313,12 @@ def adopted(
     """Booked at the carrier, adopted without its order id, and both labels given up."""
     carrier.trouble("book", "commit-close")
     order = submitted()
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     contract('view = ""')  # the contract file did not name it yet
     made = adopt(Order.objects.get(pk=order.pk), carrier.ledger("booked")[0]["reference"], sam, "")
     settings.CARRIER_CONTRACT = ""
     for label in made.labels.all():
-        fetching.work(label.pk)
+        fetching.fetch_due_label(label.pk)
     assert set(made.labels.values_list("state", flat=True)) == {"failed"}
     return made
 
@@ -335,7 +335,7 @@ def test_with_the_carriers_order_id_the_labels_are_due_and_fetched(
     adopted.refresh_from_db()
     assert adopted.carrier_order_id == order_id
     for label in adopted.labels.all():
-        fetching.work(label.pk)
+        fetching.fetch_due_label(label.pk)
     assert set(adopted.labels.values_list("state", flat=True)) == {"stored"}
     row = Audit.objects.get(action="carrier's order id added")
     assert (row.actor, row.reason) == (sam, f"{order_id}: {REASON}")
@@ -345,7 +345,7 @@ def test_an_order_id_of_another_parcel_is_not_added(
     adopted: Order, submitted: Submit, carrier: SandboxCarrier, sam: User
 ) -> None:
     other = submitted()
-    bookings.work(other.pk)
+    bookings.process_booking(other.pk)
     other.refresh_from_db()
     for wrong, words in ((other.carrier_order_id, "another reference"), ("no-such-id", "doesn't confirm")):
         with pytest.raises(verifying.NotConfirmed, match=words):

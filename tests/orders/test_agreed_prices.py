@@ -180,7 +180,7 @@ def test_only_a_price_in_the_currency_agreed_to_is_what_is_charged(
     order = submitted()
     attempt = bookings._write_down(order, timezone.now())
     assert attempt
-    settling.settle(attempt, Booked("id-1", "SQ7K2M0001", "Booked", (), None, booked, (), "", "", 201, b"{}"))
+    settling.record_outcome(attempt, Booked("id-1", "SQ7K2M0001", "Booked", (), None, booked, (), "", "", 201, b"{}"))
     order.refresh_from_db()
     assert (order.price, order.currency) == (Decimal("13.84"), "AUD")
     assert (order.charged_price, (order.unagreed_price, order.unagreed_currency)) == (charged, unagreed)

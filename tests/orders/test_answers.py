@@ -49,7 +49,7 @@ def test_a_reply_that_came_too_late_is_no_answer(submitted: Submit) -> None:
     order = submitted()
     attempt = bookings._write_down(order, timezone.now())
     assert attempt
-    settling.settle(attempt, OutcomeUnknown("the reply came too late", 201, late=True))
+    settling.record_outcome(attempt, OutcomeUnknown("the reply came too late", 201, late=True))
     order.refresh_from_db()
     assert order.problem["text"] == DIDNT
 

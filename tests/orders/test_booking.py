@@ -40,8 +40,8 @@ Submit = Callable[..., Order]
 def work(order: Order) -> Order:
     """Whatever is owed on this order, as if its time had come."""
     Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
-    bookings.work(order.pk)
-    resolving.work(order.pk)
+    bookings.process_booking(order.pk)
+    resolving.resolve_due_order(order.pk)
     order.refresh_from_db()
     return order
 
@@ -57,7 +57,7 @@ def test_sender_books_a_parcel_prints_its_label_and_sees_it_move(submitted: Subm
     assert order.charged_price == order.price
 
     for label in order.labels.all():
-        fetching.work(label.pk)
+        fetching.fetch_due_label(label.pk)
     full = order.labels.get(size="full")
     assert full.intact_bytes().startswith(b"%PDF-")
     assert hashlib.sha256(full.intact_bytes()).hexdigest() == full.sha256
@@ -412,10 +412,10 @@ def test_a_late_acceptance_lifts_an_unconfirmed_order(submitted: Submit, carrier
     attempt = bookings._write_down(order, timezone.now())
     answer = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
     settling.unknown(attempt, "lease expired", at=timezone.now())
-    settling.settle(attempt, answer)
+    settling.record_outcome(attempt, answer)
     order.refresh_from_db()
     assert (order.status, order.carrier_reference) == ("booked", answer.reference)
-    settling.settle(attempt, answer)  # told twice
+    settling.record_outcome(attempt, answer)  # told twice
     assert order.changes.filter(new="booked").count() == 1
 
 
@@ -428,7 +428,7 @@ def test_a_late_acceptance_after_not_booked_is_a_conflict(
     settling.unknown(attempt, "lease expired", at=timezone.now())
     order.refresh_from_db()
     deciding.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
-    settling.settle(attempt, answer)
+    settling.record_outcome(attempt, answer)
     order.refresh_from_db()
     assert (order.status, order.carrier_reference) == ("conflict", None)
     assert order.attempts.get().seen_reference == answer.reference
@@ -441,7 +441,7 @@ def test_a_second_reference_for_one_key_turns_replays_off(
     order = work(submitted())
     attempt = order.attempts.get()
     other = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(uuid.uuid4()))
-    settling.settle(attempt, other)
+    settling.record_outcome(attempt, other)
     order.refresh_from_db()
     assert order.status == "booked"
     assert order.carrier_reference != other.reference
@@ -479,7 +479,7 @@ def test_the_longest_words_a_carrier_may_send_still_book(submitted: Submit, carr
         tracking_url="https://track.example/" + "u" * 2000,
         price=Money(Decimal("99999999999.999999"), order.currency),
     )
-    settling.settle(attempt, wordy)
+    settling.record_outcome(attempt, wordy)
     order.refresh_from_db()
     assert (order.status, order.public_tracking_url) == ("booked", "")
 
@@ -491,7 +491,7 @@ def test_a_label_of_another_carrier_account_is_never_fetched_by_its_id(
     assert label
     before = len(carrier.requests())
     settings.CARRIER_ACCOUNT = "another-account"
-    fetching.work(label.pk)
+    fetching.fetch_due_label(label.pk)
     label.refresh_from_db()
     assert (label.state, label.due_at is not None) == ("failed", True)  # asked for again, should the account come back
     assert len(carrier.requests()) == before
@@ -502,7 +502,7 @@ def test_the_labels_of_a_cancelled_order_are_no_longer_fetched(submitted: Submit
     Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now(), **NOT_COUNTED)
     before = len(carrier.requests())
     for label in order.labels.all():
-        fetching.work(label.pk)
+        fetching.fetch_due_label(label.pk)
     assert list(order.labels.values_list("state", "due_at")) == [("pending", None)] * 2
     assert len(carrier.requests()) == before
 
@@ -515,7 +515,7 @@ def test_an_operation_the_carrier_does_not_have_stops_no_worker(
     contract('view = ""\ntrack = ""')
     label = order.labels.first()
     assert label
-    fetching.work(label.pk)
+    fetching.fetch_due_label(label.pk)
     label.refresh_from_db()
     assert (label.state, label.due_at) == ("failed", None)
     polling.open_parcel(order.pk)
@@ -542,7 +542,7 @@ def test_a_rule_that_is_not_about_the_reference_is_no_conflict(
 ) -> None:
     order = submitted()
     monkeypatch.setattr(
-        fetching, "owe", lambda order, links, at: Label.objects.create(order=order, size="full", length=-1)
+        fetching, "request_labels", lambda order, links, at: Label.objects.create(order=order, size="full", length=-1)
     )
     with pytest.raises(IntegrityError):
         work(order)
@@ -565,12 +565,12 @@ def test_phones_of_a_parcel_that_leaves_the_country_have_its_code(
 
 
 def accepted(attempt: BookingAttempt) -> None:
-    settling.settle(attempt, sent(attempt))
+    settling.record_outcome(attempt, sent(attempt))
 
 
 def accepted_with_a_second_reference(attempt: BookingAttempt) -> None:
-    settling.settle(attempt, sent(attempt))
-    settling.settle(
+    settling.record_outcome(attempt, sent(attempt))
+    settling.record_outcome(
         attempt, gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(uuid.uuid4()))
     )
 
@@ -584,8 +584,8 @@ def sent(attempt: BookingAttempt) -> Booked:
     [
         accepted,
         accepted_with_a_second_reference,
-        partial(settling.settle, outcome=NotSent("no connection")),
-        partial(settling.settle, outcome=OutcomeUnknown("no answer")),
+        partial(settling.record_outcome, outcome=NotSent("no connection")),
+        partial(settling.record_outcome, outcome=OutcomeUnknown("no answer")),
     ],
 )
 def test_the_accounts_row_is_written_outside_every_transaction_that_has_the_orders_lock(

@@ -29,13 +29,13 @@ YES = Cancelled("Cancelled", "", 200, b"{}")
 
 
 def cancel(order: Order, by: User) -> Order:
-    cancels.ask(order, by=by, why="not sending it", now=timezone.now())
+    cancels.ask_to_cancel(order, by=by, why="not sending it", now=timezone.now())
     return work(order)
 
 
 def work(order: Order) -> Order:
     Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
-    cancels.work(order.pk)
+    cancels.process_cancel(order.pk)
     order.refresh_from_db()
     return order
 
@@ -74,7 +74,7 @@ def test_what_the_carrier_says_it_would_not_cancel_is_not_asked_for(
     Order.objects.update(is_cancellable=False)
     order.refresh_from_db()
     with pytest.raises(Order.WrongStatus, match="can't be cancelled any more"):
-        cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+        cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
     Order.objects.update(is_cancellable=None)
     order.refresh_from_db()
     assert cancel(order, alice).status == "cancelled"
@@ -83,7 +83,7 @@ def test_what_the_carrier_says_it_would_not_cancel_is_not_asked_for(
 def test_the_booked_orders_own_arrival_days_replace_the_quoted_ones(submitted: Book, carrier: SandboxCarrier) -> None:
     order = submitted()
     Order.objects.update(eta_from="2026-01-01", eta_to="2026-01-02")
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     dates = carrier.ledger("booked")[0]["parcel"]["quote"]["dates"]
     assert [order.eta_from.isoformat(), order.eta_to.isoformat()] == dates
@@ -105,7 +105,7 @@ def test_a_parcel_of_another_carrier_account_is_cancelled_nowhere(
     booked: Book, carrier: SandboxCarrier, alice: User, settings: Any, asked: str, status: str, left: str
 ) -> None:
     order = booked()
-    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
     order.cancels.update(state=asked)
     if asked == "unknown":
         move_to(order, "cancel_unconfirmed", reason="no answer", at=timezone.now())
@@ -133,7 +133,7 @@ def test_a_visit_nobody_told_us_of_yet_is_seen_before_cancelling(
 def test_missed_and_futile_pickups_are_never_cancelled(quill: Sender, alice: User, progress: str) -> None:
     order = factories.order(quill, alice, status="booked", progress=progress)
     with pytest.raises(Order.PickupProblem):
-        cancels.ask(order, by=alice, why="-", now=timezone.now())
+        cancels.ask_to_cancel(order, by=alice, why="-", now=timezone.now())
     assert not can_cancel(order, timezone.now())
 
 
@@ -169,7 +169,7 @@ def test_a_drop_off_is_never_a_missed_pickup(quill: Sender, alice: User) -> None
 def test_only_a_booked_order_can_be_cancelled(quill: Sender, alice: User, status: str) -> None:
     order = factories.order(quill, alice, status=status)
     with pytest.raises(Order.WrongStatus):
-        cancels.ask(order, by=alice, why="-", now=timezone.now())
+        cancels.ask_to_cancel(order, by=alice, why="-", now=timezone.now())
 
 
 def test_a_carriers_refusal_keeps_the_parcel_booked(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
@@ -192,7 +192,7 @@ def test_a_lost_answer_is_asked_again_and_cancels_once(booked: Book, carrier: Sa
 
 def test_one_parcels_cancelling_leaves_the_others_to_be_cancelled(booked: Book, alice: User) -> None:
     first, second = booked(), booked()
-    cancels.ask(second, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask_to_cancel(second, by=alice, why="not sending it", now=timezone.now())
     assert cancel(first, alice).cancels.get().state == "done"
     assert second.cancels.get().state == "wanted"
     assert work(second).status == "cancelled"
@@ -284,7 +284,7 @@ def test_a_missed_pickup_that_only_we_were_told_of_is_not_cancelled(
     booked: Book, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
-    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
     Order.objects.filter(pk=order.pk).update(progress="pickup_missed")
     assert work(order).status == "booked"
     assert carrier.ledger("cancelled") == []
@@ -294,7 +294,7 @@ def test_a_pickup_day_that_passed_in_vain_meanwhile_is_not_cancelled(
     booked: Book, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
-    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
     Order.objects.filter(pk=order.pk).update(carrier_pickup_date=timezone.now().date() - dt.timedelta(days=5))
     assert work(order).status == "booked"
     assert carrier.ledger("cancelled") == []
@@ -335,7 +335,7 @@ def test_an_order_whose_number_at_the_carrier_is_unknown_cannot_be_cancelled_her
     order = factories.order(quill, alice, status="booked", carrier_order_id="")
     assert not can_cancel(order, timezone.now())
     with pytest.raises(Order.WrongStatus):
-        cancels.ask(order, by=alice, why="-", now=timezone.now())
+        cancels.ask_to_cancel(order, by=alice, why="-", now=timezone.now())
 
 
 def unclear(order: Order, by: User, carrier: SandboxCarrier) -> Order:
@@ -400,7 +400,7 @@ def test_a_late_yes_settles_what_was_asked_for_once_more_meanwhile(
     order = unclear(booked(), alice, carrier)
     first = order.cancels.get()
     cancel_outcomes.resolve(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
-    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
     cancel_outcomes.record(order, first, Confirmed(YES))
     order.refresh_from_db()
     assert order.status == "cancelled"
@@ -442,7 +442,7 @@ def test_a_look_that_fails_leaves_the_attempt_to_an_operator_in_the_end(
 def test_the_counts_of_tries_have_a_ceiling(booked: Book, carrier: SandboxCarrier, alice: User, trouble: str) -> None:
     order = booked()
     carrier.trouble("cancel", trouble)
-    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
     Order.objects.filter(pk=order.pk).update(tries=32_767)
     CancelAttempt.objects.update(tries=32_767)
     assert work(order).tries <= 32_767
@@ -460,14 +460,14 @@ def test_a_carrier_that_takes_no_cancellations_is_not_offered_any(
     contract('cancel = ""')
     assert not can_cancel(order, timezone.now())
     with pytest.raises(Order.WrongStatus, match="takes no cancellations"):
-        cancels.ask(order, by=alice, why="-", now=timezone.now())
+        cancels.ask_to_cancel(order, by=alice, why="-", now=timezone.now())
 
 
 def test_an_owed_cancellation_that_the_carrier_no_longer_takes_leaves_the_parcel_booked_and_says_so(
     booked: Book, alice: User, contract: Callable[[str], None]
 ) -> None:
     order = booked()
-    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
     contract('cancel = ""')
     assert work(order).status == "booked"
     assert order.problem["text"] == cancel_rules.NO_WAY

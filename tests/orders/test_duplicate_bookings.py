@@ -47,8 +47,8 @@ def test_one_key_with_two_references_has_one(submitted: Submit, booked: Submit) 
     order = booked()
     first = order.attempts.get()
     other = gateway.carrier_client(gateway.current_account()).book(bytes(first.body), key=str(uuid.uuid4()))
-    settling.settle(first, other)
-    settling.settle(first, other)  # told twice
+    settling.record_outcome(first, other)
+    settling.record_outcome(first, other)  # told twice
     assert waiting(order) == [other.reference]
 
 
@@ -64,8 +64,8 @@ def test_a_late_yes_to_the_first_attempt_while_the_second_is_asked_has_one_even_
     bookings.confirm(order, by=alice, now=timezone.now())
     order.refresh_from_db()
     second = bookings._write_down(order, timezone.now())
-    settling.settle(first, answer)
-    settling.settle(second, Rejected(422, text="Too heavy."))
+    settling.record_outcome(first, answer)
+    settling.record_outcome(second, Rejected(422, text="Too heavy."))
     order.refresh_from_db()
     assert (order.status, waiting(order)) == ("rejected", [answer.reference])
 
@@ -84,7 +84,7 @@ def test_a_second_attempt_that_is_booked_leaves_what_the_first_was_answered(subm
     order = submitted()
     attempt(order, generation=1, seen="SFIRST0001")
     Order.objects.filter(pk=order.pk).update(generation=2)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.status, waiting(order)) == ("booked", ["SFIRST0001"])
 

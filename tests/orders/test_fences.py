@@ -62,10 +62,10 @@ def test_an_order_refused_meanwhile_is_not_sent(
 
     def another_is_refused() -> None:
         carrier.trouble("book", "422")
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
 
     asleep_with_its_new_price(another_is_refused)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.status, order.attempts.count(), carrier.ledger("booked")) == ("rejected", 1, [])
 
@@ -77,10 +77,10 @@ def test_an_order_whose_price_rose_meanwhile_is_not_sent(
 
     def another_finds_it_dearer() -> None:
         carrier.prices(10)
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
 
     asleep_with_its_new_price(another_finds_it_dearer)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.status, order.attempts.count(), carrier.ledger("booked")) == ("draft", 0, [])
 
@@ -90,23 +90,23 @@ def test_an_order_that_another_is_sending_does_not_go_back_to_its_sender(
 ) -> None:
     order = with_an_old_quote(submitted())
     carrier.prices(10)
-    compare, settle = asking.compare_offer, settling.settle
+    compare, settle = asking.compare_offer, settling.record_outcome
 
     def stalled(stale: Order, *rest: Any) -> verdict.Verdict:
         def and_wakes_before_the_answer_is_stored(attempt: BookingAttempt, outcome: Any) -> None:
-            monkeypatch.setattr(settling, "settle", settle)
+            monkeypatch.setattr(settling, "record_outcome", settle)
             bookings._carry_out(stale, compare(stale, *rest), timezone.now())
             settle(attempt, outcome)
 
         monkeypatch.setattr(asking, "compare_offer", compare)
-        monkeypatch.setattr(settling, "settle", and_wakes_before_the_answer_is_stored)
+        monkeypatch.setattr(settling, "record_outcome", and_wakes_before_the_answer_is_stored)
         carrier.prices(0)
         let_lease_end(order)
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
         return verdict.WaitUntil(timezone.now())
 
     monkeypatch.setattr(asking, "compare_offer", stalled)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert order.status == "booked"
 
@@ -114,7 +114,7 @@ def test_an_order_that_another_is_sending_does_not_go_back_to_its_sender(
 def test_a_worker_that_stalled_does_not_put_off_the_one_who_sends(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     stale = Order.objects.get(pk=order.pk)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     stale.postpone(timezone.now() + dt.timedelta(days=1))
     bookings._carry_out(stale, verdict.BackToDraft({"kind": "gone", "text": "-"}), timezone.now())
@@ -130,7 +130,7 @@ def test_a_replay_that_slept_past_its_lease_sends_nothing(
     carrier.settings(replays=True)
     carrier.trouble("book", "accept-close")
     order = submitted()
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     let_lease_end(order)
     connect = gateway.carrier_client
 
@@ -140,11 +140,11 @@ def test_a_replay_that_slept_past_its_lease_sends_nothing(
         case, now = Order.objects.get(pk=order.pk), timezone.now()
         deciding.not_booked(case, by=sam, reason="the carrier has no such order", now=now)
         bookings.confirm(case, by=alice, now=now)
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
         return connect(*of, **how)
 
     monkeypatch.setattr(gateway, "carrier_client", stalled)
-    resolving.work(order.pk)
+    resolving.resolve_due_order(order.pk)
     assert len(carrier.ledger("booked")) == 1
 
 
@@ -155,10 +155,10 @@ def test_a_replay_leaves_in_good_time_or_not_at_all(
     carrier.settings(replays=True)
     carrier.trouble("book", "accept-close")
     order = submitted()
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     let_lease_end(order)
     monkeypatch.setattr(settling, "send_until", lambda until: 0.0)  # long ago
-    resolving.work(order.pk)
+    resolving.resolve_due_order(order.pk)
     order.refresh_from_db()
     assert (order.status, carrier.ledger("booked")) == ("unconfirmed", [])
 
@@ -204,10 +204,10 @@ def test_a_late_yes_to_what_was_settled_otherwise_is_a_conflict(
     case = Order.objects.get(pk=order.pk)
     deciding.not_booked(case, by=sam, reason="the carrier has no such order", now=timezone.now())
     Order.objects.filter(pk=order.pk).update(status=status, generation=2, due_at=timezone.now())
-    settling.settle(attempt, late)
+    settling.record_outcome(attempt, late)
     order.refresh_from_db()
     assert (order.status, order.due_at, order.carrier_reference) == (Status.CONFLICT, None, None)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     assert len(carrier.ledger("booked")) == 1
 
 
@@ -218,11 +218,11 @@ def test_an_order_of_another_carrier_account_is_neither_sent_nor_asked_again(
     carrier.settings(replays=True)
     carrier.trouble("book", "accept-close")
     owed, unclear = submitted(), submitted(description="Another one")
-    bookings.work(unclear.pk)
+    bookings.process_booking(unclear.pk)
     let_lease_end(unclear)
     settings.CARRIER_ACCOUNT = "another-account"
-    bookings.work(owed.pk)
-    resolving.work(unclear.pk)
+    bookings.process_booking(owed.pk)
+    resolving.resolve_due_order(unclear.pk)
     owed.refresh_from_db()
     unclear.refresh_from_db()
     assert (owed.status, owed.problem["kind"]) == ("draft", "carrier_changed")
@@ -279,7 +279,7 @@ def test_a_slash_behind_the_address_is_the_same_account(db: None, settings: Any)
 def test_a_yes_hours_later_is_priced_again(submitted: Submit, carrier: SandboxCarrier, alice: User) -> None:
     order = with_an_old_quote(submitted())
     carrier.prices(10)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     agreed = order.problem["new"]
     problem = order.problem | {"quoted_at": (timezone.now() - dt.timedelta(hours=5)).isoformat()}
@@ -287,7 +287,7 @@ def test_a_yes_hours_later_is_priced_again(submitted: Submit, carrier: SandboxCa
     order.refresh_from_db()
     carrier.prices(50)
     bookings.confirm(order, by=alice, now=timezone.now())
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.status, order.problem["old"], carrier.ledger("booked")) == ("draft", agreed, [])
 

@@ -47,7 +47,7 @@ def book(quill: Sender, alice: User, code: str) -> Order:
     now = timezone.now()
     quote = asking.ask_for_prices(quill, factories.details(quill), by=alice, now=now)
     order = bookings.submit(quote=quote, code=code, by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     return order
 
@@ -59,7 +59,7 @@ def test_the_main_job_works_with_a_foreign_contract(foreign: SandboxCarrier, qui
     assert order.charged_price == order.price
 
     for label in order.labels.all():
-        fetching.work(label.pk)
+        fetching.fetch_due_label(label.pk)
     assert all(label.intact_bytes().startswith(b"%PDF-") for label in order.labels.all())
 
     polling.open_parcel(order.pk)
@@ -76,8 +76,8 @@ def test_cancelling_and_refusals_work_with_a_foreign_contract(
     foreign: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     order = book(quill, alice, "STANDARD-DROPOFF")
-    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
-    cancels.work(order.pk)
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.process_cancel(order.pk)
     order.refresh_from_db()
     assert order.status == "cancelled"
 
@@ -93,7 +93,7 @@ def test_a_lost_reply_is_resolved_with_the_foreign_key_header(
     order = book(quill, alice, "STANDARD-PICKUP")
     assert order.status == "unconfirmed"
     Order.objects.update(due_at=timezone.now())
-    resolving.work(order.pk)
+    resolving.resolve_due_order(order.pk)
     order.refresh_from_db()
     assert order.status == "booked"
     assert len(foreign.ledger("booked")) == 1
@@ -124,7 +124,7 @@ def test_references_of_any_shape_work_by_the_file_alone(
     assert order.carrier_order_id == carrier.ledger("booked")[0]["order_id"]
 
     for label in order.labels.all():
-        fetching.work(label.pk)
+        fetching.fetch_due_label(label.pk)
     assert all(label.intact_bytes().startswith(b"%PDF-") for label in order.labels.all())
 
     polling.open_parcel(order.pk)
@@ -145,8 +145,8 @@ def test_references_of_any_shape_work_by_the_file_alone(
     assert quill.watches.get().parcel.reference == reference
 
     other = book(quill, alice, "STANDARD-PICKUP")
-    cancels.ask(other, by=alice, why="not sending it", now=timezone.now())
-    cancels.work(other.pk)
+    cancels.ask_to_cancel(other, by=alice, why="not sending it", now=timezone.now())
+    cancels.process_cancel(other.pk)
     other.refresh_from_db()
     assert other.status == "cancelled"
 
@@ -209,7 +209,7 @@ def test_labels_named_only_by_the_reply_to_the_booking_are_fetched_from_there(
     assert all(address.startswith(f"{carrier.url}/orders/") for address in kept)
     assert len(set(kept)) == 2
     for label in order.labels.all():
-        fetching.work(label.pk)
+        fetching.fetch_due_label(label.pk)
     assert all(label.intact_bytes().startswith(b"%PDF-") for label in order.labels.all())
     assert set(order.labels.values_list("state", "address")) == {("stored", "")}
     assert not [request for request in carrier.requests() if request["operation"] == "view"]
@@ -221,7 +221,7 @@ def test_a_label_the_reply_did_not_name_is_the_operators_where_nothing_can_be_lo
     carrier = told('view = ""')
     carrier.settings(labels_pending_seconds=60)
     label = book(quill, alice, "STANDARD-PICKUP").labels.first()
-    fetching.work(label.pk)
+    fetching.fetch_due_label(label.pk)
     label.refresh_from_db()
     assert (label.state, label.due_at) == ("failed", None)
     assert "has no view to ask again" in label.problem
@@ -231,7 +231,7 @@ def test_a_kept_address_of_another_host_is_never_asked(told: Told, quill: Sender
     told('view = ""')
     label = book(quill, alice, "STANDARD-PICKUP").labels.first()
     Label.objects.filter(pk=label.pk).update(address="http://169.254.169.254/label.pdf")
-    fetching.work(label.pk)
+    fetching.fetch_due_label(label.pk)
     label.refresh_from_db()
     assert (label.state, label.problem) == ("failed", "The label's address is not one of the carrier's.")
 
@@ -239,10 +239,10 @@ def test_a_kept_address_of_another_host_is_never_asked(told: Told, quill: Sender
 def test_a_cancelled_order_forgets_the_addresses_of_its_labels(told: Told, quill: Sender, alice: User) -> None:
     told('view = ""')
     order = book(quill, alice, "STANDARD-PICKUP")
-    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
-    cancels.work(order.pk)
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.process_cancel(order.pk)
     for label in order.labels.all():
-        fetching.work(label.pk)
+        fetching.fetch_due_label(label.pk)
     assert set(order.labels.values_list("address", flat=True)) == {""}
 
 
@@ -256,7 +256,7 @@ def test_a_kept_address_is_on_no_page_of_the_desk_and_in_no_log(
         answer = desk.get(url)
         assert answer.status_code == 200
         assert carrier.url not in answer.content.decode()
-    fetching.work(label.pk)
+    fetching.fetch_due_label(label.pk)
     paths = CarrierCall.objects.filter(operation="label").values_list("path", flat=True)
     assert set(paths) == {"(label address)"}
 
@@ -271,7 +271,7 @@ def test_the_carrier_of_the_example_file_works_by_its_file_alone(
     assert (order.status, reference[:2], len(reference)) == ("booked", "33", 14), order.problem
     assert order.carrier_order_id.isdigit()
     for label in order.labels.all():
-        fetching.work(label.pk)
+        fetching.fetch_due_label(label.pk)
     assert all(label.intact_bytes().startswith(b"%PDF-") for label in order.labels.all())
 
     polling.open_parcel(order.pk)
@@ -287,8 +287,8 @@ def test_the_carrier_of_the_example_file_works_by_its_file_alone(
     assert visit(alice).get(f"/parcels/{reference}/")["Location"] == f"/parcels/{order.uuid}/"
 
     other = book(quill, alice, "STANDARD-DROPOFF")
-    cancels.ask(other, by=alice, why="not sending it", now=timezone.now())
-    cancels.work(other.pk)
+    cancels.ask_to_cancel(other, by=alice, why="not sending it", now=timezone.now())
+    cancels.process_cancel(other.pk)
     other.refresh_from_db()
     assert other.status == "cancelled"
 
@@ -299,8 +299,8 @@ def test_what_may_have_been_collected_beyond_the_bound_is_not_cancelled(told: To
     order = book(quill, alice, "STANDARD-PICKUP")
     for word in ("Info", "Info", "Pickup"):
         carrier.scan(str(order.carrier_reference), word, push=False)
-    cancels.ask(order, by=alice, why="not_sending", now=timezone.now())
-    cancels.work(order.pk)
+    cancels.ask_to_cancel(order, by=alice, why="not_sending", now=timezone.now())
+    cancels.process_cancel(order.pk)
     order.refresh_from_db()
     assert order.status == "booked"
     assert "Not all of its scans can be read" in order.changes.last().reason

@@ -60,7 +60,7 @@ def work_off(file: Import) -> None:
     for row in file.rows.filter(state="owed"):
         importing.book_row(row.pk)
     for order in Order.objects.filter(status="booking"):
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
 
 
 def press(by: User, rule: str = "cheapest") -> submitting.Press:

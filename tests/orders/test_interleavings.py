@@ -25,10 +25,10 @@ def test_a_case_settled_meanwhile_is_not_adopted_out_of_its_cancellation(
     booked: Submit, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
     order = booked()
-    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
     with pytest.raises(deciding.CannotResolve, match="already resolved"):
         deciding.adopt_reference(order, order.carrier_reference or "", by=sam, reason=REASON, now=timezone.now())
-    cancels.work(order.pk)
+    cancels.process_cancel(order.pk)
     assert Order.objects.get(pk=order.pk).status == "cancelled"
 
 
@@ -40,7 +40,7 @@ def test_nobody_settles_what_is_being_asked_again_at_this_moment(
     carrier.foreign("SFOUND12345")
     carrier.trouble("book", "accept-close")  # so that the operator is told the truth: there is no such order
     order = submitted()
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     Order.objects.update(due_at=timezone.now())
     book = Carrier.book
 
@@ -56,7 +56,7 @@ def test_nobody_settles_what_is_being_asked_again_at_this_moment(
         return book(self, *body, **more)
 
     monkeypatch.setattr(Carrier, "book", meanwhile)
-    resolving.work(order.pk)
+    resolving.resolve_due_order(order.pk)
     order.refresh_from_db()
     assert (order.status, len(carrier.ledger("booked"))) == ("unconfirmed", 1)
 
@@ -67,9 +67,9 @@ def test_what_was_asked_again_in_vain_may_be_settled_at_once(
     contract("replays = true")
     carrier.trouble("book", "accept-close", count=2)
     order = submitted()
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     Order.objects.update(due_at=timezone.now())
-    resolving.work(order.pk)
+    resolving.resolve_due_order(order.pk)
     assert order.attempts.get().replays == 1
     deciding.not_booked(Order.objects.get(pk=order.pk), by=sam, reason=REASON, now=timezone.now())
     assert Order.objects.get(pk=order.pk).status == "not_booked"
@@ -91,9 +91,9 @@ def test_a_late_worker_asks_nothing_again_that_another_has(
     contract("replays = true")
     carrier.trouble("book", "accept-close")
     order = submitted()
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     late, _ = two_claims(order)
-    resolving.work.work(late)
+    resolving.resolve_due_order.work(late)
     assert (order.attempts.get().replays, carrier.ledger("booked")) == (0, [])
 
 
@@ -102,7 +102,7 @@ def test_a_late_worker_calls_nothing_unclear_that_another_is_sending(
 ) -> None:
     late, other = two_claims(submitted())
     assert bookings._write_down(other, timezone.now())
-    bookings.work.work(late)
+    bookings.process_booking.work(late)
     assert (Order.objects.get(pk=late.pk).status, late.attempts.get().state) == ("booking", "in_flight")
 
 
@@ -110,18 +110,18 @@ def test_a_late_worker_calls_no_cancellation_unclear_that_another_is_sending(
     booked: Submit, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = booked()
-    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
     late, _ = two_claims(order)
     Order.objects.update(due_at=timezone.now())
     cancel = Carrier.cancel
 
     def meanwhile(self: Carrier, *ids: Any, **more: Any) -> Any:
-        cancels.work.work(late)
+        cancels.process_cancel.work(late)
         assert (Order.objects.get(pk=order.pk).status, order.cancels.get().state) == ("cancelling", "in_flight")
         return cancel(self, *ids, **more)
 
     monkeypatch.setattr(Carrier, "cancel", meanwhile)
-    cancels.work(order.pk)
+    cancels.process_cancel(order.pk)
     assert Order.objects.get(pk=order.pk).status == "cancelled"
 
 
@@ -129,9 +129,9 @@ def test_a_cancellation_leaves_in_good_time_or_not_at_all(
     booked: Submit, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = booked()
-    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
     monkeypatch.setattr(settling, "send_until", lambda lease: 0.0)  # long ago
-    cancels.work(order.pk)
+    cancels.process_cancel(order.pk)
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state) == ("cancelling", "wanted")
     assert not [request for request in carrier.requests() if request["method"] == "DELETE"]
@@ -141,18 +141,18 @@ def test_a_worker_that_slept_while_it_looked_does_not_cancel(
     booked: Submit, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = booked()
-    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
     look = Carrier.track
 
     def asleep(self: Carrier, reference: str) -> Any:
         monkeypatch.setattr(Carrier, "track", look)
         Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
         carrier.trouble("cancel", "refuse")
-        cancels.work(order.pk)
+        cancels.process_cancel(order.pk)
         return look(self, reference)
 
     monkeypatch.setattr(Carrier, "track", asleep)
-    cancels.work(order.pk)
+    cancels.process_cancel(order.pk)
     assert carrier.ledger("cancelled") == []
 
 
@@ -172,10 +172,10 @@ def test_an_answer_that_comes_while_its_worker_is_given_up_is_the_one_that_count
         is_mine = renew(self, *args, **more)
         if Order.objects.filter(status="booking").exists():
             client = gateway.carrier_of(late, first="book")
-            settling.settle(attempt, client.book(bytes(attempt.body), key=str(attempt.key)))
+            settling.record_outcome(attempt, client.book(bytes(attempt.body), key=str(attempt.key)))
         return is_mine
 
     monkeypatch.setattr(Order, "renew", meanwhile)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.status, order.failures, len(carrier.ledger("booked"))) == ("booked", 0, 1)

@@ -240,7 +240,7 @@ def test_what_is_settled_twice_is_given_back_once(
     assert attempt
     for _ in range(2):
         same = BookingAttempt.objects.get(pk=attempt.pk)
-        settling.settle(same, Rejected(422, "", "no"))
+        settling.record_outcome(same, Rejected(422, "", "no"))
     assert counters(quill)[0] == 1
     stale = Order.objects.get(pk=one.pk)
     stale.status = "booking"
@@ -256,7 +256,7 @@ def test_what_the_carrier_charges_counts(
     order = submitted()
     agreed = order.price
     carrier.prices(percent)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.charged_price > agreed) == (percent > 0)
     assert counters(quill) == of(1, price=order.charged_price)
@@ -271,7 +271,7 @@ def test_an_adopted_order_counts_and_one_settled_as_not_booked_does_not(
     adopted, gone = submitted(), submitted()
     for order in (adopted, gone):
         carrier.trouble("book", "commit-close")
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
         order.refresh_from_db()
     made, why, now = carrier.ledger("booked")[0], "seen in the dashboard", timezone.now()
     deciding.adopt_reference(adopted, made["reference"], carrier_order_id=made["order_id"], by=sam, reason=why, now=now)
@@ -290,7 +290,7 @@ def test_the_yes_to_a_higher_price_does_not_count_itself(
     order = submitted()
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=4))
     carrier.prices(10)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order = Order.objects.get(pk=order.pk)
     assert order.problem["kind"] == "price_rose"
     assert counters(quill) == of(0)

@@ -113,10 +113,10 @@ def test_replacing_a_parcel_cancels_nothing_that_may_not_be_booked_again(
     order = factories.order(new, alice, status="booked")
     ask = {"quote": factories.quote(new, alice), "code": "STANDARD-PICKUP", "by": alice, "now": timezone.now()}
     if books:
-        replacing.ask(order, form_token=uuid.uuid4(), pickup_date=None, **ask)
+        replacing.ask_to_replace(order, form_token=uuid.uuid4(), pickup_date=None, **ask)
     else:
         with pytest.raises(LimitReached, match="first_parcels"):
-            replacing.ask(order, form_token=uuid.uuid4(), pickup_date=None, **ask)
+            replacing.ask_to_replace(order, form_token=uuid.uuid4(), pickup_date=None, **ask)
     order.refresh_from_db()
     assert order.status == ("cancelling" if books else "booked")
 

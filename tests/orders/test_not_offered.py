@@ -124,7 +124,7 @@ def test_a_booking_that_must_fail_by_now_is_not_sent(far_side: SocketCarrier, qu
     )
     Order.objects.update(quoted_at=timezone.now() - dt.timedelta(hours=1))
     far_side.answers(reply(200, [QUOTED]))
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.status, order.problem["kind"]) == ("draft", "gone")
     assert not order.attempts.exists()

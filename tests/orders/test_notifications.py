@@ -207,7 +207,7 @@ def test_a_replacement_that_ended_badly_is_news_once(quill: Sender, alice: User,
         due_at=timezone.now(),
     )
     for _ in range(2):
-        replacing.work(found.pk)
+        replacing.replace_due_parcel(found.pk)
     [line] = lines()
     assert words in line
     assert Notification.objects.get().path == f"/parcels/{order.uuid}/replacing/"

@@ -21,7 +21,7 @@ def test_link_frame_and_zip_give_the_carriers_own_bytes_in_both_sizes(
 ) -> None:
     order = booked()
     for label in order.labels.all():
-        fetching.work(label.pk)
+        fetching.fetch_due_label(label.pk)
     client = visit(alice)
     linked = {size: f"/parcels/{order.uuid}/label/{size}.pdf" for size in ("full", "cropped")}
     bench = " ".join(client.get(f"/parcels/print/?order={order.uuid}").content.decode().split())

@@ -61,7 +61,7 @@ def submit(quote: Quote, day: dt.date | None = None, code: str = "STANDARD-PICKU
 
 
 def work(order: Order) -> Order:
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert order.status == "booked", order.problem
     return order

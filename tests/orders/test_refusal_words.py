@@ -115,21 +115,21 @@ def places(page: Client, order: Order) -> dict[str, str]:
 
 
 def cancelled(order: Order, by: User) -> Order:
-    cancels.ask(order, by=by, why="not sending it", now=timezone.now())
-    cancels.work(order.pk)
+    cancels.ask_to_cancel(order, by=by, why="not sending it", now=timezone.now())
+    cancels.process_cancel(order.pk)
     order.refresh_from_db()
     return order
 
 
 def replaced(order: Order, by: User) -> Order:
-    replacing.ask(
+    replacing.ask_to_replace(
         order, quote=factories.quote(order.sender, by), code="STANDARD-PICKUP", by=by, form_token=uuid.uuid4(),
         pickup_date=None, now=timezone.now(),
     )  # fmt: skip
-    cancels.work(order.pk)
+    cancels.process_cancel(order.pk)
     order.refresh_from_db()
     if order.status == "booked":
-        replacing.work(order.replacements.get().pk)
+        replacing.replace_due_parcel(order.replacements.get().pk)
     return order
 
 
@@ -163,7 +163,7 @@ def test_a_refused_booking(
 ) -> None:
     order = submitted()
     line.says("book", REFUSALS[answer][0])
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert order.status == "rejected"
     found = places(visit(alice), order)
@@ -213,7 +213,7 @@ def test_a_booking_says_only_what_its_answer_says(
 ) -> None:
     order = submitted()
     line.says("book", reply(status, BODIES[body]))
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     waits = "booking" if status in (*STOPPED, *BUSY) else "unconfirmed"
     assert order.status in ("rejected", "unconfirmed") if status in REFUSED else order.status == waits
@@ -282,7 +282,7 @@ def test_a_carrier_that_forgot_it_after_a_lost_answer_is_an_operators_case(
     line.says("cancel", GONE)
     line.says("view", GONE)
     Order.objects.update(due_at=timezone.now())
-    cancels.work(order.pk)
+    cancels.process_cancel(order.pk)
     order.refresh_from_db()
     assert (order.status, order.due_at) == ("cancel_unconfirmed", None)
     assert order.problem["text"] == "The carrier says that it doesn't know this parcel"

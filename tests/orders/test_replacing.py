@@ -36,7 +36,7 @@ def replace(alice: User, mended: Quote) -> Ask:
     token = uuid.uuid4()
 
     def press(order: Order) -> Replacement:
-        replacing.ask(
+        replacing.ask_to_replace(
             order, quote=mended, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None,
             now=timezone.now(),
         )  # fmt: skip
@@ -46,13 +46,13 @@ def replace(alice: User, mended: Quote) -> Ask:
 
 
 def cancelled_by_the_carrier(order: Order) -> None:
-    cancels.work(order.pk)
+    cancels.process_cancel(order.pk)
 
 
 def test_nothing_new_is_booked_before_the_carrier_has_cancelled(booked: Book, replace: Ask) -> None:
     order = booked()
     replacement = replace(order)
-    replacing.work(replacement.pk)
+    replacing.replace_due_parcel(replacement.pk)
     assert Order.objects.get().status == "cancelling"
 
 
@@ -62,9 +62,9 @@ def test_the_mended_parcel_is_booked_once_the_old_one_is_cancelled(
     order = booked()
     replacement = replace(order)
     cancelled_by_the_carrier(order)
-    replacing.work(replacement.pk)
+    replacing.replace_due_parcel(replacement.pk)
     new = Order.objects.get(replaces=order)
-    bookings.work(new.pk)
+    bookings.process_booking(new.pk)
     new.refresh_from_db()
     assert (new.status, new.receiver_line1) == ("booked", "44 Sample Street")
     assert len(carrier.ledger("cancelled")) == 1
@@ -80,7 +80,7 @@ def test_a_replacement_counts_like_any_booking_and_says_why_it_does_not_fit(
     quill.refresh_from_db()
     assert quill.booked_today == 0
     Sender.objects.update(own_bookings_a_day=0)
-    replacing.work(replacement.pk)
+    replacing.replace_due_parcel(replacement.pk)
     replacement.refresh_from_db()
     assert "Your own limit is 0 parcels a day; 0 are booked today." in replacement.problem
     assert not Order.objects.filter(replaces=order).exists()
@@ -92,7 +92,7 @@ def test_the_address_book_has_the_mended_receiver_and_not_the_wrong_one(
     order = booked()
     replacement = replace(order)
     cancelled_by_the_carrier(order)
-    replacing.work(replacement.pk)
+    replacing.replace_due_parcel(replacement.pk)
     assert [one.line1 for one in quill.receivers.all()] == ["44 Sample Street"]
 
 
@@ -103,7 +103,7 @@ def test_a_receiver_that_more_parcels_went_to_stays_beside_the_mended_one(
     receivers.count_use(quill, order.details().receiver, at=timezone.now())
     replacement = replace(order)
     cancelled_by_the_carrier(order)
-    replacing.work(replacement.pk)
+    replacing.replace_due_parcel(replacement.pk)
     assert quill.receivers.count() == 2
 
 
@@ -112,7 +112,7 @@ def test_running_it_again_books_nothing_more(booked: Book, replace: Ask) -> None
     replacement = replace(order)
     cancelled_by_the_carrier(order)
     for _ in range(3):
-        replacing.work(replacement.pk)
+        replacing.replace_due_parcel(replacement.pk)
     assert Order.objects.count() == 2
 
 
@@ -124,7 +124,7 @@ def test_a_worker_that_died_after_owing_the_new_parcel_leaves_one(booked: Book, 
         quote=replacement.quote, code=replacement.product_code, by=replacement.asked_by,
         form_token=replacement.form_token, pickup_date=None, now=timezone.now(),
     )  # fmt: skip
-    replacing.work(replacement.pk)
+    replacing.replace_due_parcel(replacement.pk)
     replacement.refresh_from_db()
     assert Order.objects.get(replaces=order) == replacement.booked == made
     assert Order.objects.count() == 2
@@ -142,7 +142,7 @@ def test_two_parcels_mended_alike_share_a_quote_and_are_two_new_parcels(
     for order in (booked(), booked()):
         replacement = replace(order)
         cancelled_by_the_carrier(order)
-        replacing.work(replacement.pk)
+        replacing.replace_due_parcel(replacement.pk)
         assert Order.objects.get(replaces=order).status == "booking"
     assert Order.objects.filter(replaces__isnull=False).count() == 2
 
@@ -172,7 +172,7 @@ def test_accounts_that_changed_after_the_cancellation_end_a_replacement_with_wor
     replacement = replace(order)
     cancelled_by_the_carrier(order)
     Quote.objects.filter(pk=mended.pk).update(account=older.unnamed())
-    replacing.work(replacement.pk)
+    replacing.replace_due_parcel(replacement.pk)
     replacement.refresh_from_db()
     assert (replacement.booked, replacement.problem) == (
         None, "We send with another carrier since, so its price no longer holds.",
@@ -208,7 +208,7 @@ def test_the_one_that_booked_it_is_believed_over_one_that_gave_up_meanwhile(
         return made
 
     monkeypatch.setattr(bookings, "submit", submitted_and_overtaken)
-    replacing.work(replacement.pk)
+    replacing.replace_due_parcel(replacement.pk)
     replacement.refresh_from_db()
     assert (replacement.booked, replacement.problem) == (Order.objects.get(replaces=order), "")
 
@@ -220,7 +220,7 @@ def test_a_parcel_that_was_collected_stays_booked_and_nothing_new_is(
     replacement = replace(order)
     carrier.scan(order.carrier_reference, "Pickup", push=False)
     cancelled_by_the_carrier(order)
-    replacing.work(replacement.pk)
+    replacing.replace_due_parcel(replacement.pk)
     replacement.refresh_from_db()
     assert replacement.problem == (f"{order} wasn't cancelled. It's already been picked up, so it can't be cancelled.")
     assert len(carrier.ledger("booked")) == 1
@@ -233,12 +233,12 @@ def test_a_parcel_cancelled_by_hand_after_a_refusal_is_not_booked_again(
     order = booked()
     replacement = replace(order)
     carrier.trouble("cancel", "422", count=1)
-    cancels.work(order.pk)  # refused, and the worker is gone before it tells anybody
+    cancels.process_cancel(order.pk)  # refused, and the worker is gone before it tells anybody
     order.refresh_from_db()
     assert order.status == "booked"
-    cancels.ask(order, by=alice, why="I'm not sending it", now=timezone.now())
+    cancels.ask_to_cancel(order, by=alice, why="I'm not sending it", now=timezone.now())
     cancelled_by_the_carrier(order)
-    replacing.work(replacement.pk)
+    replacing.replace_due_parcel(replacement.pk)
     replacement.refresh_from_db()
     assert Order.objects.get().status == "cancelled"
     assert (bool(replacement.ended_at), replacement.booked) == (True, None)
@@ -249,7 +249,7 @@ def test_an_unclear_cancellation_is_waited_for(booked: Book, replace: Ask, carri
     replacement = replace(order)
     carrier.trouble("cancel", "commit-close", count=1)
     cancelled_by_the_carrier(order)
-    replacing.work(replacement.pk)
+    replacing.replace_due_parcel(replacement.pk)
     replacement.refresh_from_db()
     assert replacement.ended_at is None
     assert Order.objects.get().status == "cancel_unconfirmed"
@@ -260,7 +260,7 @@ def test_bookings_paused_meanwhile_leave_the_old_one_cancelled_and_say_so(booked
     replacement = replace(order)
     cancelled_by_the_carrier(order)
     CarrierAccount.objects.update(paused_at=timezone.now(), pause_text="Closed today.")
-    replacing.work(replacement.pk)
+    replacing.replace_due_parcel(replacement.pk)
     replacement.refresh_from_db()
     assert replacement.problem == "Bookings are paused."
     assert Order.objects.get().status == "cancelled"

@@ -81,7 +81,7 @@ def test_a_booking_is_not_written_down_and_not_sent(
     order = submitted()
     restore()
     with pytest.raises(Ended, match=str(starting.REFUSED)):
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
     assert (BookingAttempt.objects.count(), carrier.ledger("booked")) == (0, [])
     said = capsys.readouterr().err
     assert "This database was restored from a backup: " in said
@@ -97,12 +97,12 @@ def test_an_unclear_booking_is_not_sent_again(
     contract("replays = true")
     order = submitted()
     carrier.trouble("book", "commit-close")
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     Order.objects.update(due_at=timezone.now())
     sent = len(carrier.requests())
     restore()
     with pytest.raises(Ended):
-        resolving.work(order.pk)
+        resolving.resolve_due_order(order.pk)
     assert (order.attempts.get().replays, len(carrier.requests())) == (0, sent)
 
 
@@ -110,10 +110,10 @@ def test_a_cancellation_is_not_sent(
     restore: Callable[[], None], booked: Callable[[], Order], alice: User, carrier: SandboxCarrier
 ) -> None:
     order = booked()
-    cancels.ask(order, by=alice, why="-", now=timezone.now())
+    cancels.ask_to_cancel(order, by=alice, why="-", now=timezone.now())
     restore()
     with pytest.raises(Ended):
-        cancels.work(order.pk)
+        cancels.process_cancel(order.pk)
     assert (CancelAttempt.objects.get().state, carrier.ledger("cancelled")) == ("wanted", [])
 
 
@@ -162,7 +162,7 @@ def test_tables_that_were_made_anew_are_noticed_too(submitted: Callable[[], Orde
     order = submitted()
     recreate_the_tables()
     with pytest.raises(Ended):
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
     assert carrier.ledger("booked") == []
 
 
@@ -171,7 +171,7 @@ def test_a_backup_that_is_stamped_while_it_runs_is_no_restore(
 ) -> None:
     order = submitted()
     call_command("backup_taken")
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     assert again(order).status == "booked"
 
 
@@ -181,7 +181,7 @@ def test_once_the_restore_is_fenced_who_went_on_running_works_again(
     order = submitted()
     restore()
     marks.renew_mark(now=timezone.now())
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     assert again(order).status == "booked"
 
 

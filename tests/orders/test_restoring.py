@@ -91,7 +91,7 @@ def test_while_bookings_are_paused_no_booking_is_refused_for_its_age(
     order = submitted()
     Order.objects.update(submitted_at=timezone.now() - 48 * HOUR)
     CarrierAccount.objects.update(paused_at=timezone.now())
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     assert again(order).status == "booking"
 
 
@@ -143,11 +143,11 @@ def test_an_owed_cancellation_is_asked_about_not_made_again(
     booked: Submit, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
-    cancels.ask(order, by=alice, why="-", now=timezone.now())
+    cancels.ask_to_cancel(order, by=alice, why="-", now=timezone.now())
     gateway.carrier_client(gateway.current_account()).cancel(order.carrier_order_id)  # after the backup
     after_restore()
     assert again(order).status == "cancel_unconfirmed"
-    cancels.work(order.pk)
+    cancels.process_cancel(order.pk)
     assert again(order).status == "cancelled"
     assert len(carrier.ledger("cancelled")) == 1
 
@@ -158,13 +158,13 @@ def test_a_refusal_to_cancel_what_may_have_been_cancelled_after_the_backup_is_lo
     order = booked()
     gateway.carrier_client(gateway.current_account()).cancel(order.carrier_order_id)  # after the backup
     after_restore()
-    cancels.ask(again(order), by=alice, why="-", now=timezone.now())
+    cancels.ask_to_cancel(again(order), by=alice, why="-", now=timezone.now())
     carrier.trouble("cancel", "422", count=2)
     carrier.trouble("view", "503")
-    cancels.work(order.pk)
+    cancels.process_cancel(order.pk)
     assert (again(order).status, again(order).cancels.get().state) == ("cancel_unconfirmed", "unknown")
     Order.objects.update(due_at=timezone.now())
-    cancels.work(order.pk)
+    cancels.process_cancel(order.pk)
     assert again(order).status == "cancelled"
 
 
@@ -172,7 +172,7 @@ def test_an_owed_replacement_is_held_while_its_parcel_is_cancelled(
     booked: Submit, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
-    cancels.ask(order, by=alice, why="-", now=timezone.now())
+    cancels.ask_to_cancel(order, by=alice, why="-", now=timezone.now())
     held = replaced(order, due_at=timezone.now())
     gateway.carrier_client(gateway.current_account()).cancel(order.carrier_order_id)
     after_restore()
@@ -232,7 +232,7 @@ def labelled(booked: Submit) -> Callable[[], Order]:
     def make() -> Order:
         order = booked()
         for label in order.labels.all():
-            fetching.work(label.pk)
+            fetching.fetch_due_label(label.pk)
         assert {label.state for label in order.labels.all()} == {"stored"}
         return order
 

@@ -63,10 +63,10 @@ def test_a_press_of_book(quote: Callable[..., Quote], alice: User) -> None:
 
 
 def test_a_booking_from_its_message_to_its_reference(submitted: Callable[[], Order]) -> None:
-    bookings.work(submitted().pk)
+    bookings.process_booking(submitted().pk)
     order = submitted()
     with at_most(13):
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert order.status == "booked"
 
@@ -82,5 +82,5 @@ def test_both_labels(booked: Callable[[], Order]) -> None:
     order = booked()
     first = order.labels.order_by("due_at")[0]
     with at_most(15):
-        fetching.work(first.pk)
+        fetching.fetch_due_label(first.pk)
     assert set(order.labels.values_list("state", flat=True)) == {Label.State.STORED}

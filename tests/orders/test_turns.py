@@ -187,7 +187,7 @@ def test_a_booking_whose_turn_is_far_off_is_due_then_and_was_no_try(
 ) -> None:
     order, before = submitted(), len(carrier.requests())
     full = request.getfixturevalue("full")
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.status, order.due_at, order.tries, order.failures) == ("booking", full, 0, 0)
     assert not order.attempts.exists()
@@ -200,7 +200,7 @@ def test_work_that_was_put_off_keeps_the_count_of_what_went_wrong_before(
     order = submitted()
     Order.objects.filter(pk=order.pk).update(failures=4)
     request.getfixturevalue("full")
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.status, order.failures) == ("booking", 4)
 
@@ -229,7 +229,7 @@ def test_what_stops_bookings_while_one_waits_for_its_turn_stops_that_one(
         meanwhile()
 
     monkeypatch.setattr(turns.Turns, "ahead", wait)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.status, carrier.ledger("booked")) == (status, [])
 
@@ -238,10 +238,10 @@ def test_a_label_whose_turn_is_far_off_is_due_then(
     submitted: Callable[[], Order], carrier: SandboxCarrier, request: pytest.FixtureRequest
 ) -> None:
     order = submitted()
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     then = request.getfixturevalue("full")
     label = order.labels.earliest("pk")
-    fetching.work(label.pk)
+    fetching.fetch_due_label(label.pk)
     label.refresh_from_db()
     assert (label.due_at, label.tries, label.failures) == (then, 0, 0)
 
@@ -263,11 +263,11 @@ def test_each_request_at_the_carrier_took_a_turn_and_both_labels_are_looked_up_a
     monkeypatch.setattr(turns, "LATE", 60)  # a slow machine misses no turn
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=10))
     before = len(carrier.requests())
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     if not told:
         order.labels.update(address="")
     for label in order.labels.order_by("pk"):
-        fetching.work(label.pk)
+        fetching.fetch_due_label(label.pk)
     assert set(order.labels.values_list("state", flat=True)) == {"stored"}
     asked = [request["operation"] for request in carrier.requests()[before:]]
     assert asked == ["quote", "book", *([] if told else ["view"]), "label", "file", "label", "file"]
@@ -279,10 +279,10 @@ def test_a_size_that_the_carrier_lists_late_waits_no_longer_than_any_label(
 ) -> None:
     """The first size is stored, so it won't take the other along again."""
     order = submitted()
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     wanted = fetching.wanted
     monkeypatch.setattr(fetching, "wanted", lambda size, *of: wanted(size, *of) if size == "full" else None)
-    fetching.work(order.labels.get(size="full").pk)
+    fetching.fetch_due_label(order.labels.get(size="full").pk)
     states = dict(order.labels.values_list("size", "state"))
     assert states == {"full": "stored", "cropped": "pending"}
     assert order.labels.get(size="cropped").due_at < timezone.now() + dt.timedelta(seconds=5)
@@ -302,10 +302,10 @@ def test_a_label_that_no_turn_was_found_for_was_not_tried(
     submitted: Callable[[], Order], carrier: SandboxCarrier, crowded: Callable[[], None]
 ) -> None:
     order, now = submitted(), timezone.now()
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     crowded()
     label = order.labels.earliest("pk")
-    fetching.work(label.pk)
+    fetching.fetch_due_label(label.pk)
     label.refresh_from_db()
     assert (label.state, label.tries, label.problem) == ("pending", 0, "")
     assert label.due_at
@@ -318,7 +318,7 @@ def test_the_probe_of_a_stopped_account_is_given_back_where_it_was_not_sent(
     order = submitted()
     gateway.current_account().stop("402", timezone.now() - dt.timedelta(hours=1))
     crowded()
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     assert order.attempts.get().state == "not_sent"
     assert gateway.current_account().take_probe(timezone.now())
 
@@ -330,14 +330,14 @@ def test_a_cancellation_that_no_turn_was_found_for_was_not_tried(
 ) -> None:  # fmt: skip
     contract(f"cancel_repeatable = {repeatable}")
     order = submitted()
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     carrier.trouble("cancel", "500")
-    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
-    cancels.work(order.pk)
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.process_cancel(order.pk)
     Order.objects.update(due_at=timezone.now())
     crowded()
-    cancels.work(order.pk)
+    cancels.process_cancel(order.pk)
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state, order.tries) == ("cancel_unconfirmed", "unknown", 1)
     assert order.due_at
@@ -351,10 +351,10 @@ def test_a_replay_that_no_turn_was_found_for_was_not_tried(
     contract("replays = true")
     order = submitted()
     carrier.trouble("book", "500")
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     Order.objects.update(due_at=timezone.now())
     crowded()
-    resolving.work(order.pk)
+    resolving.resolve_due_order(order.pk)
     order.refresh_from_db()
     assert (order.status, order.attempts.get().replays, order.tries) == ("unconfirmed", 0, 0)
     assert order.due_at

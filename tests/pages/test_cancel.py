@@ -138,7 +138,7 @@ NO_WAY = "Order can not be cancelled; contact support for help."
 @pytest.fixture
 def refused(order: Order, alice: User) -> Order:
     """It was asked for, and the carrier said no."""
-    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
     cancel_outcomes.record(order, order.cancels.get(), StaysBooked(Rejected(422, text=NO_WAY)))
     return order
 

@@ -54,7 +54,7 @@ def test_a_parcel_goes_wherever_the_carrier_quotes(
         {"product": quote.products[0]["code"], "form_token": "0d7e5c1e-8f0b-4f57-9c8d-3f4f7d1d9c55"},
     )
     order = Order.objects.get()
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert order.status == "booked", order.problem
     receiver = order.receiver()

@@ -17,8 +17,8 @@ from openpyxl import Workbook
 from time_machine import TimeMachineFixture
 
 from orders.models import Order
-from shipping_portal.accounts.models import Sender, User
 from shipping_portal.accounts import formatting
+from shipping_portal.accounts.models import Sender, User
 from shipping_portal.db import keyset
 from shipping_portal.importing import progress, reading, uploads
 from shipping_portal.importing.models import Import, ImportRow, ImportTry

@@ -284,7 +284,7 @@ def test_a_scan_that_comes_while_many_are_cancelled_is_told(
     page: Client, order: Callable[..., Order], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     futile = order(progress="pickup_futile")
-    ask = cancels.ask
+    ask = cancels.ask_to_cancel
 
     def scanned_meanwhile(one: Order, **how: Any) -> None:
         try:
@@ -292,7 +292,7 @@ def test_a_scan_that_comes_while_many_are_cancelled_is_told(
         finally:
             Order.objects.filter(pk=one.pk).update(progress="collected")
 
-    monkeypatch.setattr(cancels, "ask", scanned_meanwhile)
+    monkeypatch.setattr(cancels, "ask_to_cancel", scanned_meanwhile)
     answer = page.post("/parcels/cancel/", {"order": str(futile.uuid), "sure": "yes"}, follow=True)
     assert "already been picked up" in text(answer)
 

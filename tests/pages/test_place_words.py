@@ -158,7 +158,7 @@ def test_a_refusal_names_each_end_in_the_words_of_its_own_country(
     if refuses == "quote":
         order.change(quoted_at=timezone.now() - dt.timedelta(days=2))
     line.says(refuses, no(REFUSED))
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert order.problem["said"] == SAID
 

@@ -37,7 +37,7 @@ def refused_booking(sender: Sender, by: User) -> Order:
         quote=factories.quote(sender, by), code="STANDARD-PICKUP", by=by, form_token=uuid.uuid4(),
         pickup_date=None, now=timezone.now(),
     )  # fmt: skip
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert order.status == "rejected"
     return order
@@ -45,8 +45,8 @@ def refused_booking(sender: Sender, by: User) -> Order:
 
 def refused_cancellation(sender: Sender, by: User) -> Order:
     order = factories.order(sender, by, status="booked")
-    cancels.ask(order, by=by, why="not sending it", now=timezone.now())
-    cancels.work(order.pk)
+    cancels.ask_to_cancel(order, by=by, why="not sending it", now=timezone.now())
+    cancels.process_cancel(order.pk)
     order.refresh_from_db()
     assert order.status == "booked"
     return order
@@ -55,12 +55,12 @@ def refused_cancellation(sender: Sender, by: User) -> Order:
 def refused_replacement(sender: Sender, by: User) -> Order:
     order = factories.order(sender, by, status="booked")
     quote = factories.quote(sender, by)
-    replacing.ask(
+    replacing.ask_to_replace(
         order, quote=quote, code="STANDARD-PICKUP", by=by, form_token=uuid.uuid4(), pickup_date=None,
         now=timezone.now(),
     )  # fmt: skip
-    cancels.work(order.pk)
-    replacing.work(order.replacements.get().pk)
+    cancels.process_cancel(order.pk)
+    replacing.replace_due_parcel(order.replacements.get().pk)
     order.refresh_from_db()
     assert order.status == "booked"
     return order
@@ -243,7 +243,7 @@ def test_a_price_refused_before_the_booking_was_sent_is_told_at_each_place(
         quill, alice, status="booking", due_at=timezone.now(), quoted_at=timezone.now() - dt.timedelta(hours=1)
     )
     line.says("quote", no(NAME))
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert order.status == "draft"
     found = places(listed, order)

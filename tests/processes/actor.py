@@ -82,7 +82,7 @@ def quotes(count: int) -> list[str]:
 
 
 def log_in(email: str = "") -> dict[str, str]:
-    """A session's cookie and its form token, as a browser holds them after the log-in page."""
+    """A session's cookie and its form token, as a browser holds them after the login page."""
     user = User.objects.get(email=email) if email else cast()[1]
     client = Client()
     client.force_login(user, backend="allauth.account.auth_backends.AuthenticationBackend")

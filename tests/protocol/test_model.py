@@ -200,5 +200,5 @@ def test_an_answer_does_to_the_rows_what_the_model_says(
 
 
 def _settled(order: Order, key: int, answer: str) -> Rows:
-    settling.settle(order.attempts.get(generation=key), ANSWERS[answer](reference_of(order, key)))
+    settling.record_outcome(order.attempts.get(generation=key), ANSWERS[answer](reference_of(order, key)))
     return read(order)

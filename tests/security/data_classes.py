@@ -23,7 +23,7 @@ SECRETS = {
     for held in (
         PersonalData("accounts.User", "password", "Argon2 hash", "nobody", "with the person"),
         PersonalData(
-            "accounts.Session", "session_key session_data", "a log-in, by its digest", "nobody", "12 hours to 30 days"
+            "accounts.Session", "session_key session_data", "a login, by its digest", "nobody", "12 hours to 30 days"
         ),
         PersonalData("accounts.Invitation", "token_hash", "hash of a link", "nobody", "with the invitation"),
         PersonalData("orders.Label", "address", "where a label is fetched", "nobody", "once fetched"),

@@ -326,7 +326,7 @@ def data() -> str:
         f"## Money\n\n{money}: amounts, references and the carrier's files as they were posted, kept as the books are. "
         "They name no receiver; a sender's own order number is a reference, so put no name in one.\n\n"
         "## Not erased here\n\n"
-        "- The audit is for good and holds keys, never a name, e-mail, phone or street.\n"
+        "- The audit is for good and holds keys, never a name, email, phone or street.\n"
         "- Logs hold none either, and end after the days you keep them (30 are enough).\n"
         "- Backups end by their own term: keep them no longer than 30 days. What a restore brings back is erased again "
         "from `ERASED_FILE`, by `after_restore` at once and every hour, an order as soon as it is settled. Keep a copy "

@@ -1,7 +1,7 @@
 """Billing in the admin: a report is uploaded, read and posted; lines are assigned, reversed, credited."""
 
-import re
 import datetime as dt
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path

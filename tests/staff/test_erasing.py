@@ -76,10 +76,10 @@ def book(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[..., O
         Order.objects.filter(pk=order.pk).update(search=order.search_text())
         Quote.objects.filter(pk=order.quote_id).update(details={**order.quote.details, "receiver": asdict(to)})
         move_to(order, "booking", by=alice, reason=f"for {to.name}", at=timezone.now(), due_at=timezone.now())
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
         order.refresh_from_db()
         for label in order.labels.all():
-            fetching.work(label.pk)
+            fetching.fetch_due_label(label.pk)
         polling.open_parcel(order.pk)
         when = timezone.now().isoformat()
         if progress:
@@ -362,7 +362,7 @@ def test_a_label_that_comes_after_the_erasing_is_not_kept(
     fetching.store(pending, file, at=timezone.now())
     made.labels.update(due_at=timezone.now())
     for label in made.labels.all():
-        fetching.work(label.pk)
+        fetching.fetch_due_label(label.pk)
     assert not LabelBytes.objects.exists()
 
 

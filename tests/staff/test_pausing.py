@@ -243,13 +243,13 @@ def test_an_owed_booking_waits_for_the_end_of_the_pause_and_then_leaves(
 ) -> None:
     order = submitted()
     paused(BOOKINGS, at=now, ends_at=now + HOUR)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert order.status == "booking"
     assert not order.attempts.exists()
     CarrierAccount.objects.update(pause_ends_at=now)
     Order.objects.update(due_at=now)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert order.status == "booked"
 
@@ -268,7 +268,7 @@ def test_the_24_hours_that_a_booking_is_tried_for_begin_anew_when_a_pause_ends(
         pausing.resume_account(account, what, by=sam, reason=REASON, now=end)
     if "written down" in how:
         pausing.end_what_is_over(now)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert order.status == status
 
@@ -281,7 +281,7 @@ def test_no_booking_is_given_up_during_a_pause_of_over_a_day_that_it_waits_for(
     order = submitted()
     Order.objects.update(submitted_at=now - 49 * HOUR, quoted_at=now - 49 * HOUR)
     paused(what, at=now - 48 * HOUR, ends_at=now + ends_in if ends_in else None)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.status, order.attempts.count()) == ("booking", 0)
     assert order.due_at
@@ -300,13 +300,13 @@ def test_no_booking_is_lost_to_a_stop_of_over_a_day(
     if what:
         paused(what, at=now - 40 * HOUR, ends_at=now - 39 * HOUR)
         pausing.end_what_is_over(now)
-    bookings.work(first.pk)
+    bookings.process_booking(first.pk)
     first.refresh_from_db()
     assert (first.status, first.attempts.count()) == ("booking", 0)
     CarrierAccount.objects.update(probe_due_at=now)
     for order in (first, second):
         Order.objects.filter(pk=order.pk).update(due_at=now)
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
         order.refresh_from_db()
     account.refresh_from_db()
     assert (first.status, second.status, account.stopped_at) == ("booked", "booked", None)
@@ -320,7 +320,7 @@ def test_the_24_hours_begin_anew_when_the_carrier_takes_the_account_again(
     Order.objects.update(submitted_at=now - 49 * HOUR)
     CarrierAccount.objects.update(stopped_at=now - 48 * HOUR, stopped_reason="unpaid", probe_due_at=now)
     pausing.end_stop(gateway.current_account(), by=sam, reason=REASON, now=now - ended_before)
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert order.status == status
 
@@ -359,7 +359,7 @@ def test_bookings_paused_while_a_price_was_asked_for_are_not_sent(
     order = submitted()
     Order.objects.update(quoted_at=now - HOUR)
     monkeypatch.setattr(asking, "ask_again", lambda order, client: paused(BOOKINGS, at=now) and verdict.Go())
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.status, order.attempts.count()) == ("booking", 0)
     assert order.due_at
@@ -374,7 +374,7 @@ def test_while_prices_are_paused_only_bookings_with_an_old_price_wait(
     paused(QUOTES, at=now)
     asked_before = CarrierCall.objects.filter(operation="quote").count()
     for order in (fresh, old):
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
         order.refresh_from_db()
     assert (fresh.status, old.status) == ("booked", "booking")
     assert CarrierCall.objects.filter(operation="quote").count() == asked_before

@@ -90,7 +90,7 @@ def test_an_account_the_carrier_refuses_pages_once_at_once_and_clears_once(
     def book() -> None:
         Order.objects.filter(status="booking").update(due_at=timezone.now())
         for order in orders:
-            bookings.work(order.pk)
+            bookings.process_booking(order.pk)
 
     assert night.last(20, book) == {"[page] Carrier account stopped": 0}
     probes = [call for call in carrier.requests() if call["path"].endswith("/orders")]

@@ -118,7 +118,7 @@ def test_bookings_stay_paused_until_the_gap_is_lifted_and_then_go_out(
     assert gateway.current_account().pause_of(BOOKINGS, timezone.now() + 999 * HOUR)
     lift(desk, restore)
     order = submitted()
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     assert again(order).status == "booked"
 
 

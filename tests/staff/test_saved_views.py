@@ -1,8 +1,8 @@
 """Saved views: an operator's own filters under a name, as links above the list."""
 
+import re
 from collections.abc import Callable
 
-import re
 import pytest
 from django.test import Client
 from django.urls import reverse

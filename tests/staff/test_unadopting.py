@@ -74,7 +74,7 @@ def test_two_orders_with_each_others_reference_are_both_mended(
     carrier.trouble("book", "commit-close", count=2)
     forty, forty_one = submitted(), submitted()
     for order in (forty, forty_one):
-        bookings.work(order.pk)
+        bookings.process_booking(order.pk)
         order.refresh_from_db()
     theirs, own = (line["reference"] for line in carrier.ledger("booked"))
     scans_of = factories.parcel(reference=theirs, last_scan_at=timezone.now())
@@ -293,7 +293,7 @@ def test_undone_it_counts_at_its_own_price_and_as_not_billed(
     contract('view = ""')
     carrier.trouble("book", "commit-close")
     order = submitted()
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     quill.refresh_from_db()
     before = (quill.spent_today, quill.unbilled)
     carrier.foreign("SWRONG0001")

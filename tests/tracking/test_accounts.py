@@ -168,12 +168,12 @@ def test_an_order_of_an_older_account_is_labelled_linked_cancelled_and_billed_th
     before = moved(SIGNED)
 
     for label in order.labels.all():
-        fetching.work(label.pk)
+        fetching.fetch_due_label(label.pk)
     assert [bool(label.intact_bytes()) for label in order.labels.all()] == [True, True]
     assert pages.tracking_page_link(order, by=alice, now=timezone.now()).startswith("https://old.example/t/")
     polled(opened(order))
-    cancels.ask(order, by=alice, why="not sending it", now=timezone.now())
-    cancels.work(order.pk)
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
+    cancels.process_cancel(order.pk)
     order.refresh_from_db()
     assert (order.status, order.account) == ("cancelled", before)
     assert str(order.carrier_reference) not in asked(new)
@@ -194,7 +194,7 @@ def booked(sender: Sender, by: User) -> Order:
     order = bookings.submit(
         quote=quote, code="STANDARD-PICKUP", form_token=uuid.uuid4(), by=by, pickup_date=None, now=now
     )
-    bookings.work(order.pk)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert order.status == "booked", order.problem
     return order
@@ -545,12 +545,12 @@ def test_a_label_of_an_account_no_settings_name_is_fetched_once_they_name_it_aga
     moved()
     names, settings.OLDER_CARRIERS = settings.OLDER_CARRIERS, {}
     for label in order.labels.all():
-        fetching.work(label.pk)
+        fetching.fetch_due_label(label.pk)
     label = order.labels.earliest("pk")
     assert (label.state, label.due_at > timezone.now(), label.tries) == ("failed", True, 0)
     settings.OLDER_CARRIERS = names
     order.labels.update(due_at=timezone.now())
-    fetching.work(label.pk)
+    fetching.fetch_due_label(label.pk)
     assert set(order.labels.values_list("state", flat=True)) == {"stored"}
 
 

@@ -27,8 +27,8 @@ DAY = dt.timedelta(days=1)
 
 
 def cancelled(order: Order, by: User) -> Order:
-    cancels.ask(order, by=by, why="not sending it", now=timezone.now())
-    cancels.work(order.pk)
+    cancels.ask_to_cancel(order, by=by, why="not sending it", now=timezone.now())
+    cancels.process_cancel(order.pk)
     order.refresh_from_db()
     return order
 

@@ -67,15 +67,15 @@ def test_a_scan_that_overtakes_the_answer_to_its_booking_is_there_with_it(
     submitted: Callable[..., Order], carrier: SandboxCarrier, prompt_workers: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = submitted()
-    settle = settling.settle
+    settle = settling.record_outcome
 
     def scanned_first(attempt: object, outcome: object) -> None:
         push(carrier.ledger("booked")[0]["reference"])
         assert Parcel.objects.get().order is None
         settle(attempt, outcome)
 
-    monkeypatch.setattr(bookings.settling, "settle", scanned_first)
-    bookings.work(order.pk)
+    monkeypatch.setattr(bookings.settling, "record_outcome", scanned_first)
+    bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.status, order.progress) == ("booked", "collected")
     assert order.parcel.events.count() == 1

@@ -56,14 +56,14 @@ class Senders:
         if order := one_of(self.world, (Status.BOOKED,)):
             self.world.tell(f"a sender cancels {order.pk}")
             why = {"by": self.alice, "why": "not sending it", "now": timezone.now()}
-            attempt(self.world, f"cancel of {order.pk}", cancels.ask, order, **why)
+            attempt(self.world, f"cancel of {order.pk}", cancels.ask_to_cancel, order, **why)
 
     def replace(self) -> None:
         if order := one_of(self.world, (Status.BOOKED,)):
             self.world.tell(f"a sender replaces {order.pk}")
             form = {"quote": self._quote("Boxed ceramic bowls"), "code": factories.OFFER["code"], "pickup_date": None}
             press = {"by": self.alice, "form_token": uuid.uuid4(), "now": timezone.now()}
-            attempt(self.world, f"replacement of {order.pk}", replacing.ask, order, **form, **press)
+            attempt(self.world, f"replacement of {order.pk}", replacing.ask_to_replace, order, **form, **press)
 
     def import_a_file(self) -> None:
         if len(self.forms) + self.imported + ROWS <= self.wanted:

@@ -1,6 +1,6 @@
 """Define what each group of operators may see and do: one table, and one function to read it.
 
-The admin's pages, buttons and addresses all ask `may` (or `demand`). What a group may see becomes
+The admin's pages, buttons and addresses all ask `may` or `require_permission`. What a group may see becomes
 Django's view permissions, written by `manage.py operator_groups`; what it may do is in this table
 alone.
 """

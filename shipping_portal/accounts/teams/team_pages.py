@@ -122,7 +122,7 @@ def change_member(request: MemberRequest, member: int) -> HttpResponse:
 @require_POST
 @reauthentication_required
 def change_invitation(request: MemberRequest, invitation: Any) -> HttpResponse:
-    """Make a new link with `resend`, or end the invitation with `revoke`."""
+    """Make a new link with `resend`, or end the invitation."""
     found = get_object_or_404(_open_invitations(request), uuid=invitation)
     now = timezone.now()
     try:

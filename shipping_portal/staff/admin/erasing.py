@@ -17,7 +17,7 @@ from shipping_portal.staff import finding
 
 
 class PersonForm(forms.Form):
-    """What the person told about themselves."""
+    """What the person entered about themselves."""
 
     email = forms.EmailField(label="Email", required=False)
     phone = forms.CharField(required=False, max_length=30)

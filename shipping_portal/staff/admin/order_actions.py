@@ -18,7 +18,7 @@ from shipping_portal.staff.resolution import undoing
 
 @transaction.atomic
 def _cancel(order: Order, *, reason: str, by: User, now: dt.datetime) -> None:
-    cancels.ask(order, by=by, why=f"for the sender: {reason}", now=now)
+    cancels.ask_to_cancel(order, by=by, why=f"for the sender: {reason}", now=now)
     Audit.write("cancelled for the sender", order, by=by, sender=order.sender, reason=reason, at=now)
 
 

@@ -56,7 +56,7 @@ def adopt_reference(
             move_to(order, Status.BOOKED, by=by, reason=f"adopted {summary}", at=now, **fields)
             _accept_attempt(order, reference, now)
             duplicate_bookings.note_answers(order, at=now)
-            fetching.owe(order, (), at=now)
+            fetching.request_labels(order, (), at=now)
             enqueue("open", order.pk)
             Audit.write("reference adopted", order, by=by, sender=order.sender, reason=summary, at=now)
     except (Order.WrongStatus, IntegrityError) as error:

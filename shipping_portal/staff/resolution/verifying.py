@@ -221,7 +221,7 @@ def sent_between(order: Order) -> tuple[dt.datetime, dt.datetime]:
 
 
 def with_sendings(orders: QuerySet[Order]) -> QuerySet[Any]:
-    """Annotate each order with what `between` needs."""
+    """Annotate each order with what `time_of_sending` needs."""
     fenced, arrived = Q(changes__new=Status.UNCONFIRMED, changes__reason=OLDER), Q(attempts__state__in=MAY_HAVE_ARRIVED)
     return orders.annotate(
         fenced_at=Max("changes__at", filter=fenced),
