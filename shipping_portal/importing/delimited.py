@@ -75,7 +75,7 @@ def read_lines(text: str, delimiter: str, notes: dict[str, Any]) -> Iterator[tup
         try:
             for line in reader:
                 ends = source.tell()
-                if _has_joined(line, delimiter) and _are_rows(text[begins:ends].splitlines(), delimiter, width):
+                if _are_rows(text[begins:ends].splitlines(), delimiter, width) and _has_joined(line, delimiter):
                     raise csv.Error("two lines in one")
                 number, begins = number + 1, ends
                 if number > MOST_LINES:

@@ -23,6 +23,7 @@ from shipping_portal.importing.headings import split_words
 from shipping_portal.sheets import STARTS_A_FORMULA
 
 MOST_ROWS = 2000
+MARKED = ("=", "'")  # how a cell begins whose text a spreadsheet keeps from calculating
 MOST_COUNTED = 20_000  # how many rows there are beyond this doesn't matter
 MOST_COLUMNS = 200
 MOST_BYTES = 2 * 1024 * 1024  # of a workbook too, packed
@@ -76,7 +77,10 @@ class Sheet:
     @property
     def filled(self) -> list[int]:
         """Return the columns that aren't empty below the header."""
-        return sorted({place for row in self.rows.values() for place, cell in enumerate(row) if cell.strip()})
+        found: set[int] = set()
+        for row in self.rows.values():
+            found.update(place for place, cell in enumerate(row) if place not in found and cell.strip())
+        return sorted(found)
 
     @property
     def fingerprint(self) -> str:
@@ -125,7 +129,7 @@ def _header(
 
 
 def _filled(line: list[str]) -> list[str]:
-    return [cell.strip() for cell in line if cell.strip()]
+    return [text for cell in line if (text := cell.strip())]
 
 
 def _is_of_names(line: list[str]) -> bool:
@@ -207,7 +211,7 @@ def _without_what_is_below(
     """
     again, is_first = _filled(names), True
     for number, line in lines:
-        filled = _filled(line)
+        filled = _filled(line[:MOST_COLUMNS])
         if filled == again or BELOW.match(" ".join(filled)) or (is_first and _describes(names, line)):
             dropped.append(" ".join(filled)[:80])
         else:
@@ -255,15 +259,13 @@ def _row(number: int, line: list[str], width: int) -> list[str]:
         line.pop()
     if further := line[MOST_COLUMNS:]:
         line = [*line[:MOST_COLUMNS], " ".join(further)[:LONGEST_CELL]]
-    if any(len(cell) > LONGEST_CELL for cell in line):
+    if max(map(len, line), default=0) > LONGEST_CELL:
         raise UnreadableFile(f"A cell on row {number} has more than {LONGEST_CELL:,} characters. Shorten it.")
-    return [_plain(cell) for cell in line]
+    return [_plain(cell) if cell.startswith(MARKED) else cell for cell in line]
 
 
 def _plain(cell: str) -> str:
     """Return the cell without marks against calculating or shortening; formulas stay text."""
-    if not cell.startswith(("=", "'")):
-        return cell
     if as_text := AS_TEXT.fullmatch(cell) or AS_TEXT_TOO.fullmatch(cell):
         return as_text[1]
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(STARTS_A_FORMULA) else cell
