@@ -12,7 +12,7 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
     "orders": 45_160,
-    "shipping_portal/importing": 28_460,
+    "shipping_portal/importing": 28_490,
     "shipping_portal/staff": 26_860,
     "shipping_portal/accounts": 26_850,
     "shipping_portal/billing": 22_260,

@@ -26,6 +26,7 @@ MOST_ROWS = 2000
 MARKED = ("=", "'")  # how a cell begins whose text a spreadsheet keeps from calculating
 MOST_COUNTED = 20_000  # how many rows there are beyond this doesn't matter
 MOST_COLUMNS = 200
+MOST_BEYOND = 20  # cells of a row beyond the header's; further ones are one more cell
 MOST_BYTES = 2 * 1024 * 1024  # of a workbook too, packed
 REASON = "Reason"  # the last column of failed rows that are uploaded again
 TOO_LARGE = "This file is larger than 2 MB. Split it and import the parts one after the other."
@@ -254,11 +255,11 @@ def _rows(lines: Iterator[tuple[int, list[str]]], width: int) -> dict[int, list[
 
 
 def _row(number: int, line: list[str], width: int) -> list[str]:
-    """Return a row's cells without blank ones beyond the header's; others become one more cell."""
+    """Return a row's cells without blank ones beyond the header's; far ones become one more cell."""
     while len(line) > width and not line[-1].strip():
         line.pop()
-    if further := line[MOST_COLUMNS:]:
-        line = [*line[:MOST_COLUMNS], " ".join(further)[:LONGEST_CELL]]
+    if further := line[width + MOST_BEYOND :]:
+        line = [*line[: width + MOST_BEYOND], " ".join(further)[:LONGEST_CELL]]
     if max(map(len, line), default=0) > LONGEST_CELL:
         raise UnreadableFile(f"A cell on row {number} has more than {LONGEST_CELL:,} characters. Shorten it.")
     return [_plain(cell) if cell.startswith(MARKED) else cell for cell in line]

@@ -3,7 +3,7 @@
 import difflib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from django.apps import apps
@@ -13,14 +13,14 @@ HEX = re.compile(r"\b[0-9a-f]{32}\b")
 HERE = Path(__file__).parent
 
 
-def named(lines: list[str]) -> Iterator[str]:
+def named(lines: list[str], names: Mapping[str, str] | None = None) -> Iterator[str]:
     """The same lines with a name in place of each random identifier."""
-    names = dict(_names())
+    names = dict(names_of_rows()) if names is None else names
     for line in lines:
         yield HEX.sub("{random}", UUID.sub(lambda found: names.get(found[0], "{random}"), line))
 
 
-def _names() -> Iterator[tuple[str, str]]:
+def names_of_rows() -> Iterator[tuple[str, str]]:
     for model in apps.get_models():
         for field in model._meta.concrete_fields:
             if field.get_internal_type() == "UUIDField":
