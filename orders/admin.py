@@ -22,7 +22,17 @@ from shipping_portal.accounts.models import User
 from shipping_portal.jobs.registry import enqueue
 
 SLOW_MILLISECONDS = 2000
-OPERATIONS = ("quote", "quote_contents", "book", "view", "cancel", "label", "track", "subscribe", "ping")
+OPERATIONS = (
+    "quote",
+    "quote_contents",
+    "book",
+    "view",
+    "cancel",
+    "label",
+    "track",
+    "subscribe",
+    "ping",
+)
 KEPT = (Label.State.STORED, Label.State.WITHHELD)
 
 
@@ -50,7 +60,9 @@ class BookingAttemptAdmin(ReadOnlyAdmin):
     def answer(self, attempt: BookingAttempt) -> SafeString | str:
         """Show the carrier's reply, with people and addresses masked."""
         response = bytes(attempt.response)
-        return details(masked_body(response, contract_of(attempt.order.account)) if response else "", "Answer")
+        return details(
+            masked_body(response, contract_of(attempt.order.account)) if response else "", "Answer"
+        )
 
 
 @admin.register(CarrierCall)
@@ -59,7 +71,19 @@ class CarrierCallAdmin(ReadOnlyAdmin):
 
     waits = ("needs", queues.CALLS)
     linked = ("order__id__exact",)
-    list_display = [*("at", "operation", "method", "path", "status", "outcome", "unreadable", "milliseconds", "about")]
+    list_display = [
+        *(
+            "at",
+            "operation",
+            "method",
+            "path",
+            "status",
+            "outcome",
+            "unreadable",
+            "milliseconds",
+            "about",
+        )
+    ]
     list_filter = [
         # Offer the names we know: listing those that occur would read the whole log.
         choices(
@@ -70,11 +94,18 @@ class CarrierCallAdmin(ReadOnlyAdmin):
         choices(
             "answer",
             "answer",
-            {f"{n}": (f"{n}00 to {n}99", Q(status__range=(n * 100, n * 100 + 99))) for n in range(2, 6)}
+            {
+                f"{n}": (f"{n}00 to {n}99", Q(status__range=(n * 100, n * 100 + 99)))
+                for n in range(2, 6)
+            }
             | {"none": ("No answer", Q(status=None))},
         ),
-        choices("time", "time", {"slow": ("Over 2 seconds", Q(milliseconds__gt=SLOW_MILLISECONDS))}),
-        choices("reading", "needs", {"reading": ("Partly read, last 24 hours", queues.not_read_in_full)}),
+        choices(
+            "time", "time", {"slow": ("Over 2 seconds", Q(milliseconds__gt=SLOW_MILLISECONDS))}
+        ),
+        choices(
+            "reading", "needs", {"reading": ("Partly read, last 24 hours", queues.not_read_in_full)}
+        ),
         ("order", admin.EmptyFieldListFilter),
     ]
     list_select_related = ["order"]
@@ -86,7 +117,10 @@ class CarrierCallAdmin(ReadOnlyAdmin):
 def _fetch_again(label: Label, *, reason: str, by: User, now: dt.datetime) -> None:
     owed = Label.objects.filter(pk=label.pk, purged_at=None).exclude(state__in=KEPT)
     if not owed.update(due_at=now, state=Label.State.PENDING, **Label.AFRESH):
-        raise Refused("This label is already stored, or its receiver was erased. A stored file is never replaced.")
+        raise Refused(
+            "This label is already stored, or its receiver was erased. A stored file is never"
+            " replaced."
+        )
     enqueue("label", label.pk)
 
 
@@ -107,8 +141,21 @@ class LabelAdmin(ActionsAdmin):
     )
     exclude = ["address"]
     waits = ("needs", queues.LABELS)
-    list_display = ["order", "size", "state", "tries", "problem", "due_at", "stored_at", "purged_at"]
-    list_filter = [choices("queue", "needs", {"fetching": ("Not fetched", queues.label_missing)}), "state", "size"]
+    list_display = [
+        "order",
+        "size",
+        "state",
+        "tries",
+        "problem",
+        "due_at",
+        "stored_at",
+        "purged_at",
+    ]
+    list_filter = [
+        choices("queue", "needs", {"fetching": ("Not fetched", queues.label_missing)}),
+        "state",
+        "size",
+    ]
     list_select_related = ["order"]
     search_fields = ["=order__carrier_reference", "=sha256"]
 

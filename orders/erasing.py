@@ -12,7 +12,16 @@ from django.db.models.functions import Coalesce, Concat, Lower
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.models import BookingAttempt, CancelAttempt, Label, LabelBytes, Order, Quote, Replacement, SavedView
+from orders.models import (
+    BookingAttempt,
+    CancelAttempt,
+    Label,
+    LabelBytes,
+    Order,
+    Quote,
+    Replacement,
+    SavedView,
+)
 from orders.models.facts import ReceiverFacts
 from orders.models.statuses import Status
 from orders.status.progress import TERMINAL
@@ -25,14 +34,30 @@ from shipping_portal.jobs.retention import delete, term
 
 # By then polling has given up, and nobody waits at the address.
 SILENT = dt.timedelta(days=60)
-UNSETTLED = (Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT, Status.CANCELLING, Status.CANCEL_UNCONFIRMED)
+UNSETTLED = (
+    Status.BOOKING,
+    Status.UNCONFIRMED,
+    Status.CONFLICT,
+    Status.CANCELLING,
+    Status.CANCEL_UNCONFIRMED,
+)
 # Reports use these, and they identify nobody.
 STAYS = ("receiver_state", "receiver_country")
 NOBODY = {name: "" for field in ReceiverFacts._meta.fields if (name := field.name) not in STAYS} | {
     "receiver_name": "Erased receiver"
 }
-NO_PICKUP = {"name": ERASED, "email": "", "phone": "", "line1": "", "line2": "", "company": "", "instructions": ""}
-REFERENCES = Lower(Concat(Coalesce("carrier_reference", Value("")), Value(" "), "customer_reference"))
+NO_PICKUP = {
+    "name": ERASED,
+    "email": "",
+    "phone": "",
+    "line1": "",
+    "line2": "",
+    "company": "",
+    "instructions": "",
+}
+REFERENCES = Lower(
+    Concat(Coalesce("carrier_reference", Value("")), Value(" "), "customer_reference")
+)
 
 
 # -- When erasing must wait ----------------------------------------------------------------------
@@ -42,7 +67,11 @@ def unsettled() -> Q:
     """Match orders with an unknown outcome, or with a job for the carrier."""
     twice = BookingAttempt.objects.filter(duplicate_booking_at__isnull=False)
     replaced = Replacement.objects.filter(ended_at=None)
-    return Q(status__in=UNSETTLED) | Q(pk__in=twice.values("order")) | Q(pk__in=replaced.values("order"))
+    return (
+        Q(status__in=UNSETTLED)
+        | Q(pk__in=twice.values("order"))
+        | Q(pk__in=replaced.values("order"))
+    )
 
 
 def moving(now: dt.datetime) -> Q:
@@ -57,16 +86,16 @@ def moving(now: dt.datetime) -> Q:
 
 UNCLEAR = "It isn't clear yet what the carrier has. Settle it first: what was sent is the evidence."
 ON_ITS_WAY = (
-    "Its parcel is on its way, and the carrier may ask for the address. Try again once it is delivered, or "
-    f"{SILENT.days} days after its last scan."
+    "Its parcel is on its way, and the carrier may ask for the address. Try again once it is"
+    f" delivered, or {SILENT.days} days after its last scan."
 )
 CONTACT = (
-    "The carrier writes to this person about {:,} parcels not settled or on their way. Try again once they are "
-    "delivered or cancelled."
+    "The carrier writes to this person about {:,} parcels not settled or on their way. Try again"
+    " once they are delivered or cancelled."
 )
 OPEN = (
-    "{:,} of its parcels are on their way, or not settled with the carrier. Try again once they are delivered or "
-    "cancelled."
+    "{:,} of its parcels are on their way, or not settled with the carrier. Try again once they are"
+    " delivered or cancelled."
 )
 UNBILLED = "{:,.2f} of what it booked is on no bill yet. Try again once the week's bill is posted."
 
@@ -90,13 +119,20 @@ def open_parcels(senders: Keys) -> Iterator[tuple[int, str]]:
     still = Order.objects.filter(sender__in=senders).filter(unsettled() | moving(timezone.now()))
     for key, count in still.values_list("sender").annotate(Count("pk")).order_by():
         yield key, OPEN.format(count)
-    for key, money in Sender.objects.filter(pk__in=senders, unbilled__gt=0).values_list("pk", "unbilled"):
+    for key, money in Sender.objects.filter(pk__in=senders, unbilled__gt=0).values_list(
+        "pk", "unbilled"
+    ):
         yield key, UNBILLED.format(money)
 
 
 def lock_orders(orders: Keys) -> None:
     """Lock these orders until the transaction ends, so that no new objection arises."""
-    list(Order.objects.select_for_update(no_key=True).filter(pk__in=orders).order_by("pk").values_list("pk"))
+    list(
+        Order.objects.select_for_update(no_key=True)
+        .filter(pk__in=orders)
+        .order_by("pk")
+        .values_list("pk")
+    )
 
 
 # -- What is erased ------------------------------------------------------------------------------
@@ -105,7 +141,13 @@ def lock_orders(orders: Keys) -> None:
 @eraser("order", "receivers of parcels")
 def erase_receivers(orders: Keys) -> int:
     return Order.objects.filter(pk__in=orders).update(
-        **NOBODY, description=ERASED, contents=[], note="", problem={}, search=REFERENCES, erased_at=timezone.now()
+        **NOBODY,
+        description=ERASED,
+        contents=[],
+        note="",
+        problem={},
+        search=REFERENCES,
+        erased_at=timezone.now(),
     )
 
 
@@ -115,7 +157,9 @@ def erase_bodies(orders: Keys) -> int:
     cancels = CancelAttempt.objects.filter(order__in=orders)
     attempts.update(error="")
     cancels.update(why=ERASED, answer="")
-    return erasing.erase_bytes(attempts, "body", "response") + erasing.erase_bytes(cancels, "response")
+    return erasing.erase_bytes(attempts, "body", "response") + erasing.erase_bytes(
+        cancels, "response"
+    )
 
 
 @eraser("order", "label files")
@@ -132,8 +176,12 @@ def erase_notifications(orders: Keys) -> int:
     uuids = Order.objects.filter(pk__in=orders).values_list("uuid", flat=True)
     paths = [reverse(page, args=[uuid]) for uuid in uuids for page in ("parcel", "replacing")]
     about_them = Notification.objects.filter(sender__orders__in=orders, path__in=paths)
-    Notification.objects.filter(pk__in=about_them.filter(due_at__isnull=False).values("pk")).delete()
-    return Notification.objects.filter(pk__in=about_them.exclude(line="").values("pk")).update(line="")
+    Notification.objects.filter(
+        pk__in=about_them.filter(due_at__isnull=False).values("pk")
+    ).delete()
+    return Notification.objects.filter(pk__in=about_them.exclude(line="").values("pk")).update(
+        line=""
+    )
 
 
 @eraser("order", "saved views")
@@ -175,7 +223,13 @@ def erase_contact(members: Keys) -> int:
 def erase_pickups(senders: Keys) -> int:
     return sum(
         Order.objects.filter(sender=sender).update(
-            pickup=NO_PICKUP | {"suburb": "", "state": "", "postcode": "", "country": sender.country}
+            pickup=NO_PICKUP
+            | {
+                "suburb": "",
+                "state": "",
+                "postcode": "",
+                "country": sender.country,
+            }
         )
         for sender in Sender.objects.filter(pk__in=senders)
     )
@@ -196,7 +250,9 @@ def _with_contact(member: int) -> QuerySet[Order]:
 @term("receivers")
 def purge_receivers(now: dt.datetime) -> int:
     """Erase receivers RECEIVER_DAYS after their order was last due, if nothing is unclear."""
-    return erase_settled(Order.objects.filter(submitted_at__lt=now - dt.timedelta(days=settings.RECEIVER_DAYS)))
+    return erase_settled(
+        Order.objects.filter(submitted_at__lt=now - dt.timedelta(days=settings.RECEIVER_DAYS))
+    )
 
 
 def erase_settled(orders: QuerySet[Order]) -> int:

@@ -7,7 +7,9 @@ written (Order.search).
 import unicodedata
 
 # Map letters that Unicode doesn't decompose to what people type on another keyboard.
-LETTERS = str.maketrans({"đ": "d", "ð": "d", "ø": "o", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"})
+LETTERS = str.maketrans(
+    {"đ": "d", "ð": "d", "ø": "o", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+)
 
 
 def fold(text: str) -> str:

@@ -28,7 +28,9 @@ def masked_body(body: bytes | memoryview, contract: Contract) -> str:
         read = json.loads(safe)
     except ValueError:
         return without_emails(safe.decode(errors="replace"))[:LONGEST_SHOWN]
-    return json.dumps(_without_people(read, _personal_members(contract)), indent=2, ensure_ascii=False)[:LONGEST_SHOWN]
+    return json.dumps(
+        _without_people(read, _personal_members(contract)), indent=2, ensure_ascii=False
+    )[:LONGEST_SHOWN]
 
 
 def revealed_body(body: bytes | memoryview, contract: Contract) -> str:
@@ -37,7 +39,9 @@ def revealed_body(body: bytes | memoryview, contract: Contract) -> str:
     safe = scrub_body(exact, contract)
     text = (exact if _says_the_same(exact, safe) else safe).decode(errors="replace")
     # Remove the longest first, so that none is left half removed.
-    for secret in sorted(filter(None, [settings.SECRET_KEY, *carrier_settings.all_secrets()]), key=len, reverse=True):
+    for secret in sorted(
+        filter(None, [settings.SECRET_KEY, *carrier_settings.all_secrets()]), key=len, reverse=True
+    ):
         text = text.replace(secret, CUT)
     return text
 
@@ -51,7 +55,9 @@ def _says_the_same(exact: bytes, safe: bytes) -> bool:
 
 def holds_link(text: str) -> bool:
     """Return whether this text contains a signed link of any account's carrier."""
-    return any(has_signed_link(text, configured.contract) for configured in carrier_settings.all_settings())
+    return any(
+        has_signed_link(text, configured.contract) for configured in carrier_settings.all_settings()
+    )
 
 
 class SafeText(forms.CharField):
@@ -66,13 +72,17 @@ class SafeText(forms.CharField):
     def clean(self, value: Any) -> str:
         text: str = super().clean(value)
         if holds_link(text):
-            raise forms.ValidationError("Leave this link out: it opens the parcel's tools for whoever has it.")
+            raise forms.ValidationError(
+                "Leave this link out: it opens the parcel's tools for whoever has it."
+            )
         return text
 
 
 def _personal_members(contract: Contract) -> frozenset[str]:
     """Return the last names of members that hold personal data under this contract."""
-    paths = [getattr(contract, f"{end}_{what}") for end in ("sender", "receiver") for what in PERSONAL]
+    paths = [
+        getattr(contract, f"{end}_{what}") for end in ("sender", "receiver") for what in PERSONAL
+    ]
     return frozenset(path.rpartition(".")[2] for path in paths if path)
 
 

@@ -17,7 +17,9 @@ def not_read_in_full(now: dt.datetime) -> Q:
 
 def label_missing(now: dt.datetime) -> Q:
     """Match labels we couldn't get for parcels yet to leave, unless another size is there."""
-    others = Label.objects.filter(order=OuterRef("order"), state__in=[Label.State.STORED, Label.State.PENDING])
+    others = Label.objects.filter(
+        order=OuterRef("order"), state__in=[Label.State.STORED, Label.State.PENDING]
+    )
     has_none = Q(~Exists(others), state=Label.State.ABSENT)
     missing = Q(state__in=[Label.State.ABSENT, Label.State.FAILED])  # exactly as in the index
     needed = Q(order__status=Status.BOOKED, order__progress__in=STILL_AT_SENDER)
@@ -33,7 +35,8 @@ CALLS = {
     "reading": Wait(
         "Unreadable prices",
         not_read_in_full,
-        "Senders can't see these services. Run carrier_contract --probe to see which, then fix the contract file.",
+        "Senders can't see these services. Run carrier_contract --probe to see which, then fix the"
+        " contract file.",
         "at",
     )
 }
@@ -41,7 +44,8 @@ LABELS = {
     "fetching": Wait(
         "Labels not fetched",
         label_missing,
-        "The parcel is booked, but the sender can't print. Press Fetch again, or ask the carrier for the file.",
+        "The parcel is booked, but the sender can't print. Press Fetch again, or ask the carrier"
+        " for the file.",
         "order__booked_at",
         term=dt.timedelta(hours=1),
     )
@@ -50,14 +54,16 @@ SPENDING = {
     "room": Wait(
         "Daily money limit reached",
         _refused_today,
-        "The rest waits until midnight, sender's time. To release it sooner, raise DAILY_MONEY_LIMIT and restart.",
+        "The rest waits until midnight, sender's time. To release it sooner, raise"
+        " DAILY_MONEY_LIMIT and restart.",
         "refused_at",
         term=AT_ONCE,
     ),
     "recount": Wait(
         "Limit counters corrected",
         lambda now: Q(mended_at__gte=now - 2 * WEEK),
-        "A counter didn't match its orders, or a week its charges. Find “recounted” in the audit log and report it.",
+        "A counter didn't match its orders, or a week its charges. Find “recounted” in the audit"
+        " log and report it.",
         "mended_at",
         term=WEEK,
     ),

@@ -19,7 +19,9 @@ TO_BOOK = ("ready", "warning", "owed")
 @term("calls")
 def purge_calls(now: dt.datetime) -> int:
     """Delete the log of calls to the carrier after CALL_LOG_DAYS."""
-    return delete(CarrierCall.objects.filter(at__lt=now - dt.timedelta(days=settings.CALL_LOG_DAYS)))
+    return delete(
+        CarrierCall.objects.filter(at__lt=now - dt.timedelta(days=settings.CALL_LOG_DAYS))
+    )
 
 
 @term("quotes")
@@ -62,4 +64,6 @@ def _labels_past_term(now: dt.datetime) -> QuerySet[Label]:
     never_heard_of = Q(order__progress_at=None, stored_at__lt=before)
     # Polling takes half as long to give up on a silent parcel.
     silent = Q(order__progress_at__lt=before, stored_at__lt=before)
-    return Label.objects.filter(ended | cancelled | never_heard_of | silent, state=Label.State.STORED, purged_at=None)
+    return Label.objects.filter(
+        ended | cancelled | never_heard_of | silent, state=Label.State.STORED, purged_at=None
+    )

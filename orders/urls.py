@@ -2,10 +2,23 @@
 
 from django.urls import path
 
-from orders.views.addresses import add_receiver, addresses, delete_receiver, edit_receiver, merge_receivers
+from orders.views.addresses import (
+    add_receiver,
+    addresses,
+    delete_receiver,
+    edit_receiver,
+    merge_receivers,
+)
 from orders.views.bulk import cancel_many, export, note_many, send_again
 from orders.views.cancel import cancel
-from orders.views.labels import label, label_test_page, originals_zip, print_queue, printed, printed_many
+from orders.views.labels import (
+    label,
+    label_test_page,
+    originals_zip,
+    print_queue,
+    printed,
+    printed_many,
+)
 from orders.views.new_parcel import delete_draft, new_parcel, parcel_draft
 from orders.views.older_addresses import older_prices
 from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_by_reference

@@ -10,4 +10,3 @@ class PortalConfig(AppConfig):
     def ready(self) -> None:
         """Import what registers itself: system checks, signals of workers, the metrics."""
         from shipping_portal import brand, celery  # noqa: F401, PLC0415
-        from shipping_portal.ops import checks, deploy_checks, metrics_port, starting  # noqa: F401, PLC0415

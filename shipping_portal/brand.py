@@ -16,7 +16,11 @@ from django.core.checks import CheckMessage, Error, register
 
 SHEETS = ("look.css", "portal.css")
 # Known without URL routing: the page for a fault has none.
-PATHS = {"brand_style": "brand/style.css", "brand_colours": "brand/colours.css", "brand_logo": "brand/logo"}
+PATHS = {
+    "brand_style": "brand/style.css",
+    "brand_colours": "brand/colours.css",
+    "brand_logo": "brand/logo",
+}
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 LOGOS = {".svg": "image/svg+xml", ".png": "image/png"}
 LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
@@ -26,7 +30,11 @@ def asset_address(name: str) -> str:
     """Return the address of `brand_style`, `brand_colours` or `brand_logo`, which changes with
     content.
     """
-    version = {"brand_style": page_style, "brand_colours": brand_colours, "brand_logo": _logo_version}[name]()
+    version = {
+        "brand_style": page_style,
+        "brand_colours": brand_colours,
+        "brand_logo": _logo_version,
+    }[name]()
     return f"/{PATHS[name]}?v={zlib.crc32(version.encode()):08x}"
 
 
@@ -40,7 +48,11 @@ def page_style() -> str:
 
 def brand_colours() -> str:
     """Return the two colours as CSS, or "": the admin has its own style sheet beside them."""
-    return f":root{{--brand:{settings.BRAND_COLOUR};--brand-ink:{settings.BRAND_INK}}}" if settings.BRAND_COLOUR else ""
+    return (
+        f":root{{--brand:{settings.BRAND_COLOUR};--brand-ink:{settings.BRAND_INK}}}"
+        if settings.BRAND_COLOUR
+        else ""
+    )
 
 
 @cache
@@ -79,14 +91,18 @@ def _faults_of_colours() -> Iterator[CheckMessage]:
         yield Error(f"{name} is not a colour like #0b5563.", id="portal.E063")
     if not wrong and contrast_ratio(*pair.values()) < LEAST_CONTRAST:
         yield Error(
-            f"BRAND_INK on BRAND_COLOUR has a contrast of {contrast_ratio(*pair.values()):.1f}; it needs at least 4.5 to "
-            "be readable.",
-            hint="Choose a darker or lighter BRAND_INK: #ffffff or #000000 is nearly always enough.",
+            f"BRAND_INK on BRAND_COLOUR has a contrast of {contrast_ratio(*pair.values()):.1f}; it"
+            " needs at least 4.5 to be readable.",
+            hint=(
+                "Choose a darker or lighter BRAND_INK: #ffffff or #000000 is nearly always enough."
+            ),
             id="portal.E064",
         )
 
 
 def _relative_luminance(colour: str) -> float:
     parts = (int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5))
-    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    red, green, blue = (
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -42,7 +42,9 @@ def publish_task(task: str, pk: int) -> bool:
         return False
     try:
         with producers[_task_publisher()].acquire(block=True, timeout=1) as producer:
-            app.send_task(task, args=[pk], producer=producer, retry=False, expires=settings.LEASE_SECONDS)
+            app.send_task(
+                task, args=[pk], producer=producer, retry=False, expires=settings.LEASE_SECONDS
+            )
     except Exception as error:  # noqa: BLE001  (kombu, redis and socket errors have no common base)
         _broken_until = time.monotonic() + BREAK_SECONDS
         logger.warning("broker_unreachable", extra={"task": task, "error": type(error).__name__})
@@ -51,5 +53,7 @@ def publish_task(task: str, pk: int) -> bool:
 
 
 def _task_publisher() -> Connection:
-    options = dict(app.conf.broker_transport_options, socket_timeout=1, socket_connect_timeout=1, max_retries=0)
+    options = dict(
+        app.conf.broker_transport_options, socket_timeout=1, socket_connect_timeout=1, max_retries=0
+    )
     return Connection(app.conf.broker_url, transport_options=options)

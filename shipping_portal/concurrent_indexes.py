@@ -2,7 +2,9 @@
 
     class Migration(migrations.Migration):
         atomic = False
-        operations = [AddIndexConcurrently("order", models.Index(fields=["phone"], name="by_phone"))]
+        operations = [
+            AddIndexConcurrently("order", models.Index(fields=["phone"], name="by_phone"))
+        ]
 
 Django's own operation of this name works on PostgreSQL only, and can't be rerun after a failure.
 Also here: trigram indexes and statistics of related columns, which PostgreSQL needs and SQLite
@@ -24,7 +26,9 @@ class AddIndexConcurrently(AddIndex):
 
     atomic = False
 
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+    def database_forwards(
+        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
+    ) -> None:
         if schema_editor.connection.vendor != "postgresql":
             return super().database_forwards(app_label, schema_editor, from_state, to_state)
         # It waits for all writers, and none waits for it; an interrupted build left an unused
@@ -35,7 +39,9 @@ class AddIndexConcurrently(AddIndex):
         schema_editor.add_index(model, self.index, concurrently=True)
         schema_editor.execute("SET lock_timeout = '5s'")
 
-    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+    def database_backwards(
+        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
+    ) -> None:
         if schema_editor.connection.vendor != "postgresql":
             return super().database_backwards(app_label, schema_editor, from_state, to_state)
         model = from_state.apps.get_model(app_label, self.model_name)
@@ -54,7 +60,9 @@ class StatisticsOfColumns(Operation):
     def state_forwards(self, app_label: str, state: Any) -> None:
         """Change nothing: Django knows no statistics."""
 
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+    def database_forwards(
+        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
+    ) -> None:
         if schema_editor.connection.vendor != "postgresql":
             return
         quote, model = schema_editor.quote_name, to_state.apps.get_model(app_label, self.model_name)
@@ -63,10 +71,14 @@ class StatisticsOfColumns(Operation):
         schema_editor.execute(Statement(TOGETHER, **parts))
         schema_editor.execute(Statement("ANALYZE %(table)s", **parts))
 
-    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+    def database_backwards(
+        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
+    ) -> None:
         if schema_editor.connection.vendor == "postgresql":
             schema_editor.execute(
-                Statement("DROP STATISTICS IF EXISTS %(name)s", name=schema_editor.quote_name(self.name))
+                Statement(
+                    "DROP STATISTICS IF EXISTS %(name)s", name=schema_editor.quote_name(self.name)
+                )
             )
 
 
@@ -79,7 +91,9 @@ class TrigramIndex(Index):
     def create_sql(self, model: Any, schema_editor: Any, using: str = "", **kwargs: Any) -> Any:
         statement: Any = super().create_sql(model, schema_editor, using, **kwargs)
         if _has_trigrams(schema_editor.connection):
-            columns = [schema_editor.quote_name(model._meta.get_field(name).column) for name in self.fields]
+            columns = [
+                schema_editor.quote_name(model._meta.get_field(name).column) for name in self.fields
+            ]
             by_trigrams = ", ".join(f"UPPER({column}) gin_trgm_ops" for column in columns)
             statement.parts |= {"using": " USING gin", "columns": by_trigrams}
         return statement

@@ -18,9 +18,13 @@ TESTING = env.bool("TESTING", default=False)  # set by tests/conftest.py before 
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env("SECRET_KEY", default="only-for-tests" if TESTING else environ.Env.NOTSET)
 # Encrypt second factors in the database; newest first. Not SECRET_KEY, which may change any time.
-ENCRYPTION_KEYS = env.list("ENCRYPTION_KEYS", default=["only-for-the-demo-and-tests"] if DEMO or TESTING else [])
+ENCRYPTION_KEYS = env.list(
+    "ENCRYPTION_KEYS", default=["only-for-the-demo-and-tests"] if DEMO or TESTING else []
+)
 SITE_URL = env("SITE_URL", default="http://127.0.0.1:8000")  # the address people open
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "testserver"] if DEMO or TESTING else [])
+ALLOWED_HOSTS = env.list(
+    "ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "testserver"] if DEMO or TESTING else []
+)
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[SITE_URL])
 # proxies in front that set X-Forwarded-For
 TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
@@ -130,7 +134,11 @@ if APP_DATABASE["ENGINE"] == "django.db.backends.sqlite3":
 else:
     APP_DATABASE = postgresql(APP_DATABASE, DATABASE_LIMITS)
 IS_OWNER = bool(env("MIGRATE_DATABASE_URL", default=""))
-DATABASES = {"default": postgresql(env.db("MIGRATE_DATABASE_URL"), OWNER_LIMITS) if IS_OWNER else APP_DATABASE}
+DATABASES = {
+    "default": (
+        postgresql(env.db("MIGRATE_DATABASE_URL"), OWNER_LIMITS) if IS_OWNER else APP_DATABASE
+    )
+}
 # outside the database; shows whether it was restored
 RESTORE_MARK_FILE = env("RESTORE_MARK_FILE", default="")
 # outside it too: keys of people to erase again after a restore
@@ -171,8 +179,10 @@ WEBHOOK_SECRETS = env.list("WEBHOOK_SECRETS", default=[])
 # CARRIER_OLD_BASE_URL, … in the same way.
 OF_A_CARRIER = ("BASE_URL", "ACCOUNT", "KEY", "PARTNER_ID", "CONTRACT", "LINK_KEY", "CA_BUNDLE")
 OLDER_CARRIERS = {
-    name: {part: env(f"CARRIER_{name}_{part}", default="") for part in OF_A_CARRIER}
-    | {"WEBHOOK_SECRETS": env.list(f"CARRIER_{name}_WEBHOOK_SECRETS", default=[])}
+    name: (
+        {part: env(f"CARRIER_{name}_{part}", default="") for part in OF_A_CARRIER}
+        | {"WEBHOOK_SECRETS": env.list(f"CARRIER_{name}_WEBHOOK_SECRETS", default=[])}
+    )
     for name in map(str.strip, env.list("OLDER_CARRIERS", default=[]))
 }
 # open, first_limit, approve or invited
@@ -255,7 +265,10 @@ AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "shipping_portal.accounts.login.passwords.DressedUpWordValidator"},
     {"NAME": "shipping_portal.accounts.login.passwords.StaffLengthValidator"},
@@ -298,8 +311,13 @@ MFA_FORMS = {
 # ask for the password before an address or second factor changes
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 PASSWORD_RESET_TIMEOUT = 3600
-# Wrong passwords are counted in accounts/login/guesses.py; these counts are of right ones, and of mails.
-ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "login_failed": None, "reset_password": "20/m/ip,5/h/key"}
+# Wrong passwords are counted in accounts/login/guesses.py; these counts are of right ones, and of
+# mails.
+ACCOUNT_RATE_LIMITS = {
+    "login": "120/m/ip",
+    "login_failed": None,
+    "reset_password": "20/m/ip,5/h/key",
+}
 MFA_ADAPTER = "shipping_portal.accounts.login.adapter.PortalMFAAdapter"
 MFA_TOTP_TOLERANCE = 1  # one step of 30 s either way, for clocks and slow fingers
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
@@ -363,9 +381,11 @@ STATIC_ROOT = None if WHITENOISE_USE_FINDERS else BASE_DIR / "static-root"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
-        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
-        if WHITENOISE_USE_FINDERS
-        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        "BACKEND": (
+            "django.contrib.staticfiles.storage.StaticFilesStorage"
+            if WHITENOISE_USE_FINDERS
+            else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        )
     },
 }
 EMAIL_CONFIG = env.email("EMAIL_URL", default="dummymail://" if TESTING else "consolemail://")

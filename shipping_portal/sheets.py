@@ -22,7 +22,11 @@ def safe_cell(value: object) -> str:
     if value is None:
         return ""
     text = str(value)
-    return f"'{text}" if text.startswith(STARTS_A_FORMULA) and not isinstance(value, int | Decimal) else text
+    return (
+        f"'{text}"
+        if text.startswith(STARTS_A_FORMULA) and not isinstance(value, int | Decimal)
+        else text
+    )
 
 
 class _Line:
@@ -33,17 +37,28 @@ class _Line:
 
 
 def stream_sheet(
-    name: str, heads: Sequence[str], rows: Iterable[Sequence[object]], *, has_mark: bool = True, delimiter: str = ","
+    name: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    has_mark: bool = True,
+    delimiter: str = ",",
 ) -> StreamingHttpResponse:
     """Return a download of `name`, written while the rows are read. Everything is quoted.
 
     `has_mark` is for Excel. With tabs as `delimiter` only what needs quotes has them: readers of
     such files know none.
     """
-    writer = csv.writer(_Line(), quoting=csv.QUOTE_MINIMAL if delimiter == "\t" else csv.QUOTE_ALL, delimiter=delimiter)
+    writer = csv.writer(
+        _Line(),
+        quoting=csv.QUOTE_MINIMAL if delimiter == "\t" else csv.QUOTE_ALL,
+        delimiter=delimiter,
+    )
 
     def lines() -> Iterator[str]:
-        yield (BYTE_ORDER_MARK if has_mark else "") + writer.writerow([safe_cell(head) for head in heads])
+        yield (BYTE_ORDER_MARK if has_mark else "") + writer.writerow(
+            [safe_cell(head) for head in heads]
+        )
         written = (writer.writerow([safe_cell(value) for value in row]) for row in rows)
         while some := "".join(itertools.islice(written, AT_ONCE)):
             yield some

@@ -12,10 +12,25 @@ from django.http import HttpRequest, HttpResponse
 from orders.calling.contract import contract_of
 from orders.masking import masked_body
 from shipping_portal.accounts.adminkit import permissions
-from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyAdmin, ReadOnlyInline, column, details, link_to
+from shipping_portal.accounts.adminkit.facts import (
+    AdminPage,
+    ReadOnlyAdmin,
+    ReadOnlyInline,
+    column,
+    details,
+    link_to,
+)
 from shipping_portal.accounts.adminkit.filters import Rule, by_day, choices, on_day
 from tracking import queues, word_admin
-from tracking.models import IS_AHEAD, Parcel, TrackingEvent, Watch, WebhookDelivery, WebhookTally, happened_at
+from tracking.models import (
+    IS_AHEAD,
+    Parcel,
+    TrackingEvent,
+    Watch,
+    WebhookDelivery,
+    WebhookTally,
+    happened_at,
+)
 from tracking.receiving import replaying, webhook_health
 from tracking.receiving.replaying import MOST
 
@@ -25,7 +40,16 @@ __all__ = ["word_admin"]
 class EventInline(ReadOnlyInline):
     model = TrackingEvent
     fields = [
-        *("scan_time", "clock_ahead_by", "event_type", "description", "suburb", "postcode", "country", "source"),
+        *(
+            "scan_time",
+            "clock_ahead_by",
+            "event_type",
+            "description",
+            "suburb",
+            "postcode",
+            "country",
+            "source",
+        ),
         "set_aside",
     ]
     readonly_fields = ["clock_ahead_by"]
@@ -43,7 +67,17 @@ class WatchInline(ReadOnlyInline):
 @admin.register(Parcel)
 class ParcelAdmin(ReadOnlyAdmin):
     waits = ("whose", queues.PARCELS)
-    list_display = [*("reference", "order", "progress", "last_scan_at", "polled_at", "polled_next_at", "subscription")]
+    list_display = [
+        *(
+            "reference",
+            "order",
+            "progress",
+            "last_scan_at",
+            "polled_at",
+            "polled_next_at",
+            "subscription",
+        )
+    ]
     list_filter = [
         choices(
             "whose",
@@ -70,30 +104,51 @@ class ParcelAdmin(ReadOnlyAdmin):
         ordering="poll__polled_at",
     )
     polled_next_at = column(
-        "next poll", lambda parcel: parcel.poll.due_at if hasattr(parcel, "poll") else None, ordering="poll__due_at"
+        "next poll",
+        lambda parcel: parcel.poll.due_at if hasattr(parcel, "poll") else None,
+        ordering="poll__due_at",
     )
 
-    def search_rows(self, request: HttpRequest, rows: QuerySet[Parcel], typed: str) -> QuerySet[Parcel]:
+    def search_rows(
+        self, request: HttpRequest, rows: QuerySet[Parcel], typed: str
+    ) -> QuerySet[Parcel]:
         return rows.filter(reference__upper=typed.upper())
 
 
 def _found_by_polling(within: dt.timedelta) -> Rule:
     """Return scans counted by the gap alarm, or the same over a day."""
-    return lambda now: Q(pk__in=webhook_health.found_first_by_polling(now, within=within).values("pk"))
+    return lambda now: Q(
+        pk__in=webhook_health.found_first_by_polling(now, within=within).values("pk")
+    )
 
 
 @admin.register(TrackingEvent)
 class TrackingEventAdmin(ReadOnlyAdmin):
     list_display = [
-        *("scan_time", "clock_ahead_by", "parcel", "event_type", "description", "source", "received_at", "set_aside")
+        *(
+            "scan_time",
+            "clock_ahead_by",
+            "parcel",
+            "event_type",
+            "description",
+            "source",
+            "received_at",
+            "set_aside",
+        )
     ]
     list_filter = [
         choices(
             "found",
             "found",
             {
-                "polling": ("First by polling, last hour", _found_by_polling(dt.timedelta(hours=1))),
-                "polling-day": ("First by polling, last 24 hours", _found_by_polling(dt.timedelta(days=1))),
+                "polling": (
+                    "First by polling, last hour",
+                    _found_by_polling(dt.timedelta(hours=1)),
+                ),
+                "polling-day": (
+                    "First by polling, last 24 hours",
+                    _found_by_polling(dt.timedelta(days=1)),
+                ),
             },
         ),
         choices("carrier's clock", "clock", {"ahead": ("Ahead of the receipt", IS_AHEAD)}),
@@ -107,9 +162,13 @@ class TrackingEventAdmin(ReadOnlyAdmin):
     readonly_fields = ["clock_ahead_by", "as_it_came"]
     related = ("parcel", "account")
     deferred = ("raw",)
-    as_it_came = column("raw", lambda it: details(masked_body(it.raw, contract_of(it.account)), "Show original"))
+    as_it_came = column(
+        "raw", lambda it: details(masked_body(it.raw, contract_of(it.account)), "Show original")
+    )
 
-    def search_rows(self, request: HttpRequest, rows: QuerySet[TrackingEvent], typed: str) -> QuerySet[TrackingEvent]:
+    def search_rows(
+        self, request: HttpRequest, rows: QuerySet[TrackingEvent], typed: str
+    ) -> QuerySet[TrackingEvent]:
         return _found_by_scan(rows, typed, "")
 
 
@@ -140,7 +199,13 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
 
     actions = ["read_ticked_again"]
     admin_pages = (
-        AdminPage("replay", replaying.replay_page, needs="replay", label="Reprocess by time", is_of_list=True),
+        AdminPage(
+            "replay",
+            replaying.replay_page,
+            needs="replay",
+            label="Reprocess by time",
+            is_of_list=True,
+        ),
     )
     waits = ("needs", queues.DELIVERIES)
     list_display = ["received_at", "state", "reason", "parcel", "kind"]
@@ -148,7 +213,10 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         choices(
             "queue",
             "needs",
-            {"reading": ("No scan", queues.unread_webhooks), "owner": ("Unknown reference", _of_nobody)},
+            {
+                "reading": ("No scan", queues.unread_webhooks),
+                "owner": ("Unknown reference", _of_nobody),
+            },
         ),
         by_day("day received, UTC", "day", on_day("received_at")),
         "state",
@@ -163,15 +231,21 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     readonly_fields = ["parcel", "as_it_came"]
     related = ("event__parcel", "account")
     deferred = ("body", "event__raw")
-    parcel = column("parcel", lambda delivery: link_to(delivery.event.parcel if delivery.event else None))
+    parcel = column(
+        "parcel", lambda delivery: link_to(delivery.event.parcel if delivery.event else None)
+    )
     kind = column("kind", lambda delivery: delivery.event.event_type if delivery.event else "–")
-    as_it_came = column("raw", lambda it: details(masked_body(it.body, contract_of(it.account)), "Show original"))
+    as_it_came = column(
+        "raw", lambda it: details(masked_body(it.body, contract_of(it.account)), "Show original")
+    )
 
     def has_replay_permission(self, request: HttpRequest) -> bool:
         return permissions.may(request.user, "replay")
 
     @admin.action(description="Reprocess", permissions=["replay"])
-    def read_ticked_again(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> HttpResponse:
+    def read_ticked_again(
+        self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]
+    ) -> HttpResponse:
         ids = list(queryset.order_by("pk").values_list("pk", flat=True)[:MOST])
         return replaying.show_preview(request, self.page_context(request), ids)
 
@@ -192,7 +266,11 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     ) -> QuerySet[WebhookDelivery]:
         # Two queries, each with its own index, and no more rows than anyone reads.
         read, unread = _found_by_scan(rows, typed, "event__"), rows.filter(_set_aside(typed))
-        keys = [pk for found in (read, unread) for pk in found.order_by("-pk").values_list("pk", flat=True)[:MOST]]
+        keys = [
+            pk
+            for found in (read, unread)
+            for pk in found.order_by("-pk").values_list("pk", flat=True)[:MOST]
+        ]
         return rows.filter(pk__in=keys)
 
 

@@ -13,7 +13,9 @@ from shipping_portal.jobs.retention import term
 from tracking.models import LastTime, Parcel, TrackingEvent, WebhookDelivery
 
 State = WebhookDelivery.State
-UNREAD = WebhookDelivery.objects.filter(state__in=(State.NEW, State.QUARANTINED, State.DIFFERS), event=None)
+UNREAD = WebhookDelivery.objects.filter(
+    state__in=(State.NEW, State.QUARANTINED, State.DIFFERS), event=None
+)
 
 
 @eraser("order", "scans and webhooks")
@@ -29,7 +31,9 @@ def erase_unknown(scans: Keys) -> int:
 
 
 def _erase_scans(scans: QuerySet[TrackingEvent]) -> int:
-    count = erase_bytes(WebhookDelivery.objects.filter(event__in=scans), "body") + erase_bytes(scans, "raw")
+    count = erase_bytes(WebhookDelivery.objects.filter(event__in=scans), "body") + erase_bytes(
+        scans, "raw"
+    )
     scans.update(description="", suburb="", postcode="")
     return count
 
@@ -41,31 +45,46 @@ def erase_unread(webhooks: Keys) -> int:
 
 def _set_aside(orders: Keys) -> list[int]:
     """Return unreadable webhooks whose bodies name one of these parcels."""
-    return webhooks_naming(Parcel.objects.filter(order__in=orders).values_list("reference", flat=True))
+    return webhooks_naming(
+        Parcel.objects.filter(order__in=orders).values_list("reference", flat=True)
+    )
 
 
 def webhooks_naming(words: Iterable[str]) -> list[int]:
     """Return unreadable webhooks that contain one of these words, in any case, as text or JSON."""
-    spelled = {form.upper() for word in words for form in (word.encode(), json.dumps(word)[1:-1].encode())}
+    spelled = {
+        form.upper() for word in words for form in (word.encode(), json.dumps(word)[1:-1].encode())
+    }
     since = timezone.now() - dt.timedelta(days=settings.WEBHOOK_DAYS)
-    bodies = UNREAD.filter(received_at__gt=since).values_list("pk", "body").iterator(500) if spelled else ()
+    bodies = (
+        UNREAD.filter(received_at__gt=since).values_list("pk", "body").iterator(500)
+        if spelled
+        else ()
+    )
     return [pk for pk, body in bodies if any(word in bytes(body).upper() for word in spelled)]
 
 
 @term("bodies of webhooks and scans")
 def purge_bodies(now: dt.datetime) -> int:
     """Overwrite raw bodies after WEBHOOK_DAYS, one day's worth at a time. Parsed values stay."""
-    mark, _ = LastTime.objects.get_or_create(name="bodies kept since", defaults={"at": _oldest_kept(now)})
+    mark, _ = LastTime.objects.get_or_create(
+        name="bodies kept since", defaults={"at": _oldest_kept(now)}
+    )
     count, before = 0, now - dt.timedelta(days=settings.WEBHOOK_DAYS)
     while mark.at < before:
         until = min(mark.at + dt.timedelta(days=1), before)
         for model, column in ((WebhookDelivery, "body"), (TrackingEvent, "raw")):
-            count += erase_bytes(model.objects.filter(received_at__gte=mark.at, received_at__lt=until), column)
+            count += erase_bytes(
+                model.objects.filter(received_at__gte=mark.at, received_at__lt=until), column
+            )
         mark.at = until
         mark.save(update_fields=["at"])
     return count
 
 
 def _oldest_kept(now: dt.datetime) -> dt.datetime:
-    kept = (model.objects.aggregate(oldest=Min("received_at"))["oldest"] for model in (WebhookDelivery, TrackingEvent))
+    kept = (
+        model.objects.aggregate(oldest=Min("received_at"))["oldest"]
+        for model in (WebhookDelivery, TrackingEvent)
+    )
     return min((at for at in kept if at), default=now)

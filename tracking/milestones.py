@@ -49,15 +49,24 @@ def of_order(order: Order, progress: str, timeline: Sequence[TimelineEntry]) -> 
         state = "done" if step < reached or reached == ARRIVED else "now" if step == reached else ""
         scan = scans.get(step) if state else None
         at = order.booked_at if step == BOOKED else scan.at if scan else None
-        steps.append(Milestone(name, icon, state, at, scan.place.partition(",")[0] if scan and step != BOOKED else ""))
+        steps.append(
+            Milestone(
+                name,
+                icon,
+                state,
+                at,
+                scan.place.partition(",")[0] if scan and step != BOOKED else "",
+            )
+        )
     return steps
 
 
 def _milestone_names(order: Order, progress: str) -> list[tuple[str, str]]:
     dropped = order.first_mile == "drop-off"
-    last_mile = {Progress.DELIVERY_ATTEMPTED: "Delivery attempted", Progress.HELD: "Waiting to be collected"}.get(
-        Progress(progress), "Out for delivery"
-    )
+    last_mile = {
+        Progress.DELIVERY_ATTEMPTED: "Delivery attempted",
+        Progress.HELD: "Waiting to be collected",
+    }.get(Progress(progress), "Out for delivery")
     return [
         ("Booked", "check"),
         ("Dropped off" if dropped else "Picked up", "pin" if dropped else "truck"),

@@ -37,20 +37,31 @@ class Parcel(Job):
 
     account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="parcels")
     reference = models.CharField(max_length=100)
-    order = models.OneToOneField(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="parcel")
-    progress = models.CharField(max_length=20, choices=Progress.choices, default=Progress.NONE, blank=True)
+    order = models.OneToOneField(
+        Order, on_delete=models.PROTECT, null=True, blank=True, related_name="parcel"
+    )
+    progress = models.CharField(
+        max_length=20, choices=Progress.choices, default=Progress.NONE, blank=True
+    )
     progress_at = models.DateTimeField(null=True, blank=True)
     last_scan_at = models.DateTimeField(null=True, blank=True)
-    subscription = models.CharField(max_length=8, choices=Subscription.choices, default="", blank=True)
+    subscription = models.CharField(
+        max_length=8, choices=Subscription.choices, default="", blank=True
+    )
     subscription_text = models.CharField(max_length=300, blank=True)
     created_at = models.DateTimeField()
 
     objects = ParcelQuerySet.as_manager()
 
     class Meta:
-        # The reference comes first, because it is also looked up alone. See orders/status/references.py.
-        constraints = [models.UniqueConstraint(Upper("reference"), "account", name="a_parcel_once_per_account")]
-        indexes = [models.Index(fields=["due_at"], name="folds_owed", condition=Q(due_at__isnull=False))]
+        # The reference comes first, because it is also looked up alone. See
+        # orders/status/references.py.
+        constraints = [
+            models.UniqueConstraint(Upper("reference"), "account", name="a_parcel_once_per_account")
+        ]
+        indexes = [
+            models.Index(fields=["due_at"], name="folds_owed", condition=Q(due_at__isnull=False))
+        ]
 
     def __str__(self) -> str:
         return self.reference
@@ -62,11 +73,15 @@ class Poll(Job):
     One row for each parcel that is ours or was ever watched.
     """
 
-    parcel = models.OneToOneField(Parcel, on_delete=models.CASCADE, primary_key=True, related_name="poll")
+    parcel = models.OneToOneField(
+        Parcel, on_delete=models.CASCADE, primary_key=True, related_name="poll"
+    )
     polled_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        indexes = [models.Index(fields=["due_at"], name="polls_owed", condition=Q(due_at__isnull=False))]
+        indexes = [
+            models.Index(fields=["due_at"], name="polls_owed", condition=Q(due_at__isnull=False))
+        ]
 
     def __str__(self) -> str:
         return f"poll of {self.parcel_id}"
@@ -84,12 +99,16 @@ class Watch(models.Model):
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="watches")
     parcel = models.ForeignKey(Parcel, on_delete=models.PROTECT, related_name="watches")
     name = models.CharField("your own name for it", max_length=80, blank=True)
-    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
+    )
     made_at = models.DateTimeField()
 
     class Meta:
         verbose_name_plural = "watches"
-        constraints = [models.UniqueConstraint(fields=["sender", "parcel"], name="watched_once_a_sender")]
+        constraints = [
+            models.UniqueConstraint(fields=["sender", "parcel"], name="watched_once_a_sender")
+        ]
 
     def __str__(self) -> str:
         return self.name or self.parcel.reference
@@ -113,7 +132,9 @@ class WebhookDelivery(Job):
         DIFFERS = "differs", "Same ID, different content"
         QUARANTINED = "quarantined", "Couldn't be read"
 
-    account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, db_index=False, related_name="deliveries")
+    account = models.ForeignKey(
+        CarrierAccount, on_delete=models.PROTECT, db_index=False, related_name="deliveries"
+    )
     received_at = models.DateTimeField(db_index=True)
     body = models.BinaryField()
     sha256 = models.CharField(max_length=64)
@@ -126,7 +147,11 @@ class WebhookDelivery(Job):
     carrier_event_id = models.UUIDField("event ID", null=True, blank=True)
     scan_time = models.DateTimeField(null=True, blank=True)
     event = models.ForeignKey(
-        "tracking.TrackingEvent", on_delete=models.SET_NULL, null=True, blank=True, related_name="deliveries"
+        "tracking.TrackingEvent",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="deliveries",
     )
 
     SET_ASIDE = (State.DIFFERS, State.QUARANTINED)
@@ -135,10 +160,14 @@ class WebhookDelivery(Job):
         verbose_name_plural = "webhook deliveries"
         indexes = [
             models.Index(fields=["state", "-id"]),
-            models.Index(fields=["due_at"], name="deliveries_owed", condition=Q(due_at__isnull=False)),
+            models.Index(
+                fields=["due_at"], name="deliveries_owed", condition=Q(due_at__isnull=False)
+            ),
             # Only for those without a scan to be found by: others cost the listener nothing.
             models.Index(Upper("reference"), name="set_aside_by_reference", condition=IS_SET_ASIDE),
-            models.Index(fields=["carrier_event_id"], name="set_aside_by_event", condition=IS_SET_ASIDE),
+            models.Index(
+                fields=["carrier_event_id"], name="set_aside_by_event", condition=IS_SET_ASIDE
+            ),
         ]
 
     def __str__(self) -> str:
@@ -154,7 +183,9 @@ class WebhookTally(models.Model):
 
     class Meta:
         verbose_name_plural = "refused webhooks"
-        constraints = [models.UniqueConstraint(fields=["day", "reason"], name="one_tally_a_day_and_reason")]
+        constraints = [
+            models.UniqueConstraint(fields=["day", "reason"], name="one_tally_a_day_and_reason")
+        ]
 
     def __str__(self) -> str:
         return f"{self.reason} on {self.day}: {self.count}"
@@ -185,7 +216,9 @@ class TrackingEvent(models.Model):
 
     parcel = models.ForeignKey(Parcel, on_delete=models.PROTECT, related_name="events")
     # The parcel's account: two carriers may use the same id, one may not.
-    account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, db_index=False, related_name="+")
+    account = models.ForeignKey(
+        CarrierAccount, on_delete=models.PROTECT, db_index=False, related_name="+"
+    )
     event_id = models.UUIDField(null=True, blank=True)
     fingerprint = models.CharField(max_length=64)
     event_type = models.CharField(max_length=100)
@@ -205,16 +238,22 @@ class TrackingEvent(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["event_id", "account"], condition=Q(event_id__isnull=False), name="an_event_id_once_per_account"
+                fields=["event_id", "account"],
+                condition=Q(event_id__isnull=False),
+                name="an_event_id_once_per_account",
             ),
             models.UniqueConstraint(
-                fields=["parcel", "fingerprint"], condition=Q(event_id__isnull=True), name="a_polled_scan_once"
+                fields=["parcel", "fingerprint"],
+                condition=Q(event_id__isnull=True),
+                name="a_polled_scan_once",
             ),
         ]
         indexes = [
             models.Index(fields=["parcel", "scan_time"]),
             models.Index(fields=["event_type"]),
-            models.Index(fields=["received_at"], name="scans_polling_found_first", condition=Q(source="poll")),
+            models.Index(
+                fields=["received_at"], name="scans_polling_found_first", condition=Q(source="poll")
+            ),
         ]
 
     def __str__(self) -> str:

@@ -17,7 +17,14 @@ from orders.calling.contract import current_contract
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from orders.views.responses import suspended_page
-from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, MemberRequest, audience, same_origin
+from shipping_portal.accounts.access import (
+    BOOKERS,
+    BOOKKEEPER,
+    EVERY_MEMBER,
+    MemberRequest,
+    audience,
+    same_origin,
+)
 from shipping_portal.accounts.address.addresses import LineField
 from shipping_portal.accounts.models import Audit, User, belongs_to
 from shipping_portal.carrier.errors import CarrierError, LinkOff
@@ -41,7 +48,9 @@ class WatchForm(forms.Form):
         super().__init__(*args, **options)
         messages = self.fields["reference"].error_messages
         for problem in ("required", "max_length"):
-            messages[problem] = messages[problem].format(example=current_contract().reference_example)
+            messages[problem] = messages[problem].format(
+                example=current_contract().reference_example
+            )
 
 
 @audience(*EVERY_MEMBER)
@@ -68,17 +77,29 @@ def _watch_from_form(request: MemberRequest, form: WatchForm) -> Watch | None:
     typed = form.cleaned_data
     try:
         return watching.follow_reference(
-            request.sender, typed["reference"], name=typed["name"], by=request.user, now=timezone.now()
+            request.sender,
+            typed["reference"],
+            name=typed["name"],
+            by=request.user,
+            now=timezone.now(),
         )
     except watching.NotAReference:
-        form.add_error("reference", f"This holds no reference. One looks like {current_contract().reference_example}.")
+        form.add_error(
+            "reference",
+            f"This holds no reference. One looks like {current_contract().reference_example}.",
+        )
     except watching.TooManyWatched:
-        form.add_error("reference", f"You follow {watching.MOST_WATCHES} parcels, the most there is. Stop one first.")
+        form.add_error(
+            "reference",
+            f"You follow {watching.MOST_WATCHES} parcels, the most there is. Stop one first.",
+        )
     return None
 
 
 def _watches_of(request: MemberRequest) -> QuerySet[Watch]:
-    return Watch.objects.filter(belongs_to(request.user)).select_related("parcel__order", "parcel__account")
+    return Watch.objects.filter(belongs_to(request.user)).select_related(
+        "parcel__order", "parcel__account"
+    )
 
 
 @audience(*EVERY_MEMBER)
@@ -99,7 +120,9 @@ def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
         "masks_details": request.membership.role == BOOKKEEPER or _is_anothers(found),
         "is_over": found.parcel.progress in {Progress.DELIVERED, Progress.LOST, Progress.EXPIRED},
     }
-    template = "tracking/_watched_parcel.html" if "seen" in request.GET else "tracking/watched_parcel.html"
+    template = (
+        "tracking/_watched_parcel.html" if "seen" in request.GET else "tracking/watched_parcel.html"
+    )
     return render(request, template, context)
 
 
@@ -148,18 +171,24 @@ def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
     if order.status != Status.BOOKED:
         raise NoLink("This page opens only while the parcel is booked.")
     if not gateway.is_reachable(order.account):
-        raise NoLink("It was booked on another carrier account, so its page can't be opened from here. Contact us.")
+        raise NoLink(
+            "It was booked on another carrier account, so its page can't be opened from here."
+            " Contact us."
+        )
     try:
         with waiting.at_a_page(by):
             client = gateway.carrier_of(order, is_person=True)
-            link = client.tracking_page_link(order.carrier_order_id, order.carrier_reference or "", now=now)
+            link = client.tracking_page_link(
+                order.carrier_order_id, order.carrier_reference or "", now=now
+            )
     except waiting.Full as error:
         raise NoLink(f"{error} Your parcel is not affected.") from error
     except LinkOff as error:
         raise NoLink("The carrier gives us no link to its own page for this parcel.") from error
     except CarrierError as error:
         raise NoLink(
-            "The carrier didn't give us the link just now. Your parcel is not affected; open this page again."
+            "The carrier didn't give us the link just now. Your parcel is not affected; open this"
+            " page again."
         ) from error
     Audit.write("link shown", order, by=by, sender=order.sender, at=now)
     return link

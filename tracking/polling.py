@@ -43,7 +43,9 @@ def waits_silently(now: dt.datetime) -> Q:
 
 @job(
     "open",
-    queue=Order.objects.filter(status__in=TRACKED).only("account", "carrier_reference", "status", *Order.JOB),
+    queue=Order.objects.filter(status__in=TRACKED).only(
+        "account", "carrier_reference", "status", *Order.JOB
+    ),
     lane="sender",
     order=50,
     is_leased=False,
@@ -65,7 +67,9 @@ def _open_new(owed: Order, reference: str, now: dt.datetime) -> bool:
         with transaction.atomic():
             if not owed.finish():
                 return False
-            parcel = Parcel.objects.create(account_id=owed.account_id, reference=reference, order=owed, created_at=now)
+            parcel = Parcel.objects.create(
+                account_id=owed.account_id, reference=reference, order=owed, created_at=now
+            )
             Poll.objects.create(parcel=parcel, due_at=now + _first_poll())
     except IntegrityError:
         # Its scans came first, or it was opened before.
@@ -128,7 +132,9 @@ def poll_due_parcel(poll: Poll) -> None:
     is_reachable = gateway.is_reachable(account)
     if is_reachable:
         with suppress(CarrierError):
-            tracked = _ask_carrier(poll, gateway.carrier_client(account, parcel.order, first="track"))
+            tracked = _ask_carrier(
+                poll, gateway.carrier_client(account, parcel.order, first="track")
+            )
     if tracked:
         take_scans(parcel, tracked, now=timezone.now())
     is_answered = tracked is not None and tracked.is_whole
@@ -165,7 +171,8 @@ def take_scans(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
         else:
             _quarantine_scan(parcel, scan.raw, f"the scan names {scan.reference}", now=now)
     arrivals = [
-        scans.Arrival(parcel.pk, scan, TrackingEvent.Source.POLL, scans.as_bytes(scan.raw), now) for scan in ours
+        scans.Arrival(parcel.pk, scan, TrackingEvent.Source.POLL, scans.as_bytes(scan.raw), now)
+        for scan in ours
     ]
     with transaction.atomic():
         held = scans.lock_parcels([parcel.pk])
@@ -173,7 +180,9 @@ def take_scans(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
         folding.fold_held(held)
     for scan, one in zip(ours, stored, strict=True):
         if one.event is None:
-            _quarantine_scan(parcel, scan.raw, f"event {scan.event_id} is known with other content", now=now)
+            _quarantine_scan(
+                parcel, scan.raw, f"event {scan.event_id} is known with other content", now=now
+            )
     for raw, reason in tracked.unreadable:
         _quarantine_scan(parcel, raw, reason, now=now)
     if parcel.order and tracked.pickup_date:
@@ -189,7 +198,11 @@ def _quarantine_scan(parcel: Parcel, raw: object, reason: str, *, now: dt.dateti
     same = {"account": parcel.account, "sha256": sha256, "polled_for": parcel.reference}
     if not WebhookDelivery.objects.filter(**same).exists():
         WebhookDelivery.objects.create(
-            **same, received_at=now, body=body, state=WebhookDelivery.State.QUARANTINED, reason=reason[:300]
+            **same,
+            received_at=now,
+            body=body,
+            state=WebhookDelivery.State.QUARANTINED,
+            reason=reason[:300],
         )
 
 
@@ -206,7 +219,8 @@ def _owe_next(poll: Poll, *, is_answered: bool, first: float) -> None:
     if factor is None:
         poll.finish(**{"polled_at": now} if is_answered else {})
     elif is_answered:
-        if webhook_health.is_alarmed(parcel.account, now):  # webhooks get lost, so look twice as often
+        # webhooks get lost, so look twice as often
+        if webhook_health.is_alarmed(parcel.account, now):
             factor /= 2
         wait = dt.timedelta(seconds=factor * settings.POLL_SECONDS * _random_jitter())
         poll.postpone(now + wait, tries=0, polled_at=now)
@@ -225,7 +239,9 @@ def poll_interval(parcel: Parcel, *, now: dt.datetime) -> float | None:
         return None
     quiet = now - (parcel.last_scan_at or parcel.created_at)
     if parcel.progress in TERMINAL:
-        return next((hours for hours in (1.0, 24.0, 72.0) if quiet < dt.timedelta(hours=hours)), None)
+        return next(
+            (hours for hours in (1.0, 24.0, 72.0) if quiet < dt.timedelta(hours=hours)), None
+        )
     if quiet > GIVE_UP_SILENT:
         return None
     if parcel.progress == Progress.OUT_FOR_DELIVERY:

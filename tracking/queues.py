@@ -14,7 +14,9 @@ UNREAD_AFTER = dt.timedelta(minutes=1)
 
 def unmatched_references(now: dt.datetime | None = None) -> Q:
     """Match references with scans but without an order or a watch."""
-    of_tests = {configured.contract.nobodys_reference for configured in carrier_settings.all_settings()}
+    of_tests = {
+        configured.contract.nobodys_reference for configured in carrier_settings.all_settings()
+    }
     return Q(order=None, watches=None, last_scan_at__isnull=False) & ~Q(reference__in=of_tests)
 
 
@@ -35,7 +37,8 @@ DELIVERIES = {
     "reading": Wait(
         "Webhooks without a scan",
         unread_webhooks,
-        "Read the reason. Once the contract file covers the format, open the list and press Reprocess these.",
+        "Read the reason. Once the contract file covers the format, open the list and press"
+        " Reprocess these.",
         "received_at",
         term=WEEK,
     )

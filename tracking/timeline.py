@@ -13,7 +13,13 @@ from shipping_portal.carrier.scrubbing import scrub_body, without_links
 from tracking.models import Parcel, happened_at
 from tracking.scanning import vocabulary
 
-COUNTRIES = {"AU": "Australia", "CA": "Canada", "US": "United States", "NZ": "New Zealand", "GB": "United Kingdom"}
+COUNTRIES = {
+    "AU": "Australia",
+    "CA": "Canada",
+    "US": "United States",
+    "NZ": "New Zealand",
+    "GB": "United Kingdom",
+}
 _SHORT = {name.casefold(): name for name in COUNTRIES.values()}
 
 
@@ -60,6 +66,8 @@ def place_line(suburb: str, state: str, postcode: str, country: str) -> str:
     """Return one line, with the country as a name even if the carrier sent a code (interface
     §2.2).
     """
-    known = COUNTRIES.get(country.strip().upper()) or _SHORT.get(country.strip().casefold(), country)
+    known = COUNTRIES.get(country.strip().upper()) or _SHORT.get(
+        country.strip().casefold(), country
+    )
     town = " ".join(part for part in (suburb, state, postcode) if part)
     return ", ".join(part for part in (town, known) if part)

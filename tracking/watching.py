@@ -42,7 +42,9 @@ def reference_in(text: str) -> str:
 def _reference_of(contract: Contract, text: str) -> str:
     if reference := contract.reference_typed(text):
         return reference
-    found = list(dict.fromkeys(filter(None, map(contract.reference_typed, _parts_of_address(text)))))
+    found = list(
+        dict.fromkeys(filter(None, map(contract.reference_typed, _parts_of_address(text))))
+    )
     # before words: /shipments/, ?utm_source=
     found = [part for part in found if any(map(str.isdigit, part))] or found
     if len(found) != 1:
@@ -73,15 +75,22 @@ def follow_reference(sender: Sender, text: str, *, name: str, by: User, now: dt.
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
         parcel = _parcel_of(reference, now)
-        if not sender.watches.filter(parcel=parcel).exists() and sender.watches.count() >= MOST_WATCHES:
+        if (
+            not sender.watches.filter(parcel=parcel).exists()
+            and sender.watches.count() >= MOST_WATCHES
+        ):
             raise TooManyWatched(str(MOST_WATCHES))
         watched, _ = Watch.objects.get_or_create(
             sender=sender, parcel=parcel, defaults={"name": name, "made_by": by, "made_at": now}
         )
-        wanted = Parcel.Subscription.WANTED if contract_of(parcel.account).subscribe else Parcel.Subscription.NONE
-        Parcel.objects.filter(pk=parcel.pk, order=None, subscription=Parcel.Subscription.NONE).update(
-            subscription=wanted
+        wanted = (
+            Parcel.Subscription.WANTED
+            if contract_of(parcel.account).subscribe
+            else Parcel.Subscription.NONE
         )
+        Parcel.objects.filter(
+            pk=parcel.pk, order=None, subscription=Parcel.Subscription.NONE
+        ).update(subscription=wanted)
         Poll.owe(parcel, now)
         enqueue("poll", parcel.pk)
     return watched

@@ -15,7 +15,10 @@ from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyAdmin, co
 from tracking import queues, word_decisions
 from tracking.models import EventWord
 
-MEANINGS = [("", word_decisions.NOTHING.capitalize()), *(choice for choice in Progress.choices if choice[0])]
+MEANINGS = [
+    ("", word_decisions.NOTHING.capitalize()),
+    *(choice for choice in Progress.choices if choice[0]),
+]
 
 
 class EventWordForm(forms.Form):
@@ -34,7 +37,9 @@ def decide_page(request: HttpRequest, word: EventWord, context: dict[str, Any]) 
     """Show what a meaning would change; POST saves it, with a reason."""
     form = DecideForm(request.POST) if request.method == "POST" else None
     if form and form.is_valid():
-        owed = word_decisions.decide_word(word, **form.cleaned_data, by=request.user, now=timezone.now())
+        owed = word_decisions.decide_word(
+            word, **form.cleaned_data, by=request.user, now=timezone.now()
+        )
         done = f"“{word}” is mapped. Parcels to recalculate in the next few minutes: {owed}."
         messages.success(request, done)
         return redirect("admin:tracking_eventword_changelist")
@@ -69,5 +74,9 @@ class EventWordAdmin(ReadOnlyAdmin):
     fields = ["word", "meaning", "is_decided", "scans", "spelled", "first_seen_at"]
     readonly_fields = ["meaning", "is_decided", "spelled"]
     meaning = column("means", lambda word: dict(MEANINGS)[word.progress], ordering="progress")
-    is_decided = column("decided", lambda it: it.is_known or bool(it.progress), boolean=True, ordering="is_known")
-    spelled = column("spelling in scans", lambda word: ", ".join(f"“{it}”" for it in word.spellings) or "–")
+    is_decided = column(
+        "decided", lambda it: it.is_known or bool(it.progress), boolean=True, ordering="is_known"
+    )
+    spelled = column(
+        "spelling in scans", lambda word: ", ".join(f"“{it}”" for it in word.spellings) or "–"
+    )

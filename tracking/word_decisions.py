@@ -29,7 +29,11 @@ def compare_progress(as_they_would_be: Iterable[Parcel]) -> list[Move]:
     changed = {parcel.pk: parcel for parcel in as_they_would_be}
     stored = Parcel.objects.in_bulk(list(changed))
     return [
-        Move(stored.get(pk) or Parcel(reference=parcel.reference), _label_of(stored.get(pk)), _label_of(parcel))
+        Move(
+            stored.get(pk) or Parcel(reference=parcel.reference),
+            _label_of(stored.get(pk)),
+            _label_of(parcel),
+        )
         for pk, parcel in changed.items()
         if _progress_of(stored.get(pk)) != parcel.progress
     ]
@@ -80,7 +84,10 @@ def decide_word(word: EventWord, progress: str, *, by: Any, reason: str, now: dt
     with transaction.atomic():
         owed = _owe_folds(parcels_with(word), now)
         EventWord.objects.filter(pk=word.pk).update(progress=progress, is_known=True)
-        means = f"“{word.word}” means {Progress(progress).label if progress else NOTHING}, {owed} parcels"
+        means = (
+            f"“{word.word}” means {Progress(progress).label if progress else NOTHING}, {owed}"
+            " parcels"
+        )
         Audit.write("word decided", word, by=by, reason=f"{means}: {reason}", at=now)
     return owed
 

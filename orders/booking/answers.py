@@ -12,11 +12,19 @@ from orders.booking import refused_fields
 from orders.drafting.forms import ParcelForm
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import PickupAddress, Sender
-from shipping_portal.carrier.errors import AccountStopped, Crowded, NotSent, OutcomeUnknown, Rejected
+from shipping_portal.carrier.errors import (
+    AccountStopped,
+    Crowded,
+    NotSent,
+    OutcomeUnknown,
+    Rejected,
+)
 
 OURS = "The carrier refused how we asked. We're putting that right."
 OURS_TOO = "It also refused how we asked; we're putting that right."
-OURS_CANCEL = "The carrier refused how we asked. We're putting that right. If the pickup is near, contact us."
+OURS_CANCEL = (
+    "The carrier refused how we asked. We're putting that right. If the pickup is near, contact us."
+)
 NO_REASON = "The carrier gave no reason."
 SILENT = "The carrier didn't answer in time"
 AWAY = "The carrier didn't answer"
@@ -43,7 +51,12 @@ def sort_out(error: Rejected, *, operation: str = "book") -> Refusal:
     """Separate the sender's part of a rejection from ours."""
     by_field = error.messages or ({"": [error.text]} if error.text else {})
     fields = {name: texts for name, texts in by_field.items() if refused_fields.is_known(name)}
-    faults = [f"{name}: {text}" for name, texts in by_field.items() if name not in fields for text in texts]
+    faults = [
+        f"{name}: {text}"
+        for name, texts in by_field.items()
+        if name not in fields
+        for text in texts
+    ]
     is_ours = error.status in WRONGLY_ASKED
     if is_ours or (error.status and not by_field):
         fields, faults = {}, [*faults, f"{operation}: {error} {error.text}".strip()]
@@ -54,7 +67,11 @@ def report_fault(
     error: Rejected | AccountStopped, account: CarrierAccount, now: dt.datetime, *, operation: str
 ) -> None:
     """Record a fault in our setup on the account's page. A sender's own mistake isn't one."""
-    faults = [error.reason] if isinstance(error, AccountStopped) else sort_out(error, operation=operation).faults
+    faults = (
+        [error.reason]
+        if isinstance(error, AccountStopped)
+        else sort_out(error, operation=operation).faults
+    )
     if faults:
         account.note_fault("; ".join(faults), now)
 
@@ -80,7 +97,9 @@ def refusal_problem(
 def why_not_cancelled(error: Rejected, order: Order) -> str:
     """Return why an order stays booked, for its sender."""
     refusal = sort_out(error, operation="cancel")
-    sentences = _refusal_sentences(refusal, order.sender, order.pickup["country"], order.receiver_country)
+    sentences = _refusal_sentences(
+        refusal, order.sender, order.pickup["country"], order.receiver_country
+    )
     sentences += [OURS_CANCEL] if refusal.faults else []
     return first_sentences(sentences) or NO_REASON
 
@@ -93,7 +112,9 @@ def _refusal_sentences(refusal: Refusal, sender: Sender, country: str, to: str) 
 
 def why_silent(error: Exception) -> str:
     """Return why there is nothing to show, where asking again is safe."""
-    if isinstance(error, Crowded) or (isinstance(error, NotSent | OutcomeUnknown) and error.status == TOO_MANY):
+    if isinstance(error, Crowded) or (
+        isinstance(error, NotSent | OutcomeUnknown) and error.status == TOO_MANY
+    ):
         return SLOW_DOWN
     if isinstance(error, NotSent):
         return AWAY

@@ -43,13 +43,17 @@ class PickupDayPassed(Exception):
     """Raised when the chosen pickup day is no longer on offer."""
 
 
-def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt.datetime) -> dict[str, Any]:
+def bookable_offer(
+    quote: Quote, code: str, pickup_date: dt.date | None, now: dt.datetime
+) -> dict[str, Any]:
     """Return the offer to book.
 
     Raises Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged or PickupDayPassed.
     """
     offer = quote.offer(code)
-    account = refuse_unless_booking_is_on(quote.sender, now, Decimal(offer["amount"]) if offer else None)
+    account = refuse_unless_booking_is_on(
+        quote.sender, now, Decimal(offer["amount"]) if offer else None
+    )
     if quote.account_id != account.pk:
         raise CarrierChanged
     # A price check has no receiver yet.
@@ -82,7 +86,9 @@ def refuse_unless_booking_is_on(
     return account
 
 
-def pickup_days(sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.date | None = None) -> list[dt.date]:
+def pickup_days(
+    sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.date | None = None
+) -> list[dt.date]:
     """Return the pickup days on offer: the carrier's `first`, then the next business days there
     (§8).
 
@@ -90,7 +96,9 @@ def pickup_days(sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.da
     `first` may come from a price of the day before. Today is never a pickup day.
     """
     today = places.day_at(pickup, now)
-    days = places.business_days(pickup.country, pickup.state, after=today, count=sender.pickup_days_ahead)
+    days = places.business_days(
+        pickup.country, pickup.state, after=today, count=sender.pickup_days_ahead
+    )
     if first is None or first <= today:
         return days
     return [first, *(day for day in days if day > first)]
@@ -119,12 +127,21 @@ def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | 
     ).exclude(form_token=but)
     who = receiver_fingerprint(receiver)
     return next(
-        (order for order in alike.order_by("-pk") if receiver_fingerprint(order.details().receiver) == who), None
+        (
+            order
+            for order in alike.order_by("-pk")
+            if receiver_fingerprint(order.details().receiver) == who
+        ),
+        None,
     )
 
 
-def duplicate_to_ask_about(quote: Quote, now: dt.datetime, *, form_token: uuid.UUID) -> Order | None:
+def duplicate_to_ask_about(
+    quote: Quote, now: dt.datetime, *, form_token: uuid.UUID
+) -> Order | None:
     """Return the parcel to ask about before this form books, or None if the form has its order."""
     duplicate = booked_lately(quote, now, but=form_token)
-    is_answered = duplicate and Order.objects.filter(sender=quote.sender, form_token=form_token).exists()
+    is_answered = (
+        duplicate and Order.objects.filter(sender=quote.sender, form_token=form_token).exists()
+    )
     return None if is_answered else duplicate

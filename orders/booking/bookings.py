@@ -36,7 +36,13 @@ class TokenReused(Exception):
 
 
 def submit(
-    *, quote: Quote, code: str, by: User, form_token: uuid.UUID, pickup_date: dt.date | None, now: dt.datetime
+    *,
+    quote: Quote,
+    code: str,
+    by: User,
+    form_token: uuid.UUID,
+    pickup_date: dt.date | None,
+    now: dt.datetime,
 ) -> Order:
     """Make one booking due. The same form token always returns the same order.
 
@@ -95,12 +101,24 @@ def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False)
             # Its age stays: a consent given hours later needs the price checked before sending
             # (interface §8).
             changes |= asking.offer_fields(order.problem["offer"])
-            changes["quoted_at"] = dt.datetime.fromisoformat(order.problem.get("quoted_at", "2000-01-01T00Z"))
-        move_to(order, Status.BOOKING, by=by, reason="confirmed by the sender", at=now, due_at=now, **changes)
+            changes["quoted_at"] = dt.datetime.fromisoformat(
+                order.problem.get("quoted_at", "2000-01-01T00Z")
+            )
+        move_to(
+            order,
+            Status.BOOKING,
+            by=by,
+            reason="confirmed by the sender",
+            at=now,
+            due_at=now,
+            **changes,
+        )
         enqueue("book", order.pk)
 
 
-IN_FLIGHT = BookingAttempt.objects.filter(order=OuterRef("pk"), state=BookingAttempt.State.IN_FLIGHT)
+IN_FLIGHT = BookingAttempt.objects.filter(
+    order=OuterRef("pk"), state=BookingAttempt.State.IN_FLIGHT
+)
 PRESSES = OrderChange.objects.filter(order=OuterRef("pk"), new=Status.BOOKING).order_by("-pk")
 OF_OTHERS = (
     *("sender__suspended_at", "sender__suspension_text"),
@@ -111,24 +129,33 @@ OWED = (
     .select_related("sender", "account", "size")
     .only(*(field.name for field in Order._meta.concrete_fields), "size__uuid", *OF_OTHERS)
     # `presser_is_active`: the user who pressed Book, or consented since, can still log in.
-    .annotate(is_in_flight=Exists(IN_FLIGHT), presser_is_active=Subquery(PRESSES.values("by__is_active")[:1]))
+    .annotate(
+        is_in_flight=Exists(IN_FLIGHT),
+        presser_is_active=Subquery(PRESSES.values("by__is_active")[:1]),
+    )
 )
 
 
 @job("book", queue=OWED, lane="sender", order=10)
 def process_booking(order: Any) -> None:
-    """Send one due booking, if it may go. After each wait, for a turn and for a price, everything is checked again."""
-    if order.is_in_flight:  # its worker is gone, unless we are the late one: sent or not, we do not know
+    """Send one due booking, if it may go. After each wait, for a turn and for a price,
+    everything is checked again.
+    """
+    # its worker is gone, unless we are the late one: sent or not, we do not know
+    if order.is_in_flight:
         in_flight = order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT)
         # The late worker may complete it between these two lines.
         if order.renew() and (attempt := in_flight.first()):
-            settling.unknown(attempt, "the worker stopped before the carrier's answer", at=timezone.now())
+            settling.unknown(
+                attempt, "the worker stopped before the carrier's answer", at=timezone.now()
+            )
         return
     client, has_fresh_price = None, False
     while going := _may_go(order, is_reread=client is not None, has_fresh_price=has_fresh_price):
         now = timezone.now()
         if client is None:
-            client = gateway.carrier_of(order, first="book")  # which waits for its turn, maybe for seconds
+            # which waits for its turn, maybe for seconds
+            client = gateway.carrier_of(order, first="book")
         elif not has_fresh_price and not order.account.take_probe(now):
             order.postpone(now + dt.timedelta(seconds=60))
             return
@@ -154,17 +181,28 @@ def _read_again(order: Any) -> bool:
 
     Returns False if another worker or a person has the order by now.
     """
-    seen = OWED.select_related(None).select_related("sender", "account").only("due_at", "sender", "account", *OF_OTHERS)
+    seen = (
+        OWED.select_related(None)
+        .select_related("sender", "account")
+        .only("due_at", "sender", "account", *OF_OTHERS)
+    )
     now: Any = seen.filter(pk=order.pk).first()
     if now is None or now.due_at != order.due_at:
         return False
     order.account, order.presser_is_active = now.account, now.presser_is_active
-    order.sender.suspended_at, order.sender.suspension_text = now.sender.suspended_at, now.sender.suspension_text
+    order.sender.suspended_at, order.sender.suspension_text = (
+        now.sender.suspended_at,
+        now.sender.suspension_text,
+    )
     return True
 
 
-def _carry_out(order: Order, found: verdict.Verdict | verdict.PriceVerdict, now: dt.datetime) -> verdict.Go | None:
-    """Carry out a verdict on an order of which nothing was sent. Returns the verdict if it may go on."""
+def _carry_out(
+    order: Order, found: verdict.Verdict | verdict.PriceVerdict, now: dt.datetime
+) -> verdict.Go | None:
+    """Carry out a verdict on an order of which nothing was sent. Returns the verdict if it may
+    go on.
+    """
     match found:
         case verdict.Go(agreed):
             return found if agreed is None or order.change(quoted_at=now, **agreed) else None
@@ -180,12 +218,18 @@ def _carry_out(order: Order, found: verdict.Verdict | verdict.PriceVerdict, now:
     return None
 
 
-def _end_unsent(order: Order, found: verdict.BackToDraft | verdict.Refuse, now: dt.datetime) -> None:
-    """End a due booking of which nothing was sent, or leave it to its sender; not if another worker has it by now."""
+def _end_unsent(
+    order: Order, found: verdict.BackToDraft | verdict.Refuse, now: dt.datetime
+) -> None:
+    """End a due booking of which nothing was sent, or leave it to its sender; not if another
+    worker has it by now.
+    """
     with transaction.atomic():
         Order.objects.locked(order.pk)
         if order.renew(now):
-            move_to(order, found.status, reason=found.reason, at=now, due_at=None, problem=found.problem)
+            move_to(
+                order, found.status, reason=found.reason, at=now, due_at=None, problem=found.problem
+            )
     if found.error:
         answers.report_fault(found.error, order.account, now, operation="quote")
 

@@ -1,4 +1,6 @@
-"""The sentences about limits: why a booking was refused, who raises the limit, and how much of each is used."""
+"""The sentences about limits: why a booking was refused, who raises the limit, and how much of
+each is used.
+"""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -11,7 +13,9 @@ from shipping_portal.accounts.models import Sender
 
 NOTHING_HAPPENED = "Nothing was booked and you weren't charged."
 AT_MIDNIGHT = "Bookings open again at midnight, on {tomorrow}."
-AS_IT_IS_BILLED = "Room comes back when the carrier's weekly bills are posted or a parcel is cancelled."
+AS_IT_IS_BILLED = (
+    "Room comes back when the carrier's weekly bills are posted or a parcel is cancelled."
+)
 ONCE_APPROVED = "We check every new account, and email you then."
 IF_URGENT = "Contact us and quote {number} if it can't wait."
 ASK_US = "Contact us and quote {number} if you need more."
@@ -28,25 +32,42 @@ REFUSALS = {
         AT_MIDNIGHT,
         ASK_US,
     ),
-    "own_money_a_day": ("Your own limit is {most} a day; {used} is used today{this}.", AT_MIDNIGHT, ASK_AN_OWNER),
-    "money_a_day": ("This account books for at most {most} a day; {used} is used today{this}.", AT_MIDNIGHT, ASK_US),
+    "own_money_a_day": (
+        "Your own limit is {most} a day; {used} is used today{this}.",
+        AT_MIDNIGHT,
+        ASK_AN_OWNER,
+    ),
+    "money_a_day": (
+        "This account books for at most {most} a day; {used} is used today{this}.",
+        AT_MIDNIGHT,
+        ASK_US,
+    ),
     "unbilled_limit": (
         "This account may have {most} booked that is not billed yet; {used} is{this}.",
         AS_IT_IS_BILLED,
         ASK_US,
     ),
     "first_parcels": (
-        "Until we have approved this new account it may book {most} parcels in all; it has booked {used}.",
+        (
+            "Until we have approved this new account it may book {most} parcels in all; it has"
+            " booked {used}."
+        ),
         ONCE_APPROVED,
         IF_URGENT,
     ),
     "first_money": (
-        "Until we have approved this new account it may book for {most} in all; {used} is used{this}.",
+        (
+            "Until we have approved this new account it may book for {most} in all; {used} is"
+            " used{this}."
+        ),
         ONCE_APPROVED,
         IF_URGENT,
     ),
     "all_senders": (
-        "Bookings rest until tomorrow: all accounts of this portal together have reached its limit for today.",
+        (
+            "Bookings rest until tomorrow: all accounts of this portal together have reached its"
+            " limit for today."
+        ),
         "They open again at midnight, on {tomorrow};",
         "contact us and quote {number} if it can't wait.",
     ),
@@ -55,7 +76,9 @@ WAITING = "Booking opens once we have approved this new account."
 
 
 def refusal(error: LimitReached, sender: Sender) -> str:
-    """Return why a booking does not fit: which limit, what is used, when it opens, and who raises it."""
+    """Return why a booking does not fit: which limit, what is used, when it opens, and who
+    raises it.
+    """
     reached, opens, raised_by = REFUSALS[error.limit]
     if sender.is_waiting and error.limit in {limit.most for limit in FIRST_LIMITS}:
         reached = WAITING
@@ -63,7 +86,11 @@ def refusal(error: LimitReached, sender: Sender) -> str:
     return words.format(
         most=_shown(error.most, sender.currency),
         used=_shown(error.used, sender.currency),
-        this="" if error.price is None else f", and this parcel costs {_shown(error.price, sender.currency)}",
+        this=(
+            ""
+            if error.price is None
+            else f", and this parcel costs {_shown(error.price, sender.currency)}"
+        ),
         tomorrow=local_date(error.opens_on, sender),
         number=sender.number,
     )
@@ -84,7 +111,11 @@ def usage(sender: Sender, now: dt.datetime) -> list[Usage]:
 
     def line(name: str, counter: str, most: Any, own: Any = None) -> Usage:
         of = ", no limit" if most is None else f" of {_shown(most, currency)}"
-        return Usage(name, _shown(counts[counter], currency) + of, "" if own is None else _shown(own, currency))
+        return Usage(
+            name,
+            _shown(counts[counter], currency) + of,
+            "" if own is None else _shown(own, currency),
+        )
 
     first = [
         line("Parcels until it is approved", "booked_in_all", sender.first_parcels),

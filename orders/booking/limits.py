@@ -1,12 +1,15 @@
-"""What a sender may book in a day and ask for in a minute, and what all senders together may spend in a day.
+"""What a sender may book in a day and ask for in a minute, and what all senders together may
+spend in a day.
 
-`move_to` (orders/status/transitions.py) calls `count_move` within its own transaction, before it writes the order: an order
-counts while it may cost something, for what it costs, and is released exactly once. A move that somebody else made
-first is rolled back with what it counted. Locks go Sender, DailySpend, Order.
+`move_to` (orders/status/transitions.py) calls `count_move` within its own transaction, before it
+writes the order: an order counts while it may cost something, for what it costs, and is released
+exactly once. A move that somebody else made first is rolled back with what it counted. Locks go
+Sender, DailySpend, Order.
 
-A limit is checked by the UPDATE that counts, so any number of presses at once never pass it. That must stay one
-statement without a subquery: PostgreSQL would read a subquery as it was before the statement waited for the row.
-The sentences about limits are in orders/booking/limit_words.py.
+A limit is checked by the UPDATE that counts, so any number of presses at once never pass it.
+That must stay one statement without a subquery: PostgreSQL would read a subquery as it was
+before the statement waited for the row. The sentences about limits are in
+orders/booking/limit_words.py.
 """
 
 import datetime as dt
@@ -35,7 +38,9 @@ NOT_COUNTED: dict[str, Any] = {"reserved_on": None, "reserved": Decimal(0), "unb
 
 
 class Limit(NamedTuple):
-    """One limit of a sender: the attribute that says how much, and the counter that it holds down."""
+    """One limit of a sender: the attribute that says how much, and the counter that it holds
+    down.
+    """
 
     most: str
     used: str
@@ -50,13 +55,21 @@ LIMITS = (
 )
 # For an account without approval. SIGN_UP decides how much it may book, so it is in no column.
 FIRST_LIMITS = (Limit("first_parcels", "booked_in_all"), Limit("first_money", "spent_in_all"))
-COUNTERS = ("counted_on", "booked_today", "spent_today", "unbilled", "booked_in_all", "spent_in_all")
+COUNTERS = (
+    "counted_on",
+    "booked_today",
+    "spent_today",
+    "unbilled",
+    "booked_in_all",
+    "spent_in_all",
+)
 COLUMNS = ("zone", "approved_at", *COUNTERS, *(limit.most for limit in LIMITS))
 
 
 @dataclass(eq=False)
 class LimitReached(Exception):
-    """A booking does not fit: which limit, what is used of it, and when the limits of a day have room again.
+    """A booking does not fit: which limit, what is used of it, and when the limits of a day have
+    room again.
 
     `price` is None where it is not known yet.
     """
@@ -69,16 +82,22 @@ class LimitReached(Exception):
 
 
 class DailyLimitReached(LimitReached):
-    """DAILY_MONEY_LIMIT, of all senders together, leaves no room for the price on `day`, the sender's."""
+    """DAILY_MONEY_LIMIT, of all senders together, leaves no room for the price on `day`, the
+    sender's.
+    """
 
     def __init__(self, day: dt.date, price: Decimal, opens_on: dt.date) -> None:
-        super().__init__("all_senders", settings.DAILY_MONEY_LIMIT, settings.DAILY_MONEY_LIMIT, price, opens_on)
+        super().__init__(
+            "all_senders", settings.DAILY_MONEY_LIMIT, settings.DAILY_MONEY_LIMIT, price, opens_on
+        )
         self.day = day
 
 
 @contextmanager
 def noting_refusals(now: dt.datetime) -> Iterator[None]:
-    """Hold the transaction that makes a booking due. Records when the limit of all senders refuses it."""
+    """Hold the transaction that makes a booking due. Records when the limit of all senders
+    refuses it.
+    """
     try:
         with transaction.atomic():
             end_if_restored()
@@ -94,7 +113,9 @@ def noting_refusals(now: dt.datetime) -> Iterator[None]:
 
 
 def day_of(sender: Sender, now: dt.datetime) -> dt.date:
-    """Return the sender's day. One that was begun is continued, so a change of zone never begins it again."""
+    """Return the sender's day. One that was begun is continued, so a change of zone never begins
+    it again.
+    """
     today = now.astimezone(sender.tzinfo).date()
     return max(today, sender.counted_on or today)
 
@@ -129,7 +150,8 @@ def refuse_unless_room(
 
 
 def count_move(order: Order, new: str, changes: dict[str, Any], at: dt.datetime) -> dict[str, Any]:
-    """Count this move of the order. Returns the fields to write into it; raises LimitReached when it becomes due.
+    """Count this move of the order. Returns the fields to write into it; raises LimitReached
+    when it becomes due.
 
     A late yes to what was released is counted whatever the limits say.
     """
@@ -148,8 +170,11 @@ def count_move(order: Order, new: str, changes: dict[str, Any], at: dt.datetime)
     return {"reserved": price, "unbilled": counts.unbilled + more}
 
 
-def reserve(sender: Sender, price: Decimal, at: dt.datetime, *, is_binding: bool = True) -> dict[str, Any]:
-    """Count one parcel at this price; returns what the order stores of it. Raises LimitReached, and counts nothing.
+def reserve(
+    sender: Sender, price: Decimal, at: dt.datetime, *, is_binding: bool = True
+) -> dict[str, Any]:
+    """Count one parcel at this price; returns what the order stores of it. Raises LimitReached,
+    and counts nothing.
 
     Not binding, it is counted in any case: it may have been booked already.
     """
@@ -157,7 +182,8 @@ def reserve(sender: Sender, price: Decimal, at: dt.datetime, *, is_binding: bool
         day = day_of(sender, at)
         if _count(sender, price, day, is_binding=is_binding):
             break
-        sender.refresh_from_db(fields=COLUMNS)  # a limit, then; or the next day has begun, or room came back
+        # a limit, then; or the next day has begun, or room came back
+        sender.refresh_from_db(fields=COLUMNS)
         if is_binding:
             refuse_unless_room(sender, at, price)
     else:
@@ -173,7 +199,8 @@ def _count(sender: Sender, price: Decimal, day: dt.date, *, is_binding: bool) ->
 
     after: dict[str, Any] = {
         "booked_today": of_the_day("booked_today") + 1,
-        "spent_today": Round(of_the_day("spent_today") + _value(price), 2),  # SQLite adds as floating point
+        # SQLite adds as floating point
+        "spent_today": Round(of_the_day("spent_today") + _value(price), 2),
         "unbilled": Round(F("unbilled") + _value(price), 2),
         "booked_in_all": F("booked_in_all") + 1,
         "spent_in_all": Round(F("spent_in_all") + _value(price), 2),
@@ -181,7 +208,9 @@ def _count(sender: Sender, price: Decimal, day: dt.date, *, is_binding: bool) ->
     rows = Sender.objects.filter(Q(counted_on=None) | Q(counted_on__lte=day), pk=sender.pk)
     if is_binding and sender.first_parcels is not None:
         few = LessThanOrEqual(after["booked_in_all"], Value(sender.first_parcels))
-        cheap = LessThanOrEqual(after["spent_in_all"], Value(sender.first_money, output_field=MONEY))
+        cheap = LessThanOrEqual(
+            after["spent_in_all"], Value(sender.first_money, output_field=MONEY)
+        )
         rows = rows.filter(Q(few) & Q(cheap))  # approved since it was read: `reserve` looks again
     for limit in LIMITS if is_binding else ():
         fits = LessThanOrEqual(after[limit.used], F(limit.most))
@@ -190,24 +219,41 @@ def _count(sender: Sender, price: Decimal, day: dt.date, *, is_binding: bool) ->
 
 
 def release(order: Order) -> dict[str, Any]:
-    """Give back what was reserved to its day; returns what the order stores. Once released, it releases nothing."""
+    """Give back what was reserved to its day; returns what the order stores. Once released, it
+    releases nothing.
+    """
     if counts := _locked_counts(order):
-        add(order.sender_id, counts.day, parcels=-1, money=-counts.reserved, unbilled=-counts.unbilled)
+        add(
+            order.sender_id,
+            counts.day,
+            parcels=-1,
+            money=-counts.reserved,
+            unbilled=-counts.unbilled,
+        )
     return NOT_COUNTED
 
 
 def count_bills(order: Order, total: Decimal) -> None:
-    """Count what posted bills charge above the reserved amount, on its day. Its sender is locked."""
+    """Count what posted bills charge above the reserved amount, on its day. Its sender is
+    locked.
+    """
     if order.reserved_on:
         add(order.sender_id, order.reserved_on, money=total - order.reserved)
         Order.objects.filter(pk=order.pk).update(reserved=total)
 
 
 def count_as_unbilled(order: Order) -> None:
-    """Count an order at its own price again, as its bills were another order's. Its sender is locked."""
+    """Count an order at its own price again, as its bills were another order's. Its sender is
+    locked.
+    """
     if counts := _locked_counts(order):
         price = order.price
-        add(order.sender_id, counts.day, money=price - counts.reserved, unbilled=price - counts.unbilled)
+        add(
+            order.sender_id,
+            counts.day,
+            money=price - counts.reserved,
+            unbilled=price - counts.unbilled,
+        )
         Order.objects.filter(pk=order.pk).update(reserved=price, unbilled=price)
 
 
@@ -233,14 +279,18 @@ def add(
     money: Decimal = Decimal(0),
     unbilled: Decimal = Decimal(0),
 ) -> None:
-    """Add to the counters, or take from them below zero; the sender's of a day only while that day is counted.
+    """Add to the counters, or take from them below zero; the sender's of a day only while that
+    day is counted.
 
-    `parcels` and `money` change what was booked in all, too, and what all senders together spent on the day.
+    `parcels` and `money` change what was booked in all, too, and what all senders together spent
+    on the day.
     """
     same = Q(counted_on=day)
     Sender.objects.filter(pk=sender_id).update(
         booked_today=Case(When(same, then=F("booked_today") + parcels), default=F("booked_today")),
-        spent_today=Case(When(same, then=Round(F("spent_today") + _value(money), 2)), default=F("spent_today")),
+        spent_today=Case(
+            When(same, then=Round(F("spent_today") + _value(money), 2)), default=F("spent_today")
+        ),
         unbilled=Round(F("unbilled") + _value(unbilled), 2),
         booked_in_all=F("booked_in_all") + parcels,
         spent_in_all=Round(F("spent_in_all") + _value(money), 2),
@@ -261,7 +311,8 @@ def _spend(day: dt.date, amount: Decimal, *, most: Decimal | None = None) -> boo
     counted = {"spent": added, "refused_at": Case(still, default=None)}
     if fitting.update(**counted):
         return True
-    DailySpend.objects.bulk_create([DailySpend(day=day)], ignore_conflicts=True)  # the first booking of a day
+    # the first booking of a day
+    DailySpend.objects.bulk_create([DailySpend(day=day)], ignore_conflicts=True)
     return bool(fitting.update(**counted))
 
 
@@ -269,7 +320,9 @@ def take_quote(sender: Sender, now: dt.datetime) -> bool:
     """Count one more request for prices; return False if the minute since its first one is full."""
     same = Q(minute_began_at__gt=now - MINUTE)
     count = Case(When(same, then=F("quotes_this_minute") + 1), default=Value(1))
-    began = Case(When(same, then=F("minute_began_at")), default=Value(now), output_field=DateTimeField())
+    began = Case(
+        When(same, then=F("minute_began_at")), default=Value(now), output_field=DateTimeField()
+    )
     fits = Q(LessThanOrEqual(count, F("quotes_a_minute")))
     rows = Sender.objects.filter(fits, pk=sender.pk)
     return bool(rows.update(minute_began_at=began, quotes_this_minute=count))

@@ -84,7 +84,9 @@ def _correct_counter(seen: Any, now: dt.datetime) -> int:
     """Check again under the row's lock, which every change of a counter takes, and correct it."""
     type(seen).objects.select_for_update(no_key=True).get(pk=seen.pk)
     rows, counters = (
-        (_miscounted_senders(), COUNTERS) if isinstance(seen, Sender) else (_miscounted_days(now), ("spent",))
+        (_miscounted_senders(), COUNTERS)
+        if isinstance(seen, Sender)
+        else (_miscounted_days(now), ("spent",))
     )
     row = rows.filter(pk=seen.pk).first()
     if row is None:
@@ -94,8 +96,12 @@ def _correct_counter(seen: Any, now: dt.datetime) -> int:
     type(row).objects.filter(pk=row.pk).update(**right)
     row.refresh_from_db(fields=counters)
     wrong = [counter for counter in counters if getattr(row, counter) != was[counter]]
-    summary = "; ".join(f"{counter} was {was[counter]}, is {getattr(row, counter)}" for counter in wrong)
+    summary = "; ".join(
+        f"{counter} was {was[counter]}, is {getattr(row, counter)}" for counter in wrong
+    )
     sender = row if isinstance(row, Sender) else None
     Audit.write("limits recounted", row, by=None, sender=sender, reason=summary, at=now)
-    logger.error("limits_miscounted", extra={"row": f"{row._meta.model_name} {row.pk}", "told": summary})
+    logger.error(
+        "limits_miscounted", extra={"row": f"{row._meta.model_name} {row.pk}", "told": summary}
+    )
     return len(wrong)

@@ -23,7 +23,10 @@ State = BookingAttempt.State
 
 
 @job(
-    "resolve", queue=Order.objects.filter(status=Status.UNCONFIRMED).select_related("account"), lane="sender", order=20
+    "resolve",
+    queue=Order.objects.filter(status=Status.UNCONFIRMED).select_related("account"),
+    lane="sender",
+    order=20,
 )
 def resolve_due_order(order: Order) -> None:
     """Resend the same bytes under the same key, if this carrier is known to keep keys.
@@ -56,7 +59,9 @@ def _replay(order: Order, attempt: BookingAttempt) -> None:
     until = timezone.now() + lease_time()
     with transaction.atomic(durable=True):
         end_if_restored()
-        if not order.renew(until) or not _change(attempt, replays=attempt.replays + 1, lease_until=until):
+        if not order.renew(until) or not _change(
+            attempt, replays=attempt.replays + 1, lease_until=until
+        ):
             return
     outcome: Booked | Rejected
     try:
@@ -82,7 +87,9 @@ def _change(attempt: BookingAttempt, **changes: Any) -> bool:
     """Change an unknown attempt, unless another process repeated or resolved it since it was
     read.
     """
-    mine = BookingAttempt.objects.filter(pk=attempt.pk, state=State.UNKNOWN, replays=attempt.replays)
+    mine = BookingAttempt.objects.filter(
+        pk=attempt.pk, state=State.UNKNOWN, replays=attempt.replays
+    )
     is_mine = bool(mine.update(**changes))
     attempt.replays = changes.get("replays", attempt.replays)
     return is_mine

@@ -14,7 +14,13 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from django.conf import settings
-from django.db import IntegrityError, InterfaceError, OperationalError, close_old_connections, transaction
+from django.db import (
+    IntegrityError,
+    InterfaceError,
+    OperationalError,
+    close_old_connections,
+    transaction,
+)
 from django.utils import timezone
 
 from orders.booking import answers, duplicate_bookings
@@ -26,14 +32,22 @@ from orders.notices import notifications
 from orders.status.references import is_same
 from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit
-from shipping_portal.carrier.errors import AccountStopped, CarrierError, Crowded, NotSent, OutcomeUnknown, Rejected
+from shipping_portal.carrier.errors import (
+    AccountStopped,
+    CarrierError,
+    Crowded,
+    NotSent,
+    OutcomeUnknown,
+    Rejected,
+)
 from shipping_portal.carrier.messages import Booked, Money
 from shipping_portal.jobs.registry import enqueue
 
 State = BookingAttempt.State
 FIRST_REPLAY_SECONDS = 5
 PERSIST_SECONDS = 60.0
-AWAITED = {Status.BOOKING, Status.UNCONFIRMED}  # an answer settles these; whatever else it meets, somebody decided
+# an answer settles these; whatever else it meets, somebody decided
+AWAITED = {Status.BOOKING, Status.UNCONFIRMED}
 # An order reported as not booked, and the statuses its sender may have moved it to since.
 SETTLED_OTHERWISE = {Status.NOT_BOOKED, Status.DRAFT, Status.REJECTED}
 LONGEST_URL = 300
@@ -76,23 +90,34 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
                 "done_at": at,
             }
             live = {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}
-            is_awaited = order.status in AWAITED and _swap(attempt, live, state=State.ACCEPTED, **facts)
+            is_awaited = order.status in AWAITED and _swap(
+                attempt, live, state=State.ACCEPTED, **facts
+            )
             if is_awaited:
                 _book(order, attempt, booked, at)
             else:
                 _late_acceptance(order, attempt, booked, at)
     except IntegrityError:
-        same = Order.objects.filter(account=order.account, carrier_reference__upper=booked.reference.upper())
+        same = Order.objects.filter(
+            account=order.account, carrier_reference__upper=booked.reference.upper()
+        )
         if not same.exists():
             raise  # it broke another rule than that of one order per reference
-        conflict(attempt, f"the carrier answered with {booked.reference}, which another order has", booked, at=at)
+        conflict(
+            attempt,
+            f"the carrier answered with {booked.reference}, which another order has",
+            booked,
+            at=at,
+        )
         return
     # Not before: posting a report holds the account's row while it waits for an order's.
     if is_awaited:
         order.account.note_answer(at)
     elif order.is_held and order.carrier_reference != booked.reference:
         # One key, two references: this carrier's repeats can't be trusted.
-        CarrierAccount.objects.filter(pk=order.account_id, replays_off_at=None).update(replays_off_at=at)
+        CarrierAccount.objects.filter(pk=order.account_id, replays_off_at=None).update(
+            replays_off_at=at
+        )
 
 
 def _book(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime) -> None:
@@ -116,8 +141,12 @@ def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, A
         "is_cancellable": booked.is_cancellable,
         **({"eta_from": booked.eta_from, "eta_to": booked.eta_to} if booked.eta_to else {}),
         "carrier_pickup_date": _pickup_day(order, booked),
-        "breakdown": [[name, str(m.amount), m.currency] for name, m in booked.breakdown] or order.breakdown,
-        "public_tracking_url": booked.tracking_url if len(booked.tracking_url) <= LONGEST_URL else "",
+        "breakdown": (
+            [[name, str(m.amount), m.currency] for name, m in booked.breakdown] or order.breakdown
+        ),
+        "public_tracking_url": (
+            booked.tracking_url if len(booked.tracking_url) <= LONGEST_URL else ""
+        ),
         "booked_at": at,
         "due_at": at,  # tracking looks for booked orders that are due and opens their parcel
         "problem": {},
@@ -146,13 +175,20 @@ def _price_fields(order: Order, booked: Money | None) -> dict[str, Any]:
     }
 
 
-def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime) -> None:
+def _late_acceptance(
+    order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime
+) -> None:
     """Store a late acceptance of something already resolved as evidence; overwrite nothing."""
     if is_same(order.carrier_reference or "", booked.reference):
         return
-    BookingAttempt.objects.filter(pk=attempt.pk).update(seen_reference=booked.reference, response=booked.body)
+    BookingAttempt.objects.filter(pk=attempt.pk).update(
+        seen_reference=booked.reference, response=booked.body
+    )
     reason = f"the carrier answered late with {booked.reference}"
-    unsent = order.status == Status.BOOKING and not order.attempts.filter(state__in=attempt.LIVE).exists()
+    unsent = (
+        order.status == Status.BOOKING
+        and not order.attempts.filter(state__in=attempt.LIVE).exists()
+    )
     if unsent or order.status in SETTLED_OTHERWISE:
         move_to(order, Status.CONFLICT, reason=reason, at=at, due_at=None)
     else:
@@ -171,8 +207,17 @@ def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None
         }
         live = {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}
         if order.status in AWAITED and _swap(attempt, live, state=State.REJECTED, **facts):
-            problem = answers.refusal_problem(error, order.sender, order.pickup["country"], to=order.receiver_country)
-            move_to(order, Status.REJECTED, reason=f"refused: {problem['text']}", at=at, due_at=None, problem=problem)
+            problem = answers.refusal_problem(
+                error, order.sender, order.pickup["country"], to=order.receiver_country
+            )
+            move_to(
+                order,
+                Status.REJECTED,
+                reason=f"refused: {problem['text']}",
+                at=at,
+                due_at=None,
+                problem=problem,
+            )
     order.account.note_answer(at)
     answers.report_fault(error, order.account, at, operation="book")
 
@@ -180,7 +225,13 @@ def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None
 def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> None:
     with transaction.atomic(durable=True):
         order = Order.objects.locked(attempt.order_id)
-        if _swap(attempt, {"state": State.IN_FLIGHT}, state=State.NOT_SENT, error=str(error)[:300], done_at=at):
+        if _swap(
+            attempt,
+            {"state": State.IN_FLIGHT},
+            state=State.NOT_SENT,
+            error=str(error)[:300],
+            done_at=at,
+        ):
             order.try_later(at, error.retry_after)
     if isinstance(error, Crowded):  # the carrier was not even asked
         order.account.give_probe_back(at)
@@ -192,13 +243,20 @@ def account_stopped(attempt: BookingAttempt, error: AccountStopped, *, at: dt.da
     """Leave the order due and make every booking wait: the carrier refuses the account."""
     with transaction.atomic(durable=True):
         order = Order.objects.locked(attempt.order_id)
-        facts = {"http_status": error.status, "response": error.body, "error": error.reason[:300], "done_at": at}
+        facts = {
+            "http_status": error.status,
+            "response": error.body,
+            "error": error.reason[:300],
+            "done_at": at,
+        }
         if _swap(attempt, {"state": State.IN_FLIGHT}, state=State.REJECTED, **facts):
             order.postpone(at + dt.timedelta(seconds=60))
     order.account.stop(error.reason, at)
 
 
-def unknown(attempt: BookingAttempt, why: str, *, at: dt.datetime, answer: OutcomeUnknown | None = None) -> None:
+def unknown(
+    attempt: BookingAttempt, why: str, *, at: dt.datetime, answer: OutcomeUnknown | None = None
+) -> None:
     """Make it unclear: sent, without a trustworthy reply.
 
     The same key again if that is safe, else an operator.
@@ -207,21 +265,38 @@ def unknown(attempt: BookingAttempt, why: str, *, at: dt.datetime, answer: Outco
         order = Order.objects.locked(attempt.order_id)
         facts: dict[str, Any] = {"error": why[:300], "done_at": at, "lease_until": at}
         if answer:
-            facts |= {"http_status": answer.status, "response": answer.body, "seen_reference": answer.reference}
+            facts |= {
+                "http_status": answer.status,
+                "response": answer.body,
+                "seen_reference": answer.reference,
+            }
         if not _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, **facts):
             return
         problem = {"kind": "unclear", "text": answers.why_unclear(answer)}
-        move_to(order, Status.UNCONFIRMED, reason=why, at=at, due_at=first_replay_at(order, at), problem=problem)
+        move_to(
+            order,
+            Status.UNCONFIRMED,
+            reason=why,
+            at=at,
+            due_at=first_replay_at(order, at),
+            problem=problem,
+        )
         if answer and answer.conflict:
             move_to(order, Status.CONFLICT, reason=why, at=at, due_at=None)
     order.account.note_failure(at)
 
 
 def conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt.datetime) -> None:
-    """Make it a conflict: a reply that can't be this parcel's is evidence, and an operator decides."""
+    """Make it a conflict: a reply that can't be this parcel's is evidence, and an operator
+    decides.
+    """
     with transaction.atomic(durable=True):
         order = Order.objects.locked(attempt.order_id)
-        facts = {"seen_reference": booked.reference, "response": booked.body, "http_status": booked.status}
+        facts = {
+            "seen_reference": booked.reference,
+            "response": booked.body,
+            "http_status": booked.status,
+        }
         _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, done_at=at, lease_until=at)
         BookingAttempt.objects.filter(pk=attempt.pk).update(error=why[:300], **facts)
         if order.status == Status.BOOKING:

@@ -25,7 +25,9 @@ NOT_SENT_IN_TIME = "The booking could not be sent for 24 hours."
 
 @dataclass(frozen=True)
 class Go:
-    """It may be sent, once its price has been asked for again if that `is_old`; `agreed` is a new offer's columns."""
+    """It may be sent, once its price has been asked for again if that `is_old`; `agreed` is a
+    new offer's columns.
+    """
 
     agreed: dict[str, Any] | None = None
     is_old: bool = False
@@ -73,7 +75,9 @@ class Retry:
 
 @dataclass(frozen=True)
 class StopAccount:
-    """The carrier refuses the account, not the parcel: no booking is sent until that is resolved."""
+    """The carrier refuses the account, not the parcel: no booking is sent until that is
+    resolved.
+    """
 
     reason: str
 
@@ -83,12 +87,16 @@ PriceVerdict = Go | BackToDraft | Retry | StopAccount
 
 
 def of_booking(order: Any, now: dt.datetime, *, has_fresh_price: bool = False) -> Verdict:
-    """Return the verdict on a due booking. One that `has_fresh_price` is the account's probe, if it needs one."""
+    """Return the verdict on a due booking. One that `has_fresh_price` is the account's probe, if
+    it needs one.
+    """
     account, is_late = order.account, is_too_late(order, now)
     is_priced_long_ago = not has_fresh_price and is_old(order, now)
     has_pickup_come = places.has_come(order.pickup_date, order.details().pickup, now)
     # Of bookings, or of the prices that this one has to be asked for again.
-    pause = account.pause_of(BOOKINGS, now) or (account.pause_of(QUOTES, now) if is_priced_long_ago else None)
+    pause = account.pause_of(BOOKINGS, now) or (
+        account.pause_of(QUOTES, now) if is_priced_long_ago else None
+    )
     held = None if has_fresh_price else account.holds_until(now)
     if order.sender.is_suspended:
         return BackToDraft({"kind": "suspended", "text": order.sender.suspension_text})

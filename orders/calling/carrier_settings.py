@@ -101,7 +101,10 @@ def current_settings() -> CarrierSettings:
 def all_settings() -> list[CarrierSettings]:
     """Return all accounts, the one that takes new orders first."""
     older = settings.OLDER_CARRIERS.items()
-    return [current_settings(), *(_read_settings(f"{CURRENT}_{name}", named) for name, named in older)]
+    return [
+        current_settings(),
+        *(_read_settings(f"{CURRENT}_{name}", named) for name, named in older),
+    ]
 
 
 def settings_named(name: str) -> CarrierSettings:
@@ -110,7 +113,9 @@ def settings_named(name: str) -> CarrierSettings:
     Raises UnknownAccount.
     """
     prefix = f"{CURRENT}_{name}" if name else CURRENT
-    configured = next((configured for configured in all_settings() if configured.prefix == prefix), None)
+    configured = next(
+        (configured for configured in all_settings() if configured.prefix == prefix), None
+    )
     if configured is None:
         older = ", ".join(settings.OLDER_CARRIERS) or "none"
         raise UnknownAccount(f"{name} is no carrier account here. OLDER_CARRIERS names: {older}.")
@@ -122,7 +127,11 @@ def all_secrets() -> list[str]:
     configured = all_settings()
     keys = [key for one in configured for key in (one.key, one.link_key)]
     proxy = urlsplit(settings.CARRIER_PROXY).password or ""
-    return [proxy, *keys, *(pair.partition(":")[2] for one in configured for pair in one.webhook_secrets)]
+    return [
+        proxy,
+        *keys,
+        *(pair.partition(":")[2] for one in configured for pair in one.webhook_secrets),
+    ]
 
 
 def _read_settings(prefix: str, named: Mapping[str, Any]) -> CarrierSettings:

@@ -1,4 +1,6 @@
-"""The settings, the contract and the client of an account's carrier: what it is assumed or known to do."""
+"""The settings, the contract and the client of an account's carrier: what it is assumed or known
+to do.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ from shipping_portal.carrier.contract import Contract
 def settings_of(account: CarrierAccount) -> carrier_settings.CarrierSettings | None:
     """Return the account's settings, or None once the environment no longer has them."""
     return next(
-        (configured for configured in carrier_settings.all_settings() if configured.fingerprint == account.fingerprint),
+        (
+            configured
+            for configured in carrier_settings.all_settings()
+            if configured.fingerprint == account.fingerprint
+        ),
         None,
     )
 
@@ -60,7 +66,8 @@ def client_of(
 ) -> Carrier:
     """Return a client as these settings say.
 
-    Without `on_call` and `turn` nothing is logged and no rate is kept: there may be no database yet.
+    Without `on_call` and `turn` nothing is logged and no rate is kept: there may be no database
+    yet.
     """
     made: Carrier = import_string(settings.CARRIER_CLIENT)(
         base_url=configured.base_url,

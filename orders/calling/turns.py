@@ -41,7 +41,8 @@ def _statement(*, had: str, had_now: str, least: str, greatest: str) -> str:
     return (
         f"UPDATE orders_carrierline SET free_at = {turn} + %(gap)s, had = {had_now.format(more)} "  # noqa: S608
         f"WHERE account_id = %(account)s AND name = %(line)s AND {turn} - %(now)s <= "
-        f"CASE WHEN {had} > %(now)s THEN %(patience_beyond_its_share)s ELSE %(patience)s END RETURNING free_at"
+        f"CASE WHEN {had} > %(now)s THEN %(patience_beyond_its_share)s ELSE %(patience)s END"
+        " RETURNING free_at"
     )
 
 
@@ -94,12 +95,16 @@ class Turns:
 
     def _take(self, operation: str, patience: float) -> float:
         try:
-            return take_turn(self.account, operation, person=self.is_person, shares=False, patience=patience)
+            return take_turn(
+                self.account, operation, person=self.is_person, shares=False, patience=patience
+            )
         except NotYet as error:
             raise Crowded(retry_after=max(error.at.timestamp() - _now(), 1.0)) from error
 
 
-def take_turn(account: CarrierAccount, operation: str, *, patience: float, shares: bool, person: bool = False) -> float:
+def take_turn(
+    account: CarrierAccount, operation: str, *, patience: float, shares: bool, person: bool = False
+) -> float:
     """Reserve the operation's next slot and return it in seconds since 1970.
 
     Raises NotYet for a queue longer than `patience` seconds; with `shares`, longer than SPARE for a
@@ -107,10 +112,17 @@ def take_turn(account: CarrierAccount, operation: str, *, patience: float, share
     """
     lane, now, gap = PERSON if person else operation, _now(), APART / _rate_of(account, operation)
     values = {
-        "account": account.pk, "line": _queue_of(operation), "lane": lane, "now": now, "gap": gap,
-        "part": gap / (TRACKING | CALLS).get(lane, 1.0), "share_is_over": now + SHARE_IS_OVER, "patience": patience,
-        "patience_beyond_its_share": SPARE if shares else patience, "latest": now + BEGUN + 2 * gap,
-    }  # fmt: skip
+        "account": account.pk,
+        "line": _queue_of(operation),
+        "lane": lane,
+        "now": now,
+        "gap": gap,
+        "part": gap / (TRACKING | CALLS).get(lane, 1.0),
+        "share_is_over": now + SHARE_IS_OVER,
+        "patience": patience,
+        "patience_beyond_its_share": SPARE if shares else patience,
+        "latest": now + BEGUN + 2 * gap,
+    }
     for is_last in (False, False, True):
         with connection.cursor() as cursor:
             cursor.execute(TAKE[connection.vendor], values)

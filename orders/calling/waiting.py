@@ -59,7 +59,9 @@ def _place_of_a_person(person: User) -> Iterator[None]:
     now = timezone.now()
     row, until = User.objects.filter(pk=person.pk), now + LONGEST
     free = (
-        name for name in OF_A_PERSON if row.filter(Q((name, None)) | Q((f"{name}__lt", now))).update(**{name: until})
+        name
+        for name in OF_A_PERSON
+        if row.filter(Q((name, None)) | Q((f"{name}__lt", now))).update(**{name: until})
     )
     mine = next(free, None)
     if mine is None:
@@ -75,7 +77,9 @@ def _noted(error: Full) -> Full:
     return error
 
 
-def say_when_to_come_back(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
+def say_when_to_come_back(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[..., HttpResponse]:
     """Give a page that shows Full its status and Retry-After, whichever page it is (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponse:

@@ -18,7 +18,13 @@ from orders.models import CancelAttempt, Order
 from orders.models.statuses import BEING_CANCELLED, STILL_AT_SENDER, Status
 from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit, User
-from shipping_portal.carrier.errors import AccountStopped, CarrierError, Crowded, OutcomeUnknown, Rejected
+from shipping_portal.carrier.errors import (
+    AccountStopped,
+    CarrierError,
+    Crowded,
+    OutcomeUnknown,
+    Rejected,
+)
 from shipping_portal.carrier.messages import Booked, Cancelled
 from shipping_portal.jobs.models import backoff
 
@@ -29,7 +35,9 @@ ANSWERED: dict[str, Any] = {"problem": {}, "cancel_refused_at": None}
 
 
 def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
-    """Store an outcome. A yes is stored in any case, anything else only while the attempt is as it was read."""
+    """Store an outcome. A yes is stored in any case, anything else only while the attempt is as
+    it was read.
+    """
     now = timezone.now()
     match outcome:
         case Unsettled(reason, text, error):
@@ -40,7 +48,12 @@ def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
             answers.report_fault(refusal, order.account, now, operation="cancel")
             text = answers.why_not_cancelled(refusal, order)
             new, reason = Status.BOOKED, f"not cancelled: {text}"
-            fields = {"state": State.REFUSED, "done_at": now, "answer": text[:500], **_reply(refusal)}
+            fields = {
+                "state": State.REFUSED,
+                "done_at": now,
+                "answer": text[:500],
+                **_reply(refusal),
+            }
         case Confirmed(answer):
             return settling.persist(partial(confirm, order.pk, attempt.pk, answer))
     with transaction.atomic(durable=True):
@@ -59,7 +72,9 @@ def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
 
 
 def _evidence(found: Unsettled) -> dict[str, Any]:
-    """Return what the attempt stores of what is not settled: the reason, and a reply that can't be relied on."""
+    """Return what the attempt stores of what is not settled: the reason, and a reply that can't
+    be relied on.
+    """
     fields: dict[str, Any] = {"state": State.UNKNOWN if found.was_asked else State.WANTED}
     if found.why:
         fields |= {"answer": found.why[:500], **_reply(found.error)}
@@ -73,7 +88,9 @@ def _reply(error: CarrierError | None) -> dict[str, Any]:
 
 
 def _try_later(order: Order, found: Unsettled, now: dt.datetime) -> None:
-    """Let it be tried again after a back-off; after eight tries, or where only an operator can tell, not any more."""
+    """Let it be tried again after a back-off; after eight tries, or where only an operator can
+    tell, not any more.
+    """
     if isinstance(found.error, Crowded):  # a call that got no turn is no try
         order.postpone(now + dt.timedelta(seconds=found.error.retry_after or 0.0))
     elif found.is_for_operator:
@@ -91,14 +108,17 @@ def confirm(order_id: int, attempt_id: int, answer: Cancelled) -> None:
     with transaction.atomic(durable=True):
         order = Order.objects.locked(order_id)
         attempt = order.cancels.filter(pk=attempt_id)
-        if order.status in BEING_CANCELLED:  # for this attempt, or one more since: either way it is cancelled
+        # for this attempt, or one more since: either way it is cancelled
+        if order.status in BEING_CANCELLED:
             order.cancels.filter(state__in=CancelAttempt.LIVE).update(state=State.DONE, done_at=now)
             attempt.update(state=State.DONE, done_at=now, **fields)
             # Due now for tracking, which watches the label of a cancelled order too (interface
             # §2.5).
             changes = {**ANSWERED, "cancelled_at": now, "due_at": now}
             move_to(order, Status.CANCELLED, reason="the carrier cancelled it", at=now, **changes)
-        elif order.status == Status.BOOKED and attempt.update(state=State.UNKNOWN, done_at=None, **fields):
+        elif order.status == Status.BOOKED and attempt.update(
+            state=State.UNKNOWN, done_at=None, **fields
+        ):
             reason = "the carrier said yes late, after it was found still booked"
             move_to(order, Status.CANCELLING, reason=reason, at=now, due_at=None, **ANSWERED)
             problem = {"kind": "unclear", "text": "The carrier said no, and yes after that"}
@@ -107,9 +127,14 @@ def confirm(order_id: int, attempt_id: int, answer: Cancelled) -> None:
 
 
 def _refused(order: Order, why: str, now: dt.datetime) -> dict[str, Any]:
-    """Return what its sender sees until the parcel moves, is cancelled, asked for again, or kept."""
+    """Return what its sender sees until the parcel moves, is cancelled, asked for again, or
+    kept.
+    """
     is_there = order.progress in STILL_AT_SENDER
-    return {"problem": {"kind": "cancel_refused", "text": why}, "cancel_refused_at": now if is_there else None}
+    return {
+        "problem": {"kind": "cancel_refused", "text": why},
+        "cancel_refused_at": now if is_there else None,
+    }
 
 
 def resolve(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.datetime) -> None:
@@ -130,7 +155,9 @@ def resolve(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.
     with transaction.atomic():
         move_to(order, new, by=by, reason=reason, at=now, due_at=now, **changes)
         if not order.cancels.filter(state=State.UNKNOWN).update(done_at=now, **ended):
-            raise Order.WrongStatus("The carrier is being asked at this moment. Decide in half a minute.")
+            raise Order.WrongStatus(
+                "The carrier is being asked at this moment. Decide in half a minute."
+            )
         action = "cancellation confirmed" if is_cancelled else "found still booked"
         Audit.write(action, order, by=by, sender=order.sender, reason=reason, at=now)
 
@@ -143,9 +170,16 @@ def found_cancelled(order: Order, viewed: Booked, *, why: str) -> None:
         if order.status != Status.BOOKED:
             return
         CancelAttempt.objects.create(
-            order=order, by=None, why=why, state=State.DONE, asked_at=now, done_at=now, answer=viewed.state[:500],
-            http_status=viewed.status, response=viewed.body,
-        )  # fmt: skip
+            order=order,
+            by=None,
+            why=why,
+            state=State.DONE,
+            asked_at=now,
+            done_at=now,
+            answer=viewed.state[:500],
+            http_status=viewed.status,
+            response=viewed.body,
+        )
         for operation in (Status.CANCELLING, Status.CANCEL_UNCONFIRMED):
             move_to(order, operation, reason=why, at=now)
         move_to(order, Status.CANCELLED, reason=why, at=now, cancelled_at=now, due_at=now)

@@ -14,13 +14,17 @@ NO_WAY = "The carrier takes no cancellations from here. Contact us; we'll ask it
 
 
 def refuse_cancel_unless_allowed(order: Order, now: dt.datetime) -> None:
-    """Raise WrongStatus, PickupProblem or AlreadyCollected unless the order may be cancelled now."""
+    """Raise WrongStatus, PickupProblem or AlreadyCollected unless the order may be cancelled
+    now.
+    """
     if order.status != Status.BOOKED:
         raise Order.WrongStatus(f"{order} is {order.get_status_display().lower()}")
     if contract_of(order.account).operation("cancel") is None:
         raise Order.WrongStatus(NO_WAY)
     if not order.carrier_order_id:
-        raise Order.WrongStatus("The carrier's number of it isn't known here. Contact us; we'll ask the carrier.")
+        raise Order.WrongStatus(
+            "The carrier's number of it isn't known here. Contact us; we'll ask the carrier."
+        )
     progress = order.shown_progress(now)
     if progress in {Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE}:
         raise Order.PickupProblem(progress)
@@ -39,14 +43,22 @@ def can_cancel(order: Order, now: dt.datetime) -> bool:
     return True
 
 
-def why_not_cancelled_now(order: Order, progress: str, at: dt.datetime | None, *, now: dt.datetime) -> str:
+def why_not_cancelled_now(
+    order: Order, progress: str, at: dt.datetime | None, *, now: dt.datetime
+) -> str:
     """Return why a parcel this far since `at` can't be cancelled, for its sender, or ""."""
     if progress == Progress.PICKUP_MISSED:
         day = order.next_pickup(at, now)
         when = local_date(day, order.sender) if day else "the next business day"
-        return f"The driver didn't come. Another driver is booked for {when}. Leave the label on and don't cancel."
+        return (
+            f"The driver didn't come. Another driver is booked for {when}. Leave the label on and"
+            " don't cancel."
+        )
     if progress == Progress.PICKUP_FUTILE:
-        return f"The driver came but couldn't collect it. Don't cancel: {another_day(account=order.account)}."
+        return (
+            "The driver came but couldn't collect it. Don't cancel:"
+            f" {another_day(account=order.account)}."
+        )
     if progress not in STILL_AT_SENDER:
         where = "with the carrier" if order.first_mile == "drop-off" else "been picked up"
         return f"It's already {where}, so it can't be cancelled."

@@ -14,7 +14,11 @@ from orders.calling import gateway
 from orders.calling.contract import settings_of
 from orders.cancelling import cancel_outcomes, cancel_verdict
 from orders.cancelling.cancel_outcomes import ANSWERED
-from orders.cancelling.cancel_rules import NO_WAY, refuse_cancel_unless_allowed, why_not_cancelled_now
+from orders.cancelling.cancel_rules import (
+    NO_WAY,
+    refuse_cancel_unless_allowed,
+    why_not_cancelled_now,
+)
 from orders.cancelling.cancel_verdict import Ask, Confirmed, Outcome, StaysBooked, Unsettled, View
 from orders.models import CancelAttempt, Order, Replacement, Restore
 from orders.models.statuses import BEING_CANCELLED, Status
@@ -23,7 +27,14 @@ from orders.status.transitions import move_to
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
-from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OperationOff, OutcomeUnknown, Rejected
+from shipping_portal.carrier.errors import (
+    AccountStopped,
+    CarrierError,
+    NotSent,
+    OperationOff,
+    OutcomeUnknown,
+    Rejected,
+)
 from shipping_portal.carrier.messages import Cancelled, Scan
 from shipping_portal.jobs.models import MOST_TRIES, lease_time
 from shipping_portal.jobs.registry import enqueue, job
@@ -37,13 +48,16 @@ NOT_KNOWN = "The carrier says that it doesn't know this parcel"
 def ask_to_cancel(order: Order, *, by: User, why: str, now: dt.datetime) -> None:
     """Make one cancellation due.
 
-    Raises Order.WrongStatus, Order.PickupProblem (interface §3 rules 2-3) or Order.AlreadyCollected.
+    Raises Order.WrongStatus, Order.PickupProblem (interface §3 rules 2-3) or
+    Order.AlreadyCollected.
     """
     refuse_cancel_unless_allowed(order, now)
     try:
         with transaction.atomic():
             CancelAttempt.objects.create(order=order, by=by, why=why[:300], asked_at=now)
-            move_to(order, Status.CANCELLING, by=by, reason=why, at=now, due_at=now, tries=0, **ANSWERED)
+            move_to(
+                order, Status.CANCELLING, by=by, reason=why, at=now, due_at=now, tries=0, **ANSWERED
+            )
             enqueue("cancel", order.pk)
     except IntegrityError as error:  # one live cancel per order
         raise Order.WrongStatus("A cancellation is already under way.") from error
@@ -60,15 +74,20 @@ def process_cancel(order: Order) -> None:
     attempt = order.cancels.filter(state__in=CancelAttempt.LIVE).first()
     if attempt is None:
         order.finish()
-    elif attempt.state != State.IN_FLIGHT or order.renew():  # its worker is gone, unless we are the late one
+    # its worker is gone, unless we are the late one
+    elif attempt.state != State.IN_FLIGHT or order.renew():
         outcome = _outcome(order, attempt)
         if outcome:
             cancel_outcomes.record(order, attempt, outcome)
-    enqueue("replace", *Replacement.objects.answered().filter(order=order).values_list("pk", flat=True))
+    enqueue(
+        "replace", *Replacement.objects.answered().filter(order=order).values_list("pk", flat=True)
+    )
 
 
 def _outcome(order: Order, attempt: CancelAttempt) -> Outcome | None:
-    """Ask the carrier as the verdict says. Returns what came of it; None where another worker has the order by now."""
+    """Ask the carrier as the verdict says. Returns what came of it; None where another worker
+    has the order by now.
+    """
     found = cancel_verdict.of_cancellation(order, attempt, settings_of(order.account))
     if not isinstance(found, Ask | View):
         return found
@@ -78,15 +97,21 @@ def _outcome(order: Order, attempt: CancelAttempt) -> Outcome | None:
         if not isinstance(answer, Rejected):
             return answer
         # Booked before a restore, it may have been cancelled since the backup.
-        is_of_a_backup = order.booked_at is not None and Restore.objects.since(order.booked_at).exists()
+        is_of_a_backup = (
+            order.booked_at is not None and Restore.objects.since(order.booked_at).exists()
+        )
         if found.is_first and not is_of_a_backup and answer.status != NOT_THERE:
             return StaysBooked(answer)
         refusal = answer  # it says nothing of what may have been asked before
     return _view(order, client, refusal)
 
 
-def _ask_to_cancel(order: Order, attempt: CancelAttempt, client: Carrier) -> Outcome | Rejected | None:
-    """Look at the newest scans, then ask once: written down, and committed, before the first byte leaves."""
+def _ask_to_cancel(
+    order: Order, attempt: CancelAttempt, client: Carrier
+) -> Outcome | Rejected | None:
+    """Look at the newest scans, then ask once: written down, and committed, before the first
+    byte leaves.
+    """
     was_asked = attempt.state == State.UNKNOWN
     try:
         words = _forbidden_by_scans(order, client)
@@ -94,12 +119,18 @@ def _ask_to_cancel(order: Order, attempt: CancelAttempt, client: Carrier) -> Out
             return Rejected(0, "", words)
         now = timezone.now()
         until = now + lease_time()  # a new one: the look may have taken long
-        asking = {"state": State.IN_FLIGHT, "sent_at": now, "tries": min(attempt.tries + 1, MOST_TRIES)}
+        asking = {
+            "state": State.IN_FLIGHT,
+            "sent_at": now,
+            "tries": min(attempt.tries + 1, MOST_TRIES),
+        }
         with transaction.atomic(durable=True):
             end_if_restored()
             if not order.renew(until, failures=1) or not attempt.change(**asking):
                 return None
-        return Confirmed(client.cancel(order.carrier_order_id, not_after=settling.send_until(until)))
+        return Confirmed(
+            client.cancel(order.carrier_order_id, not_after=settling.send_until(until))
+        )
     except OperationOff:
         return Rejected(0, "", NO_WAY)
     except Rejected as error:
@@ -111,14 +142,19 @@ def _ask_to_cancel(order: Order, attempt: CancelAttempt, client: Carrier) -> Out
 
 
 def _forbidden_by_scans(order: Order, client: Carrier) -> str:
-    """Return why the newest scans forbid cancelling, or "". What is stored counts like what the carrier says."""
+    """Return why the newest scans forbid cancelling, or "". What is stored counts like what the
+    carrier says.
+    """
     known, now = Order.objects.select_related("sender").get(pk=order.pk), timezone.now()
-    words = why_not_cancelled_now(order, known.progress_before_cancelling(now), known.progress_at, now=now)
+    words = why_not_cancelled_now(
+        order, known.progress_before_cancelling(now), known.progress_at, now=now
+    )
     if words:
         return words
     try:
         tracked = client.track(order.carrier_reference or "")
-    except OperationOff:  # this carrier shows no scans on demand; what it pushed was looked at above
+    # this carrier shows no scans on demand; what it pushed was looked at above
+    except OperationOff:
         return ""
     except Rejected as error:
         if error.status == NOT_THERE:  # no tracking yet right after booking
@@ -149,10 +185,15 @@ def _view(order: Order, client: Carrier, refusal: Rejected | None = None) -> Out
     try:
         viewed = client.view(order.carrier_order_id)
     except CarrierError as error:
-        if isinstance(error, Rejected) and error.status == NOT_THERE:  # asking again would say the same
+        # asking again would say the same
+        if isinstance(error, Rejected) and error.status == NOT_THERE:
             return Unsettled(NOT_KNOWN, NOT_KNOWN, error, is_for_operator=True)
         is_unclear_only_now = order.status == Status.CANCELLING
-        return Unsettled(str(error), answers.CUT_OFF) if is_unclear_only_now else Unsettled(error=error)
+        return (
+            Unsettled(str(error), answers.CUT_OFF)
+            if is_unclear_only_now
+            else Unsettled(error=error)
+        )
     if viewed.state.casefold() == client.contract.cancelled_word.casefold():
         return Confirmed(Cancelled(viewed.state, "", viewed.status, viewed.body))
     return StaysBooked(refusal) if refusal else Unsettled()

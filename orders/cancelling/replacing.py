@@ -27,7 +27,9 @@ NO_BOOKING: dict[type[Exception], str] = {
     booking_rules.Suspended: "Booking is off for this account.",
     booking_rules.Paused: "Bookings are paused.",
     booking_rules.PickupDayPassed: "The pickup day passed meanwhile.",
-    booking_rules.CarrierChanged: "We send with another carrier since, so its price no longer holds.",
+    booking_rules.CarrierChanged: (
+        "We send with another carrier since, so its price no longer holds."
+    ),
 }
 
 
@@ -61,9 +63,15 @@ def ask_to_replace(
     try:
         with transaction.atomic():
             Replacement.objects.create(
-                order=order, quote=quote, product_code=code, pickup_date=pickup_date, form_token=token,
-                asked_by=by, asked_at=now, due_at=now,
-            )  # fmt: skip
+                order=order,
+                quote=quote,
+                product_code=code,
+                pickup_date=pickup_date,
+                form_token=token,
+                asked_by=by,
+                asked_at=now,
+                due_at=now,
+            )
             cancels.ask_to_cancel(order, by=by, why=WHY, now=now)
     except IntegrityError as error:
         # A simultaneous request was faster.
@@ -93,12 +101,18 @@ def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
     """Make the new order due. The form's token makes it one order, however often this runs."""
     try:
         receivers.correct_receiver(
-            quote.sender, replacement.order.details().receiver, ParcelDetails.from_json(quote.details).receiver
+            quote.sender,
+            replacement.order.details().receiver,
+            ParcelDetails.from_json(quote.details).receiver,
         )
         made = bookings.submit(
-            quote=quote, code=replacement.product_code, by=replacement.asked_by,
-            form_token=replacement.form_token, pickup_date=replacement.pickup_date, now=now,
-        )  # fmt: skip
+            quote=quote,
+            code=replacement.product_code,
+            by=replacement.asked_by,
+            form_token=replacement.form_token,
+            pickup_date=replacement.pickup_date,
+            now=now,
+        )
     except LimitReached as error:
         return _end(replacement, limit_words.refusal(error, quote.sender), now)
     except tuple(NO_BOOKING) as error:
@@ -119,5 +133,7 @@ def leave_out(replacement: Replacement, *, now: dt.datetime) -> None:
 def _end(replacement: Replacement, problem: str, now: dt.datetime) -> None:
     replacement.ended_at, replacement.problem = now, problem.strip()[:500]
     open_one = Replacement.objects.filter(pk=replacement.pk, ended_at=None)
-    if open_one.update(ended_at=now, problem=replacement.problem, due_at=None, **Replacement.AFRESH):
+    if open_one.update(
+        ended_at=now, problem=replacement.problem, due_at=None, **Replacement.AFRESH
+    ):
         notifications.notify_replacement_end(replacement, now)

@@ -1,1 +1,3 @@
-"""What a sender types: the form of a parcel, its fields and rules, pasted addresses, kept sizes and drafts."""
+"""What a sender types: the form of a parcel, its fields and rules, pasted addresses, kept sizes
+and drafts.
+"""

@@ -61,13 +61,23 @@ class ContentsForm(ReceiverForm):
                 required=False,
             ),
             f"item_{row}_quantity": PlainDecimalField(
-                label="How many", example="2", whole=4, places=0, required=False, initial="1" if row == 1 else None
+                label="How many",
+                example="2",
+                whole=4,
+                places=0,
+                required=False,
+                initial="1" if row == 1 else None,
             ),
-            f"item_{row}_origin": line("Made in", longest=60, help_text="A country, such as Italy or IT."),
+            f"item_{row}_origin": line(
+                "Made in", longest=60, help_text="A country, such as Italy or IT."
+            ),
             f"item_{row}_hs_code": line(
                 "HS code",
                 longest=20,
-                help_text=f"{_hs_digits()}; {current_contract().hs_code_duties_paid} for duties paid upfront.",
+                help_text=(
+                    f"{_hs_digits()}; {current_contract().hs_code_duties_paid} for duties paid"
+                    " upfront."
+                ),
             ),
         }
 
@@ -86,16 +96,24 @@ class ContentsForm(ReceiverForm):
         if not self.is_abroad or self.address.country not in current_contract().export_origins:
             cleaned["contents_type"] = ""
             return cleaned
-        cleaned["contents_type"] = cleaned.get("contents_type") or current_contract().contents_types[0]
+        cleaned["contents_type"] = (
+            cleaned.get("contents_type") or current_contract().contents_types[0]
+        )
         filled = [row for row in range(1, ROWS + 1) if self._is_filled(row)]
         if not filled:
-            self.add_error("item_1_description", "List what's inside. Customs ask for it on every parcel abroad.")
+            self.add_error(
+                "item_1_description",
+                "List what's inside. Customs ask for it on every parcel abroad.",
+            )
         items = [self._item(row, cleaned) for row in filled]
         cleaned["items"] = tuple(item for item in items if item)
         return cleaned
 
     def _is_filled(self, row: int) -> bool:
-        return any(str(self.data.get(f"item_{row}_{part}", "")).strip() for part in ("description", "value", "hs_code"))
+        return any(
+            str(self.data.get(f"item_{row}_{part}", "")).strip()
+            for part in ("description", "value", "hs_code")
+        )
 
     def _item(self, row: int, cleaned: dict[str, Any]) -> Item | None:
         parts: dict[str, Any] = {part: cleaned.get(f"item_{row}_{part}") for part in PARTS}
@@ -114,14 +132,24 @@ class ContentsForm(ReceiverForm):
     def _check(self, row: int, parts: dict[str, Any]) -> None:
         digits = re.sub(r"[^0-9]", "", parts["hs_code"] or "")
         refusals = {
-            "description": len(parts["description"] or "") < 3 and "Say what it is, in 3 characters or more.",
+            "description": (
+                len(parts["description"] or "") < 3 and "Say what it is, in 3 characters or more."
+            ),
             "value": not parts["value"] and "Enter the value of one, more than 0.",
             "quantity": parts["quantity"] == 0 and "Enter how many, 1 or more.",
-            "origin": not _read_country(parts["origin"] or "")
-            and "Enter the country it was made in, such as Italy or IT.",
-            "hs_code": bool(parts["hs_code"])
-            and not (current_contract().hs_code_shortest <= len(digits) <= current_contract().hs_code_longest)
-            and f"An HS code has {_hs_digits()}.",
+            "origin": (
+                not _read_country(parts["origin"] or "")
+                and "Enter the country it was made in, such as Italy or IT."
+            ),
+            "hs_code": (
+                bool(parts["hs_code"])
+                and not (
+                    current_contract().hs_code_shortest
+                    <= len(digits)
+                    <= current_contract().hs_code_longest
+                )
+                and f"An HS code has {_hs_digits()}."
+            ),
         }
         for part, text in refusals.items():
             name = f"item_{row}_{part}"
@@ -132,34 +160,85 @@ class ContentsForm(ReceiverForm):
 # The first group that a text matches asks. Words are matched whole, singular or plural.
 QUESTIONS: dict[str, tuple[str, ...]] = {
     "Is it inside its device? Power banks, and batteries on their own or damaged, can't go.": (
-        "battery", "batteries", "power bank", "power banks", "powerbank", "powerbanks", "lithium",
+        "battery",
+        "batteries",
+        "power bank",
+        "power banks",
+        "powerbank",
+        "powerbanks",
+        "lithium",
     ),
     "Does it contain alcohol? Perfume that burns can't go.": (
-        "perfume", "perfumes", "cologne", "aftershave", "eau de toilette", "eau de parfum",
+        "perfume",
+        "perfumes",
+        "cologne",
+        "aftershave",
+        "eau de toilette",
+        "eau de parfum",
     ),
     "Is it a can under pressure? Aerosols can't go.": (
-        "aerosol", "aerosols", "hairspray", "spray can", "spray cans", "spray paint",
+        "aerosol",
+        "aerosols",
+        "hairspray",
+        "spray can",
+        "spray cans",
+        "spray paint",
     ),
     "Does it burn? Nail polish and its remover can't go if they do.": (
-        "nail polish", "nail varnish", "nail lacquer", "acetone",
+        "nail polish",
+        "nail varnish",
+        "nail lacquer",
+        "acetone",
     ),
-    "Does it contain alcohol? Sanitiser that burns can't go.": ("sanitiser", "sanitisers", "sanitizer", "sanitizers"),
+    "Does it contain alcohol? Sanitiser that burns can't go.": (
+        "sanitiser",
+        "sanitisers",
+        "sanitizer",
+        "sanitizers",
+    ),
     "Does it hold gas or fuel, or light a flame? Then it can't go.": (
-        "lighter", "lighters", "matches", "firework", "fireworks", "sparkler", "sparklers", "flare", "flares",
+        "lighter",
+        "lighters",
+        "matches",
+        "firework",
+        "fireworks",
+        "sparkler",
+        "sparklers",
+        "flare",
+        "flares",
     ),
     "Is there gas in it? Cylinders and cartridges of gas can't go.": (
-        "gas", "butane", "propane", "gas cylinder", "gas cartridge",
+        "gas",
+        "butane",
+        "propane",
+        "gas cylinder",
+        "gas cartridge",
     ),
     "Does it burn? Fuel, and paint, solvent or glue that burns, can't go.": (
-        "paint", "paints", "thinner", "solvent", "turpentine", "glue", "adhesive", "fuel", "petrol", "gasoline",
+        "paint",
+        "paints",
+        "thinner",
+        "solvent",
+        "turpentine",
+        "glue",
+        "adhesive",
+        "fuel",
+        "petrol",
+        "gasoline",
         "kerosene",
     ),
     "Is it corrosive or poisonous? Then it can't go.": (
-        "bleach", "acid", "poison", "pesticide", "pesticides", "weedkiller", "insecticide",
+        "bleach",
+        "acid",
+        "poison",
+        "pesticide",
+        "pesticides",
+        "weedkiller",
+        "insecticide",
     ),
     "Is it a strong magnet? Strong ones can't go.": ("magnet", "magnets"),
     "Is it packed with dry ice? That can't go.": ("dry ice",),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -177,6 +256,8 @@ def contents_questions(texts: Iterable[str]) -> list[Question]:
 
 def _questions_met(text: str) -> Iterator[Question]:
     for question, words in QUESTIONS.items():
-        found = re.search(rf"\b(?:{'|'.join(sorted(words, key=len, reverse=True))})\b", text, re.IGNORECASE)
+        found = re.search(
+            rf"\b(?:{'|'.join(sorted(words, key=len, reverse=True))})\b", text, re.IGNORECASE
+        )
         if found:
             yield Question(found[0], question)

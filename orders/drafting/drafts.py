@@ -1,4 +1,5 @@
-"""A parcel before it is booked: a row from its first letter. Pages and programs use the same entry points.
+"""A parcel before it is booked: a row from its first letter. Pages and programs use the same
+entry points.
 
 begin       makes the row of a copy, a correction or a price check
 save        stores the form as typed, right or wrong
@@ -36,16 +37,29 @@ def listed(user: User) -> QuerySet[Draft]:
     return drafts.exclude(source=Draft.Source.CORRECTED).order_by("-updated_at", "-pk")
 
 
-def parcel_form(sender: Sender, data: Any = None, *, initial: Mapping[str, Any] | None = None) -> ParcelForm:
-    """Return the parcel form of a sender with a pickup address, with what was sent or with its first values."""
+def parcel_form(
+    sender: Sender, data: Any = None, *, initial: Mapping[str, Any] | None = None
+) -> ParcelForm:
+    """Return the parcel form of a sender with a pickup address, with what was sent or with its
+    first values.
+    """
     sent = None if data is None else after_presses(data)
     return ParcelForm(
-        sent, initial=initial, sender=sender, address=sender.pickup_address(), sizes=offered_sizes(sender)
+        sent,
+        initial=initial,
+        sender=sender,
+        address=sender.pickup_address(),
+        sizes=offered_sizes(sender),
     )
 
 
 def begin(
-    sender: Sender, by: User, first: ParcelDetails | Mapping[str, Any], *, now: dt.datetime, **known: Any
+    sender: Sender,
+    by: User,
+    first: ParcelDetails | Mapping[str, Any],
+    *,
+    now: dt.datetime,
+    **known: Any,
 ) -> Draft:
     """Make a draft that nobody has typed into yet, of a parcel or of the form's values.
 
@@ -53,15 +67,20 @@ def begin(
     """
     values = initial_from(first, sender) if isinstance(first, ParcelDetails) else first
     _delete_oldest_untouched(by)
-    stored = {"source": Draft.Source.COPIED, "values": _as_stored(values), "is_saved": False, "updated_at": now}
+    stored = {
+        "source": Draft.Source.COPIED,
+        "values": _as_stored(values),
+        "is_saved": False,
+        "updated_at": now,
+    }
     return Draft.objects.create(sender=sender, made_by=by, **stored | known)
 
 
 def save(draft: Draft, values: Mapping[str, Any], *, now: dt.datetime) -> Draft:
     """Store the form as typed and return its row: another one if this parcel is booked already.
 
-    An account saves MOST drafts. One more has a row too, for UNTOUCHED_DAYS only: its `is_saved` is False.
-    Raises IntegrityError where the key is another account's.
+    An account saves MOST drafts. One more has a row too, for UNTOUCHED_DAYS only: its `is_saved`
+    is False. Raises IntegrityError where the key is another account's.
     """
     stored = {"values": _as_stored(values), "updated_at": now}
     if draft.is_saved and Draft.objects.filter(pk=draft.pk, order=None).update(**stored):
@@ -70,13 +89,21 @@ def save(draft: Draft, values: Mapping[str, Any], *, now: dt.datetime) -> Draft:
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=draft.sender_id)
         mine = Draft.objects.filter(sender=draft.sender)
-        key = uuid.uuid4() if mine.filter(uuid=draft.uuid, order__isnull=False).exists() else draft.uuid
+        key = (
+            uuid.uuid4()
+            if mine.filter(uuid=draft.uuid, order__isnull=False).exists()
+            else draft.uuid
+        )
         saved = mine.filter(is_saved=True, order=None).exclude(source=Draft.Source.CORRECTED)
-        stored["is_saved"] = draft.source == Draft.Source.CORRECTED or saved.exclude(uuid=key).count() < MOST
+        stored["is_saved"] = (
+            draft.source == Draft.Source.CORRECTED or saved.exclude(uuid=key).count() < MOST
+        )
         made = {"made_by": draft.made_by, "source": draft.source}
         if not stored["is_saved"]:
             _delete_oldest_untouched(draft.made_by)
-        row, _ = mine.update_or_create(uuid=key, sender=draft.sender, defaults=stored, create_defaults=stored | made)
+        row, _ = mine.update_or_create(
+            uuid=key, sender=draft.sender, defaults=stored, create_defaults=stored | made
+        )
     row.sender, row.origin = draft.sender, draft.origin
     return row
 
@@ -86,11 +113,13 @@ def change(draft: Draft, values: Mapping[str, Any]) -> None:
     Draft.objects.filter(pk=draft.pk, order=None).update(values=draft.values | _as_stored(values))
 
 
-def ask_prices(draft: Draft, details: ParcelDetails, *, by: User, now: dt.datetime, fresh: bool = False) -> Quote:
+def ask_prices(
+    draft: Draft, details: ParcelDetails, *, by: User, now: dt.datetime, fresh: bool = False
+) -> Quote:
     """Return the prices to book from, and keep them as the draft's.
 
-    A quote that was booked would answer with its order, so another is asked for. Raises what quoting.ask and
-    booking_rules.refuse_unless_booking_is_on raise.
+    A quote that was booked would answer with its order, so another is asked for. Raises what
+    quoting.ask and booking_rules.refuse_unless_booking_is_on raise.
     """
     booking_rules.refuse_unless_booking_is_on(draft.sender, now, is_booking=False)
     quote = asking.ask_for_prices(draft.sender, details, by=by, now=now, fresh=fresh)
@@ -102,10 +131,14 @@ def ask_prices(draft: Draft, details: ParcelDetails, *, by: User, now: dt.dateti
     return quote
 
 
-def submit(draft: Draft, quote: Quote, *, by: User, now: dt.datetime, product: str, **chosen: Any) -> Order:
-    """Book an offer of this quote, which ends the draft. `chosen` are the pickup_date and the form_token.
+def submit(
+    draft: Draft, quote: Quote, *, by: User, now: dt.datetime, product: str, **chosen: Any
+) -> Order:
+    """Book an offer of this quote, which ends the draft. `chosen` are the pickup_date and the
+    form_token.
 
-    Raises what booking.submit raises, and ValueError for a correction, whose old parcel would stay booked.
+    Raises what booking.submit raises, and ValueError for a correction, whose old parcel would
+    stay booked.
     """
     if draft.corrects:
         raise ValueError(f"{draft} is booked once {draft.corrects} is cancelled")
@@ -117,7 +150,9 @@ def submit(draft: Draft, quote: Quote, *, by: User, now: dt.datetime, product: s
 
 def expired(now: dt.datetime) -> QuerySet[Draft]:
     """Return drafts that nobody has touched for so long that nobody comes back to them."""
-    untouched = Draft.objects.filter(is_saved=False, updated_at__lt=now - dt.timedelta(days=UNTOUCHED_DAYS))
+    untouched = Draft.objects.filter(
+        is_saved=False, updated_at__lt=now - dt.timedelta(days=UNTOUCHED_DAYS)
+    )
     return untouched | Draft.objects.filter(updated_at__lt=now - dt.timedelta(days=DAYS))
 
 
@@ -128,7 +163,9 @@ def _delete_oldest_untouched(by: User) -> None:
 
 
 def _as_stored(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is filled in, as JSON takes it: text on one line, as long as a control holds and without NUL."""
+    """Return what is filled in, as JSON takes it: text on one line, as long as a control holds
+    and without NUL.
+    """
     return {
         name: value if isinstance(value, list) else one_line(str(value))[:LONGEST]
         for name, value in values.items()

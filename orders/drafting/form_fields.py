@@ -8,7 +8,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 POUNDS = re.compile(
-    r"(?:([0-9.]+) ?(?:lbs?\.?|pounds?))?,? ?(?:([0-9.]+) ?(?:oz\.?|ounces?))?", re.ASCII | re.IGNORECASE
+    r"(?:([0-9.]+) ?(?:lbs?\.?|pounds?))?,? ?(?:([0-9.]+) ?(?:oz\.?|ounces?))?",
+    re.ASCII | re.IGNORECASE,
 )
 PLAIN_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
 
@@ -19,10 +20,18 @@ class PlainDecimalField(forms.Field):
     """
 
     def __init__(
-        self, *, example: str, whole: int = 4, places: int = 3, is_money: bool = False, **options: Any
+        self,
+        *,
+        example: str,
+        whole: int = 4,
+        places: int = 3,
+        is_money: bool = False,
+        **options: Any,
     ) -> None:
         self.example, self.whole, self.places, self.is_money = example, whole, places, is_money
-        widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off", "class": "number"})
+        widget = forms.TextInput(
+            attrs={"inputmode": "decimal", "autocomplete": "off", "class": "number"}
+        )
         super().__init__(widget=widget, **options)
 
     def to_python(self, value: Any) -> Decimal | None:
@@ -40,7 +49,9 @@ class PlainDecimalField(forms.Field):
             most = f"Use at most {self.places} decimals." if self.places else "Use a whole number."
             raise ValidationError(most, code="places")
         if len(whole.lstrip("0")) > self.whole:
-            raise ValidationError("This is more than any parcel has. Check the number.", code="large")
+            raise ValidationError(
+                "This is more than any parcel has. Check the number.", code="large"
+            )
         return Decimal(text)
 
 
@@ -56,7 +67,9 @@ def _without_comma(text: str, places: int) -> str:
 def _without_signs(text: str) -> str:
     """Return `1280.00` for `$1,280.00`: with a sign or cents the comma is unambiguous."""
     plain = text.removeprefix("$").strip()
-    is_clear = re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]{2})?", plain, re.ASCII) and (plain != text or "." in plain)
+    is_clear = re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]{2})?", plain, re.ASCII) and (
+        plain != text or "." in plain
+    )
     return plain.replace(",", "") if is_clear else plain
 
 
@@ -73,7 +86,8 @@ class MeasureField(PlainDecimalField):
         found = POUNDS.fullmatch((value or "").strip()) if self.unit == "lb" else None
         if not found or not any(found.groups()):
             return super().to_python(value)
-        pounds, ounces = super().to_python(found[1]) or Decimal(0), super().to_python(found[2]) or Decimal(0)
+        pounds = super().to_python(found[1]) or Decimal(0)
+        ounces = super().to_python(found[2]) or Decimal(0)
         # Round up, so that the parcel is never declared lighter than it is.
         return (pounds + ounces / 16).quantize(Decimal("0.001"), ROUND_UP)
 
@@ -88,7 +102,11 @@ def measure_fields(weight_unit: str, size_unit: str) -> dict[str, MeasureField]:
     needed = {"required": "Enter the weight."}
     fields = {
         f"weight_{weight_unit}": MeasureField(
-            short="Weight", unit=weight_unit, label=f"Weight, {weight_unit}", example="1.2", error_messages=needed
+            short="Weight",
+            unit=weight_unit,
+            label=f"Weight, {weight_unit}",
+            example="1.2",
+            error_messages=needed,
         )
     }
     for side in ("length", "width", "height"):

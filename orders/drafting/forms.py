@@ -88,8 +88,11 @@ class ParcelForm(ContentsForm):
                 places=2,
                 is_money=True,
                 required=False,
-                help_text=f"In {CURRENCY[self.address.country]}, at most {_plain(current_contract().cover_limit)}. "
-                "Leave it blank for none; its price comes with the quote.",
+                help_text=(
+                    f"In {CURRENCY[self.address.country]}, at most"
+                    f" {_plain(current_contract().cover_limit)}. Leave it blank for none; its price"
+                    " comes with the quote."
+                ),
             )
 
     def _take_size(self) -> None:
@@ -100,7 +103,9 @@ class ParcelForm(ContentsForm):
         if not self.sizes:
             return
         self.fields["size"] = forms.CharField(label="Size", max_length=36, required=False)
-        chosen = next((size for size in self.sizes if str(size.uuid) == self.data.get("size")), None)
+        chosen = next(
+            (size for size in self.sizes if str(size.uuid) == self.data.get("size")), None
+        )
         names = [self.weight_name, *self.size_names]
         if chosen and not any(self.data.get(name, "").strip() for name in names):
             posted = QueryDict(mutable=True)
@@ -115,7 +120,9 @@ class ParcelForm(ContentsForm):
             self.initial.update({"size": str(size.uuid), **self._filled_by(size)})
 
     def _filled_by(self, size: ParcelSize) -> dict[str, str]:
-        return self.measures_of(size) | ({"description": size.description} if size.description else {})
+        return self.measures_of(size) | (
+            {"description": size.description} if size.description else {}
+        )
 
     def measures_of(self, size: ParcelSize) -> dict[str, str]:
         """Return a saved size as the form's values."""
@@ -128,14 +135,17 @@ class ParcelForm(ContentsForm):
         """Return each size with its values as JSON, whether it is chosen, and its icon."""
         chosen = str(self["size"].value() or "") if self.sizes else ""
         return [
-            (size, json.dumps(self._filled_by(size)), str(size.uuid) == chosen, _shape(size)) for size in self.sizes
+            (size, json.dumps(self._filled_by(size)), str(size.uuid) == chosen, _shape(size))
+            for size in self.sizes
         ]
 
     @property
     def has_extras(self) -> bool:
         """Return whether an optional field that most parcels don't need is filled in or invalid."""
         names = [name for name in EXTRAS if name in self.fields]
-        return any(self[name].errors or self[name].value() not in {None, "", "none"} for name in names)
+        return any(
+            self[name].errors or self[name].value() not in {None, "", "none"} for name in names
+        )
 
     @property
     def home(self) -> str:
@@ -162,10 +172,14 @@ class ParcelForm(ContentsForm):
         cleaned = super().clean()
         cover = cleaned.get("cover_amount")
         if "cover_amount" not in self.fields and self.data.get("cover_amount", "").strip():
-            where = " and ".join(countries.country_name(code) for code in current_contract().cover_origins)
+            where = " and ".join(
+                countries.country_name(code) for code in current_contract().cover_origins
+            )
             self.add_error(None, f"Extra Cover is for parcels from {where} only.")
         elif cover and cover > current_contract().cover_limit:
-            self.add_error("cover_amount", f"Extra Cover goes up to {_plain(current_contract().cover_limit)}.")
+            self.add_error(
+                "cover_amount", f"Extra Cover goes up to {_plain(current_contract().cover_limit)}."
+            )
         return cleaned
 
     @property
@@ -183,7 +197,9 @@ class ParcelForm(ContentsForm):
         return ParcelDetails(
             pickup=self.address.party(),
             receiver=self.receiver(),
-            measures=Measures(cleaned[self.weight_name], self.weight_unit, length, width, height, self.size_unit),
+            measures=Measures(
+                cleaned[self.weight_name], self.weight_unit, length, width, height, self.size_unit
+            ),
             description=cleaned["description"],
             contents=cleaned["items"],
             contents_type=cleaned["contents_type"],
@@ -251,7 +267,9 @@ class DayField(forms.Field):
                 raise ValueError
             return dt.date.fromisoformat(value)
         except ValueError:
-            raise ValidationError("Choose one of the pickup days on the page.", code="day") from None
+            raise ValidationError(
+                "Choose one of the pickup days on the page.", code="day"
+            ) from None
 
 
 class WeightForm(forms.Form):
@@ -265,9 +283,15 @@ class BookForm(OnceOnly):
 
     product = forms.CharField(
         max_length=100,  # as long as a code the carrier quotes
-        error_messages={"required": "Choose a service.", "max_length": "Choose a service on the page."},
+        error_messages={
+            "required": "Choose a service.",
+            "max_length": "Choose a service on the page.",
+        },
     )
     pickup_date = DayField(required=False)
     form_token = forms.UUIDField(
-        error_messages={"required": "Open this page again, then book.", "invalid": "Open this page again, then book."}
+        error_messages={
+            "required": "Open this page again, then book.",
+            "invalid": "Open this page again, then book.",
+        }
     )

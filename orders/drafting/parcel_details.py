@@ -69,10 +69,15 @@ class ParcelDetails:
         digits = [sum(c.isdecimal() for c in item.hs_code) for item in self.contents]
         return all(count == current_contract().hs_code_duties_paid for count in digits)
 
-    def shipment(self, *, product_code: str = "", order_key: str = "", pickup_date: dt.date | None = None) -> Shipment:
+    def shipment(
+        self, *, product_code: str = "", order_key: str = "", pickup_date: dt.date | None = None
+    ) -> Shipment:
         ends = [self.pickup, self.receiver]
         if self.pickup.country != self.receiver.country:  # phones with their country's code, then
-            ends = [replace(end, phone=across_borders(end.phone, end.country) if end.phone else "") for end in ends]
+            ends = [
+                replace(end, phone=across_borders(end.phone, end.country) if end.phone else "")
+                for end in ends
+            ]
         return Shipment(
             sender=ends[0],
             receiver=ends[1],
@@ -107,7 +112,9 @@ def in_metric(measures: Measures) -> dict[str, Decimal]:
     """Return the order's columns: kilograms to 0.1 g and centimetres to 0.01 mm."""
     cm = CENTIMETRES[measures.dimension_units]
     return {
-        "weight_kg": (measures.weight * KILOGRAMS[measures.weight_units]).quantize(Decimal("0.0001")),
+        "weight_kg": (
+            (measures.weight * KILOGRAMS[measures.weight_units]).quantize(Decimal("0.0001"))
+        ),
         "length_cm": (measures.length * cm).quantize(Decimal("0.001")),
         "width_cm": (measures.width * cm).quantize(Decimal("0.001")),
         "height_cm": (measures.height * cm).quantize(Decimal("0.001")),
@@ -121,7 +128,12 @@ CUBIC_METRE = Decimal(1_000_000)  # in cubic centimetres
 
 def density_of(measures: Measures) -> Decimal:
     """Return the box's density in kilograms per cubic metre."""
-    volume = measures.length * measures.width * measures.height * CENTIMETRES[measures.dimension_units] ** 3
+    volume = (
+        measures.length
+        * measures.width
+        * measures.height
+        * CENTIMETRES[measures.dimension_units] ** 3
+    )
     return measures.weight * KILOGRAMS[measures.weight_units] * CUBIC_METRE / volume
 
 
@@ -140,4 +152,8 @@ def is_likely(found: Decimal) -> bool:
 def describe_doubt(measures: Measures) -> str:
     """Return what is unlikely about the parcel, in words, or ""."""
     words = odd_weight(measures)
-    return f"This parcel is very {words} for its size. Check its weight, its measures and their units." if words else ""
+    return (
+        f"This parcel is very {words} for its size. Check its weight, its measures and their units."
+        if words
+        else ""
+    )

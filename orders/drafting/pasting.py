@@ -15,7 +15,12 @@ from django.db.models import QuerySet
 from orders.calling.contract import current_contract
 from shipping_portal.accounts.address.countries import COUNTRY_NAMES, STATES, state_code
 from shipping_portal.accounts.address.phones import clean_phone
-from shipping_portal.accounts.address.places import active_places, aliases_of, postal_code, suburb_spellings
+from shipping_portal.accounts.address.places import (
+    active_places,
+    aliases_of,
+    postal_code,
+    suburb_spellings,
+)
 from shipping_portal.accounts.address.text import as_seen, normalise_name
 from shipping_portal.accounts.models import Locality, LocalityAlias
 
@@ -28,18 +33,23 @@ CODES = {
     "US": re.compile(r"\b\d{5}(?:-\d{4})?\b", re.ASCII),
     "CA": re.compile(r"\b[A-Z][\dIO][A-Z][ -]?[\dIO][A-Z][\dIO]\b", re.ASCII | re.IGNORECASE),
 }
-COUNTRIES = {normalise_name(name): code for code in CODES for name in COUNTRY_NAMES[code]} | {"puerto rico": "US"}
+COUNTRIES = {normalise_name(name): code for code in CODES for name in COUNTRY_NAMES[code]} | {
+    "puerto rico": "US"
+}
 SHORT_NAME = 3  # a word as short is no country in the middle of a text, but for USA
 # Possessive quantifiers (++) keep the time linear: there is one way to match, so none is tried
 # twice.
 EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++", re.ASCII)
 PHONE = re.compile(r"\+?\(?\d[\d ().-]{6,}\d", re.ASCII)
 EXTENSION = re.compile(
-    r"[ ,;(]{0,3}+(?:ext(?:ension|n)?|poste|x|#|(?<=[,;]))[.:=]?+ ?+(\d{1,7}+)\b\)?", re.ASCII | re.IGNORECASE
+    r"[ ,;(]{0,3}+(?:ext(?:ension|n)?|poste|x|#|(?<=[,;]))[.:=]?+ ?+(\d{1,7}+)\b\)?",
+    re.ASCII | re.IGNORECASE,
 )
 WORD = re.compile(r"[^\W_]+(?:['’‘`´.-][^\W_]+)*")
 # Up to this many words after a postcode may be the state.
-AFTER = [re.compile(rf"[ ,(]{{0,9}}+(?<!\w)((?:[^\W\d_]{{2,}}+ ?){{{count}}})\)?") for count in (3, 2, 1)]
+AFTER = [
+    re.compile(rf"[ ,(]{{0,9}}+(?<!\w)((?:[^\W\d_]{{2,}}+ ?){{{count}}})\)?") for count in (3, 2, 1)
+]
 LABEL = re.compile(
     r"^(?:(?:ship(?:ping)?|deliver(?:y|ed)?|send)(?: to| address)?|address|name|contact|attn|to|"
     r"e-?mail|phone|tel|mobile|mob|ph|m|t|p|e)\s*(?::\s*|$)",
@@ -47,18 +57,25 @@ LABEL = re.compile(
 )
 # What a form says before each part: “Suburb: Hobart”.
 FIELD = re.compile(
-    r"^ *+(?:street(?: address)?|address(?: line)?(?: ?[12])?|suburb|city|town|state|province|post ?code|postal code|"
+    r"^ *+(?:street(?: address)?|address(?: line)?(?: ?[12])?|suburb|city|town|state|province|post"
+    r" ?code|postal code|"
     r"zip(?: code)?|country) ?+: *+",
     re.IGNORECASE | re.MULTILINE,
 )
-NOISE = re.compile(r"^(?:order|invoice|qty|quantity|total|subtotal|sku|paid|placed)\b|^[-–=_*•\W]+$", re.I)
-STREET = re.compile(r"^#?+(?:\w++[ /,]++)?\d++\w?+(?:[/-]\d++\w?+)*+[ ,]\D|\b(?:p\.? ?o\.? box|locked bag)\b", re.I)
+NOISE = re.compile(
+    r"^(?:order|invoice|qty|quantity|total|subtotal|sku|paid|placed)\b|^[-–=_*•\W]+$", re.I
+)
+STREET = re.compile(
+    r"^#?+(?:\w++[ /,]++)?\d++\w?+(?:[/-]\d++\w?+)*+[ ,]\D|\b(?:p\.? ?o\.? box|locked bag)\b", re.I
+)
 UNIT = re.compile(
     r"^(?:unit|suite|ste|apt|apartment|app|appt|apto|bureau|local|piso|level|floor|fl|shop|building|bldg|lot|#)"
     r"\.? *+#?+ *+[\w-]++$",
     re.IGNORECASE,
 )
-COMPANY = re.compile(r"\b(?:pty|ltd|limited|inc|llc|corp|company|gmbh|studio|store|shop|co)\b\.?", re.I)
+COMPANY = re.compile(
+    r"\b(?:pty|ltd|limited|inc|llc|corp|company|gmbh|studio|store|shop|co)\b\.?", re.I
+)
 GLUED = re.compile(r"^(\D*?[^\d ,]),? +((?:(?:unit|suite|apt) +)?\d.*)$", re.IGNORECASE)
 
 
@@ -118,11 +135,20 @@ def _take_place(text: str, home: str, pasted: Pasted) -> str:
     written.
     """
     normalised = f" {normalise_name(text)} "
-    spoken = ((name, code) for name, code in COUNTRIES.items() if len(name) > SHORT_NAME or name == "usa")
+    spoken = (
+        (name, code) for name, code in COUNTRIES.items() if len(name) > SHORT_NAME or name == "usa"
+    )
     named = [code for name, code in spoken if f" {name} " in normalised]
-    abroad = [code for code in CODES if code != home] if home in current_contract().export_origins else []
+    abroad = (
+        [code for code in CODES if code != home]
+        if home in current_contract().export_origins
+        else []
+    )
     reach = [home, *abroad]
-    codes = {country: _last_codes(text, country) for country in sorted(reach, key=lambda code: code not in named)}
+    codes = {
+        country: _last_codes(text, country)
+        for country in sorted(reach, key=lambda code: code not in named)
+    }
     listed = _listed(codes)
     known = aliases_of(set(normalised.split())) if listed else []
     for country, written in codes.items():
@@ -130,8 +156,12 @@ def _take_place(text: str, home: str, pasted: Pasted) -> str:
             here = listed.get((country, _postcode(country, code)), [])
             if found := _place_before(text, code, here, known):
                 place, state, start, end = found
-                pasted.parts |= {"suburb": place.suburb, "state": state,
-                                 "postcode": place.postcode, "country": country}  # fmt: skip
+                pasted.parts |= {
+                    "suburb": place.suburb,
+                    "state": state,
+                    "postcode": place.postcode,
+                    "country": country,
+                }
                 return f"{text[:start]}\n{text[end:]}"
     return _take_unlisted(text, next((code for code in reach if code in named), home), pasted)
 
@@ -168,8 +198,12 @@ def _take_unlisted(text: str, country: str, pasted: Pasted) -> str:
         if start is None or not (before or after):
             continue
         tail = words[-skip].start() if skip else code.start()
-        pasted.parts |= {"suburb": text[start:tail].strip(" ,"), "state": before or after,
-                         "postcode": postal_code(country, code[0]), "country": country}  # fmt: skip
+        pasted.parts |= {
+            "suburb": text[start:tail].strip(" ,"),
+            "state": before or after,
+            "postcode": postal_code(country, code[0]),
+            "country": country,
+        }
         return f"{text[:start]}\n{text[end:]}"
     return text
 
@@ -204,7 +238,8 @@ def _place_before(
             name = " ".join(word[0] for word in near[-count:])
             ways = suburb_spellings(name, known)
             fits = sorted(
-                (one for one in here if one.normalised in ways), key=lambda one: one.normalised != normalise_name(name)
+                (one for one in here if one.normalised in ways),
+                key=lambda one: one.normalised != normalise_name(name),
             )
             if fits:
                 end, after = _state_after(text, code.end(), country)
@@ -244,7 +279,11 @@ def _pieces(text: str) -> list[str]:
 
 def _plain(lines: list[str]) -> list[str]:
     plain = (LABEL.sub("", line.strip(" \t,;|<>")).strip(" \t,;|<>:") for line in lines)
-    return [line for line in plain if line and normalise_name(line) and normalise_name(line) not in COUNTRIES]
+    return [
+        line
+        for line in plain
+        if line and normalise_name(line) and normalise_name(line) not in COUNTRIES
+    ]
 
 
 def _take_lines(pieces: list[str], pasted: Pasted) -> None:
@@ -253,7 +292,10 @@ def _take_lines(pieces: list[str], pasted: Pasted) -> None:
     pasted.left += [piece for piece in pieces if piece not in useful]
     if useful and not any(STREET.search(piece) for piece in useful):
         useful = _unglued(useful)
-    at = next((n for n, piece in enumerate(useful) if STREET.search(piece) and not UNIT.match(piece)), None)
+    at = next(
+        (n for n, piece in enumerate(useful) if STREET.search(piece) and not UNIT.match(piece)),
+        None,
+    )
     if at is None:
         pasted.left += useful
         return
@@ -275,7 +317,11 @@ def _take_lines(pieces: list[str], pasted: Pasted) -> None:
 def _unglued(pieces: list[str]) -> list[str]:
     """Split `Priya Nair 4 Sample Street`: the name ends where the number begins."""
     cut = (GLUED.match(piece) for piece in pieces)
-    return [part for found, piece in zip(cut, pieces, strict=True) for part in (found.groups() if found else [piece])]
+    return [
+        part
+        for found, piece in zip(cut, pieces, strict=True)
+        for part in (found.groups() if found else [piece])
+    ]
 
 
 def _take_names(pieces: list[str], pasted: Pasted) -> None:

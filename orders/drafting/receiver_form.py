@@ -16,7 +16,18 @@ from shipping_portal.accounts.formatting import PLACE, WORDS, say
 from shipping_portal.accounts.models import Locality, PickupAddress, Sender
 from shipping_portal.carrier.messages import Party
 
-RECEIVER_PARTS = ("name", "company", "email", "phone", "line1", "line2", "suburb", "state", "postcode", "country")
+RECEIVER_PARTS = (
+    "name",
+    "company",
+    "email",
+    "phone",
+    "line1",
+    "line2",
+    "suburb",
+    "state",
+    "postcode",
+    "country",
+)
 MOST_NAMED = 5  # countries in a sentence
 LINES = ("receiver_line1", "receiver_line2")
 EXTENSION = "phone ext."  # how it is written in the delivery instructions
@@ -30,10 +41,17 @@ def reach_from(origin: str) -> set[str]:
     return {origin, *current_contract().destinations} if current_contract().destinations else set()
 
 
-def line(label: str, *, longest: int = addresses.LINE_LONGEST, needed: str = "", **options: Any) -> addresses.LineField:
+def line(
+    label: str, *, longest: int = addresses.LINE_LONGEST, needed: str = "", **options: Any
+) -> addresses.LineField:
     """Return one line of text with this label; `needed` is the message when it is missing."""
-    errors = {"required": needed, "max_length": f"Use at most {longest} characters; this has %(show_value)d."}
-    return addresses.LineField(label=label, max_length=longest, required=bool(needed), error_messages=errors, **options)
+    errors = {
+        "required": needed,
+        "max_length": f"Use at most {longest} characters; this has %(show_value)d.",
+    }
+    return addresses.LineField(
+        label=label, max_length=longest, required=bool(needed), error_messages=errors, **options
+    )
 
 
 def labels(country: str) -> dict[str, str]:
@@ -77,7 +95,10 @@ class ReceiverForm(addresses.OnceOnly):
         },
     )
     receiver_phone = forms.CharField(
-        label="Phone", max_length=60, required=False, help_text="So the driver can call if they can't find you."
+        label="Phone",
+        max_length=60,
+        required=False,
+        help_text="So the driver can call if they can't find you.",
     )
 
     def __init__(self, *args: Any, sender: Sender, address: PickupAddress, **options: Any) -> None:
@@ -95,7 +116,9 @@ class ReceiverForm(addresses.OnceOnly):
         self.fields["receiver_phone"].widget.input_type = "tel"
         # The line as it was when its sender marked it as the street.
         for name in LINES:
-            self.fields[street_of(name)] = addresses.LineField(required=False, widget=forms.HiddenInput)
+            self.fields[street_of(name)] = addresses.LineField(
+                required=False, widget=forms.HiddenInput
+            )
         self._offer_countries()
         self._offer_instructions()
 
@@ -119,7 +142,9 @@ class ReceiverForm(addresses.OnceOnly):
         if read != typed:
             values = values.copy()
             values["receiver_country"], values["receiver_state"] = read
-            self.data, self.initial = (values, self.initial) if self.is_bound else (self.data, values)
+            self.data, self.initial = (
+                (values, self.initial) if self.is_bound else (self.data, values)
+            )
 
     @property
     def words(self) -> str:
@@ -169,7 +194,9 @@ class ReceiverForm(addresses.OnceOnly):
     def clean_receiver_email(self) -> str:
         email: str = self.cleaned_data["receiver_email"]
         if not email.isascii():
-            raise ValidationError("Enter the email in plain letters, like name@example.com.", code="letters")
+            raise ValidationError(
+                "Enter the email in plain letters, like name@example.com.", code="letters"
+            )
         return email
 
     def clean(self) -> dict[str, Any]:
@@ -189,11 +216,17 @@ class ReceiverForm(addresses.OnceOnly):
     @property
     def _country(self) -> str:
         """Return the destination country, read from the unvalidated form."""
-        country = self.data.get("receiver_country") if self.is_bound else self.initial.get("receiver_country")
+        country = (
+            self.data.get("receiver_country")
+            if self.is_bound
+            else self.initial.get("receiver_country")
+        )
         return str(country or self.address.country).strip().upper()
 
     def _names_differ(self, cleaned: dict[str, Any]) -> None:
-        if addresses.same_name(cleaned.get("receiver_name", ""), cleaned.get("receiver_company", "")):
+        if addresses.same_name(
+            cleaned.get("receiver_name", ""), cleaned.get("receiver_company", "")
+        ):
             same = "Contact and company are the same. Clear company so it prints once."
             self.add_error("receiver_company", ValidationError(same, code="same_name"))
 
@@ -209,13 +242,21 @@ class ReceiverForm(addresses.OnceOnly):
             if is_needed:
                 return self.add_error("receiver_phone", error)
             cleaned["receiver_phone"] = ""
-            self.left_out["receiver_phone"] = f"The phone “{one_line(typed)}” is left out. {error.message}"
+            self.left_out["receiver_phone"] = (
+                f"The phone “{one_line(typed)}” is left out. {error.message}"
+            )
         if is_needed and not cleaned["receiver_phone"]:
-            needed = "Add the receiver's phone. Parcels leaving Australia need an email and a phone number."
+            needed = (
+                "Add the receiver's phone. Parcels leaving Australia need an email and a phone"
+                " number."
+            )
             self.add_error("receiver_phone", ValidationError(needed, code="abroad"))
 
     def _lines_repeat_nothing(self, cleaned: dict[str, Any]) -> None:
-        place = [cleaned.get(f"receiver_{part}", "") for part in ("suburb", "postcode", "state", "country")]
+        place = [
+            cleaned.get(f"receiver_{part}", "")
+            for part in ("suburb", "postcode", "state", "country")
+        ]
         for name in LINES:
             repeated = addresses.repeats_place(cleaned.get(name, ""), *place)
             if repeated and not self._is_street(name, cleaned):
@@ -228,7 +269,10 @@ class ReceiverForm(addresses.OnceOnly):
         """
         line, part = cleaned[name], name.removeprefix("receiver_")
         place = {of: cleaned.get(f"receiver_{of}", "") for of in ("suburb", "postcode", "country")}
-        return line == cleaned.get(street_of(name)) or self.sender.receivers.filter(**{part: line}, **place).exists()
+        return (
+            line == cleaned.get(street_of(name))
+            or self.sender.receivers.filter(**{part: line}, **place).exists()
+        )
 
     @property
     def streets(self) -> list[tuple[str, str]]:
@@ -252,9 +296,14 @@ class ReceiverForm(addresses.OnceOnly):
         if pair.doubt:
             self.near = pair.near
             self.add_error("receiver_suburb", ValidationError(pair.doubt, code="state"))
-            self.add_error("receiver_state", ValidationError(f"Doesn't match {postcode}.", code="pair_too"))
+            self.add_error(
+                "receiver_state", ValidationError(f"Doesn't match {postcode}.", code="pair_too")
+            )
         elif pair.place:
-            cleaned["receiver_suburb"], cleaned["receiver_state"] = pair.place.suburb, pair.place.state
+            cleaned["receiver_suburb"], cleaned["receiver_state"] = (
+                pair.place.suburb,
+                pair.place.state,
+            )
             cleaned["receiver_postcode"] = pair.place.postcode
         elif pair.is_unlisted:
             self._take_unlisted(cleaned)
@@ -278,29 +327,41 @@ class ReceiverForm(addresses.OnceOnly):
     def _refuse_pair(self, suburb: str, postcode: str, near: tuple[Locality, ...]) -> None:
         self.near = near
         state = state_code("US", self.cleaned_data.get("receiver_state", ""))
-        is_military = state in countries.MILITARY or normalise_name(suburb) in countries.MILITARY_CITIES
+        is_military = (
+            state in countries.MILITARY or normalise_name(suburb) in countries.MILITARY_CITIES
+        )
         if self._country == "US" and is_military:
-            text = f"{suburb} {postcode} is US military mail, which isn't on the carrier's list. It can't be booked."
+            text = (
+                f"{suburb} {postcode} is US military mail, which isn't on the carrier's list. It"
+                " can't be booked."
+            )
             return self.add_error("receiver_suburb", ValidationError(text, code="military"))
         meant = " or ".join(f"{place.suburb.title()} {place.postcode}" for place in near[:2])
         ask = f" Did you mean {meant}?" if meant else ""
         few = places.demo_places_note(self.cleaned_data["receiver_country"])
         text = f"{suburb} doesn't match {postcode} on the carrier's list.{ask}{few}"
         self.add_error("receiver_suburb", ValidationError(text, code="pair"))
-        self.add_error("receiver_postcode", ValidationError(f"Doesn't match {suburb}.", code="pair_too"))
+        self.add_error(
+            "receiver_postcode", ValidationError(f"Doesn't match {suburb}.", code="pair_too")
+        )
 
     def _instructions(self, cleaned: dict[str, Any]) -> str:
         if self.address.country != "AU":
             return self._with_extension(str(cleaned.get("receiver_instructions", "")))
-        term = {"authority_to_leave": AUTHORITY, "signature": SIGNATURE}.get(cleaned.get("delivery_choice", ""))
+        term = {"authority_to_leave": AUTHORITY, "signature": SIGNATURE}.get(
+            cleaned.get("delivery_choice", "")
+        )
         detail = cleaned.get("delivery_place", "")
         if detail and not term and "delivery_choice" not in self.errors:
-            self.add_error("delivery_choice", f"Choose {AUTHORITY} or {SIGNATURE} to go with “{detail[:40]}”.")
+            self.add_error(
+                "delivery_choice", f"Choose {AUTHORITY} or {SIGNATURE} to go with “{detail[:40]}”."
+            )
         text = f"{term}: {detail}" if term and detail else term or ""
         if len(text) > current_contract().longest_instructions:
             self.add_error(
                 "delivery_place",
-                f"Together this is {len(text)} of {current_contract().longest_instructions} characters.",
+                f"Together this is {len(text)} of {current_contract().longest_instructions}"
+                " characters.",
             )
         return self._with_extension(text, may_take=bool(term))
 
@@ -311,7 +372,10 @@ class ReceiverForm(addresses.OnceOnly):
         longer = ", ".join(filter(None, (text, f"{EXTENSION} {self.extension}")))
         if may_take and len(longer) <= current_contract().longest_instructions:
             return longer
-        left_out = f"Extension {self.extension} of the phone is left out: the delivery instructions don't take it."
+        left_out = (
+            f"Extension {self.extension} of the phone is left out: the delivery instructions don't"
+            " take it."
+        )
         self.left_out["receiver_phone"] = left_out
         return text
 
@@ -319,7 +383,11 @@ class ReceiverForm(addresses.OnceOnly):
     def remarks(self) -> list[str]:
         """Return what was not used as typed, in sentences."""
         is_kept = self.extension and "receiver_phone" not in self.left_out
-        kept = [f"Extension {self.extension} of the phone is in the delivery instructions."] if is_kept else []
+        kept = (
+            [f"Extension {self.extension} of the phone is in the delivery instructions."]
+            if is_kept
+            else []
+        )
         return [*self.left_out.values(), *kept]
 
     def receiver(self) -> Party:

@@ -29,8 +29,18 @@ UNREACHABLE = "No settings lead to its carrier account any more, so the carrier 
 UNREACHABLE_WAIT = dt.timedelta(hours=1)
 SIZES = ("full", "cropped")
 # Read these columns of an order with its labels, not the many others.
-OF_ORDER = ("id", "account", "status", "carrier_order_id", "carrier_reference", "is_cancellable", "generation", "uuid",
-            "request_id", "sender")  # fmt: skip
+OF_ORDER = (
+    "id",
+    "account",
+    "status",
+    "carrier_order_id",
+    "carrier_reference",
+    "is_cancellable",
+    "generation",
+    "uuid",
+    "request_id",
+    "sender",
+)
 SETTLED = (Label.State.STORED, Label.State.WITHHELD)
 
 
@@ -39,7 +49,13 @@ SETTLED = (Label.State.STORED, Label.State.WITHHELD)
     queue=Label.objects.filter(purged_at=None)
     .exclude(state__in=SETTLED)
     .select_related("order__account")
-    .defer(*(f"order__{field.name}" for field in Order._meta.concrete_fields if field.name not in OF_ORDER)),
+    .defer(
+        *(
+            f"order__{field.name}"
+            for field in Order._meta.concrete_fields
+            if field.name not in OF_ORDER
+        )
+    ),
     lane="order__sender",
     order=60,
 )
@@ -50,7 +66,9 @@ def fetch_due_label(label: Label) -> None:
         return _fetch(label)
     for one in (label, *_taken_along(label)):
         if end is None:
-            one.postpone(timezone.now() + UNREACHABLE_WAIT, state=Label.State.FAILED, problem=UNREACHABLE)
+            one.postpone(
+                timezone.now() + UNREACHABLE_WAIT, state=Label.State.FAILED, problem=UNREACHABLE
+            )
         else:
             one.finish(**end)
 
@@ -68,7 +86,8 @@ def _fetch(label: Label) -> None:
     """Fetch this and the order's other sizes, from the booking reply's links or the order's own."""
     client = gateway.carrier_of(label.order, first="label" if label.address else "view")
     taken = [label, *_taken_along(label)]
-    named, unknown = [one for one in taken if one.address], [one for one in taken if not one.address]
+    named = [one for one in taken if one.address]
+    unknown = [one for one in taken if not one.address]
     waiting = 0
     for one in named:
         link = LabelLink("pdf", _sizes(one.size, client.contract)[0], one.address)
@@ -92,7 +111,9 @@ def _taken_along(label: Label) -> list[Label]:
 
     A file is stored once in any case.
     """
-    owed = Label.objects.filter(order=label.order, due_at__isnull=False, purged_at=None, failures__lt=PARK_AFTER)
+    owed = Label.objects.filter(
+        order=label.order, due_at__isnull=False, purged_at=None, failures__lt=PARK_AFTER
+    )
     others = owed.exclude(pk=label.pk).exclude(state__in=SETTLED)
     return list(others.exclude(last_error=UNDER_WAY, due_at__gt=timezone.now()))
 
@@ -127,7 +148,10 @@ def _failed(label: Label, error: CarrierError, client: Carrier, place: int) -> N
         # Look at the order next.
         label.address = ""
     if isinstance(error, OperationOff):
-        problem = "The reply to the booking named no such label, and the contract has no view to ask again."
+        problem = (
+            "The reply to the booking named no such label, and the contract has no view to ask"
+            " again."
+        )
         label.finish(state=Label.State.FAILED, problem=problem)
     elif isinstance(error, Crowded):
         # Nothing was sent, so this doesn't count as an attempt.
@@ -159,7 +183,12 @@ def request_labels(order: Order, links: tuple[LabelLink, ...], *, at: dt.datetim
     """
     contract = contract_of(order.account)
     owed = [
-        Label(order=order, size=size, due_at=at + place * lease_time(), address=_to_keep(size, links, contract))
+        Label(
+            order=order,
+            size=size,
+            due_at=at + place * lease_time(),
+            address=_to_keep(size, links, contract),
+        )
         for place, size in enumerate(SIZES)
     ]
     # Insert without overwriting, and still get the existing row's key.
@@ -207,6 +236,11 @@ def _wait(label: Label, why: str, *, place: int, alarm: bool = False) -> None:
     state = Label.State.FAILED if is_a_case else Label.State.PENDING
     if label.tries < LAST_TRY:
         wait = dt.timedelta(seconds=wait_after(label.tries) * settings.TIME_SCALE)
-        label.retry(timezone.now() + wait + place * lease_time(), state=state, problem=why[:300], address=label.address)
+        label.retry(
+            timezone.now() + wait + place * lease_time(),
+            state=state,
+            problem=why[:300],
+            address=label.address,
+        )
     else:
         label.finish(state=state, problem=why[:300], address=label.address)

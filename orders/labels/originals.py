@@ -19,7 +19,18 @@ from shipping_portal.accounts.models import Audit, User
 log = logging.getLogger(__name__)
 
 FOLDERS = {"full": "full-page", "cropped": "cropped"}
-HEADS = ("No", "File", "Reference", "Your order number", "To", "Suburb", "State", "Postcode", "Country", "SHA-256")
+HEADS = (
+    "No",
+    "File",
+    "Reference",
+    "Your order number",
+    "To",
+    "Suburb",
+    "State",
+    "Postcode",
+    "Country",
+    "SHA-256",
+)
 
 
 @dataclass
@@ -41,7 +52,9 @@ class Contents:
             yield "NOT-INCLUDED.txt", "".join(f"{line}\n" for line in self.missing)
 
 
-def stream_archive(orders: list[Order], sizes: tuple[str, ...], *, by: User, at: dt.datetime) -> Iterator[bytes]:
+def stream_archive(
+    orders: list[Order], sizes: tuple[str, ...], *, by: User, at: dt.datetime
+) -> Iterator[bytes]:
     """Yield the archive piece by piece; each label is read, checked, audited and released in turn.
 
     `orders` come with their labels and sender. A parcel without a label of these sizes gives the
@@ -74,7 +87,14 @@ def _label_files(
 
 def _audit_label(label: Label, *, by: User, at: dt.datetime) -> None:
     order = label.order
-    Audit.write("label downloaded", order, by=by, sender=order.sender, reason=f"{label.size}, in a ZIP", at=at)
+    Audit.write(
+        "label downloaded",
+        order,
+        by=by,
+        sender=order.sender,
+        reason=f"{label.size}, in a ZIP",
+        at=at,
+    )
 
 
 def _wanted_labels(order: Order, sizes: tuple[str, ...], contents: Contents) -> list[Label]:
@@ -91,7 +111,9 @@ def why_none(order: Order) -> str:
     if order.status != Status.BOOKED:
         return f"{order.get_status_display()}. It has no label to use."
     if any(label.state == Label.State.WITHHELD for label in order.labels.all()):
-        return "We are asking the carrier whether it is still booked. Its label comes back after that."
+        return (
+            "We are asking the carrier whether it is still booked. Its label comes back after that."
+        )
     if any(label.purged_at for label in order.labels.all()):
         return "Its label was kept for as long as we keep labels, and is gone."
     return "The carrier hasn't given us its label yet."
@@ -106,21 +128,36 @@ def serve_label(label: Label, order: Order, contents: Contents, *, at: dt.dateti
         return label.serve(at=at)
     except LabelBytes.DoesNotExist:
         # It was cancelled, purged or taken back while the others were sent.
-        contents.missing.append(f"{order} {FOLDERS[label.size]}: It is no longer booked, or its label is gone.")
+        contents.missing.append(
+            f"{order} {FOLDERS[label.size]}: It is no longer booked, or its label is gone."
+        )
     except Label.Damaged:
         log.error("label %s of order %s does not match its sha256", label.size, label.order_id)
         contents.missing.append(
-            f"{order} {FOLDERS[label.size]}: The file no longer matches the carrier's original, so it is left out. "
-            "Contact us and quote the reference."
+            f"{order} {FOLDERS[label.size]}: The file no longer matches the carrier's original, so"
+            " it is left out. Contact us and quote the reference."
         )
     return None
 
 
 def _note_file(contents: Contents, number: int, path: str, order: Order, label: Label) -> None:
-    place = (order.receiver_suburb, order.receiver_state, order.receiver_postcode, order.receiver_country)
+    place = (
+        order.receiver_suburb,
+        order.receiver_state,
+        order.receiver_postcode,
+        order.receiver_country,
+    )
     contents.checksums.append(f"{label.sha256}  {path}\n")
     contents.rows.append(
-        (number, path, order.carrier_reference, order.customer_reference, order.receiver_name, *place, label.sha256)
+        (
+            number,
+            path,
+            order.carrier_reference,
+            order.customer_reference,
+            order.receiver_name,
+            *place,
+            label.sha256,
+        )
     )
 
 

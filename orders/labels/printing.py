@@ -7,7 +7,17 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Case, DateField, Exists, IntegerField, OuterRef, Q, QuerySet, Value, When
+from django.db.models import (
+    Case,
+    DateField,
+    Exists,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+    When,
+)
 from django.db.models.functions import Coalesce
 
 from orders.drafting.parcel_details import items_from
@@ -20,7 +30,9 @@ MOST = 500  # labels in one queue or one ZIP
 TO_PRINT = "labels-to-print"
 PRINTED = "label printed"  # in the audit
 WITH_THE_SENDER = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
-HAS_LABEL = Exists(Label.objects.filter(order=OuterRef("pk"), state=Label.State.STORED, purged_at=None))
+HAS_LABEL = Exists(
+    Label.objects.filter(order=OuterRef("pk"), state=Label.State.STORED, purged_at=None)
+)
 # Keep the label last: in a conditional sum PostgreSQL then looks for it only if the rest is true.
 UNPRINTED = Q(status=Status.BOOKED, progress__in=WITH_THE_SENDER, printed_at=None) & Q(HAS_LABEL)
 
@@ -31,7 +43,9 @@ def to_print(orders: QuerySet[Order], *, today: dt.date) -> QuerySet[Order]:
     is_pickup = ~Q(first_mile="drop-off")
     pickup_day = Case(When(is_pickup, then=day), output_field=DateField())
     queue = orders.filter(UNPRINTED).annotate(pickup_day=pickup_day)
-    is_today = Case(When(pickup_day=today, then=Value(0)), default=Value(1), output_field=IntegerField())
+    is_today = Case(
+        When(pickup_day=today, then=Value(0)), default=Value(1), output_field=IntegerField()
+    )
     return queue.order_by(is_today, _nulls_last(), "pickup_day", "pk")
 
 
@@ -55,7 +69,9 @@ def label_of(order: Order) -> Label | None:
 
 def pack_list(order: Order) -> list[tuple[int, str]]:
     """Return the contents as (quantity, name) lines; one line if only a description was typed."""
-    return [(item.quantity, item.description) for item in items_from(order.contents)] or [(1, order.description)]
+    return [(item.quantity, item.description) for item in items_from(order.contents)] or [
+        (1, order.description)
+    ]
 
 
 def _as_listed(order: Order) -> tuple[Any, ...]:
@@ -92,7 +108,9 @@ def mark_printed(order: Order, *, by: User, at: dt.datetime) -> bool:
 
     Raises WrongStatus unless booked.
     """
-    return _mark_printed(order, Q(printed_at=None), PRINTED, by=by, at=at, printed_at=at, printed_by=by)
+    return _mark_printed(
+        order, Q(printed_at=None), PRINTED, by=by, at=at, printed_at=at, printed_by=by
+    )
 
 
 @transaction.atomic
@@ -103,10 +121,13 @@ def mark_all_printed(orders: QuerySet[Order], *, by: User, at: dt.datetime) -> l
     """
     # Lock in one order, so that two simultaneous calls never deadlock.
     found = list(orders.order_by("pk").select_for_update(of=("self",), no_key=True))
-    marked = [order for order in found if order.status == Status.BOOKED and order.printed_at is None]
+    marked = [
+        order for order in found if order.status == Status.BOOKED and order.printed_at is None
+    ]
     Order.objects.filter(pk__in=[order.pk for order in marked]).update(printed_at=at, printed_by=by)
     Audit.objects.bulk_create(
-        Audit(at=at, actor=by, sender_id=order.sender_id, action=PRINTED, subject=subject_of(order)) for order in marked
+        Audit(at=at, actor=by, sender_id=order.sender_id, action=PRINTED, subject=subject_of(order))
+        for order in marked
     )
     return found
 
@@ -114,18 +135,28 @@ def mark_all_printed(orders: QuerySet[Order], *, by: User, at: dt.datetime) -> l
 def mark_reprinted(order: Order, *, by: User, at: dt.datetime) -> bool:
     """Record a reprint: the newest print is the one on the parcel."""
     printed = Q(printed_at__isnull=False)
-    return _mark_printed(order, printed, "label reprinted", by=by, at=at, printed_at=at, printed_by=by)
+    return _mark_printed(
+        order, printed, "label reprinted", by=by, at=at, printed_at=at, printed_by=by
+    )
 
 
 def unmark_printed(order: Order, *, by: User, at: dt.datetime) -> bool:
     """Record that it wasn't printed after all, so it waits again."""
     printed = Q(printed_at__isnull=False)
-    return _mark_printed(order, printed, "label not printed", by=by, at=at, printed_at=None, printed_by=None)
+    return _mark_printed(
+        order, printed, "label not printed", by=by, at=at, printed_at=None, printed_by=None
+    )
 
 
 @transaction.atomic
 def _mark_printed(
-    order: Order, only_if: Q, action: str, *, by: User, at: dt.datetime, **changes: dt.datetime | User | None
+    order: Order,
+    only_if: Q,
+    action: str,
+    *,
+    by: User,
+    at: dt.datetime,
+    **changes: dt.datetime | User | None,
 ) -> bool:
     """Write printed_at and its audit row. Besides this only `mark_all_printed` writes it."""
     if order.status != Status.BOOKED:

@@ -16,13 +16,47 @@ from shipping_portal.accounts.models import ParcelSize, Sender, User
 Cell = Callable[[Order, dt.datetime], object]
 # List the columns that a row and its status need, in the model's order: `from_db` requires it.
 COLUMNS = (
-    "id", "receiver_name", "receiver_company", "receiver_email", "receiver_phone", "receiver_line1", "receiver_line2",
-    "receiver_suburb", "receiver_state", "receiver_postcode", "receiver_country", "pickup", "weight_kg", "length_cm",
-    "width_cm", "height_cm", "customer_reference", "pickup_date", "size_id", "product_name", "first_mile", "price",
-    "currency", "quoted_pickup_date", "eta_from", "eta_to", "carrier_reference", "carrier_pickup_date", "charged_price",
-    "public_tracking_url", "made_by_id", "status", "progress", "progress_at", "booked_at", "cancelled_at",
-    "used_after_cancel_at", "cancel_refused_at", "note", "printed_at",
-)  # fmt: skip
+    "id",
+    "receiver_name",
+    "receiver_company",
+    "receiver_email",
+    "receiver_phone",
+    "receiver_line1",
+    "receiver_line2",
+    "receiver_suburb",
+    "receiver_state",
+    "receiver_postcode",
+    "receiver_country",
+    "pickup",
+    "weight_kg",
+    "length_cm",
+    "width_cm",
+    "height_cm",
+    "customer_reference",
+    "pickup_date",
+    "size_id",
+    "product_name",
+    "first_mile",
+    "price",
+    "currency",
+    "quoted_pickup_date",
+    "eta_from",
+    "eta_to",
+    "carrier_reference",
+    "carrier_pickup_date",
+    "charged_price",
+    "public_tracking_url",
+    "made_by_id",
+    "status",
+    "progress",
+    "progress_at",
+    "booked_at",
+    "cancelled_at",
+    "used_after_cancel_at",
+    "cancel_refused_at",
+    "note",
+    "printed_at",
+)
 AT_ONCE = 500
 
 
@@ -51,7 +85,9 @@ class _Once(dict[int, Any]):
         return self.setdefault(key, self.rows.get(pk=key))
 
 
-def export_columns(role: str, sender: Sender) -> tuple[list[str], Callable[[Order, dt.datetime], list[object]]]:
+def export_columns(
+    role: str, sender: Sender
+) -> tuple[list[str], Callable[[Order, dt.datetime], list[object]]]:
     """Return the headings, and a function from order to row. Times are in the sender's zone."""
     chosen = {**_COMMON, **_receiver_columns(role), **_MONEY}
 
@@ -76,7 +112,12 @@ def _receiver_columns(role: str) -> dict[str, Cell]:
         }
     fields = {"To": "name", "Company": "company", "Suburb": "suburb", "State": "state"}
     if sees_contact(role):
-        fields |= {"E-mail": "email", "Phone": "phone", "Address": "line1", "Address line 2": "line2"}
+        fields |= {
+            "E-mail": "email",
+            "Phone": "phone",
+            "Address": "line1",
+            "Address line 2": "line2",
+        }
     fields |= {"Postcode": "postcode", "Country": "country"}
     return {head: _attribute_column(f"receiver_{name}") for head, name in fields.items()}
 

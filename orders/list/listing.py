@@ -54,7 +54,9 @@ class Choices:
     def of(cls, scope: SenderScope) -> "Choices":
         newest = Order.objects.filter(pk__in=scope.orders.order_by("-pk").values("pk")[:500])
         services = (
-            newest.order_by("product_code", "product_name").values_list("product_code", "product_name").distinct()
+            newest.order_by("product_code", "product_name")
+            .values_list("product_code", "product_name")
+            .distinct()
         )
         sizes = {str(size.uuid): size.name for size in scope.sender.sizes.all()}
         members = scope.sender.memberships.select_related("user")
@@ -76,9 +78,13 @@ def search_orders(orders: QuerySet[Order], q: str, role: str) -> QuerySet[Order]
             orders = orders.filter(search__contains=word)
         else:
             # Only the first line, up to its end, is the name.
-            by_name = Q(search__regex=rf"^[^\n]*{re.escape(word)}[^\n]*\n") if role == VIEWER else Q()
+            by_name = (
+                Q(search__regex=rf"^[^\n]*{re.escape(word)}[^\n]*\n") if role == VIEWER else Q()
+            )
             orders = orders.filter(
-                by_name | Q(carrier_reference__icontains=word) | Q(customer_reference__icontains=word)
+                by_name
+                | Q(carrier_reference__icontains=word)
+                | Q(customer_reference__icontains=word)
             )
     return orders
 
@@ -106,7 +112,11 @@ def _booked_from(value: str, scope: SenderScope) -> Q | None:
 
 def _booked_to(value: str, scope: SenderScope) -> Q | None:
     day = _parse_day(value)
-    return Q(booked_at__lt=_start_of_day(day + dt.timedelta(days=1), scope)) if day and day < NO_DAY else None
+    return (
+        Q(booked_at__lt=_start_of_day(day + dt.timedelta(days=1), scope))
+        if day and day < NO_DAY
+        else None
+    )
 
 
 def _start_of_day(day: dt.date, scope: SenderScope) -> dt.datetime:
@@ -151,18 +161,32 @@ FILTERS: dict[str, Filter] = {
     "pickup": Filter("Pickup", _of_pickup_day, _date_words),
     "booked_from": Filter("Booked from", _booked_from, _date_words),
     "booked_to": Filter("Booked to", _booked_to, _date_words),
-    "service": Filter("Service", _of_service, lambda value, choices: choices.services.get(value, value)),
-    "size": Filter("Size", _by_uuid("size__uuid"), lambda value, choices: choices.sizes.get(value, "one that is gone")),
+    "service": Filter(
+        "Service", _of_service, lambda value, choices: choices.services.get(value, value)
+    ),
+    "size": Filter(
+        "Size",
+        _by_uuid("size__uuid"),
+        lambda value, choices: choices.sizes.get(value, "one that is gone"),
+    ),
     "country": Filter("Country", _of_country, lambda value, choices: countries.country_name(value)),
     "printed": Filter("Label", _of_printed, lambda value, choices: PRINTED[value]),
-    "by": Filter("Made by", _made_by, lambda value, choices: choices.people.get(value, "somebody who left")),
-    "import": Filter("Import", _by_uuid("import_row__file__uuid"), lambda value, choices: "one file"),
+    "by": Filter(
+        "Made by", _made_by, lambda value, choices: choices.people.get(value, "somebody who left")
+    ),
+    "import": Filter(
+        "Import", _by_uuid("import_row__file__uuid"), lambda value, choices: "one file"
+    ),
 }
 
 
 def active_filters(query: QueryDict, scope: SenderScope) -> dict[str, Q]:
     """Return the valid filters by name. An unknown value filters nothing."""
-    found = {name: one.where(query.get(name, "")[:200], scope) for name, one in FILTERS.items() if query.get(name)}
+    found = {
+        name: one.where(query.get(name, "")[:200], scope)
+        for name, one in FILTERS.items()
+        if query.get(name)
+    }
     return {name: where for name, where in found.items() if where is not None}
 
 

@@ -55,15 +55,21 @@ class SenderScope:
         # The day may be over at the pickup address and not yet at the sender's; each order is
         # checked below.
         somewhere = (self.now + dt.timedelta(hours=14)).date()
-        day_is_past = Q(day__lt=somewhere) | Q(day=None, booked_at__lt=self.now - dt.timedelta(days=1))
+        day_is_past = Q(day__lt=somewhere) | Q(
+            day=None, booked_at__lt=self.now - dt.timedelta(days=1)
+        )
         scanned = Q(status=Status.BOOKED, progress=Progress.PICKUP_MISSED)
         # the index has it
         either = Q(status=Status.BOOKED, progress__in=(Progress.NONE, Progress.PICKUP_MISSED))
-        candidates = self.orders.annotate(day=PICKUP_DAY).filter(either, scanned | waiting & day_is_past)
+        candidates = self.orders.annotate(day=PICKUP_DAY).filter(
+            either, scanned | waiting & day_is_past
+        )
         found = list(candidates.order_by("day", "pk")[:MOST_MISSED])
         for order in found:
             order.sender = self.sender
-        return [order for order in found if order.shown_progress(self.now) == Progress.PICKUP_MISSED]
+        return [
+            order for order in found if order.shown_progress(self.now) == Progress.PICKUP_MISSED
+        ]
 
 
 @dataclass(frozen=True)
@@ -95,16 +101,24 @@ def _waiting_orders(scope: SenderScope) -> Q:
 VIEWS: dict[str, View] = {
     "all": View("All", _by_condition(Q()), "Parcels appear here once somebody books one."),
     "needs-attention": View(
-        "Needs you", _by_condition(GROUPS["attention"][1]), "Nothing needs you right now. All is on its way."
+        "Needs you",
+        _by_condition(GROUPS["attention"][1]),
+        "Nothing needs you right now. All is on its way.",
     ),
     TO_PRINT: View(
-        "To print", _by_condition(UNPRINTED), "A label waits here from its booking until somebody printed it."
+        "To print",
+        _by_condition(UNPRINTED),
+        "A label waits here from its booking until somebody printed it.",
     ),
     "waiting-for-pickup": View(
-        "Waiting for pickup", _waiting_orders, "Booked parcels wait here until the driver scans them."
+        "Waiting for pickup",
+        _waiting_orders,
+        "Booked parcels wait here until the driver scans them.",
     ),
     "on-the-way": View(
-        "On the way", _by_condition(GROUPS["moving"][1]), "A parcel is here from its first scan until it is delivered."
+        "On the way",
+        _by_condition(GROUPS["moving"][1]),
+        "A parcel is here from its first scan until it is delivered.",
     ),
     "late": View(
         "Late",
@@ -112,17 +126,29 @@ VIEWS: dict[str, View] = {
         "Nothing on the way is past the day the carrier named.",
     ),
     "delivery-problem": View(
-        "Delivery problem", _by_condition(GROUPS["problem"][1]), "No parcel has trouble on its way just now."
+        "Delivery problem",
+        _by_condition(GROUPS["problem"][1]),
+        "No parcel has trouble on its way just now.",
     ),
-    "delivered": View("Delivered", _by_condition(GROUPS["delivered"][1]), "Delivered parcels are kept here."),
-    "cancelled": View("Cancelled", _by_condition(GROUPS["cancelled"][1]), "No parcel was cancelled."),
+    "delivered": View(
+        "Delivered", _by_condition(GROUPS["delivered"][1]), "Delivered parcels are kept here."
+    ),
+    "cancelled": View(
+        "Cancelled", _by_condition(GROUPS["cancelled"][1]), "No parcel was cancelled."
+    ),
     "drafts": View(
-        "Drafts", _by_condition(Q(status=Status.DRAFT)), "Drafts, and bookings that need your approval, are here."
+        "Drafts",
+        _by_condition(Q(status=Status.DRAFT)),
+        "Drafts, and bookings that need your approval, are here.",
     ),
     "not-booked": View(
-        "Booking failed", _by_condition(Q(status__in=UNBOOKED)), "Every booking went through, or is under way."
+        "Booking failed",
+        _by_condition(Q(status__in=UNBOOKED)),
+        "Every booking went through, or is under way.",
     ),
-    "not-cancelled": View(NOT_CANCELLED, _by_condition(REFUSED_CANCEL), "The carrier refused no cancellation."),
+    "not-cancelled": View(
+        NOT_CANCELLED, _by_condition(REFUSED_CANCEL), "The carrier refused no cancellation."
+    ),
     "couldnt-collect": View(
         "Driver came, parcel wasn't ready",
         _by_condition(_booked_with(Progress.PICKUP_FUTILE)),
@@ -130,7 +156,9 @@ VIEWS: dict[str, View] = {
     ),
     "driver-didnt-come": View("Driver didn't come", _missed_pickups, "No pickup was missed."),
     "checking": View(
-        "Checking with the carrier", _by_condition(Q(status__in=UNCLEAR)), "The carrier answered for every parcel."
+        "Checking with the carrier",
+        _by_condition(Q(status__in=UNCLEAR)),
+        "The carrier answered for every parcel.",
     ),
     "used-after-cancelling": View(
         "Label used after cancelling",
@@ -148,7 +176,9 @@ VIEWS: dict[str, View] = {
         "No parcel had its first scan only.",
     ),
     "in-transit": View(
-        "Between depots", _by_condition(_booked_with(Progress.IN_TRANSIT)), "No parcel is between depots just now."
+        "Between depots",
+        _by_condition(_booked_with(Progress.IN_TRANSIT)),
+        "No parcel is between depots just now.",
     ),
     "out-for-delivery": View(
         "Out for delivery",

@@ -40,16 +40,26 @@ def tabs_of(scope: SenderScope, *, half_typed: int) -> dict[str, Tab]:
     counts[DRAFTS] += half_typed
     is_cut = newest[ALL] > MOST_COUNTED
     words = {
-        slug: up_to_thousand(n) if slug == ALL else f"{n:,}{'+' if is_cut and slug in CLOSED else ''}"
+        slug: (
+            up_to_thousand(n) if slug == ALL else f"{n:,}{'+' if is_cut and slug in CLOSED else ''}"
+        )
         for slug, n in counts.items()
     }
     if is_cut:
         listed |= dict.fromkeys(CLOSED[1:])
     slugs = (ALL, *(slug for slug in ABOVE_THE_LIST if slug != ALL))
-    return {slug: Tab(slug, VIEWS[slug].words, counts[slug], words[slug], listed[slug]) for slug in slugs}
+    return {
+        slug: Tab(slug, VIEWS[slug].words, counts[slug], words[slug], listed[slug])
+        for slug in slugs
+    }
 
 
-def _count_tabs(scope: SenderScope, slugs: tuple[str, ...] | list[str], newest: int = 0) -> dict[str, int]:
+def _count_tabs(
+    scope: SenderScope, slugs: tuple[str, ...] | list[str], newest: int = 0
+) -> dict[str, int]:
     orders = scope.orders.order_by("-pk")[:newest] if newest else scope.orders.filter(OPEN)
-    wheres = {slug.replace("-", "_"): Count("pk", filter=VIEWS[slug].where(scope) or None) for slug in slugs}
+    wheres = {
+        slug.replace("-", "_"): Count("pk", filter=VIEWS[slug].where(scope) or None)
+        for slug in slugs
+    }
     return dict(zip(slugs, orders.aggregate(**wheres).values(), strict=True))

@@ -134,8 +134,13 @@ class CarrierAccount(models.Model):
 
     def note_fault(self, words: str, at: dt.datetime) -> None:
         """Store the last fault and when its series began. An accepted booking doesn't end it."""
-        began = Case(When(fault_at__gte=at - FAULT_COUNTS, then=Coalesce("fault_since", "fault_at")), default=Value(at))
-        CarrierAccount.objects.filter(pk=self.pk).update(fault_since=began, fault_at=at, fault=words[:300])
+        began = Case(
+            When(fault_at__gte=at - FAULT_COUNTS, then=Coalesce("fault_since", "fault_at")),
+            default=Value(at),
+        )
+        CarrierAccount.objects.filter(pk=self.pk).update(
+            fault_since=began, fault_at=at, fault=words[:300]
+        )
 
     def note_answer(self, at: dt.datetime) -> None:
         """End a stop or rest of the account, as just read.
@@ -144,11 +149,20 @@ class CarrierAccount(models.Model):
         """
         if not (self.failures or self.stopped_at or self.resting_until):
             return
-        ended = Case(When(stopped_at__isnull=False, paused_at=None, then=Value(at)), default=F("pause_ends_at"))
+        ended = Case(
+            When(stopped_at__isnull=False, paused_at=None, then=Value(at)),
+            default=F("pause_ends_at"),
+        )
         CarrierAccount.objects.filter(
-            Q(failures__gt=0) | Q(stopped_at__isnull=False) | Q(resting_until__isnull=False), pk=self.pk
+            Q(failures__gt=0) | Q(stopped_at__isnull=False) | Q(resting_until__isnull=False),
+            pk=self.pk,
         ).update(
-            failures=0, resting_until=None, stopped_at=None, stopped_reason="", probe_due_at=None, pause_ends_at=ended
+            failures=0,
+            resting_until=None,
+            stopped_at=None,
+            stopped_reason="",
+            probe_due_at=None,
+            pause_ends_at=ended,
         )
 
     def note_failure(self, at: dt.datetime) -> None:
@@ -171,7 +185,9 @@ class CarrierLine(models.Model):
     had = models.JSONField(default=dict)  # by lane: until when it has had its share
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["account", "name"], name="one_line_of_a_name")]
+        constraints = [
+            models.UniqueConstraint(fields=["account", "name"], name="one_line_of_a_name")
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} of account {self.account_id}"
@@ -181,7 +197,9 @@ class CarrierCall(models.Model):
     """One request to the carrier and its result; never a body, a query value or a secret."""
 
     at = models.DateTimeField(db_index=True)
-    account = models.ForeignKey(CarrierAccount, on_delete=models.SET_NULL, null=True, db_index=False, related_name="+")
+    account = models.ForeignKey(
+        CarrierAccount, on_delete=models.SET_NULL, null=True, db_index=False, related_name="+"
+    )
     operation = models.CharField(max_length=20)
     method = models.CharField(max_length=8)
     path = models.CharField(max_length=200)
@@ -189,10 +207,16 @@ class CarrierCall(models.Model):
     milliseconds = models.PositiveIntegerField()
     outcome = models.CharField(max_length=40)
     unreadable = models.PositiveSmallIntegerField("unread rows", default=0)
-    order = models.ForeignKey("orders.Order", on_delete=models.SET_NULL, null=True, related_name="calls")
+    order = models.ForeignKey(
+        "orders.Order", on_delete=models.SET_NULL, null=True, related_name="calls"
+    )
 
     class Meta:
-        indexes = [models.Index(fields=["at"], name="calls_not_read_in_full", condition=Q(unreadable__gt=0))]
+        indexes = [
+            models.Index(
+                fields=["at"], name="calls_not_read_in_full", condition=Q(unreadable__gt=0)
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.operation} {self.status or self.outcome}"

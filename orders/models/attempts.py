@@ -56,7 +56,16 @@ class BookingAttempt(models.Model):
                 name="one_live_attempt_per_order",
             ),
             models.CheckConstraint(
-                condition=Q(state__in=["in_flight", "accepted", "rejected", "not_sent", "unknown", "not_created"]),
+                condition=Q(
+                    state__in=[
+                        "in_flight",
+                        "accepted",
+                        "rejected",
+                        "not_sent",
+                        "unknown",
+                        "not_created",
+                    ]
+                ),
                 name="a_known_attempt_state",
             ),
         ]
@@ -102,8 +111,12 @@ class CancelAttempt(models.Model):
         return f"cancel {self.pk} of order {self.order_id}"
 
     def change(self, **changes: Any) -> bool:
-        """Write `changes` if it is as it was read; a worker that slept past its lease finds it changed."""
-        if not CancelAttempt.objects.filter(pk=self.pk, state=self.state, sent_at=self.sent_at).update(**changes):
+        """Write `changes` if it is as it was read; a worker that slept past its lease finds it
+        changed.
+        """
+        if not CancelAttempt.objects.filter(
+            pk=self.pk, state=self.state, sent_at=self.sent_at
+        ).update(**changes):
             return False
         for name, value in changes.items():
             setattr(self, name, value)

@@ -15,12 +15,16 @@ class OrderChange(models.Model):
     old = models.CharField(max_length=20)
     new = models.CharField(max_length=20, choices=Status.choices)
     at = models.DateTimeField()
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+    )
     reason = models.CharField(max_length=500)
 
     class Meta:
         ordering = ["pk"]
-        indexes = [models.Index(fields=["at"], name="refusals_by_time", condition=Q(new=Status.REJECTED))]
+        indexes = [
+            models.Index(fields=["at"], name="refusals_by_time", condition=Q(new=Status.REJECTED))
+        ]
 
     def __str__(self) -> str:
         return f"{self.old} → {self.new}"
@@ -28,7 +32,9 @@ class OrderChange(models.Model):
     @property
     def refusal(self) -> str:
         """Return the carrier's reason for senders. An operator's reason isn't for them."""
-        is_no = self.new == Status.REJECTED or (self.new == Status.BOOKED and self.old in BEING_CANCELLED)
+        is_no = self.new == Status.REJECTED or (
+            self.new == Status.BOOKED and self.old in BEING_CANCELLED
+        )
         return self.reason if is_no and self.by_id is None else ""
 
     @property

@@ -49,7 +49,11 @@ class ParcelFacts(ReceiverFacts):
     # as requested; blank means the next business day
     pickup_date = models.DateField(null=True, blank=True)
     size = models.ForeignKey(
-        "accounts.ParcelSize", on_delete=models.SET_NULL, null=True, blank=True, related_name="orders"
+        "accounts.ParcelSize",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="orders",
     )
 
     class Meta:
@@ -96,7 +100,8 @@ class CarrierFacts(models.Model):
     """The carrier's reply."""
 
     carrier_order_id = models.CharField(max_length=100, blank=True)
-    carrier_reference = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001  (none is unique too)
+    # None is unique too.
+    carrier_reference = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001
     carrier_pickup_date = models.DateField(null=True, blank=True)
     # empty: the carrier hasn't said, so it is asked
     is_cancellable = models.BooleanField(null=True, blank=True)

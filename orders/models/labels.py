@@ -42,13 +42,16 @@ class Label(Job):
         constraints = [
             models.UniqueConstraint(fields=["order", "size"], name="one_label_of_a_size_per_order"),
             models.CheckConstraint(
-                condition=~Q(state="stored") | ~Q(sha256="") & Q(length__isnull=False, stored_at__isnull=False),
+                condition=~Q(state="stored")
+                | ~Q(sha256="") & Q(length__isnull=False, stored_at__isnull=False),
                 name="a_stored_label_has_its_checksum",
             ),
         ]
         indexes = [
             models.Index(fields=["due_at"], name="labels_owed", condition=Q(due_at__isnull=False)),
-            models.Index(fields=["order"], name="labels_missing", condition=Q(state__in=["absent", "failed"])),
+            models.Index(
+                fields=["order"], name="labels_missing", condition=Q(state__in=["absent", "failed"])
+            ),
         ]
 
     def __str__(self) -> str:
@@ -80,9 +83,12 @@ class Label(Job):
         """
         # Not self.file: the two would refer to each other and keep the bytes until Python collects
         # cycles.
-        kept = LabelBytes.objects.filter(label=self, label__state=self.State.STORED, label__order__status=Status.BOOKED)
+        kept = LabelBytes.objects.filter(
+            label=self, label__state=self.State.STORED, label__order__status=Status.BOOKED
+        )
         kept = kept.filter(
-            ~Q(label__order__progress__in=STILL_AT_SENDER) | Q(label__order__sender__dispatch_stopped_at=None)
+            ~Q(label__order__progress__in=STILL_AT_SENDER)
+            | Q(label__order__sender__dispatch_stopped_at=None)
         )
         content = bytes(kept.values_list("content", flat=True).get())
         if hashlib.sha256(content).hexdigest() != self.sha256:

@@ -14,7 +14,15 @@ from django.db.models.functions import Coalesce, Upper
 from orders.folding import fold
 from orders.models.account import CarrierAccount
 from orders.models.facts import CarrierFacts, OfferFacts, ParcelFacts
-from orders.models.statuses import HELD, MAY_COST, MOVING, STILL_AT_SENDER, UNDECIDED, Progress, Status
+from orders.models.statuses import (
+    HELD,
+    MAY_COST,
+    MOVING,
+    STILL_AT_SENDER,
+    UNDECIDED,
+    Progress,
+    Status,
+)
 from orders.status.progress import missed_pickups
 from shipping_portal import request_ids
 from shipping_portal.accounts.address.places import day_at
@@ -31,8 +39,15 @@ OPEN = Q(used_after_cancel_at__isnull=False) | ~(
 
 
 COUNTED = (
-    "id", "eta_to", "printed_at", "first_mile", "carrier_pickup_date", "pickup_date", "progress_at", "booked_at"
-)  # fmt: skip
+    "id",
+    "eta_to",
+    "printed_at",
+    "first_mile",
+    "carrier_pickup_date",
+    "pickup_date",
+    "progress_at",
+    "booked_at",
+)
 
 
 class OrderQuerySet(OwnedQuerySet["Order"]):
@@ -46,7 +61,9 @@ class OrderQuerySet(OwnedQuerySet["Order"]):
         PostgreSQL locks in the order of `of`. With any other order, two workers could wait for each
         other.
         """
-        rows = self.select_related("sender", "account").select_for_update(of=("sender", "self"), no_key=True)
+        rows = self.select_related("sender", "account").select_for_update(
+            of=("sender", "self"), no_key=True
+        )
         return rows.get(pk=pk)
 
 
@@ -75,16 +92,25 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     request_id = models.CharField(  # of the request that made it, for the log
-        max_length=request_ids.LONGEST, blank=True, default=request_ids.current_request, editable=False
+        max_length=request_ids.LONGEST,
+        blank=True,
+        default=request_ids.current_request,
+        editable=False,
     )
     sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, related_name="orders")
     account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="orders")
-    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
+    )
     form_token = models.UUIDField()
     form_hash = models.CharField(max_length=64)
-    replaces = models.OneToOneField("self", on_delete=models.PROTECT, null=True, blank=True, related_name="replaced_by")
+    replaces = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="replaced_by"
+    )
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.DRAFT)
-    progress = models.CharField(max_length=20, choices=Progress.choices, default=Progress.NONE, blank=True)
+    progress = models.CharField(
+        max_length=20, choices=Progress.choices, default=Progress.NONE, blank=True
+    )
     progress_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
     submitted_at = models.DateTimeField(db_index=True)  # when it last became due at the carrier
@@ -127,14 +153,21 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
             models.UniqueConstraint(fields=["sender", "form_token"], name="one_order_per_form"),
             # The reference comes first, as it is also looked up alone. There is no condition:
             # SQLite couldn't tell that a reference which is looked up meets it.
-            models.UniqueConstraint(Upper("carrier_reference"), "account", name="a_carrier_reference_once_per_account"),
+            models.UniqueConstraint(
+                Upper("carrier_reference"), "account", name="a_carrier_reference_once_per_account"
+            ),
             models.CheckConstraint(
-                condition=Q(status__in=sorted(HELD), carrier_reference__isnull=False, booked_at__isnull=False)
+                condition=Q(
+                    status__in=sorted(HELD),
+                    carrier_reference__isnull=False,
+                    booked_at__isnull=False,
+                )
                 | ~Q(status__in=sorted(HELD)) & Q(carrier_reference__isnull=True),
                 name="a_reference_exactly_while_the_carrier_holds_it",
             ),
             models.CheckConstraint(
-                condition=~Q(status="cancelled") | Q(cancelled_at__isnull=False), name="cancelled_has_a_time"
+                condition=~Q(status="cancelled") | Q(cancelled_at__isnull=False),
+                name="cancelled_has_a_time",
             ),
             models.CheckConstraint(condition=Q(status__in=Status.values), name="a_known_status"),
             models.CheckConstraint(condition=Q(price__gte=0), name="price_not_negative"),
@@ -151,7 +184,9 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         indexes = [
             models.Index(fields=["sender", "-id"]),
             models.Index(fields=["sender", "status", "-id"]),
-            models.Index(fields=["status", "due_at"], name="orders_owed", condition=Q(due_at__isnull=False)),
+            models.Index(
+                fields=["status", "due_at"], name="orders_owed", condition=Q(due_at__isnull=False)
+            ),
             models.Index(
                 fields=["carrier_pickup_date"],
                 name="orders_waiting_for_a_driver",
@@ -162,15 +197,29 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
                 name="orders_futile",
                 condition=Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE),
             ),
-            models.Index(fields=["status"], name="orders_undecided", condition=Q(status__in=sorted(UNDECIDED))),
-            models.Index(fields=["created_at"], name="orders_unagreed", condition=Q(unagreed_price__isnull=False)),
+            models.Index(
+                fields=["status"],
+                name="orders_undecided",
+                condition=Q(status__in=sorted(UNDECIDED)),
+            ),
+            models.Index(
+                fields=["created_at"],
+                name="orders_unagreed",
+                condition=Q(unagreed_price__isnull=False),
+            ),
             # The sort orders of the parcels list, exactly as orders/list/listing.py asks for them.
             models.Index("sender", DAY, "id", name="orders_by_pickup_day"),
             # The few that are neither delivered nor cancelled: all that Today and most views of the
             # list count.
             # As the index contains the counted columns, PostgreSQL reads none of the rows.
             models.Index(
-                fields=["sender", "status", "progress", "used_after_cancel_at", "cancel_refused_at"],
+                fields=[
+                    "sender",
+                    "status",
+                    "progress",
+                    "used_after_cancel_at",
+                    "cancel_refused_at",
+                ],
                 include=COUNTED,
                 name="orders_open_by_sender",
                 condition=OPEN,
@@ -182,7 +231,9 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
             ),
             models.Index(fields=["account"], name="orders_open_of_account", condition=OPEN),
             models.Index(fields=["booked_at"], name="orders_unbilled", condition=Q(unbilled__gt=0)),
-            models.Index(fields=["submitted_at"], name="orders_not_erased", condition=Q(erased_at=None)),
+            models.Index(
+                fields=["submitted_at"], name="orders_not_erased", condition=Q(erased_at=None)
+            ),
             # Columns that find a receiver who asks to be erased, for any sender.
             models.Index(Upper("receiver_email"), name="orders_by_email"),
             models.Index(fields=["receiver_phone"], name="orders_by_phone"),
@@ -223,7 +274,11 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
     def next_pickup(self, missed_at: dt.datetime | None, now: dt.datetime) -> dt.date | None:
         """Return the day of the next driver after a missed pickup, if the carrier has named it."""
         pickup, known = Party(**self.pickup), self.expected_pickup()
-        is_over = known is None or known < day_at(pickup, now) or (missed_at and known <= day_at(pickup, missed_at))
+        is_over = (
+            known is None
+            or known < day_at(pickup, now)
+            or (missed_at and known <= day_at(pickup, missed_at))
+        )
         return None if is_over else known
 
     def shown_progress(self, now: dt.datetime) -> str:

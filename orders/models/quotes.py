@@ -25,8 +25,12 @@ class Quote(models.Model):
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="quotes")
-    account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="+", db_index=False)
-    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    account = models.ForeignKey(
+        CarrierAccount, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
+    )
     details = models.JSONField()
     inputs_hash = models.CharField(max_length=64)
     products = models.JSONField()

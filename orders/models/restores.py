@@ -11,8 +11,9 @@ from shipping_portal.formats import desk_time
 
 # The text for senders while bookings are paused after a restore.
 GAP_IS_OPEN = (
-    "Booking is paused: we are comparing our records with the carrier's after a fault on our side. Parcels you "
-    "booked recently may be missing here. Don't book them again until you hear from us."
+    "Booking is paused: we are comparing our records with the carrier's after a fault on our side."
+    " Parcels you booked recently may be missing here. Don't book them again until you hear"
+    " from us."
 )
 
 

@@ -42,7 +42,13 @@ MOVES: dict[str, set[str]] = {
     # To conflict: an order resolved as not booked, then a late acceptance. The operator was
     # misinformed, whatever the sender did since (docs/decisions/0009).
     Status.DRAFT: {Status.BOOKING, Status.CONFLICT},
-    Status.BOOKING: {Status.BOOKED, Status.REJECTED, Status.UNCONFIRMED, Status.DRAFT, Status.CONFLICT},
+    Status.BOOKING: {
+        Status.BOOKED,
+        Status.REJECTED,
+        Status.UNCONFIRMED,
+        Status.DRAFT,
+        Status.CONFLICT,
+    },
     Status.REJECTED: {Status.CONFLICT},
     Status.NOT_BOOKED: {Status.DRAFT, Status.CONFLICT},
     Status.UNCONFIRMED: {Status.BOOKED, Status.REJECTED, Status.NOT_BOOKED, Status.CONFLICT},
@@ -66,7 +72,13 @@ MAY_COST = {
     Status.CANCEL_UNCONFIRMED,
 }
 # What an operator may have to look at: the admin counts these on every visit.
-UNDECIDED = {Status.UNCONFIRMED, Status.CONFLICT, Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.REJECTED}
+UNDECIDED = {
+    Status.UNCONFIRMED,
+    Status.CONFLICT,
+    Status.CANCELLING,
+    Status.CANCEL_UNCONFIRMED,
+    Status.REJECTED,
+}
 MOVING = (Progress.COLLECTED, Progress.DROPPED_OFF, Progress.IN_TRANSIT, Progress.OUT_FOR_DELIVERY)
 BEFORE_COLLECTION = {Progress.NONE}
 STILL_AT_SENDER = {Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE, Progress.EXPIRED}

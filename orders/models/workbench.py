@@ -1,4 +1,6 @@
-"""What a sender works with before and after a booking: drafts, corrections and saved views of the list."""
+"""What a sender works with before and after a booking: drafts, corrections and saved views of
+the list.
+"""
 
 import uuid
 from typing import Any, Self
@@ -16,10 +18,10 @@ from shipping_portal.jobs.models import Job
 class Draft(models.Model):
     """A parcel from its first letter until it is booked: never an order, never sent.
 
-    `values` are the form's controls as typed, half-typed or wrong. `values["kept"]` is the size whose
-    declared weight its sender keeps; `values["unused"]` is the pasted text that no control took. A booked draft has its `order`, and no values.
-    `origin` is the parcel that it copies or corrects. `is_saved` is False for what nobody has typed into: a copy or a
-    price check.
+    `values` are the form's controls as typed, half-typed or wrong. `values["kept"]` is the size
+    whose declared weight its sender keeps; `values["unused"]` is the pasted text that no control
+    took. A booked draft has its `order`, and no values. `origin` is the parcel that it copies or
+    corrects. `is_saved` is False for what nobody has typed into: a copy or a price check.
     """
 
     class Source(models.TextChoices):
@@ -30,12 +32,22 @@ class Draft(models.Model):
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="drafts")
-    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-    source = models.CharField(max_length=12, choices=Source.choices, default=Source.TYPED, db_default=Source.TYPED)
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
+    source = models.CharField(
+        max_length=12, choices=Source.choices, default=Source.TYPED, db_default=Source.TYPED
+    )
     # Nobody looks for drafts by these two, and orders aren't deleted: they need no index.
-    origin = models.ForeignKey(Order, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
-    order = models.ForeignKey(Order, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
-    quote = models.ForeignKey(Quote, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
+    origin = models.ForeignKey(
+        Order, on_delete=models.CASCADE, null=True, related_name="+", db_index=False
+    )
+    order = models.ForeignKey(
+        Order, on_delete=models.CASCADE, null=True, related_name="+", db_index=False
+    )
+    quote = models.ForeignKey(
+        Quote, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False
+    )
     values = models.JSONField(default=dict)
     is_saved = models.BooleanField(default=True, db_default=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -69,8 +81,16 @@ class PriceWait(Job):
     asked_at = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["draft", "user"], name="one_price_wait_per_draft_and_person")]
-        indexes = [models.Index(fields=["due_at"], name="price_waits_owed", condition=Q(due_at__isnull=False))]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["draft", "user"], name="one_price_wait_per_draft_and_person"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["due_at"], name="price_waits_owed", condition=Q(due_at__isnull=False)
+            )
+        ]
 
     def __str__(self) -> str:
         return f"prices for {self.draft}"
@@ -86,7 +106,9 @@ class SavedView(models.Model):
     """A named filter of the parcels list; `query` is its query string."""
 
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="views")
-    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
     name = models.CharField(max_length=60)
     slug = models.SlugField(max_length=70)
     query = models.CharField(max_length=500)
@@ -96,7 +118,9 @@ class SavedView(models.Model):
     objects = SavedViewQuerySet.as_manager()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["sender", "slug"], name="one_view_of_a_name_per_sender")]
+        constraints = [
+            models.UniqueConstraint(fields=["sender", "slug"], name="one_view_of_a_name_per_sender")
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -108,7 +132,11 @@ class ReplacementQuerySet(models.QuerySet["Replacement"]):
 
         Cancelled, or booked after all.
         """
-        return self.filter(ended_at=None, restore=None, order__status__in=(Order.Status.CANCELLED, Order.Status.BOOKED))
+        return self.filter(
+            ended_at=None,
+            restore=None,
+            order__status__in=(Order.Status.CANCELLED, Order.Status.BOOKED),
+        )
 
     def left_out(self) -> Self:
         """Return those for which Replacement.is_left_out is true."""
@@ -123,26 +151,42 @@ class Replacement(Job):
     """
 
     order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="replacements")
-    quote = models.ForeignKey("orders.Quote", on_delete=models.SET_NULL, null=True, related_name="+")
+    quote = models.ForeignKey(
+        "orders.Quote", on_delete=models.SET_NULL, null=True, related_name="+"
+    )
     product_code = models.CharField(max_length=100)
     pickup_date = models.DateField(null=True, blank=True)
     form_token = models.UUIDField()
-    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
+    )
     asked_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)
-    booked = models.OneToOneField(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    booked = models.OneToOneField(
+        Order, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
     problem = models.CharField(max_length=500, blank=True)
     restore = models.ForeignKey(  # holds it: its booking may exist already
-        "orders.Restore", on_delete=models.PROTECT, null=True, blank=True, related_name="replacements"
+        "orders.Restore",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="replacements",
     )
 
     objects = ReplacementQuerySet.as_manager()
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["order"], condition=Q(ended_at=None), name="one_open_replacement_per_order")
+            models.UniqueConstraint(
+                fields=["order"], condition=Q(ended_at=None), name="one_open_replacement_per_order"
+            )
         ]
-        indexes = [models.Index(fields=["due_at"], name="replacements_owed", condition=Q(due_at__isnull=False))]
+        indexes = [
+            models.Index(
+                fields=["due_at"], name="replacements_owed", condition=Q(due_at__isnull=False)
+            )
+        ]
 
     def __str__(self) -> str:
         return f"replacement of {self.order}"
@@ -161,4 +205,6 @@ class Replacement(Job):
         since.
         """
         cancelled_at = self.order.cancelled_at
-        return bool(self.problem and self.ended_at and cancelled_at and cancelled_at <= self.ended_at)
+        return bool(
+            self.problem and self.ended_at and cancelled_at and cancelled_at <= self.ended_at
+        )

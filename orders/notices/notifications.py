@@ -21,16 +21,24 @@ LONGEST_WHY = 140  # characters of the carrier's words in an email line; the pag
 BOOKED_ONCE = "Good news: {order} to {name} was booked once, as you asked."
 NOT_BOOKED = "The parcel to {name} wasn't booked and you weren't charged. Book it now."
 REFUSED = "The parcel to {name} wasn't booked and you weren't charged: {why} Fix it and book again."
-REFUSED_US = "The parcel to {name} wasn't booked and you weren't charged. {why} Book it again later."
+REFUSED_US = (
+    "The parcel to {name} wasn't booked and you weren't charged. {why} Book it again later."
+)
 NOT_OFFERED = "The parcel to {name} isn't booked and you weren't charged: {why}"
 NEEDS_YES = "The parcel to {name} needs your yes. It isn't booked; you weren't charged."
 STAYS_BOOKED = "{order} to {name} wasn't cancelled: {why} It stays booked and its label is good."
 CANCELLED = "{order} to {name} is cancelled; we had to check with the carrier. Destroy its label."
-MAYBE_BOOKED = "The parcel to {name} may be booked after all. Don't book it again before we have told you."
-BOOKED_TOO_EARLY = (
-    "We said too early that the parcel to {name} is booked; we're asking the carrier. Don't book it again."
+MAYBE_BOOKED = (
+    "The parcel to {name} may be booked after all. Don't book it again before we have told you."
 )
-WRONG_LABEL = "The label for the parcel to {name} may be another parcel's. Don't use it, and don't book it again."
+BOOKED_TOO_EARLY = (
+    "We said too early that the parcel to {name} is booked; we're asking the carrier. Don't book it"
+    " again."
+)
+WRONG_LABEL = (
+    "The label for the parcel to {name} may be another parcel's. Don't use it, and don't book it"
+    " again."
+)
 SETTLED: dict[tuple[str, str], str] = {
     (Status.UNCONFIRMED, Status.BOOKED): BOOKED_ONCE,
     (Status.CONFLICT, Status.BOOKED): BOOKED_ONCE,
@@ -52,13 +60,20 @@ SETTLED: dict[tuple[str, str], str] = {
 }
 # An import sums up these changes at its end. A cancellation has its own notification.
 BEING_BOOKED = {Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT}
-MISSED = "The driver didn't come for {order}. Another comes the next business day. Leave the label on; don't cancel."
+MISSED = (
+    "The driver didn't come for {order}. Another comes the next business day. Leave the label on;"
+    " don't cancel."
+)
 FUTILE = "The driver couldn't collect {order}. Have it ready, then {another_day}. Don't cancel."
 PICKUPS: dict[str, str] = {Progress.PICKUP_MISSED: MISSED, Progress.PICKUP_FUTILE: FUTILE}
 TROUBLES: dict[str, str] = {
-    Progress.DELIVERY_ATTEMPTED: "{order} to {name} couldn't be delivered yet. Its page says what helps.",
+    Progress.DELIVERY_ATTEMPTED: (
+        "{order} to {name} couldn't be delivered yet. Its page says what helps."
+    ),
     Progress.HELD: "{order} to {name} waits at a collection point. Tell the receiver.",
-    Progress.CANNOT_DELIVER: "{order} to {name} can't be delivered. Check the address with the receiver.",
+    Progress.CANNOT_DELIVER: (
+        "{order} to {name} can't be delivered. Check the address with the receiver."
+    ),
     Progress.DAMAGED: "The carrier reports damage to {order} to {name}. Keep photos and packaging.",
     Progress.LOST: "The carrier reports {order} to {name} lost. A refund may apply.",
     Progress.RETURNING: "{order} to {name} is coming back to you.",
@@ -67,12 +82,14 @@ DELIVERED = "{order} to {name} was delivered."
 UNAGREED = "{order} to {name} was booked at another price. "
 MAY_CANCEL = " You can cancel it before it leaves."
 ASK_US = " Contact us if you don't want it at that price."
-ONLY_CANCELLED = "{order} is cancelled, but the new parcel isn't booked. You weren't charged for a new one."
+ONLY_CANCELLED = (
+    "{order} is cancelled, but the new parcel isn't booked. You weren't charged for a new one."
+)
 NOT_REPLACED = "{order} couldn't be replaced: it stays booked, and nothing new was booked. {why}"
 
 LEFT_OUT = (
-    "We won't book the parcel that replaces {order}: the carrier has it already. Don't book it again; "
-    "contact us if you miss it."
+    "We won't book the parcel that replaces {order}: the carrier has it already. Don't book it"
+    " again; contact us if you miss it."
 )
 
 
@@ -86,7 +103,9 @@ def notify_move(change: OrderChange) -> None:
     if words is None or (change.old in BEING_BOOKED and _is_summed_up(change.order)):
         return
     why = change.order.problem.get("text", "")
-    outbox.notify(make_event(change.order, "booking", change.news, words, change.at, why=why), now=change.at)
+    outbox.notify(
+        make_event(change.order, "booking", change.news, words, change.at, why=why), now=change.at
+    )
 
 
 def _words_of_move(change: OrderChange) -> str | None:
@@ -111,7 +130,9 @@ def not_as_agreed(order: Order) -> str:
     """Return the agreed price and the booked one, with currencies if they differ."""
     shown = money if order.unagreed_currency == order.currency else money_in
     booked_at = shown(order.unagreed_price, order.unagreed_currency)
-    return f"You agreed to {shown(order.price, order.currency)}; the carrier booked it at {booked_at}."
+    return (
+        f"You agreed to {shown(order.price, order.currency)}; the carrier booked it at {booked_at}."
+    )
 
 
 def notify_progress(order: Order) -> None:
@@ -136,7 +157,9 @@ def notify_replacement_end(replacement: Replacement, now: dt.datetime) -> None:
     path = reverse("replacing", args=[order.uuid])
     if replacement.is_left_out:
         words, path = LEFT_OUT, ""
-    outbox.notify(make_event(order, "booking", key, words, now, path=path, why=replacement.problem), now=now)
+    outbox.notify(
+        make_event(order, "booking", key, words, now, path=path, why=replacement.problem), now=now
+    )
 
 
 def pickup_key(order: Order, progress: str, at: dt.datetime) -> str:
@@ -144,8 +167,13 @@ def pickup_key(order: Order, progress: str, at: dt.datetime) -> str:
 
 
 def progress_event(order: Order, progress: str, at: dt.datetime) -> Event | None:
-    """Make the event for a parcel's progress, if it needs one. All parcels of one failed visit share an email."""
-    kind, key, words, batch_key = "delivery", f"{progress}:{order.pk}:{at:%Y-%m-%d}", TROUBLES.get(progress), ""
+    """Make the event for a parcel's progress, if it needs one. All parcels of one failed visit
+    share an email.
+    """
+    kind = "delivery"
+    key = f"{progress}:{order.pk}:{at:%Y-%m-%d}"
+    words = TROUBLES.get(progress)
+    batch_key = ""
     if progress in PICKUPS:
         kind, key, words = "pickup", pickup_key(order, progress, at), PICKUPS[progress]
         batch_key = f"pickup:{_pickup_day(order, at)}:{order.pickup['postcode']}"
@@ -155,9 +183,16 @@ def progress_event(order: Order, progress: str, at: dt.datetime) -> Event | None
 
 
 def make_event(
-    order: Order, kind: str, dedupe_key: str, words: str, at: dt.datetime, *, path: str = "", batch_key: str = "",
+    order: Order,
+    kind: str,
+    dedupe_key: str,
+    words: str,
+    at: dt.datetime,
+    *,
+    path: str = "",
+    batch_key: str = "",
     why: str = "",
-) -> Event:  # fmt: skip
+) -> Event:
     """Build an event of an order. It links to the parcel's page, or to `path`."""
     return Event(
         sender=order.sender,
@@ -167,7 +202,9 @@ def make_event(
             order=order.carrier_reference or "It",
             name=masked_name(order.receiver_name),
             why=cut_words(why),
-            another_day=another_day(order.carrier_reference or "its reference", account=order.account),
+            another_day=another_day(
+                order.carrier_reference or "its reference", account=order.account
+            ),
         ).strip(),
         path=path or reverse("parcel", args=[order.uuid]),
         happened_at=at,
@@ -191,4 +228,6 @@ def _is_summed_up(order: Order) -> bool:
     # Lock it, so that either the import's end counts this change, or this change sees that it
     # ended.
     imports = order.sender.imports.select_for_update(of=("self",), no_key=True)
-    return imports.filter(row, state="booking", paused_at=None, finished_at=None).first() is not None
+    return (
+        imports.filter(row, state="booking", paused_at=None, finished_at=None).first() is not None
+    )

@@ -35,7 +35,9 @@ def send_due_reminders(now: dt.datetime) -> None:
     """Notify once for each reminder that is due."""
     due = chain(_missed_days(now), _to_print(now))
     while batch := list(islice(due, BATCH)):
-        known = outbox.known_events({one.dedupe_key for one in batch}, {one.sender for one in batch})
+        known = outbox.known_events(
+            {one.dedupe_key for one in batch}, {one.sender for one in batch}
+        )
         events = (one.event() for one in batch if one.dedupe_key not in known)
         outbox.notify(*filter(None, events), now=now)
 
@@ -61,11 +63,15 @@ def _to_print(now: dt.datetime) -> Iterator[Reminder]:
             yield Reminder(key, order.sender_id, event)
 
 
-def _waiting_for_a_driver(days: list[dt.date], *, or_without_a_day: Q | None = None, **more: None) -> Iterator[Order]:
+def _waiting_for_a_driver(
+    days: list[dt.date], *, or_without_a_day: Q | None = None, **more: None
+) -> Iterator[Order]:
     """Find booked orders to be collected on these days, by the carrier's day or the requested
     one.
     """
     wished = Q(pickup_date__in=days) | (or_without_a_day or Q(pk__in=[]))
     expected = Q(carrier_pickup_date__in=days) | Q(wished, carrier_pickup_date=None)
-    waiting = Order.objects.filter(expected, status=Status.BOOKED, progress=Progress.NONE, first_mile="pickup", **more)
+    waiting = Order.objects.filter(
+        expected, status=Status.BOOKED, progress=Progress.NONE, first_mile="pickup", **more
+    )
     return waiting.select_related("sender").order_by("pk").iterator(chunk_size=BATCH)

@@ -1,4 +1,6 @@
-"""Asking for prices: one call to the carrier, one immutable Quote row. An old price is asked for again (§8)."""
+"""Asking for prices: one call to the carrier, one immutable Quote row. An old price is asked for
+again (§8).
+"""
 
 import datetime as dt
 from contextlib import nullcontext
@@ -42,7 +44,13 @@ def needs_codes() -> str:
 
 
 def ask_for_prices(
-    sender: Sender, details: ParcelDetails, *, by: User, now: dt.datetime, fresh: bool = False, typed: bool = True
+    sender: Sender,
+    details: ParcelDetails,
+    *,
+    by: User,
+    now: dt.datetime,
+    fresh: bool = False,
+    typed: bool = True,
 ) -> Quote:
     """Return prices for this parcel. Repeated inputs within the quote's life use the stored quote.
 
@@ -63,7 +71,9 @@ def ask_for_prices(
         with waiting.at_a_page(by) if typed else nullcontext():
             if typed and not limits.take_quote(sender, now):
                 raise TooManyQuotes(f"{sender.quotes_a_minute} quotes a minute")
-            client = gateway.carrier_client(account, first="" if typed else "quote", is_person=typed)
+            client = gateway.carrier_client(
+                account, first="" if typed else "quote", is_person=typed
+            )
             quoted = client.quote(details.shipment())
     except (Rejected, AccountStopped) as error:
         answers.report_fault(error, account, now, operation="quote")
@@ -91,7 +101,9 @@ def _require_readable(quote: Quote) -> Quote:
     return quote
 
 
-def _fresh_quote(account: CarrierAccount, sender: Sender, details: ParcelDetails, now: dt.datetime) -> Quote | None:
+def _fresh_quote(
+    account: CarrierAccount, sender: Sender, details: ParcelDetails, now: dt.datetime
+) -> Quote | None:
     same = Quote.objects.filter(sender=sender, account=account, inputs_hash=details.hash())
     newest = same.order_by("-id").first()
     return newest if newest and newest.is_live(now) else None
@@ -143,7 +155,11 @@ def ask_again(order: Order, client: Carrier) -> PriceVerdict:
         return StopAccount(error.reason)
     except Rejected as error:
         problem = answers.refusal_problem(
-            error, order.sender, order.pickup["country"], to=order.receiver_country, operation="quote"
+            error,
+            order.sender,
+            order.pickup["country"],
+            to=order.receiver_country,
+            operation="quote",
         )
         return BackToDraft({"kind": "gone", **problem}, error)
     except NotSent as error:
@@ -168,7 +184,9 @@ def compare_offer(order: Order, offer: dict[str, Any] | None, now: dt.datetime) 
     return BackToDraft(
         {
             "kind": "price_rose",
-            "text": "The carrier changed its price before the booking was sent. Nothing was booked.",
+            "text": (
+                "The carrier changed its price before the booking was sent. Nothing was booked."
+            ),
             "old": str(order.price),
             "new": str(agreed["price"]),
             "offer": offer,

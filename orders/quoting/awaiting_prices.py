@@ -23,7 +23,10 @@ WORTH_WAITING = (CarrierError, asking.Paused, booking_rules.Paused)
 SHORTEST, LONGEST = dt.timedelta(seconds=60 * settings.TIME_SCALE), dt.timedelta(hours=1)
 GIVES_UP = dt.timedelta(days=3)
 BACK = "The carrier gives prices again. Your draft for {name} is as you left it; nothing is booked."
-NONE = "The carrier gave no prices for three days, so we stopped asking. Your draft for {name} is kept."
+NONE = (
+    "The carrier gave no prices for three days, so we stopped asking. Your draft for {name} is"
+    " kept."
+)
 
 
 def wait_for_prices(draft: Draft, *, by: User, now: dt.datetime) -> None:
@@ -34,11 +37,18 @@ def wait_for_prices(draft: Draft, *, by: User, now: dt.datetime) -> None:
     if outbox.choices_of(by)[KIND] == outbox.When.OFF:
         outbox.choose_when(by, KIND, outbox.When.NOW, now=now)
     PriceWait.objects.update_or_create(
-        draft=draft, user=by, defaults={"asked_at": now, "due_at": now + SHORTEST, **PriceWait.AFRESH}
+        draft=draft,
+        user=by,
+        defaults={"asked_at": now, "due_at": now + SHORTEST, **PriceWait.AFRESH},
     )
 
 
-@job("prices", queue=PriceWait.objects.select_related("draft__sender", "user"), lane="draft__sender", order=110)
+@job(
+    "prices",
+    queue=PriceWait.objects.select_related("draft__sender", "user"),
+    lane="draft__sender",
+    order=110,
+)
 def ask_for_due_prices(wait: PriceWait) -> None:
     """Ask the carrier once more; notify when it answers, or after three days."""
     now = timezone.now()

@@ -57,14 +57,18 @@ def last_product(sender: Sender) -> str:
     return newest.values_list("product_code", flat=True).first() or ""
 
 
-def choose_offer(products: list[dict[str, Any]], rule: str, last: str = "") -> dict[str, Any] | None:
+def choose_offer(
+    products: list[dict[str, Any]], rule: str, last: str = ""
+) -> dict[str, Any] | None:
     """Return the offer that a rule chooses, else the cheapest, or None if nothing is offered."""
     by_price = sorted(bookable(products), key=lambda offer: Decimal(offer["amount"]))
     wanted = by_price
     if rule == Rule.CHEAPEST_PICKUP:
         wanted = [offer for offer in by_price if offer["first_mile"] == "pickup"]
     elif rule == Rule.FASTEST:
-        wanted = sorted((offer for offer in by_price if offer["eta_to"]), key=lambda offer: offer["eta_to"])
+        wanted = sorted(
+            (offer for offer in by_price if offer["eta_to"]), key=lambda offer: offer["eta_to"]
+        )
     elif rule == Rule.LAST:
         wanted = [offer for offer in by_price if offer["code"] == last]
     return next(iter(wanted or by_price), None)
@@ -85,7 +89,10 @@ def choices_by_rule(rows: Sequence[Ready], rule: str, last: str) -> list[Choice]
 def totals_by_rule(offered: Sequence[list[dict[str, Any]]], last: str) -> list[Total]:
     """Return one total for each usable rule. "Same as last time" needs an earlier parcel."""
     rules = [rule for rule in Rule if rule != Rule.LAST or last]
-    return [total_of(rule, [choose_offer(products, rule, last) for products in offered]) for rule in rules]
+    return [
+        total_of(rule, [choose_offer(products, rule, last) for products in offered])
+        for rule in rules
+    ]
 
 
 def total_of(rule: str, chosen: Sequence[dict[str, Any] | None]) -> Total:

@@ -46,7 +46,9 @@ class Offer:
     @property
     def tax_words(self) -> str:
         """The currency of the total and what tax is in it: `AUD, incl. $1.10 GST`."""
-        taxes = ", ".join(f"{money(amount, currency)} {name}" for name, amount, currency in self.taxes)
+        taxes = ", ".join(
+            f"{money(amount, currency)} {name}" for name, amount, currency in self.taxes
+        )
         return f"{self.currency}, {f'incl. {taxes}' if taxes else 'tax included'}"
 
 
@@ -110,7 +112,9 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
         seconds_old=age,
         seconds_left=settings.QUOTE_SECONDS - age if quote.is_live(now) else 0,
         warnings=quote_warnings(details),
-        goods=contents_form.contents_questions([details.description, *(item.description for item in details.contents)]),
+        goods=contents_form.contents_questions(
+            [details.description, *(item.description for item in details.contents)]
+        ),
         order=order,
         duplicate=duplicate,
         duplicate_seconds=int((now - duplicate.submitted_at).total_seconds()) if duplicate else 0,
@@ -120,12 +124,15 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
 def quote_warnings(details: ParcelDetails) -> list[str]:
     """Return warnings about what is allowed but worth checking (interface §2.1, §8)."""
     found = [
-        f"Address line {number} is {len(line)} of {LINE_ADVISED} characters. The end may not fit on the label."
+        f"Address line {number} is {len(line)} of {LINE_ADVISED} characters. The end may not fit on"
+        " the label."
         for number, line in enumerate((details.receiver.line1, details.receiver.line2), start=1)
         if is_long(line)
     ]
     if _place_of(details.receiver) == _place_of(details.pickup):
-        found.append("This parcel goes to the address it starts from. Book it only if you mean that.")
+        found.append(
+            "This parcel goes to the address it starts from. Book it only if you mean that."
+        )
     if odd := describe_doubt(details.measures):
         found.append(odd)
     return found
@@ -146,7 +153,9 @@ def _sorted_offers(quote: Quote, details: ParcelDetails, now: dt.datetime) -> li
             offer,
             is_cheapest=is_a_choice and place == 0,
             is_fastest=len(set(last_days)) > 1 and offer["eta_to"] == fastest,
-            pickup_days=booking_rules.pickup_days(quote.sender, details.pickup, now, first=asking.first_pickup(offer)),
+            pickup_days=booking_rules.pickup_days(
+                quote.sender, details.pickup, now, first=asking.first_pickup(offer)
+            ),
         )
         for place, offer in enumerate(ordered)
     ]
@@ -156,14 +165,18 @@ def _closed_offers(quote: Quote, details: ParcelDetails) -> list[Closed]:
     """Return services that were quoted but must fail, and duties paid upfront if codes are
     missing.
     """
-    found = [Closed(offer["name"], offer["refused"]) for offer in quote.products if offer.get("refused")]
+    found = [
+        Closed(offer["name"], offer["refused"]) for offer in quote.products if offer.get("refused")
+    ]
     is_quoted = any(offer["duties_paid"] for offer in quote.products)
     if not is_quoted and not details.may_prepay_duties:
         found.append(Closed("Duties and taxes paid upfront", asking.needs_codes()))
     return found
 
 
-def _make_offer(plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool, pickup_days: list[dt.date]) -> Offer:
+def _make_offer(
+    plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool, pickup_days: list[dt.date]
+) -> Offer:
     return Offer(
         code=plain["code"],
         name=plain["name"],

@@ -19,9 +19,14 @@ class PriceCheckForm(ParcelForm):
         super().__init__(*args, **options)
         kept = ("size", self.weight_name, *self.size_names)
         country = self.address.country
-        place = line(f"{say('Suburb', country)} or {say('postcode', country)}", needed="Enter where it goes.")
+        place = line(
+            f"{say('Suburb', country)} or {say('postcode', country)}", needed="Enter where it goes."
+        )
         place.widget.attrs |= {"autofocus": True, "autocomplete": "off"}
-        self.fields = {"place": place, **{name: self.fields[name] for name in kept if name in self.fields}}
+        self.fields = {
+            "place": place,
+            **{name: self.fields[name] for name in kept if name in self.fields},
+        }
 
     def clean(self) -> dict[str, Any]:
         typed = self.cleaned_data.get("place", "")
@@ -29,7 +34,10 @@ class PriceCheckForm(ParcelForm):
         if typed and not found:
             other = say("postcode", self.address.country)
             few = places.demo_places_note(self.address.country)
-            text = f"“{typed}” isn't on the carrier's list. Check the spelling, or try the {other}.{few}"
+            text = (
+                f"“{typed}” isn't on the carrier's list. Check the spelling, or try the"
+                f" {other}.{few}"
+            )
             self.add_error("place", ValidationError(text, code="place"))
         self.cleaned_data["found"] = found[0] if found else None
         return self.cleaned_data
@@ -43,7 +51,9 @@ class PriceCheckForm(ParcelForm):
         return ParcelDetails(
             pickup=self.address.party(),
             receiver=Party(**blank, **where, country=self.address.country, instructions=""),
-            measures=Measures(cleaned[self.weight_name], self.weight_unit, length, width, height, self.size_unit),
+            measures=Measures(
+                cleaned[self.weight_name], self.weight_unit, length, width, height, self.size_unit
+            ),
             description="",
             size=self._size_entered(),
         )
@@ -51,7 +61,14 @@ class PriceCheckForm(ParcelForm):
 
 def shown(details: ParcelDetails) -> dict[str, Any]:
     """Return the form's values for the request; a saved size replaces its measures."""
-    where = {"place": f"{details.receiver.suburb.title()} {details.receiver.postcode}", "size": details.size}
+    where = {
+        "place": f"{details.receiver.suburb.title()} {details.receiver.postcode}",
+        "size": details.size,
+    }
     measures = details.measures
     sides = {f"{side}_{measures.dimension_units}": plain(getattr(measures, side)) for side in SIZES}
-    return where if details.size else {**where, **sides, f"weight_{measures.weight_units}": plain(measures.weight)}
+    return (
+        where
+        if details.size
+        else {**where, **sides, f"weight_{measures.weight_units}": plain(measures.weight)}
+    )

@@ -35,7 +35,9 @@ def compare_due_label(label: Label) -> None:
         except CarrierError as error:
             label.retry(timezone.now() + backoff(label.tries, first=2), problem=str(error)[:300])
             return
-        if normalise_word(viewed.state) == normalise_word(contract_of(order.account).cancelled_word):
+        if normalise_word(viewed.state) == normalise_word(
+            contract_of(order.account).cancelled_word
+        ):
             cancel_outcomes.found_cancelled(order, viewed, why=WHY)
     show_labels(Label.objects.filter(order=order), now=timezone.now())
 

@@ -45,7 +45,9 @@ def signs() -> dict[str, Any]:
     """Return what the server reveals about this database to this role; nothing on SQLite."""
     if connection.vendor != "postgresql":
         return {}
-    return {name: answer for name, sql in ASKED.items() if (answer := _ask_database(sql)) is not None}
+    return {
+        name: answer for name, sql in ASKED.items() if (answer := _ask_database(sql)) is not None
+    }
 
 
 @transaction.atomic
@@ -72,7 +74,8 @@ def require_in_use() -> None:
     For transactions that record what costs money, as a restore may happen while a process runs.
     Raises Restored.
     """
-    asked = {f"now_{name}": RawSQL(ASKED[name], ()) for name in _known_signs()}  # noqa: S611  (our own words)
+    # Our own words.
+    asked = {f"now_{name}": RawSQL(ASKED[name], ()) for name in _known_signs()}  # noqa: S611
     try:
         mark = DatabaseMark.objects.annotate(**asked).first()
     except ProgrammingError as error:
@@ -81,7 +84,11 @@ def require_in_use() -> None:
     is_same = mark is not None and all(
         getattr(mark, name) in (None, "", getattr(mark, f"now_{name}")) for name in _known_signs()
     )
-    if mark is None or not is_same or (settings.RESTORE_MARK_FILE and mark.stamp != _read_mark_file()):
+    if (
+        mark is None
+        or not is_same
+        or (settings.RESTORE_MARK_FILE and mark.stamp != _read_mark_file())
+    ):
         # Check again, as at a start: a stamp that is being written right now is waited for.
         require_unrestored(now=timezone.now())
 
@@ -109,7 +116,11 @@ def last_backup_at() -> dt.datetime | None:
     mark.
     """
     stamp = DatabaseMark.objects.values_list("stamp", flat=True).first()
-    return dt.datetime.fromisoformat(stamp.split()[0]) if stamp and settings.RESTORE_MARK_FILE else None
+    return (
+        dt.datetime.fromisoformat(stamp.split()[0])
+        if stamp and settings.RESTORE_MARK_FILE
+        else None
+    )
 
 
 def renew_mark(*, now: dt.datetime) -> None:
@@ -124,14 +135,20 @@ def renew_mark(*, now: dt.datetime) -> None:
 def _describe_differences(mark: DatabaseMark) -> str:
     """Return what differs, in words, or "". Values unknown then or now aren't compared."""
     now = signs().items()
-    return ", ".join(MEANT[name] for name, answer in now if getattr(mark, name) not in (None, "", answer))
+    return ", ".join(
+        MEANT[name] for name, answer in now if getattr(mark, name) not in (None, "", answer)
+    )
 
 
 def _file_differs(mark: DatabaseMark) -> str:
     outside = _read_mark_file()
     if outside is None:
         return "RESTORE_MARK_FILE is gone"
-    return "" if outside == mark.stamp else f"its stamp is {mark.stamp or 'empty'}, the file's {outside or 'empty'}"
+    return (
+        ""
+        if outside == mark.stamp
+        else f"its stamp is {mark.stamp or 'empty'}, the file's {outside or 'empty'}"
+    )
 
 
 def _write_stamp(now: dt.datetime) -> str:

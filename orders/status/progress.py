@@ -86,7 +86,11 @@ def fold_steps(steps: Iterable[Step]) -> Projection:
         if step.progress and (latest is None or _may_follow(step, latest)):
             latest = step
     last = max((step.happened_at for step in known), default=None)
-    return Projection(latest.progress, latest.happened_at, last) if latest else Projection(last_scan_at=last)
+    return (
+        Projection(latest.progress, latest.happened_at, last)
+        if latest
+        else Projection(last_scan_at=last)
+    )
 
 
 def _in_order(steps: Iterable[Step]) -> list[Step]:
@@ -111,7 +115,12 @@ MOST = 2  # from the second on a refund may apply; further ones change nothing
 
 
 def missed_pickups(
-    expected: dt.date | None, *, booked_on: dt.date, heard_on: dt.date | None, today: dt.date, where: tuple[str, str]
+    expected: dt.date | None,
+    *,
+    booked_on: dt.date,
+    heard_on: dt.date | None,
+    today: dt.date,
+    where: tuple[str, str],
 ) -> int:
     """Count the pickup days that passed without a driver, up to two.
 

@@ -35,5 +35,7 @@ def with_reference(orders: QuerySet[Order], typed: str) -> QuerySet[Order]:
 
 def _may_be_one(typed: str) -> bool:
     """Return whether the text can be a reference, so that names and places cost no query."""
-    described = any(configured.contract.reference_typed(typed) for configured in carrier_settings.all_settings())
+    described = any(
+        configured.contract.reference_typed(typed) for configured in carrier_settings.all_settings()
+    )
     return described or bool(NUMBERED.fullmatch(typed))

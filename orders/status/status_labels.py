@@ -82,6 +82,12 @@ GROUPS: dict[str, tuple[str, Q]] = {
     "moving": ("On the way", _booked_with(MOVING)),
     "problem": ("Delivery problem", _booked_with(TROUBLED)),
     "delivered": ("Delivered", _booked_with((Progress.DELIVERED,))),
-    "cancelled": ("Cancelled", Q(status__in=(Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCELLED))),
-    "unbooked": ("Not booked", Q(status__in=(*UNBOOKED, Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT))),
+    "cancelled": (
+        "Cancelled",
+        Q(status__in=(Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCELLED)),
+    ),
+    "unbooked": (
+        "Not booked",
+        Q(status__in=(*UNBOOKED, Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT)),
+    ),
 }

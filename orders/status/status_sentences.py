@@ -1,4 +1,6 @@
-"""What the state of an order means for its parcel and the money, and what comes next: a few sentences."""
+"""What the state of an order means for its parcel and the money, and what comes next: a few
+sentences.
+"""
 
 import datetime as dt
 
@@ -15,72 +17,90 @@ from shipping_portal.accounts.formatting import local_date, local_moment, money,
 NO_ANSWER = "We don't have the carrier's answer"
 CAN_CHANGE = "You may be able to change the delivery"
 NOT_CHARGED = "It isn't booked and you weren't charged."
-CHOOSE_AGAIN = ("gone", "ours", "carrier_changed")  # problems of a draft after which its old choice is no use
+# problems of a draft after which its old choice is no use
+CHOOSE_AGAIN = ("gone", "ours", "carrier_changed")
 OF_STATUS = {
     Status.NOT_BOOKED: "It wasn't booked and you weren't charged. You can book it now.",
     Status.CONFLICT: (
-        "The carrier's answers don't agree, so a person is looking at it. Don't book it again and don't use a label"
-        " for it yet."
+        "The carrier's answers don't agree, so a person is looking at it. Don't book it again and"
+        " don't use a label for it yet."
     ),
     Status.CANCELLING: (
-        "We're asking the carrier to cancel. Don't use the label. You'll get a credit once the carrier confirms."
+        "We're asking the carrier to cancel. Don't use the label. You'll get a credit once the"
+        " carrier confirms."
     ),
     Status.CANCEL_UNCONFIRMED: (
-        "{problem}, so it may or may not be cancelled. Don't use the label; the answer will be on this page."
+        "{problem}, so it may or may not be cancelled. Don't use the label; the answer will be on"
+        " this page."
     ),
 }
 RESTORED = (
-    "After a problem on our side we don't know whether this parcel is booked, so we are asking the carrier. Don't book"
-    " it again – the answer will be on this page."
+    "After a problem on our side we don't know whether this parcel is booked, so we are asking the"
+    " carrier. Don't book it again – the answer will be on this page."
 )
 UNCONFIRMED = (
-    "{problem}, so the parcel may or may not be booked. Don't book it again – the answer will be on this page."
+    "{problem}, so the parcel may or may not be booked. Don't book it again – the answer will be on"
+    " this page."
 )
 CANCELLED = (
-    "Cancelled on {cancelled}. Throw away the label. If it's used, the carrier charges for it. You'll get a {total}"
-    " credit on a later statement."
+    "Cancelled on {cancelled}. Throw away the label. If it's used, the carrier charges for it."
+    " You'll get a {total} credit on a later statement."
 )
 USED_AFTER_CANCEL = (
-    "The label was used on {used}, after cancelling, so the carrier charges for it, as a rule the whole price of"
-    " {total}. It comes on a later statement. If you sent it after all, there is nothing to do. If you didn't, throw"
-    " away every copy of the label, contact us and quote {reference}."
+    "The label was used on {used}, after cancelling, so the carrier charges for it, as a rule the"
+    " whole price of {total}. It comes on a later statement. If you sent it after all, there is"
+    " nothing to do. If you didn't, throw away every copy of the label, contact us and quote"
+    " {reference}."
 )
 OF_PROGRESS = {
     Progress.PICKUP_FUTILE: (
-        "The driver came but couldn't collect the parcel. Have it ready, then {another_day}. Don't cancel."
+        "The driver came but couldn't collect the parcel. Have it ready, then {another_day}. Don't"
+        " cancel."
     ),
     Progress.COLLECTED: "On the way.{due}",
     Progress.IN_TRANSIT: "On the way.{due}",
     Progress.DROPPED_OFF: "Dropped off; the carrier takes it from there.{due}",
     Progress.OUT_FOR_DELIVERY: "It's with the delivery driver.",
     Progress.DELIVERY_ATTEMPTED: (
-        "The driver couldn't deliver it. The carrier tries again or leaves a card: tell the receiver to look for one."
-        " {if_needed}."
+        "The driver couldn't deliver it. The carrier tries again or leaves a card: tell the"
+        " receiver to look for one. {if_needed}."
     ),
     Progress.HELD: (
-        "It's waiting for the receiver at a collection point. Ask them to pick it up with the reference and ID."
+        "It's waiting for the receiver at a collection point. Ask them to pick it up with the"
+        " reference and ID."
     ),
     Progress.DELIVERED: "Delivered{on_day}.",
-    Progress.CANNOT_DELIVER: "The carrier can't deliver it. Check the address with the receiver, then {change}.",
-    Progress.DAMAGED: (
-        "The carrier reports damage. Keep photos and packaging, then contact us and quote {reference}: a"
-        " refund{or_cover} may apply."
+    Progress.CANNOT_DELIVER: (
+        "The carrier can't deliver it. Check the address with the receiver, then {change}."
     ),
-    Progress.LOST: "The carrier reports it lost. Contact us and quote {reference}: a refund{or_cover} may apply.",
-    Progress.RETURNING: "It's coming back to you. Contact us and quote {reference} if you don't know why.",
+    Progress.DAMAGED: (
+        "The carrier reports damage. Keep photos and packaging, then contact us and quote"
+        " {reference}: a refund{or_cover} may apply."
+    ),
+    Progress.LOST: (
+        "The carrier reports it lost. Contact us and quote {reference}: a refund{or_cover} may"
+        " apply."
+    ),
+    Progress.RETURNING: (
+        "It's coming back to you. Contact us and quote {reference} if you don't know why."
+    ),
     Progress.EXPIRED: (
-        "The label is too old to use and wasn't scanned. Throw it away and send the parcel again. For the price,"
-        " contact us and quote {reference}."
+        "The label is too old to use and wasn't scanned. Throw it away and send the parcel again."
+        " For the price, contact us and quote {reference}."
     ),
 }
 DROP_OFF = (
-    '{} Print the label, stick it on and drop the {} at any of the carrier\'s drop-off points. <a href="{}">Ask us for'
-    " one near you</a>.{}"
+    "{} Print the label, stick it on and drop the {} at any of the carrier's drop-off points. <a"
+    ' href="{}">Ask us for one near you</a>.{}'
 )
 
 
-def status_sentence(order: Order, now: dt.datetime, *, sees_contact: bool, can_cancel: bool = False) -> str:
-    """Return what the order's state means, as its sender reads it. `sees_contact`: with the carrier's own words."""
+def status_sentence(
+    order: Order, now: dt.datetime, *, sees_contact: bool, can_cancel: bool = False
+) -> str:
+    """Return what the order's state means, as its sender reads it. `sees_contact`: with the
+    carrier's own words.
+    """
     if order.status == Status.BOOKED:
         return _of_booked(order, now, can_cancel=can_cancel)
     if order.status == Status.BOOKING:
@@ -106,12 +126,17 @@ def next_driver_day(order: Order, now: dt.datetime) -> str:
 
 def _of_booking(pause: Pause | None, order: Order) -> str:
     if pause is None:
-        return "We're asking the carrier for a label. Nothing is charged until the carrier confirms."
+        return (
+            "We're asking the carrier for a label. Nothing is charged until the carrier confirms."
+        )
     if pause.what == STOPPED:
         return pause.text
     what = "Bookings" if pause.what == BOOKINGS else "Prices"
     until = f" until {local_moment(pause.ends_at, order.sender)}" if pause.ends_at else ""
-    return f"{what} are paused, so this booking waits{until}. Nothing is booked yet and nothing is charged."
+    return (
+        f"{what} are paused, so this booking waits{until}. Nothing is booked yet and nothing is"
+        " charged."
+    )
 
 
 def _of_draft(order: Order, *, sees_contact: bool) -> str:
@@ -121,13 +146,20 @@ def _of_draft(order: Order, *, sees_contact: bool) -> str:
         rise = f"The price is now {money_in(order.price_to_confirm)} (was {old})."
         return f"{rise} {NOT_CHARGED} Accept the new price or leave it."
     if kind in CHOOSE_AGAIN:
-        return f"{f'{text} ' if sees_contact else ''}{NOT_CHARGED} Open it to choose again, or leave it."
+        return (
+            f"{f'{text} ' if sees_contact else ''}{NOT_CHARGED} Open it to choose again, or"
+            " leave it."
+        )
     passed = f"{text} " if kind == "pickup_passed" else ""
     return f"{passed}{NOT_CHARGED} It needs your approval: book it or leave it."
 
 
 def _of_rejected(order: Order, *, sees_contact: bool) -> str:
-    why = f"{order.problem.get('text') or 'The carrier refused this booking.'} " if sees_contact else ""
+    why = (
+        f"{order.problem.get('text') or 'The carrier refused this booking.'} "
+        if sees_contact
+        else ""
+    )
     again = "" if order.problem.get("kind") == "ours" else " Fix it and book again."
     return f"{why}It wasn't booked and you weren't charged.{again}"
 
@@ -175,15 +207,19 @@ def _before_pickup(order: Order, *, can_cancel: bool) -> str:
 def _booked_price(order: Order) -> str:
     if order.unagreed_price is not None:
         return money(order.unagreed_price, order.unagreed_currency)
-    return f"{'the quoted ' if order.charged_price is None else ''}{money(order.total, order.currency)}"
+    quoted = "the quoted " if order.charged_price is None else ""
+    return f"{quoted}{money(order.total, order.currency)}"
 
 
 def _after_missed_pickup(order: Order, now: dt.datetime) -> str:
     if order.missed_twice(now):
         refund = "Missed twice: you may get a refund, and we're looking into it."
     else:
-        refund = f"If it's missed again, you may get a refund: contact us and quote {order.carrier_reference}."
+        refund = (
+            "If it's missed again, you may get a refund: contact us and quote"
+            f" {order.carrier_reference}."
+        )
     return (
-        f"The driver didn't come. Another driver is booked for {next_driver_day(order, now)}. Leave the label on and"
-        f" don't cancel. {refund}"
+        f"The driver didn't come. Another driver is booked for {next_driver_day(order, now)}. Leave"
+        f" the label on and don't cancel. {refund}"
     )

@@ -22,18 +22,23 @@ def create_due(order: Order, *, by: Any, reason: str, at: dt.datetime) -> None:
 
     Raises LimitReached, and Order.SameForm if another submission of its form was faster.
     """
-    counted = limits.count_move(order, Status.BOOKING, {}, at)  # which locks the sender: presses go one after the other
+    # which locks the sender: presses go one after the other
+    counted = limits.count_move(order, Status.BOOKING, {}, at)
     if Order.objects.filter(sender=order.sender, form_token=order.form_token).exists():
         raise Order.SameForm
     owed = {"status": Status.BOOKING, "submitted_at": at, "due_at": at}
     for name, value in {**owed, **counted}.items():
         setattr(order, name, value)
     order.save(force_insert=True)
-    _written(order.changes.create(old=Status.DRAFT, new=Status.BOOKING, by=by, reason=reason, at=at))
+    _written(
+        order.changes.create(old=Status.DRAFT, new=Status.BOOKING, by=by, reason=reason, at=at)
+    )
 
 
 @transaction.atomic
-def move_to(order: Order, new: str, *, by: Any = None, reason: str, at: dt.datetime, **changes: Any) -> None:
+def move_to(
+    order: Order, new: str, *, by: Any = None, reason: str, at: dt.datetime, **changes: Any
+) -> None:
     """Change a saved order's status: compare-and-swap, limits, change row and notice in one.
 
     `changes` are other fields written with it. Raises WrongStatus, leaving the row alone, if the
@@ -45,7 +50,8 @@ def move_to(order: Order, new: str, *, by: Any = None, reason: str, at: dt.datet
         raise Order.WrongStatus(f"{order} is {old}, which cannot become {new}")
     if new == Status.BOOKING:
         changes["submitted_at"] = at
-    changes |= limits.count_move(order, new, changes, at)  # the sender's row before the order's, as everywhere
+    # the sender's row before the order's, as everywhere
+    changes |= limits.count_move(order, new, changes, at)
     if not Order.objects.filter(pk=order.pk, status=old).update(status=new, **changes):
         raise Order.WrongStatus(f"{order} is no longer {old}")
     change = order.changes.create(old=old, new=new, by=by, reason=reason[:500], at=at)
@@ -61,7 +67,9 @@ def move_to(order: Order, new: str, *, by: Any = None, reason: str, at: dt.datet
 
 def _written(change: OrderChange) -> None:
     fields = change.order.log_fields()
-    transaction.on_commit(partial(logger.info, "order_moved", old=change.old, new=str(change.new), **fields))
+    transaction.on_commit(
+        partial(logger.info, "order_moved", old=change.old, new=str(change.new), **fields)
+    )
 
 
 @transaction.atomic(savepoint=False)
@@ -75,7 +83,13 @@ def advance(order: Order, progress: str, *, at: dt.datetime | None) -> None:
     changes: dict[str, Any] = {"progress": progress, "progress_at": at}
     is_new = (order.progress, order.progress_at) != (progress, at)
     moved = progress not in STILL_AT_SENDER
-    if moved and order.cancelled_at and at and at > order.cancelled_at and not order.used_after_cancel_at:
+    if (
+        moved
+        and order.cancelled_at
+        and at
+        and at > order.cancelled_at
+        and not order.used_after_cancel_at
+    ):
         changes["used_after_cancel_at"] = at
     if moved or progress == Progress.EXPIRED:
         changes["cancel_refused_at"] = None

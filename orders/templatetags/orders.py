@@ -29,8 +29,16 @@ def parcel_tools(context: dict[str, Any], order: Order) -> str:
     """Return the order's pickup-change page, or "" if there is none or this user may not open
     it.
     """
-    is_closed = order.erased_at or order.is_stopped(context["sender"]) or hasattr(context["request"].user, "sees_as")
-    return "" if is_closed or not has_parcel_tools(order.account) else reverse("tracking_page", args=[order.uuid])
+    is_closed = (
+        order.erased_at
+        or order.is_stopped(context["sender"])
+        or hasattr(context["request"].user, "sees_as")
+    )
+    return (
+        ""
+        if is_closed or not has_parcel_tools(order.account)
+        else reverse("tracking_page", args=[order.uuid])
+    )
 
 
 @register.simple_tag

@@ -25,7 +25,9 @@ def addresses(request: MemberRequest) -> HttpResponse:
     """Search, filter and page through receivers; the whole state is in the address."""
     query = {name: _clean_search(request.GET.get(name, "")) for name in ("q", "group", "before")}
     off_list = request.GET.get("off_list") == "yes"
-    found = receivers.list_receivers(request.sender, q=query["q"], group=query["group"], off_list=off_list)
+    found = receivers.list_receivers(
+        request.sender, q=query["q"], group=query["group"], off_list=off_list
+    )
     before = query["before"]
     if before.isascii() and before.isdigit() and len(before) < 19:
         found = found.filter(pk__lt=int(before))
@@ -103,7 +105,9 @@ def _form_page(request: MemberRequest, receiver: Receiver | None) -> HttpRespons
 class AddressForm(ReceiverForm):
     """Edit a receiver. Without a pickup address the rules of the sender's country apply."""
 
-    def __init__(self, *args: Any, sender: Sender, receiver: Receiver | None = None, **options: Any) -> None:
+    def __init__(
+        self, *args: Any, sender: Sender, receiver: Receiver | None = None, **options: Any
+    ) -> None:
         self.known = receiver or Receiver(sender=sender)
         if receiver:
             options["initial"] = initial_of(receiver.party()) | {"group": receiver.group}
@@ -117,7 +121,11 @@ class AddressForm(ReceiverForm):
         """Save the receiver. Return False, with the reason, if the same one exists."""
         try:
             receivers.store_receiver(
-                self.known, self.receiver(), group=self.cleaned_data["group"], is_saved=True, is_off_list=False
+                self.known,
+                self.receiver(),
+                group=self.cleaned_data["group"],
+                is_saved=True,
+                is_off_list=False,
             )
         except receivers.AlreadyThere as error:
             self.add_error("receiver_name", str(error))

@@ -90,8 +90,15 @@ def why_not(order: Order, error: Exception) -> str:
     """Return why this parcel can't be cancelled, in a sentence."""
     if isinstance(error, Order.AlreadyCollected | Order.PickupProblem):
         now = timezone.now()
-        return why_not_cancelled_now(order, order.shown_progress(now), order.progress_at, now=now) or EXPIRED
-    return str(error) if order.status == Status.BOOKED else WHY_NOT.get(Status(order.status), NOT_BOOKED)
+        return (
+            why_not_cancelled_now(order, order.shown_progress(now), order.progress_at, now=now)
+            or EXPIRED
+        )
+    return (
+        str(error)
+        if order.status == Status.BOOKED
+        else WHY_NOT.get(Status(order.status), NOT_BOOKED)
+    )
 
 
 def _cancel_each(request: MemberRequest, found: list[Order]) -> HttpResponse:
@@ -108,7 +115,9 @@ def _cancel_each(request: MemberRequest, found: list[Order]) -> HttpResponse:
             count += 1
     if count:
         parcels = "1 parcel" if count == 1 else f"{count} parcels"
-        text = f"Cancellation of {parcels} requested. Don't use the labels until the carrier answers."
+        text = (
+            f"Cancellation of {parcels} requested. Don't use the labels until the carrier answers."
+        )
         messages.info(request, text)
     for words in kept:
         messages.warning(request, f"Not cancelled. {words}")
@@ -134,9 +143,15 @@ def note_many(request: MemberRequest) -> HttpResponse:
             "query": request.POST.get("query", "")[:2000],
         }
         return render(request, "orders/parcels_note.html", context)
-    text = "".join(c if c.isprintable() else " " for c in as_seen(request.POST["note"])).strip()[:LONGEST_NOTE]
-    Order.objects.for_user(request.user).filter(pk__in=list(found.values_list("pk", flat=True))).update(note=text)
-    messages.success(request, f"Note {'saved on' if text else 'removed from'} {count} parcel{'s'[: count != 1]}.")
+    text = "".join(c if c.isprintable() else " " for c in as_seen(request.POST["note"])).strip()[
+        :LONGEST_NOTE
+    ]
+    Order.objects.for_user(request.user).filter(
+        pk__in=list(found.values_list("pk", flat=True))
+    ).update(note=text)
+    messages.success(
+        request, f"Note {'saved on' if text else 'removed from'} {count} parcel{'s'[: count != 1]}."
+    )
     return _back_to_list(request)
 
 
@@ -146,7 +161,9 @@ def send_again(request: MemberRequest) -> HttpResponse:
     """Show the new-parcel form with one parcel's values."""
     found = list(chosen_parcels(request)[:2])
     if len(found) != 1:
-        messages.warning(request, "Choose one parcel to send again. For many at once, import a file.")
+        messages.warning(
+            request, "Choose one parcel to send again. For many at once, import a file."
+        )
         return _back_to_list(request)
     return redirect(f"{reverse('new_parcel')}?again={found[0].uuid}")
 
@@ -157,7 +174,11 @@ def export(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
     """Stream the chosen parcels, or with GET the whole list, as a spreadsheet without signed
     links.
     """
-    found = chosen_parcels(request) if request.method == "POST" else ListQuery(request).found.order_by("-pk")
+    found = (
+        chosen_parcels(request)
+        if request.method == "POST"
+        else ListQuery(request).found.order_by("-pk")
+    )
     if request.method == "POST" and not found.exists():
         return _nothing_chosen(request)
     heads, cells = export_columns(request.membership.role, request.sender)

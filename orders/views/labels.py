@@ -7,7 +7,14 @@ import uuid
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict, StreamingHttpResponse
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    JsonResponse,
+    QueryDict,
+    StreamingHttpResponse,
+)
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -32,14 +39,18 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
 
     Ranges are ignored. While the label is on its way, the 404 says so.
     """
-    labels = Label.objects.filter(order__sender__memberships__user=request.user, order__status=Status.BOOKED)
+    labels = Label.objects.filter(
+        order__sender__memberships__user=request.user, order__status=Status.BOOKED
+    )
     found = get_object_or_404(labels.select_related("order"), order__uuid=order, size=size)
     if found.purged_at:
         raise Http404
     if found.order.is_stopped(request.sender):
         return suspended_page(request, status=403)
     if not found.is_ready:
-        return render(request, "orders/label_late.html", {"label": found, "order": found.order}, status=404)
+        return render(
+            request, "orders/label_late.html", {"label": found, "order": found.order}, status=404
+        )
     now = timezone.now()
     try:
         content = found.serve(at=now)
@@ -50,10 +61,14 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
         return render(request, "orders/label_damaged.html", {"order": found.order}, status=500)
     is_download = "download" in request.GET
     action = "label downloaded" if is_download else "label opened"
-    Audit.write(action, found.order, by=request.user, sender=request.sender, reason=found.size, at=now)
+    Audit.write(
+        action, found.order, by=request.user, sender=request.sender, reason=found.size, at=now
+    )
     name = f"label-{found.order.carrier_reference}-{found.size}.pdf"
     response = HttpResponse(content, content_type="application/pdf")
-    response["Content-Disposition"] = f'{"attachment" if is_download else "inline"}; filename="{name}"'
+    response["Content-Disposition"] = (
+        f'{"attachment" if is_download else "inline"}; filename="{name}"'
+    )
     response["Cache-Control"] = "private, no-store"
     response["X-Content-Type-Options"] = "nosniff"
     response["X-Frame-Options"] = "SAMEORIGIN"
@@ -62,7 +77,11 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     return response
 
 
-MARKS = {"yes": printing.mark_printed, "again": printing.mark_reprinted, "no": printing.unmark_printed}
+MARKS = {
+    "yes": printing.mark_printed,
+    "again": printing.mark_reprinted,
+    "no": printing.unmark_printed,
+}
 LONGEST_QUERY = 3500  # a length that every server accepts
 SIZES = {"full": ("full",), "cropped": ("cropped",), "both": ("full", "cropped")}
 
@@ -87,7 +106,9 @@ def print_queue(request: MemberRequest) -> HttpResponse:
         "chosen": bool(chosen),
         "printed": printed,
         "unprinted": len(rows) - printed,
-        "for_today": sum(1 for row in rows if row["pickup_day"] == today and not row["order"].printed_at),
+        "for_today": sum(
+            1 for row in rows if row["pickup_day"] == today and not row["order"].printed_at
+        ),
         "left_out": max(0, len(set(chosen)) - len(rows)),
         "most": printing.MOST,
         "sort": query.get("sort", ""),
@@ -108,7 +129,11 @@ def _in_order(orders: list[Order], query: QueryDict) -> list[Order]:
 
 def _chosen_labels(request: MemberRequest, query: QueryDict) -> list[Order]:
     """Return the sender's queue, or their chosen parcels. 404 if none of them is theirs."""
-    mine = Order.objects.for_user(request.user).select_related("size", "printed_by").prefetch_related("labels")
+    mine = (
+        Order.objects.for_user(request.user)
+        .select_related("size", "printed_by")
+        .prefetch_related("labels")
+    )
     if "order" in query:
         found = printing.chosen_orders(mine, _read_uuids(query.getlist("order")))
         if not found:
@@ -173,7 +198,9 @@ def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
             found.refresh_from_db(fields=["printed_at", "printed_by"])
     except Order.WrongStatus:
         text = "It moved on since you opened the page. Don't use a label that was printed before."
-        return refused_page(request, title="This parcel has no label to print now", text=text, order=found)
+        return refused_page(
+            request, title="This parcel has no label to print now", text=text, order=found
+        )
     if request.headers.get("Accept") == "application/json":
         return JsonResponse({"printed": _print_trail(found)})
     if "query" in request.POST:
@@ -204,7 +231,10 @@ def _print_trail(order: Order) -> str:
     """Return who printed it and when, or ""."""
     if order.printed_at is None or order.printed_by is None:
         return ""
-    return f"Printed by {order.printed_by.get_full_name()}, {local_moment(order.printed_at, order.sender)}"
+    return (
+        f"Printed by {order.printed_by.get_full_name()},"
+        f" {local_moment(order.printed_at, order.sender)}"
+    )
 
 
 @audience(*BOOKERS)
@@ -220,7 +250,9 @@ def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpRespons
         return _too_many(request)
     orders = _in_order(_chosen_labels(request, query), query)
     if not any(printing.label_of(order) for order in orders):
-        messages.info(request, "There is no label to download here. The carrier may still be making it.")
+        messages.info(
+            request, "There is no label to download here. The carrier may still be making it."
+        )
         return redirect("print_queue")
     now = timezone.now()
     sizes = SIZES.get(query.get("size", ""), SIZES[request.sender.label_size])

@@ -45,9 +45,14 @@ def may_begin(view: View) -> View:
 @require_http_methods(["GET", "POST"])
 @may_begin
 def new_parcel(request: MemberRequest) -> HttpResponse:
-    """Show the one form of interface §2.1, blank; posting it makes its draft. A link may name what to copy."""
+    """Show the one form of interface §2.1, blank; posting it makes its draft. A link may name
+    what to copy.
+    """
     if request.method == "POST":
-        return answer_form(request, _draft_to_post(request, _as_uuid(request.POST.get("draft", "")) or uuid.uuid4()))
+        return answer_form(
+            request,
+            _draft_to_post(request, _as_uuid(request.POST.get("draft", "")) or uuid.uuid4()),
+        )
     if copied := _begin_copy(request):
         return redirect("draft", copied.uuid)
     form = drafts.parcel_form(request.sender)
@@ -88,14 +93,17 @@ def _draft_to_post(request: MemberRequest, key: uuid.UUID) -> Draft:
 
 
 def _begin_copy(request: MemberRequest) -> Draft | None:
-    """Begin a copy of what a link names: `?again=` a parcel, `?quote=` its price, `?receiver=` a person.
+    """Begin a copy of what a link names: `?again=` a parcel, `?quote=` its price, `?receiver=` a
+    person.
 
     `?draft=` names a draft, which is returned itself. Raises Http404 for what isn't this account's.
     """
     name = next((name for name in COPIED if name in request.GET), None)
     if name is None:
         return None
-    found: Any = get_object_or_404(COPIED[name].objects.for_user(request.user), uuid=_as_uuid(request.GET[name]))
+    found: Any = get_object_or_404(
+        COPIED[name].objects.for_user(request.user), uuid=_as_uuid(request.GET[name])
+    )
     if isinstance(found, Draft):
         return found
     if isinstance(found, Receiver):

@@ -1,4 +1,6 @@
-"""Addresses of versions before drafts had their own: pages still open and bookmarks name a price. To go with 0.4."""
+"""Addresses of versions before drafts had their own: pages still open and bookmarks name a
+price. To go with 0.4.
+"""
 
 import uuid
 from typing import Any
@@ -17,8 +19,11 @@ from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
-def older_prices(request: MemberRequest, quote: uuid.UUID, order: uuid.UUID | None = None) -> HttpResponseBase:
-    """Lead to the draft with this price, which may correct an order; begin it first where there is none.
+def older_prices(
+    request: MemberRequest, quote: uuid.UUID, order: uuid.UUID | None = None
+) -> HttpResponseBase:
+    """Lead to the draft with this price, which may correct an order; begin it first where there
+    is none.
 
     A press of Book, or of the one button of a correction, is answered.
     """

@@ -22,13 +22,22 @@ from orders.status.references import with_reference
 from orders.status.status_labels import reason_to_look, status_label, waits_for
 from orders.status.status_sentences import status_sentence
 from orders.views.responses import error_sentence, refused_page, suspended_page
-from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
+from shipping_portal.accounts.access import (
+    BOOKERS,
+    BOOKKEEPER,
+    EVERY_MEMBER,
+    SEE_MONEY,
+    MemberRequest,
+    audience,
+)
 from shipping_portal.accounts.address import countries, places
 
 SLOW_AFTER_SECONDS = 10
 # Who acts on a parcel in trouble: its sender on the carrier's own page, or we.
 HELP = {
-    **dict.fromkeys((Progress.PICKUP_FUTILE, Progress.DELIVERY_ATTEMPTED, Progress.CANNOT_DELIVER), "tools"),
+    **dict.fromkeys(
+        (Progress.PICKUP_FUTILE, Progress.DELIVERY_ATTEMPTED, Progress.CANNOT_DELIVER), "tools"
+    ),
     **dict.fromkeys((Progress.DAMAGED, Progress.LOST, Progress.RETURNING), "us"),
 }
 POLL_MILLISECONDS = {"quick": 500, "slow": 3000}
@@ -61,7 +70,9 @@ def _with_replacements(orders: QuerySet[Order]) -> QuerySet[Order]:
     """Annotate each order with a replacement that is planned, or was left out after a restore."""
     replacements = Replacement.objects.filter(order=OuterRef("pk"))
     open_now = Exists(replacements.filter(ended_at=None))
-    return orders.annotate(is_being_replaced=open_now, is_left_out=Exists(replacements.left_out()) & ~open_now)
+    return orders.annotate(
+        is_being_replaced=open_now, is_left_out=Exists(replacements.left_out()) & ~open_now
+    )
 
 
 def _page_state(order: Order, *, sees_money: bool) -> str:
@@ -75,8 +86,12 @@ def _page_state(order: Order, *, sees_money: bool) -> str:
     printed = f".{order.printed_at:%j%H%M%S}" if order.printed_at else ""
     refused = ".refused" if order.cancel_refused_at else ""
     soon = ".soon" if _waits_for_label(order, timezone.now()) else ""
-    state = f"{order.status}.{order.progress}.{there['scans']}.{labels}{paused}{printed}{refused}{soon}"
-    return f"{state}.{there['lines']}-{there['answers']}" if sees_money and there["lines"] else state
+    state = (
+        f"{order.status}.{order.progress}.{there['scans']}.{labels}{paused}{printed}{refused}{soon}"
+    )
+    return (
+        f"{state}.{there['lines']}-{there['answers']}" if sees_money and there["lines"] else state
+    )
 
 
 def _count_related(order: Order) -> dict[str, int]:
@@ -110,7 +125,9 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "state": state,
         "status_label": status_label(order, now),
         "reason": reason_to_look(order),
-        "sentence": status_sentence(order, now, sees_contact=sees_contact(role), can_cancel=cancels),
+        "sentence": status_sentence(
+            order, now, sees_contact=sees_contact(role), can_cancel=cancels
+        ),
         "progress": progress,
         "needs_help": HELP.get(Progress(progress), ""),
         "is_over": progress in {Progress.DELIVERED, Progress.EXPIRED},
@@ -123,7 +140,9 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "changes": order.changes.select_related("by"),
         "masks_details": role == BOOKKEEPER,
         "can_cancel": cancels,
-        "is_moving": order.status in {Status.BOOKING, Status.BOOKED, Status.CANCELLING, Status.UNCONFIRMED},
+        "is_moving": (
+            order.status in {Status.BOOKING, Status.BOOKED, Status.CANCELLING, Status.UNCONFIRMED}
+        ),
         "waits_for_label": _waits_for_label(order, now),
     }
 
@@ -167,7 +186,13 @@ def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         return HttpResponse(status=204)
     template = "orders/_booking.html" if "seen" in request.GET else "orders/booking.html"
     pickup_has_come = places.has_come(found.pickup_date, found.details().pickup, timezone.now())
-    context = {"order": found, "state": state, "pace": pace, "pause": pause, "pickup_has_come": pickup_has_come}
+    context = {
+        "order": found,
+        "state": state,
+        "pace": pace,
+        "pause": pause,
+        "pickup_has_come": pickup_has_come,
+    }
     return render(request, template, context | {"milliseconds": POLL_MILLISECONDS.get(pace)})
 
 
@@ -197,10 +222,14 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         text = "It moved on since you opened the page. Nothing was booked twice."
         return refused_page(request, title="This parcel needs no yes now", text=text, order=found)
     if request.POST.get("agreed") != str(found.price_to_confirm):
-        messages.warning(request, "The price changed again. Nothing was booked; this is the newest one.")
+        messages.warning(
+            request, "The price changed again. Nothing was booked; this is the newest one."
+        )
         return redirect("booking_progress", found.uuid)
     try:
-        bookings.confirm(found, by=request.user, now=timezone.now(), next_day="next_day" in request.POST)
+        bookings.confirm(
+            found, by=request.user, now=timezone.now(), next_day="next_day" in request.POST
+        )
     except booking_rules.Suspended:
         return suspended_page(request, status=403)
     except (booking_rules.Paused, bookings.LimitReached) as error:

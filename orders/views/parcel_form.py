@@ -1,4 +1,6 @@
-"""The form of a draft: its page, and what each press of it does. Each post is stored before anything is done."""
+"""The form of a draft: its page, and what each press of it does. Each post is stored before
+anything is done.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +30,9 @@ Press = Callable[[MemberRequest, Draft, ParcelForm], HttpResponse]
 
 
 def draft_page(request: MemberRequest, draft: Draft) -> HttpResponse:
-    """Show a draft as it was left; an untouched copy of a refused parcel with the carrier's words at its fields."""
+    """Show a draft as it was left; an untouched copy of a refused parcel with the carrier's
+    words at its fields.
+    """
     form = drafts.parcel_form(request.sender, initial=draft.values)
     is_refused = draft.origin is not None and draft.origin.status == Status.REJECTED
     if draft.origin is None or draft.is_saved or not is_refused:
@@ -37,8 +41,12 @@ def draft_page(request: MemberRequest, draft: Draft) -> HttpResponse:
     return form_page(request, draft, form, order=draft.origin)
 
 
-def form_page(request: MemberRequest, draft: Draft, form: ParcelForm, *, order: Order | None = None) -> HttpResponse:
-    """Show the form: of a parcel the carrier refused with its words, of a correction with what it corrects."""
+def form_page(
+    request: MemberRequest, draft: Draft, form: ParcelForm, *, order: Order | None = None
+) -> HttpResponse:
+    """Show the form: of a parcel the carrier refused with its words, of a correction with what
+    it corrects.
+    """
     replaced = draft.corrects
     fixes = form.fixes if form.is_bound and not replaced else []
     context = {"form": form, "draft": draft, "order": order, "replaced": replaced, "fixes": fixes}
@@ -48,13 +56,17 @@ def form_page(request: MemberRequest, draft: Draft, form: ParcelForm, *, order: 
 
 def _refusal(order: Order) -> dict[str, list[str]]:
     """Return what to correct in a rejected parcel, by field; nothing if the fault is ours."""
-    whole = {} if order.problem.get("kind") == "ours" else {"": [order.problem.get("text") or REFUSED]}
+    whole = (
+        {} if order.problem.get("kind") == "ours" else {"": [order.problem.get("text") or REFUSED]}
+    )
     fields: dict[str, list[str]] = order.problem.get("fields") or whole
     return fields
 
 
 def answer_form(request: MemberRequest, draft: Draft) -> HttpResponse:
-    """Store a posted form in its draft, then do what was pressed: fill in a paste, save, or show the prices."""
+    """Store a posted form in its draft, then do what was pressed: fill in a paste, save, or show
+    the prices.
+    """
     form = drafts.parcel_form(request.sender, request.POST)
     if draft.pk is None or "untouched" not in request.POST:
         typed = {name: form.data[name] for name in (*form.fields, "kept") if name in form.data}
@@ -71,12 +83,16 @@ def _fill_in(request: MemberRequest, draft: Draft, form: ParcelForm) -> HttpResp
     pasted = pasting.read(request.POST.get("pasted", ""), form.address.country)
     drafts.change(draft, {**pasted.initial(), "unused": pasted.left})
     if _is_script(request):
-        return JsonResponse(_stored(request, draft) | {"values": pasted.initial(), "left": pasted.left})
+        return JsonResponse(
+            _stored(request, draft) | {"values": pasted.initial(), "left": pasted.left}
+        )
     return redirect("draft", draft.uuid)
 
 
 def _save(request: MemberRequest, draft: Draft, form: ParcelForm) -> HttpResponse:
-    """Lead to the draft's own address and say that it is saved; wait for prices if that was asked for."""
+    """Lead to the draft's own address and say that it is saved; wait for prices if that was
+    asked for.
+    """
     waits = "It's with your drafts until you book or delete it."
     if not draft.is_saved:
         messages.warning(request, drafts.FULL)
@@ -92,7 +108,9 @@ def _see_prices(request: MemberRequest, draft: Draft, form: ParcelForm) -> HttpR
     """Lead on to the prices, or show what is wrong; a script gets both as the page has them."""
     quote = take_prices(request, draft, form) if form.is_valid() else None
     if _is_script(request):
-        errors = {name: format_html(ERROR, icon("alert", "s"), form.errors[name]) for name in form.errors}
+        errors = {
+            name: format_html(ERROR, icon("alert", "s"), form.errors[name]) for name in form.errors
+        }
         html = _prices_beside(request, draft, form, quote)
         return JsonResponse(_stored(request, draft) | {"errors": errors, "html": html})
     if quote is None:
@@ -123,13 +141,20 @@ def _saved_at(draft: Draft) -> str:
     return f"Draft saved {local_time(draft.updated_at, draft.sender)}"
 
 
-def _prices_beside(request: MemberRequest, draft: Draft, form: ParcelForm, quote: Quote | None) -> str:
+def _prices_beside(
+    request: MemberRequest, draft: Draft, form: ParcelForm, quote: Quote | None
+) -> str:
     """Return the column of prices beside the form, or what to correct before there are prices."""
     if quote is None:
         context: dict[str, Any] = {"form": form, "fixes": form.fixes, "is_beside": True}
         return render_to_string("orders/_no_prices_yet.html", context, request)
     last = choosing.last_product(request.sender)
     chosen = choosing.choose_offer(quote.products, request.sender.service_rule, last)
-    context = {"draft": draft, "quote": quote, "chosen": chosen["code"] if chosen else "", "remarks": form.remarks}
+    context = {
+        "draft": draft,
+        "quote": quote,
+        "chosen": chosen["code"] if chosen else "",
+        "remarks": form.remarks,
+    }
     context["page"] = offers.for_page(quote, now=timezone.now())
     return render_to_string("orders/_live_prices.html", context, request)

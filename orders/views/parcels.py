@@ -47,15 +47,21 @@ class ListQuery:
 
     def __post_init__(self) -> None:
         role = self.request.membership.role
-        self.scope = SenderScope.of(self.request.user, self.request.sender, timezone.now(), role=role)
+        self.scope = SenderScope.of(
+            self.request.user, self.request.sender, timezone.now(), role=role
+        )
         self.saved = list(SavedView.objects.for_user(self.request.user).order_by("name", "pk"))
         slug = self.request.GET.get("view", "")
-        self.kept = next((view for view in self.saved if view.slug == slug and slug not in VIEWS), None)
+        self.kept = next(
+            (view for view in self.saved if view.slug == slug and slug not in VIEWS), None
+        )
         self.query = self._query()
         self.q = listing.clean_search(self.query.get("q", ""))
         view = self.query.get("view", "")
         self.slug = view if view in VIEWS and view != "all" else ""
-        self.sort = self.query.get("sort", "") if self.query.get("sort", "") in listing.SORTS else "newest"
+        self.sort = (
+            self.query.get("sort", "") if self.query.get("sort", "") in listing.SORTS else "newest"
+        )
         self.filters = listing.active_filters(self.query, self.scope)
 
     def _query(self) -> QueryDict:
@@ -118,13 +124,19 @@ def parcels(request: MemberRequest) -> HttpResponse:
         "q": list_query.q,
         "count": count,
         "counted": up_to_thousand(count),
-        "rows": parcel_rows(page.rows, request.sender, request.membership.role, list_query.scope.now),
-        "tabs": [tab for tab in every.values() if tab.count or tab.slug in {tabs.ALL, list_query.slug}],
+        "rows": parcel_rows(
+            page.rows, request.sender, request.membership.role, list_query.scope.now
+        ),
+        "tabs": [
+            tab for tab in every.values() if tab.count or tab.slug in {tabs.ALL, list_query.slug}
+        ],
         "unprinted": every[TO_PRINT].count,
         "chips": _filter_chips(list_query, choices),
         "choices": choices,
         "groups": {name: words for name, (words, _) in GROUPS.items()},
-        "countries": countries.country_choices(Sender.Country.values, only=current_contract().destinations),
+        "countries": countries.country_choices(
+            Sender.Country.values, only=current_contract().destinations
+        ),
         "printed": listing.PRINTED,
         "sorts": {name: sort.words for name, sort in listing.SORTS.items()},
         "back": page.back and list_query.link(after=page.back),
@@ -136,7 +148,9 @@ def parcels(request: MemberRequest) -> HttpResponse:
         "draft_days": drafts.DAYS,
         "most": MOST,
     }
-    return render(request, "orders/parcels.html", context | _ticked_boxes(list_query, page.rows, count))
+    return render(
+        request, "orders/parcels.html", context | _ticked_boxes(list_query, page.rows, count)
+    )
 
 
 def _count_listed(list_query: ListQuery, every: dict[str, tabs.Tab]) -> int:
@@ -167,7 +181,11 @@ def _meant_parcel(list_query: ListQuery) -> Order | None:
 def _filter_chips(list_query: ListQuery, choices: listing.Choices) -> list[tuple[str, str, str]]:
     """Return each filter as (label, value in words, address without it)."""
     chips = [
-        (one.label, one.words(str(list_query.query[name]), choices), list_query.link(**{name: None}))
+        (
+            one.label,
+            one.words(str(list_query.query[name]), choices),
+            list_query.link(**{name: None}),
+        )
         for name, one in listing.FILTERS.items()
         if name in list_query.filters
     ]
@@ -236,7 +254,10 @@ def _kept_query(text: str) -> str:
 
 def _free_slug(request: MemberRequest, name: str) -> str:
     """Return the name as a slug that no built-in view and no colleague uses."""
-    taken = {*VIEWS, *SavedView.objects.filter(sender=request.sender).values_list("slug", flat=True)}
+    taken = {
+        *VIEWS,
+        *SavedView.objects.filter(sender=request.sender).values_list("slug", flat=True),
+    }
     plain = slugify(name)[:60] or "view"
     numbered = (f"{plain}-{number}" for number in range(2, len(taken) + 3))
     return plain if plain not in taken else next(slug for slug in numbered if slug not in taken)
@@ -246,7 +267,9 @@ def _free_slug(request: MemberRequest, name: str) -> str:
 @require_POST
 def delete_view(request: MemberRequest, view: str) -> HttpResponse:
     """Delete a view; only its maker may."""
-    found = get_object_or_404(SavedView.objects.for_user(request.user).filter(Q(made_by=request.user)), slug=view)
+    found = get_object_or_404(
+        SavedView.objects.for_user(request.user).filter(Q(made_by=request.user)), slug=view
+    )
     found.delete()
     messages.success(request, f"Deleted the view “{found.name}”. The parcels in it are untouched.")
     return redirect("parcels")
@@ -254,22 +277,45 @@ def delete_view(request: MemberRequest, view: str) -> HttpResponse:
 
 # Columns that a row shows. The others, above all texts for the carrier, stay in the database.
 COLUMNS = (
-    "uuid", "sender_id", "status", "progress", "progress_at", "booked_at", "used_after_cancel_at", "pickup",
-    "cancel_refused_at", "problem", "first_mile", "carrier_pickup_date", "pickup_date", "quoted_pickup_date",
-    "eta_to", "price", "charged_price", "currency",
-    "carrier_reference", "customer_reference", "receiver_name", "receiver_suburb", "receiver_state",
+    "uuid",
+    "sender_id",
+    "status",
+    "progress",
+    "progress_at",
+    "booked_at",
+    "used_after_cancel_at",
+    "pickup",
+    "cancel_refused_at",
+    "problem",
+    "first_mile",
+    "carrier_pickup_date",
+    "pickup_date",
+    "quoted_pickup_date",
+    "eta_to",
+    "price",
+    "charged_price",
+    "currency",
+    "carrier_reference",
+    "customer_reference",
+    "receiver_name",
+    "receiver_suburb",
+    "receiver_state",
     "receiver_postcode",
-)  # fmt: skip
+)
 ANY = uuid.UUID(int=0)
 
 
-def parcel_rows(orders: Iterable[Order], sender: Sender, role: str, now: dt.datetime) -> list[dict[str, Any]]:
+def parcel_rows(
+    orders: Iterable[Order], sender: Sender, role: str, now: dt.datetime
+) -> list[dict[str, Any]]:
     """Return one dictionary of words for each order, all of the one sender."""
     address = reverse("parcel", args=[ANY])
     return [_parcel_row(order, sender, role, now, address) for order in orders]
 
 
-def _parcel_row(order: Order, sender: Sender, role: str, now: dt.datetime, address: str) -> dict[str, Any]:
+def _parcel_row(
+    order: Order, sender: Sender, role: str, now: dt.datetime, address: str
+) -> dict[str, Any]:
     # Read for its time zone; every row's sender is this one.
     order.sender = sender
     receiver, key = shown_receiver(order, role), str(order.uuid)

@@ -22,14 +22,18 @@ from shipping_portal.accounts.address import places
 @require_http_methods(["GET", "POST"])
 @may_begin
 def check_price(request: MemberRequest) -> HttpResponse:
-    """Ask where it goes and how big it is; posting makes a draft of it and leads on to the prices."""
+    """Ask where it goes and how big it is; posting makes a draft of it and leads on to the
+    prices.
+    """
     first = {"size": str(request.sender.default_size.uuid)} if request.sender.default_size else {}
     form = _form(request, data=request.POST if request.method == "POST" else None, initial=first)
     if form.is_valid():
         draft = begin_draft(request, form.details(), source=Draft.Source.PRICE_CHECK)
         if take_prices(request, draft, form):
             return redirect("checked_price", draft.uuid)
-    return render(request, "orders/price_check.html", {"form": form}, status=422 if form.errors else 200)
+    return render(
+        request, "orders/price_check.html", {"form": form}, status=422 if form.errors else 200
+    )
 
 
 @audience(*BOOKERS)
@@ -42,12 +46,22 @@ def checked_price(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     page = offers.for_page(found.quote, now=timezone.now())
     receiver = page.details.receiver
     form = _form(request, initial=shown(page.details))
-    shares_code = places.active_places(receiver.country).filter(postcode=receiver.postcode).count() - 1
+    shares_code = (
+        places.active_places(receiver.country).filter(postcode=receiver.postcode).count() - 1
+    )
     place = f"{receiver.suburb.title()} {receiver.state} {receiver.postcode}"
-    context = {"form": form, "page": page, "draft": found, "place": place, "others": max(shares_code, 0)}
+    context = {
+        "form": form,
+        "page": page,
+        "draft": found,
+        "place": place,
+        "others": max(shares_code, 0),
+    }
     return render(request, "orders/price_check.html", context)
 
 
 def _form(request: MemberRequest, **options: Any) -> PriceCheckForm:
     sender = request.sender
-    return PriceCheckForm(sender=sender, address=sender.pickup_address(), sizes=offered_sizes(sender), **options)
+    return PriceCheckForm(
+        sender=sender, address=sender.pickup_address(), sizes=offered_sizes(sender), **options
+    )

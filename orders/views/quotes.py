@@ -17,7 +17,14 @@ from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Draft, Order, Quote
 from orders.quoting import offers
 from orders.views import replace
-from orders.views.responses import NO_PRICES, begin_draft, error_sentence, get_draft, refused_page, suspended_page
+from orders.views.responses import (
+    NO_PRICES,
+    begin_draft,
+    error_sentence,
+    get_draft,
+    refused_page,
+    suspended_page,
+)
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
 NO_BOOKING = (
@@ -51,8 +58,12 @@ def quotes(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     return _check_again(request, found, ParcelDetails.from_json(found.quote.details))
 
 
-def _check_again(request: MemberRequest, draft: Draft, details: ParcelDetails, *, why: str = "") -> HttpResponse:
-    """Ask for the prices of the same parcel once more, or at the weight that was pressed; `why` is said with them."""
+def _check_again(
+    request: MemberRequest, draft: Draft, details: ParcelDetails, *, why: str = ""
+) -> HttpResponse:
+    """Ask for the prices of the same parcel once more, or at the weight that was pressed; `why`
+    is said with them.
+    """
     if draft.order_id:  # another one like it
         draft = begin_draft(request, details)
     measured = WeightForm(request.POST)
@@ -72,7 +83,9 @@ def _check_again(request: MemberRequest, draft: Draft, details: ParcelDetails, *
 @audience(*BOOKERS)
 @require_POST
 def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
-    """Owe the carrier one booking, at the price the page showed; the same form pressed twice is one order."""
+    """Owe the carrier one booking, at the price the page showed; the same form pressed twice is
+    one order.
+    """
     found, form = get_draft(request, draft), BookForm(request.POST)
     chosen: dict[str, Any] = form.cleaned_data if form.is_valid() else {}
     shown = Quote.objects.for_user(request.user).filter(uuid=chosen.get("form_token", found.uuid))
@@ -97,15 +110,26 @@ def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     return redirect("booking_progress", order.uuid)
 
 
-def _correct(request: MemberRequest, order: Order, draft: Draft, quote: Quote, form: BookForm) -> HttpResponse:
-    """Cancel this parcel, and book the draft once that is confirmed. An old price is asked for again before."""
+def _correct(
+    request: MemberRequest, order: Order, draft: Draft, quote: Quote, form: BookForm
+) -> HttpResponse:
+    """Cancel this parcel, and book the draft once that is confirmed. An old price is asked for
+    again before.
+    """
     try:
         chosen = dict(form.cleaned_data)
         replacing.ask_to_replace(
-            order, quote=quote, code=chosen.pop("product"), by=request.user, now=timezone.now(), **chosen
+            order,
+            quote=quote,
+            code=chosen.pop("product"),
+            by=request.user,
+            now=timezone.now(),
+            **chosen,
         )
     except (replacing.OldPrice, booking_rules.CarrierChanged):
-        return _check_again(request, draft, ParcelDetails.from_json(quote.details), why=replace.OLD_PRICE)
+        return _check_again(
+            request, draft, ParcelDetails.from_json(quote.details), why=replace.OLD_PRICE
+        )
     except booking_rules.Suspended:
         return suspended_page(request, status=403)
     except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected):
@@ -123,7 +147,9 @@ def _is_a_surprise(request: MemberRequest, quote: Quote, token: uuid.UUID) -> bo
     return booking_rules.duplicate_to_ask_about(quote, timezone.now(), form_token=token) is not None
 
 
-def _prices_page(request: MemberRequest, draft: Draft, quote: Quote, form: BookForm) -> HttpResponse:
+def _prices_page(
+    request: MemberRequest, draft: Draft, quote: Quote, form: BookForm
+) -> HttpResponse:
     if draft.corrects:
         return replace.prices_page(request, draft.corrects, draft, quote, form)
     return _quotes_page(request, draft, quote, form)
@@ -136,7 +162,12 @@ def _quotes_page(
     page = offers.for_page(quote, now=timezone.now())
     context = {"draft": draft, "quote": quote, "form": form, "page": page}
     context |= {"asks_about": form.cleaned_data if is_question else {}}
-    return render(request, "orders/quotes.html", context, status=409 if is_question else 422 if form.errors else 200)
+    return render(
+        request,
+        "orders/quotes.html",
+        context,
+        status=409 if is_question else 422 if form.errors else 200,
+    )
 
 
 def _booked_already(request: MemberRequest, token: uuid.UUID) -> HttpResponse:
@@ -144,6 +175,9 @@ def _booked_already(request: MemberRequest, token: uuid.UUID) -> HttpResponse:
     return refused_page(
         request,
         title="This parcel is booked already",
-        text="You booked it from this page with another service or pickup day. Nothing new was booked.",
+        text=(
+            "You booked it from this page with another service or pickup day. Nothing new was"
+            " booked."
+        ),
         order=order,
     )

@@ -1,4 +1,6 @@
-"""Fix a mistake: a draft that corrects a booked parcel, and one button that cancels that and books this."""
+"""Fix a mistake: a draft that corrects a booked parcel, and one button that cancels that and
+books this.
+"""
 
 import datetime as dt
 import uuid
@@ -49,7 +51,9 @@ def replace(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if not can_cancel(found, timezone.now()):
         return redirect("cancel", found.uuid)
     draft = begin_draft(request, found.details(), source=Draft.Source.CORRECTED, origin=found)
-    return answer_form(request, draft) if request.method == "POST" else redirect("draft", draft.uuid)
+    return (
+        answer_form(request, draft) if request.method == "POST" else redirect("draft", draft.uuid)
+    )
 
 
 @audience(*BOOKERS)
@@ -62,12 +66,17 @@ def replacing_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse
         raise Http404
     if replacement.booked:
         new = reverse("booking_progress", args=[replacement.booked.uuid])
-        return HttpResponse(headers={"HX-Redirect": new}) if "HX-Request" in request.headers else redirect(new)
+        return (
+            HttpResponse(headers={"HX-Redirect": new})
+            if "HX-Request" in request.headers
+            else redirect(new)
+        )
     if replacement.is_left_out:
         return redirect("parcel", found.uuid)
     is_waiting = replacement.ended_at is None
     if not is_waiting and found.status != Status.BOOKED and not replacement.is_only_cancelled:
-        return redirect("parcel", found.uuid)  # it was cancelled, or is being, for another reason since
+        # it was cancelled, or is being, for another reason since
+        return redirect("parcel", found.uuid)
     context = {"order": found, "replacement": replacement, "is_waiting": is_waiting}
     return render(request, "orders/replacing.html", context)
 
@@ -87,7 +96,11 @@ def changed(before: ParcelDetails, after: ParcelDetails) -> Iterator[tuple[str, 
         ("Pickup contact", _contact(before.pickup), _contact(after.pickup)),
     ]
     yield from ((words, was, now) for words, was, now in pairs if was != now)
-    if (before.contents, before.contents_type, before.cover) != (after.contents, after.contents_type, after.cover):
+    if (before.contents, before.contents_type, before.cover) != (
+        after.contents,
+        after.contents_type,
+        after.cover,
+    ):
         yield "Contents or cover", "as booked", "as typed now"
 
 
@@ -97,11 +110,16 @@ def _weight(details: ParcelDetails) -> str:
 
 def _size(details: ParcelDetails) -> str:
     sides = (details.measures.length, details.measures.width, details.measures.height)
-    return " × ".join(f"{side.normalize():f}" for side in sides) + f" {details.measures.dimension_units}"
+    return (
+        " × ".join(f"{side.normalize():f}" for side in sides)
+        + f" {details.measures.dimension_units}"
+    )
 
 
 def _place(party: Party) -> str:
-    return ", ".join(part for part in (party.line1, party.line2, f"{party.suburb} {party.postcode}") if part)
+    return ", ".join(
+        part for part in (party.line1, party.line2, f"{party.suburb} {party.postcode}") if part
+    )
 
 
 def _contact(party: Party) -> str:
@@ -114,8 +132,12 @@ def _day_lost(order: Order, offered_days: list[dt.date]) -> Iterator[tuple[str, 
         yield "Pickup day", local_date(order.pickup_date, order.sender), "Next business day"
 
 
-def prices_page(request: MemberRequest, order: Order, draft: Draft, quote: Quote, form: BookForm) -> HttpResponse:
-    """Show what changes, what it costs, and the one button; the wait for the carrier once that was pressed."""
+def prices_page(
+    request: MemberRequest, order: Order, draft: Draft, quote: Quote, form: BookForm
+) -> HttpResponse:
+    """Show what changes, what it costs, and the one button; the wait for the carrier once that
+    was pressed.
+    """
     if request.method == "GET" and order.replacements.filter(ended_at=None).exists():
         return redirect("replacing", order.uuid)
     page = offers.for_page(quote, now=timezone.now())
@@ -132,4 +154,6 @@ def prices_page(request: MemberRequest, order: Order, draft: Draft, quote: Quote
         "others": [offer for offer in page.offers if offer is not same] if same else [],
         "can_cancel": can_cancel(order, timezone.now()),
     }
-    return render(request, "orders/replace_prices.html", context, status=422 if form.errors else 200)
+    return render(
+        request, "orders/replace_prices.html", context, status=422 if form.errors else 200
+    )

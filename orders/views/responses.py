@@ -41,13 +41,17 @@ def get_draft(request: MemberRequest, key: uuid.UUID) -> Draft:
     return found
 
 
-def begin_draft(request: MemberRequest, first: ParcelDetails | Mapping[str, Any], **known: Any) -> Draft:
+def begin_draft(
+    request: MemberRequest, first: ParcelDetails | Mapping[str, Any], **known: Any
+) -> Draft:
     """Make a draft that nobody has typed into yet, of a parcel or of the form's values."""
     return drafts.begin(request.sender, request.user, first, now=timezone.now(), **known)
 
 
 def take_prices(request: MemberRequest, draft: Draft, form: ParcelForm) -> Quote | None:
-    """Ask for the prices of a form that is right; when there are none the form says why and keeps everything."""
+    """Ask for the prices of a form that is right; when there are none the form says why and
+    keeps everything.
+    """
     try:
         return drafts.ask_prices(draft, form.details(), by=request.user, now=timezone.now())
     except Rejected as error:
@@ -64,9 +68,13 @@ def show_remarks(request: MemberRequest, form: ReceiverForm) -> None:
         messages.info(request, text)
 
 
-def refused_page(request: HttpRequest, *, title: str, text: str, order: Order, status: int = 409) -> HttpResponse:
+def refused_page(
+    request: HttpRequest, *, title: str, text: str, order: Order, status: int = 409
+) -> HttpResponse:
     """Say that the request doesn't fit the order's state, and link back to it."""
-    return render(request, "409.html", {"title": title, "text": text, "order": order}, status=status)
+    return render(
+        request, "409.html", {"title": title, "text": text, "order": order}, status=status
+    )
 
 
 def suspended_page(request: HttpRequest, *, status: int) -> HttpResponse:
@@ -82,8 +90,9 @@ def error_sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
     match error:
         case asking.TooManyQuotes():
             return (
-                f"This account asks for prices at most {sender.quotes_a_minute} times a minute, and has. "
-                f"Nothing was booked. Try again in a minute; contact us and quote {sender.number} if you need more."
+                f"This account asks for prices at most {sender.quotes_a_minute} times a minute, and"
+                " has. Nothing was booked. Try again in a minute; contact us and quote"
+                f" {sender.number} if you need more."
             )
         case booking_rules.Paused() | asking.Paused() | waiting.Full():
             return f"{error} Nothing was booked.".strip()
@@ -93,11 +102,14 @@ def error_sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
             return "That pickup day is no longer on offer. Nothing was booked. Choose another."
         case booking_rules.CarrierChanged():
             return (
-                "We send with another carrier now, so this price no longer holds. Nothing was booked. "
-                "Check prices again."
+                "We send with another carrier now, so this price no longer holds. Nothing was"
+                " booked. Check prices again."
             )
         case booking_rules.ServiceNotOffered():
-            return "That service is not among the offers for this parcel. Nothing was booked. Choose another."
+            return (
+                "That service is not among the offers for this parcel. Nothing was booked. Choose"
+                " another."
+            )
         case AccountStopped():
             return (
                 "The carrier gives this portal no prices just now. Nothing was booked. "
@@ -109,7 +121,9 @@ def error_sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
                 "Nothing was booked. We've told the operator."
             )
         case Rejected():  # of a parcel priced earlier
-            problem = answers.refusal_problem(error, sender, sender.country, to=to, operation="quote")
+            problem = answers.refusal_problem(
+                error, sender, sender.country, to=to, operation="quote"
+            )
             return f"{problem['text']} Nothing was booked."
         case _:
             why = f"{answers.why_silent(error)}, so there are no prices yet. Nothing was booked."

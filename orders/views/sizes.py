@@ -23,14 +23,21 @@ from shipping_portal.accounts.models import ParcelSize, Sender
 
 class SizeForm(OnceOnly):
     name = line("Name", longest=60, needed="Name the size, such as “Mug box”.")
-    description = line("What's usually inside", help_text="Filled in for you; you can change it each time.")
+    description = line(
+        "What's usually inside", help_text="Filled in for you; you can change it each time."
+    )
 
-    def __init__(self, *args: Any, sender: Sender, size: ParcelSize | None = None, **options: Any) -> None:
+    def __init__(
+        self, *args: Any, sender: Sender, size: ParcelSize | None = None, **options: Any
+    ) -> None:
         self.sender, self.size = sender, size or ParcelSize(sender=sender)
         options["initial"] = _typed_values(self.size) if size else {}
         super().__init__(*args, **options)
         of_country = UNITS[sender.country]
-        self.units = (self.size.weight_units or of_country[0], self.size.dimension_units or of_country[1])
+        self.units = (
+            self.size.weight_units or of_country[0],
+            self.size.dimension_units or of_country[1],
+        )
         controls = measure_fields(*self.units)
         self.measures = dict(zip(("weight", *SIZES), controls, strict=True))
         self.fields |= {name: controls[control] for name, control in self.measures.items()}

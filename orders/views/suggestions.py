@@ -16,7 +16,11 @@ def suggest_receivers(request: MemberRequest) -> HttpResponse:
     places = ([one.company, one.line1, f"{one.suburb} {one.postcode}"] for one in found)
     return JsonResponse(
         [
-            {"name": one.name, "place": ", ".join(filter(None, place)), "values": initial_of(one.party())}
+            {
+                "name": one.name,
+                "place": ", ".join(filter(None, place)),
+                "values": initial_of(one.party()),
+            }
             for one, place in zip(found, places, strict=True)
         ],
         safe=False,

@@ -49,7 +49,9 @@ def know_the_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[An
     return middleware
 
 
-def audience(*roles: str) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
+def audience(
+    *roles: str,
+) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
     """Declare who a page is for. Other users get 404, as if it didn't exist."""
 
     def declare(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -61,7 +63,9 @@ def audience(*roles: str) -> Callable[[Callable[..., HttpResponseBase]], Callabl
             if request.membership.role not in roles:
                 raise Http404
             if request.sender.needs_second_factor and not has_second_factor(request.user):
-                messages.info(request, "Your account requires two-step verification. Set yours up first.")
+                messages.info(
+                    request, "Your account requires two-step verification. Set yours up first."
+                )
                 return redirect("mfa_activate_totp")
             return view(request, *args, **kwargs)
 
@@ -131,5 +135,7 @@ def has_second_factor(user: Any) -> bool:
 
 def require_second_factor(user: Any) -> bool:
     """Return whether this is an active operator in a group, with a second factor."""
-    is_operator = user.is_active and user.is_staff and (user.is_superuser or permissions.groups_of(user))
+    is_operator = (
+        user.is_active and user.is_staff and (user.is_superuser or permissions.groups_of(user))
+    )
     return bool(is_operator) and has_second_factor(user)

@@ -76,16 +76,17 @@ class UserAdmin(ActionsAdmin):
         act(
             "reset-second-factor",
             "Reset two-step verification",
-            "Removes the authenticator and recovery codes, and emails the person. First confirm who is asking: call "
-            "back on a number you know.",
+            "Removes the authenticator and recovery codes, and emails the person. First confirm who"
+            " is asking: call back on a number you know.",
             people.reset_second_factor,
             applies=lambda user: user.has_second_factor,
         ),
         act(
             "groups",
             "Set groups",
-            "What this person can see and do at the desk. Someone who ships for a sender can't be an operator. A new "
-            "operator is logged out and must set a password of at least 15 characters before the next login.",
+            "What this person can see and do at the desk. Someone who ships for a sender can't be"
+            " an operator. A new operator is logged out and must set a password of at least 15"
+            " characters before the next login.",
             people.set_groups,
             needs="operators",
             applies=lambda user: not people.why_no_groups(user),
@@ -93,7 +94,16 @@ class UserAdmin(ActionsAdmin):
             initial=lambda user: {"groups": [group.name for group in user.groups.all()]},
         ),
     )
-    list_display = ["email", "name", "sender", "role", "is_staff", "is_active", "second_factor", "last_login"]
+    list_display = [
+        "email",
+        "name",
+        "sender",
+        "role",
+        "is_staff",
+        "is_active",
+        "second_factor",
+        "last_login",
+    ]
     list_filter = [
         "is_staff",
         "is_active",
@@ -115,20 +125,32 @@ class UserAdmin(ActionsAdmin):
         users = super().get_queryset(request).select_related("membership__sender")
         return users.annotate(has_second_factor=enrolled)
 
-    sender = column("sender", lambda user: user.membership.sender if hasattr(user, "membership") else None)
-    role = column("role", lambda it: it.membership.get_role_display() if hasattr(it, "membership") else "–")
-    in_groups = column("groups", lambda user: ", ".join(group.name for group in user.groups.all()) or "–")
-    second_factor = column("two-step verification", lambda user: user.has_second_factor, boolean=True)
+    sender = column(
+        "sender", lambda user: user.membership.sender if hasattr(user, "membership") else None
+    )
+    role = column(
+        "role", lambda it: it.membership.get_role_display() if hasattr(it, "membership") else "–"
+    )
+    in_groups = column(
+        "groups", lambda user: ", ".join(group.name for group in user.groups.all()) or "–"
+    )
+    second_factor = column(
+        "two-step verification", lambda user: user.has_second_factor, boolean=True
+    )
 
 
 class LocalityUploadForm(forms.Form):
     """A file with a country's published suburbs and postcodes."""
 
-    file = forms.FileField(help_text="UTF-8 CSV, up to 2 MB, with columns country, suburb, state and postcode.")
+    file = forms.FileField(
+        help_text="UTF-8 CSV, up to 2 MB, with columns country, suburb, state and postcode."
+    )
 
     def clean_file(self) -> Any:
         if self.cleaned_data["file"].size > LARGEST_FILE:
-            raise forms.ValidationError("The file is larger than 2 MB. Import it with manage.py localities.")
+            raise forms.ValidationError(
+                "The file is larger than 2 MB. Import it with manage.py localities."
+            )
         return self.cleaned_data["file"]
 
 
@@ -160,7 +182,9 @@ def import_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     return _page(request, context, previews=previews, checked=carried)
 
 
-def _previews(request: HttpRequest, content: bytes, source: str) -> list[locality_lists.ListPreview]:
+def _previews(
+    request: HttpRequest, content: bytes, source: str
+) -> list[locality_lists.ListPreview]:
     return locality_lists.preview_import(content, source=source, by=request.user, at=timezone.now())
 
 
@@ -168,13 +192,18 @@ def _import(request: HttpRequest, context: dict[str, Any], form: CheckedForm) ->
     content, source = request.POST["content"].encode(), request.POST.get("source", "")
     try:
         if not form.is_valid():
-            return _page(request, context, previews=_previews(request, content, source), checked=form)
+            return _page(
+                request, context, previews=_previews(request, content, source), checked=form
+            )
         reason, now = form.cleaned_data["reason"], timezone.now()
         done = import_list(content, source=source, by=request.user, at=now, reason=reason)
     except UnreadableList:  # not the file that was checked
         return _page(request, context, form=LocalityUploadForm())
     for change in done:
-        text = f"{change.country}: {change.rows} pairs, {change.added} added, {change.removed} removed."
+        text = (
+            f"{change.country}: {change.rows} pairs, {change.added} added, {change.removed}"
+            " removed."
+        )
         if change.off_list:
             text += f" {change.off_list} addresses in senders' address books aren't on the list."
         messages.success(request, text)
@@ -194,14 +223,19 @@ class LocalityListAdmin(ActionsAdmin):
         AdminAction(
             "use-again",
             "Use this list",
-            "Suburbs and postcodes are checked against this list from now on. It replaces the country's current list.",
+            "Suburbs and postcodes are checked against this list from now on. It replaces the"
+            " country's current list.",
             locality_lists.use_again,
             needs="localities",
             applies=lambda chosen: not chosen.is_active,
             refusals=(locality_lists.AlreadyActive,),
         ),
     )
-    admin_pages = (AdminPage("import", import_page, needs="localities", label="Import a list", is_of_list=True),)
+    admin_pages = (
+        AdminPage(
+            "import", import_page, needs="localities", label="Import a list", is_of_list=True
+        ),
+    )
     list_display = ["country", "source", "rows", "loaded_at", "is_active"]
     list_filter = ["country", "is_active"]
 

@@ -6,4 +6,5 @@ class AccountsConfig(AppConfig):
     label = "accounts"
 
     def ready(self) -> None:
-        from shipping_portal.accounts.login import security_events  # noqa: F401, PLC0415  (receives allauth's signals)
+        # Receives allauth's signals.
+        from shipping_portal.accounts.login import security_events  # noqa: F401, PLC0415

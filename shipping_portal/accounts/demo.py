@@ -38,7 +38,9 @@ def is_of_the_demo(user: Any) -> bool:
 def refuse_reserved(email: str) -> None:
     """Raise ValidationError for a demo address: nobody could log in with it anywhere else."""
     if is_of_the_demo(User(email=email)) and not settings.DEMO:
-        raise ValidationError(f"{DOMAIN} is kept for the demo. Use an address that reaches you.", code="demo")
+        raise ValidationError(
+            f"{DOMAIN} is kept for the demo. Use an address that reaches you.", code="demo"
+        )
 
 
 def people_left_behind() -> bool:
@@ -68,7 +70,9 @@ def make_demo_business(now: dt.datetime) -> None:
         membership = Membership.objects.create(sender=business, user=owner, role=Role.OWNER)
     if membership.sender.pickup_address() is None:
         _ship_from_fitzroy(membership.sender)
-    operator = _make_person(OPERATOR_EMAIL, OPERATOR_PASSWORD, name="Omar Oduya", is_staff=True, is_superuser=True)
+    operator = _make_person(
+        OPERATOR_EMAIL, OPERATOR_PASSWORD, name="Omar Oduya", is_staff=True, is_superuser=True
+    )
     if not access.has_second_factor(operator):
         totp.TOTP.activate(operator, totp.generate_totp_secret())
 
@@ -90,7 +94,9 @@ def _make_person(email: str, password: str, **fields: Any) -> User:
     if not user.check_password(password):
         user.set_password(password)
     user.save()
-    EmailAddress.objects.update_or_create(user=user, email=email, defaults={"verified": True, "primary": True})
+    EmailAddress.objects.update_or_create(
+        user=user, email=email, defaults={"verified": True, "primary": True}
+    )
     return user
 
 

@@ -48,11 +48,25 @@ def still_needed(members: Keys) -> Iterator[tuple[int, str]]:
             yield person.pk, "This is an operator. Take them out of every group first."
         if sender is None:
             continue
-        owners = sender.memberships.exclude(user=person).filter(role=Role.OWNER, user__is_active=True)
+        owners = sender.memberships.exclude(user=person).filter(
+            role=Role.OWNER, user__is_active=True
+        )
         if not owners.exists():
-            yield person.pk, f"{sender} would have no owner left. Close the account, or let an owner name another one."
+            yield (
+                person.pk,
+                (
+                    f"{sender} would have no owner left. Close the account, or let an owner name"
+                    " another one."
+                ),
+            )
         if sender.pickup_addresses.filter(email__in=addresses_of(person.pk)).exists():
-            yield person.pk, "The carrier writes to this person. Let an owner put another on the pickup address."
+            yield (
+                person.pk,
+                (
+                    "The carrier writes to this person. Let an owner put another on the pickup"
+                    " address."
+                ),
+            )
 
 
 # -- What is erased ------------------------------------------------------------------------------
@@ -66,7 +80,12 @@ def erase_people(members: Keys) -> int:
         Invitation.objects.filter(email__in=addresses_of(key)).delete()
         sessions.end_all(person)
         person.set_unusable_password()
-        person.email, person.name, person.is_active, person.last_login = f"{key}{NOBODYS}", FORMER, False, None
+        person.email, person.name, person.is_active, person.last_login = (
+            f"{key}{NOBODYS}",
+            FORMER,
+            False,
+            None,
+        )
         person.save(update_fields=["email", "name", "is_active", "last_login", "password"])
         for model in (EmailAddress, Authenticator, Notification, NotificationChoice, Membership):
             model.objects.filter(user=person).delete()
@@ -81,9 +100,14 @@ def erase_accounts(senders: Keys) -> int:
             model.objects.filter(sender=sender).delete()
         now = timezone.now()
         Sender.objects.filter(pk=sender.pk).update(
-            name=f"Closed account {sender.number}", suspended_at=sender.suspended_at or now, suspension_text=CLOSED,
-            suspension=Sender.Suspension.CLOSED, suspension_note="", closed_at=sender.closed_at or now, erased_at=now,
-        )  # fmt: skip
+            name=f"Closed account {sender.number}",
+            suspended_at=sender.suspended_at or now,
+            suspension_text=CLOSED,
+            suspension=Sender.Suspension.CLOSED,
+            suspension_note="",
+            closed_at=sender.closed_at or now,
+            erased_at=now,
+        )
         Notification.objects.filter(sender=sender).delete()
     return len(senders)
 
@@ -115,7 +139,9 @@ def erase_unconfirmed(people: QuerySet[User]) -> int:
     # Before anything is searched for by it: the address is somebody else's.
     for key in members:
         User.objects.filter(pk=key).update(email=f"{key}{NOBODYS}")
-        Audit.write("unconfirmed sign-up erased", f"{User._meta.verbose_name} {key}", by=None, at=now)
+        Audit.write(
+            "unconfirmed sign-up erased", f"{User._meta.verbose_name} {key}", by=None, at=now
+        )
     EmailAddress.objects.filter(user__in=members).delete()
     erasing.erase({"member": members, "sender": senders})
     return len(members)
@@ -131,7 +157,9 @@ def purge_unconfirmed(now: dt.datetime) -> int:
 @term("invitations")
 def purge_invitations(now: dt.datetime) -> int:
     """Delete invitations INVITATION_DAYS after they ended."""
-    return delete(Invitation.objects.filter(expires_at__lt=now - dt.timedelta(days=settings.INVITATION_DAYS)))
+    return delete(
+        Invitation.objects.filter(expires_at__lt=now - dt.timedelta(days=settings.INVITATION_DAYS))
+    )
 
 
 @term("words of notifications")

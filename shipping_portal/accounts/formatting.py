@@ -1,4 +1,6 @@
-"""Words, units, money and days as a country writes them, mostly the sender's. Plain functions that know no template."""
+"""Words, units, money and days as a country writes them, mostly the sender's. Plain functions
+that know no template.
+"""
 
 import datetime as dt
 from decimal import Decimal
@@ -11,7 +13,13 @@ from shipping_portal.db.keyset import MOST_COUNTED
 ELSEWHERE = ""  # any country without a word of its own
 WORDS = {
     "suburb": {"AU": "suburb", "GB": "town or city", ELSEWHERE: "city"},
-    "state": {"AU": "state", "CA": "province", "GB": "county", "US": "state", ELSEWHERE: "state or province"},
+    "state": {
+        "AU": "state",
+        "CA": "province",
+        "GB": "county",
+        "US": "state",
+        ELSEWHERE: "state or province",
+    },
     "postcode": {"CA": "postal code", "US": "ZIP code", ELSEWHERE: "postcode"},
     "parcel": {"US": "package", ELSEWHERE: "parcel"},
     "parcels": {"US": "packages", ELSEWHERE: "parcels"},
@@ -70,7 +78,11 @@ def local_date(value: dt.datetime | dt.date | None, sender: Any) -> str:
     if value is None:
         return ""
     day = value.astimezone(_zone(sender)) if isinstance(value, dt.datetime) else value
-    month = f"{day:%a}, {day:%b} {day.day}" if _country(sender) == "US" else f"{day:%a} {day.day} {day:%b}"
+    month = (
+        f"{day:%a}, {day:%b} {day.day}"
+        if _country(sender) == "US"
+        else f"{day:%a} {day.day} {day:%b}"
+    )
     is_this_year = day.year == timezone.now().astimezone(_zone(sender)).year
     return month if is_this_year else f"{month}{',' if _country(sender) == 'US' else ''} {day.year}"
 

@@ -17,7 +17,9 @@ _NAMES = vars(db) | {"pickle": SimpleNamespace(dumps=_dumps, loads=json.loads)}
 
 
 def _with_json(method: Any) -> Any:
-    made = FunctionType(method.__code__, _NAMES, method.__name__, method.__defaults__, method.__closure__)
+    made = FunctionType(
+        method.__code__, _NAMES, method.__name__, method.__defaults__, method.__closure__
+    )
     made.__kwdefaults__ = method.__kwdefaults__
     return made
 

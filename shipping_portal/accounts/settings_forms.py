@@ -70,7 +70,9 @@ class BusinessForm(SettingsForm):
     )
     zone = forms.ChoiceField(
         label="Time zone",
-        help_text="Every date and time is shown in it. Saving the default pickup address sets it too.",
+        help_text=(
+            "Every date and time is shown in it. Saving the default pickup address sets it too."
+        ),
     )
 
     class Meta:
@@ -109,7 +111,9 @@ class LabelsForm(SettingsForm):
         model = Sender
         fields = ("label_size", "prints_at_once")
         labels: ClassVar[dict[str, str]] = {"prints_at_once": "Open the print window automatically"}
-        help_texts: ClassVar[dict[str, str]] = {"prints_at_once": "When printing labels, as soon as a label is shown."}
+        help_texts: ClassVar[dict[str, str]] = {
+            "prints_at_once": "When printing labels, as soon as a label is shown."
+        }
         widgets: ClassVar[dict[str, Any]] = {"label_size": forms.RadioSelect}
 
 
@@ -117,8 +121,13 @@ class BookingForm(SettingsForm):
     class Meta:
         model = Sender
         fields = ("service_rule", "default_size")
-        labels: ClassVar[dict[str, str]] = {"service_rule": "Default service", "default_size": "Default size"}
-        help_texts: ClassVar[dict[str, str]] = {"service_rule": "You can choose another one before each booking."}
+        labels: ClassVar[dict[str, str]] = {
+            "service_rule": "Default service",
+            "default_size": "Default size",
+        }
+        help_texts: ClassVar[dict[str, str]] = {
+            "service_rule": "You can choose another one before each booking."
+        }
         widgets: ClassVar[dict[str, Any]] = {"service_rule": forms.RadioSelect}
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -27,9 +27,15 @@ urlpatterns = [
     path("settings/pickup-address/", pickup_addresses.pickup_address, name="pickup_address"),
     path("settings/pickup-addresses/", pickup_addresses.addresses, name="pickup_addresses"),
     path("settings/pickup-addresses/new/", pickup_addresses.add_address, name="add_pickup_address"),
-    path("settings/pickup-addresses/<int:address>/", pickup_addresses.edit_address, name="edit_pickup_address"),
     path(
-        "settings/pickup-addresses/<int:address>/change/", pickup_addresses.change_address, name="change_pickup_address"
+        "settings/pickup-addresses/<int:address>/",
+        pickup_addresses.edit_address,
+        name="edit_pickup_address",
+    ),
+    path(
+        "settings/pickup-addresses/<int:address>/change/",
+        pickup_addresses.change_address,
+        name="change_pickup_address",
     ),
     path("settings/profile/", panels.profile, name="profile"),
     path("settings/appearance/", panels.appearance, name="appearance"),
@@ -44,7 +50,11 @@ urlpatterns = [
     path("settings/team/", team_pages.team_page, name="team"),
     path("settings/team/second-factor/", team_pages.second_factor_rule, name="second_factor_rule"),
     path("settings/team/members/<int:member>/", team_pages.change_member, name="change_member"),
-    path("settings/team/invitations/<uuid:invitation>/", team_pages.change_invitation, name="change_invitation"),
+    path(
+        "settings/team/invitations/<uuid:invitation>/",
+        team_pages.change_invitation,
+        name="change_invitation",
+    ),
     path("settings/notifications/", panels.notifications, name="notifications"),
     path("unsubscribe/<str:token>/", panels.unsubscribe, name="unsubscribe"),
     path("invitation/<str:token>/", team_pages.invitation, name="invitation"),

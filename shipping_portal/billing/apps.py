@@ -8,4 +8,5 @@ class BillingConfig(AppConfig):
     label = "billing"
 
     def ready(self) -> None:
-        from shipping_portal.billing.pages import statements  # noqa: F401, PLC0415  (registering is the point)
+        # Registering is the point.
+        from shipping_portal.billing.pages import statements  # noqa: F401, PLC0415

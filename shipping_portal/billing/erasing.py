@@ -1,4 +1,6 @@
-"""When billing objects to erasing a person: words and photos of an open dispute. Bills and amounts stay as posted."""
+"""When billing objects to erasing a person: words and photos of an open dispute. Bills and
+amounts stay as posted.
+"""
 
 from collections.abc import Iterator
 
@@ -7,7 +9,10 @@ from django.db.models import Q
 from shipping_portal.billing.models import Dispute
 from shipping_portal.jobs.erasing import Keys, objection
 
-ANSWER_FIRST = "A charge is disputed, and the answer needs what is kept of the parcel. Answer the dispute first."
+ANSWER_FIRST = (
+    "A charge is disputed, and the answer needs what is kept of the parcel. Answer the dispute"
+    " first."
+)
 
 
 @objection("order")
@@ -21,5 +26,10 @@ def disputed(orders: Keys) -> Iterator[tuple[int, str]]:
 
 @objection("sender")
 def in_dispute(senders: Keys) -> Iterator[tuple[int, str]]:
-    for key in Dispute.objects.open().filter(sender__in=senders).values_list("sender", flat=True).distinct():
+    for key in (
+        Dispute.objects.open()
+        .filter(sender__in=senders)
+        .values_list("sender", flat=True)
+        .distinct()
+    ):
         yield key, ANSWER_FIRST

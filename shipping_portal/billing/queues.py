@@ -21,7 +21,9 @@ def out_of_balance() -> Q:
     checked = list(BillingReport.objects.filter(state=State.CHECKED))
     found = report_tallies(checked)
     odd = [
-        report.pk for report in checked if any(row.difference != 0 for row in report_balances(report, found[report.pk]))
+        report.pk
+        for report in checked
+        if any(row.difference != 0 for row in report_balances(report, found[report.pk]))
     ]
     return Q(pk__in=odd)
 
@@ -41,20 +43,24 @@ def _as_key_list(rule: OrderRule) -> Rule:
     with each: with 200,000 orders the count took two seconds, the list eight.
     """
     # Unordered: finding the lowest keys first took seven times as long with a million orders.
-    return lambda now: Q(pk__in=list(rule(now).order_by().values_list("pk", flat=True)[:MOST_LISTED]))
+    return lambda now: Q(
+        pk__in=list(rule(now).order_by().values_list("pk", flat=True)[:MOST_LISTED])
+    )
 
 
 REPORTS = {
     "damaged": Wait(
         "Damaged billing reports",
         Q(state=State.DAMAGED),
-        "Each problem shows its line. Set the columns and reprocess it, or ask the carrier for a new file.",
+        "Each problem shows its line. Set the columns and reprocess it, or ask the carrier for a"
+        " new file.",
         "uploaded_at",
     ),
     "balance": Wait(
         "Billing reports out of balance",
         lambda now: out_of_balance() & Q(state=State.CHECKED),
-        "The lines don't add up to the stated total. Check the columns, or ask the carrier which is right.",
+        "The lines don't add up to the stated total. Check the columns, or ask the carrier which is"
+        " right.",
         "uploaded_at",
     ),
     "posting": Wait(
@@ -85,8 +91,8 @@ ON_HOLD = {
     "on-hold": Wait(
         "Charges on hold",
         lambda now: Q(pk__in=Charge.objects.on_hold().values("pk")),
-        "The order was billed already, or wasn't charged what is refunded. Ask the carrier, then count it or leave it "
-        "out.",
+        "The order was billed already, or wasn't charged what is refunded. Ask the carrier, then"
+        " count it or leave it out.",
         "report__ended_at",
         term=WEEK,
     )
@@ -113,13 +119,15 @@ ORDERS = {
     "charged-otherwise": Wait(
         "Charge differs from quote",
         _as_key_list(RULES["charged-otherwise"]),
-        "Compare the price with the charges. Then ask the carrier why, credit the difference or accept it.",
+        "Compare the price with the charges. Then ask the carrier why, credit the difference or"
+        " accept it.",
         term=WEEK,
     ),
     "never-charged": Wait(
         "Booked, not charged after two reports",
         _as_key_list(RULES["never-charged"]),
-        "The carrier may charge it later or under another reference. Compare with unassigned charges.",
+        "The carrier may charge it later or under another reference. Compare with unassigned"
+        " charges.",
         term=WEEK,
     ),
 }
@@ -147,6 +155,10 @@ def waiting_queues(now: dt.datetime) -> list[Queue]:
         *counted(ChargeWord.objects.all(), WORDS, now, query="?decided={}"),
         *counted(Charge.objects.all(), CHARGES, now, query="?owner={}"),
         *counted(Charge.objects.all(), ON_HOLD, now, query="?hold={}"),
-        *(line for name in ORDERS for line in counted(Order.objects.all(), {name: ORDERS[name]}, now)),
+        *(
+            line
+            for name in ORDERS
+            for line in counted(Order.objects.all(), {name: ORDERS[name]}, now)
+        ),
         *counted(Dispute.objects.all(), DISPUTES, now, query="?state__exact={}"),
     ]

@@ -2,7 +2,13 @@
 
 from django.urls import path
 
-from shipping_portal.billing.views import billing, charge_is_wrong, dispute_photo, statement, statement_csv
+from shipping_portal.billing.views import (
+    billing,
+    charge_is_wrong,
+    dispute_photo,
+    statement,
+    statement_csv,
+)
 
 urlpatterns = [
     path("billing/", billing, name="billing"),

@@ -32,7 +32,10 @@ def billing(request: MemberRequest) -> HttpResponse:
     used = [name for name in statements.COLUMNS if any(row[name] for row in found.rows)]
     context = {
         "rows": [
-            {**_week(row, request, today=today, until=until), "amounts": [row[name] for name in used]}
+            {
+                **_week(row, request, today=today, until=until),
+                "amounts": [row[name] for name in used],
+            }
             for row in found.rows
         ],
         "columns": [statements.COLUMNS[name][0] for name in used],
@@ -47,7 +50,9 @@ def _today(request: MemberRequest) -> dt.date:
     return timezone.now().astimezone(request.sender.tzinfo).date()
 
 
-def _week(row: dict[str, Any], request: MemberRequest, *, today: dt.date, until: dt.date | None) -> dict[str, Any]:
+def _week(
+    row: dict[str, Any], request: MemberRequest, *, today: dt.date, until: dt.date | None
+) -> dict[str, Any]:
     week = row["week"]
     return {
         **row,
@@ -98,7 +103,9 @@ def statement(request: MemberRequest, week: str) -> HttpResponse:
         "names_currency": names_currency,
         "rows": lines.line_rows(page.rows, request.sender, role, names_currency=names_currency),
         "tabs": lines.statement_tabs(found),
-        "suggestion": size_guard.suggest_size(request.sender, found.whole) if found.has_size_charges else None,
+        "suggestion": (
+            size_guard.suggest_size(request.sender, found.whole) if found.has_size_charges else None
+        ),
         "page": page,
         "is_whole": is_whole,
         "count": sum(row["count"] for row in found.totals),
@@ -121,7 +128,9 @@ def _compared(balance: statements.Balance, before: dict[str, Decimal]) -> tuple[
 def statement_csv(request: MemberRequest, week: str) -> StreamingHttpResponse:
     """Stream all lines of the statement as filtered."""
     _, found = statement_of(request, week)
-    rows = lines.export_cells(found.in_order().iterator(chunk_size=500), request.sender, request.membership.role)
+    rows = lines.export_cells(
+        found.in_order().iterator(chunk_size=500), request.sender, request.membership.role
+    )
     return sheets.stream_sheet(f"statement-{week}.csv", list(lines.CELLS), rows)
 
 
@@ -135,16 +144,22 @@ def charge_is_wrong(request: MemberRequest) -> HttpResponse:
     if "line" not in request.GET:
         return redirect("billing")
     chosen = _chosen(request)
-    disputable = [line for line in chosen if lines.dispute_state(line, request.sender)["may_dispute"]]
+    disputable = [
+        line for line in chosen if lines.dispute_state(line, request.sender)["may_dispute"]
+    ]
     form = DisputeForm(request.POST or None, request.FILES or None)
     if request.method == "GET" or not disputable:
         return _page(request, chosen, form, status=200 if request.method == "GET" else 409)
     if not form.is_valid():
         return _page(request, chosen, form, status=422)
     text, photo = form.cleaned_data["text"], form.content
-    made = disputing.open_all(disputable, by=request.user, text=text, photo=photo, now=timezone.now())
+    made = disputing.open_all(
+        disputable, by=request.user, text=text, photo=photo, now=timezone.now()
+    )
     if made:
-        messages.success(request, SENT if made == 1 else f"{made} charges: {SENT[0].lower()}{SENT[1:]}")
+        messages.success(
+            request, SENT if made == 1 else f"{made} charges: {SENT[0].lower()}{SENT[1:]}"
+        )
     else:
         messages.info(request, "It's being reviewed already.")
     return redirect(_back(chosen))
@@ -169,10 +184,16 @@ def _chosen(request: MemberRequest) -> list[Charge]:
 def _back(chosen: list[Charge]) -> str:
     """Return where the charges are explained: for several, the statement."""
     one = len(chosen) == 1
-    return line_reasons.page_of(chosen[0]) if one else reverse("statement", args=[statements.week_name(chosen[0].week)])
+    return (
+        line_reasons.page_of(chosen[0])
+        if one
+        else reverse("statement", args=[statements.week_name(chosen[0].week)])
+    )
 
 
-def _page(request: MemberRequest, chosen: list[Charge], form: DisputeForm, *, status: int) -> HttpResponse:
+def _page(
+    request: MemberRequest, chosen: list[Charge], form: DisputeForm, *, status: int
+) -> HttpResponse:
     rows = lines.line_rows(chosen, request.sender, request.membership.role, names_currency=True)
     for row in rows:
         row["declared"] = line_reasons.declared_words(row["charge"], request.sender)
@@ -186,4 +207,6 @@ def _page(request: MemberRequest, chosen: list[Charge], form: DisputeForm, *, st
 @require_GET
 def dispute_photo(request: MemberRequest, photo: int) -> HttpResponse:
     """Send a photo of this account's dispute as a download."""
-    return photos.photo_download(get_object_or_404(DisputePhoto.objects.for_user(request.user), pk=photo))
+    return photos.photo_download(
+        get_object_or_404(DisputePhoto.objects.for_user(request.user), pk=photo)
+    )

@@ -22,7 +22,16 @@ from shipping_portal.carrier.deadline import Limits
 from shipping_portal.carrier.errors import CarrierError, LinkOff, NotSent, OperationOff
 from shipping_portal.carrier.headers import checked_header, credential_headers, identity_headers
 from shipping_portal.carrier.hosts import Origin, base_origin
-from shipping_portal.carrier.messages import Booked, Call, Cancelled, LabelFile, LabelLink, Quoted, Shipment, Tracked
+from shipping_portal.carrier.messages import (
+    Booked,
+    Call,
+    Cancelled,
+    LabelFile,
+    LabelLink,
+    Quoted,
+    Shipment,
+    Tracked,
+)
 from shipping_portal.carrier.operations import Operation
 from shipping_portal.carrier.outcomes import require_success
 
@@ -101,7 +110,11 @@ class Carrier:
         """
         expected = writing.order_key_of(body, self.contract)
         return self._ask(
-            "book", partial(reading.read_booked, order_key=expected), body=body, key=key, not_after=not_after
+            "book",
+            partial(reading.read_booked, order_key=expected),
+            body=body,
+            key=key,
+            not_after=not_after,
         )
 
     def view(self, order_id: str) -> Booked:
@@ -165,10 +178,18 @@ class Carrier:
         target = ""
         if self.contract.label_fetch == "head":
             target = self._fetch(
-                "HEAD", link.url, partial(labels.label_address, url=link.url, base=self._base), ends_at
+                "HEAD",
+                link.url,
+                partial(labels.label_address, url=link.url, base=self._base),
+                ends_at,
             )
         if not target:
-            got = self._fetch("GET", link.url, partial(labels.label_or_hop, url=link.url, base=self._base), ends_at)
+            got = self._fetch(
+                "GET",
+                link.url,
+                partial(labels.label_or_hop, url=link.url, base=self._base),
+                ends_at,
+            )
             if isinstance(got, LabelFile):
                 return got
             target = got
@@ -181,7 +202,11 @@ class Carrier:
         """
         if self.contract.link == "signed":
             return links.signed_link(
-                self.contract, reference=reference, partner_id=self._partner_id, key=self._link_key, now=now
+                self.contract,
+                reference=reference,
+                partner_id=self._partner_id,
+                key=self._link_key,
+                now=now,
             )
         if self.contract.link == "none":
             raise LinkOff("The carrier offers no tracking page links.")
@@ -210,19 +235,31 @@ class Carrier:
         cap: int = Limits.cap,
     ) -> T:
         method, url = self._address(name, order_id=order_id, reference=reference, query=query)
-        request = Request(method, url, self._api_headers(body, key), body, may_repeat=name in REPEATABLE)
+        request = Request(
+            method, url, self._api_headers(body, key), body, may_repeat=name in REPEATABLE
+        )
         self._wait(name, not_after)
         ends_at = time.monotonic() + min(seconds or self._deadline, self._deadline)
-        return self._logged(name, self._path(url), request, self._limits(ends_at, cap, not_after), read)
+        return self._logged(
+            name, self._path(url), request, self._limits(ends_at, cap, not_after), read
+        )
 
     def _address(
-        self, name: str, *, order_id: str = "", reference: str = "", query: dict[str, str] | None = None
+        self,
+        name: str,
+        *,
+        order_id: str = "",
+        reference: str = "",
+        query: dict[str, str] | None = None,
     ) -> tuple[str, str]:
         """Return an operation's method and address; values without a name or blank are left out."""
         operation = self._operation(name)
         path, fixed = operation.filled(order_id=order_id, reference=reference)
         values = fixed | {name: value for name, value in (query or {}).items() if name and value}
-        return operation.method, f"{self._base_url}{path}{'?' + urlencode(values) if values else ''}"
+        return (
+            operation.method,
+            f"{self._base_url}{path}{'?' + urlencode(values) if values else ''}",
+        )
 
     def _path(self, url: str) -> str:
         """Return the part of an address that the request log stores."""
@@ -242,20 +279,26 @@ class Carrier:
             headers[self.contract.idempotency_header] = checked_header("The idempotency key", key)
         return headers
 
-    def _fetch(self, method: str, url: str, read: Reader[T], ends_at: float, *, trusted: bool = True) -> T:
+    def _fetch(
+        self, method: str, url: str, read: Reader[T], ends_at: float, *, trusted: bool = True
+    ) -> T:
         """Make one request of a label fetch. Credentials go to the carrier's own host only."""
         headers = self._headers | {"Accept": "application/pdf, application/octet-stream;q=0.9"}
         if trusted and Origin.of(url) == self._base:
             headers |= self._credentials
         self._wait("label", ends_at)
         request = Request(method, url, headers, may_repeat=True)
-        return self._logged("label", LABEL_PATH, request, self._limits(ends_at, labels.LARGEST), read)
+        return self._logged(
+            "label", LABEL_PATH, request, self._limits(ends_at, labels.LARGEST), read
+        )
 
     def _wait(self, name: str, not_after: float | None) -> None:
         if self._turn is not None:
             self._turn(name, not_after)
 
-    def _limits(self, ends_at: float, cap: int = Limits.cap, not_after: float | None = None) -> Limits:
+    def _limits(
+        self, ends_at: float, cap: int = Limits.cap, not_after: float | None = None
+    ) -> Limits:
         return Limits(ends_at, self._connect_timeout, cap, not_after, self._ca_bundle, self._proxy)
 
     def _logged(self, name: str, path: str, request: Request, limits: Limits, read: Reader[T]) -> T:
@@ -272,7 +315,9 @@ class Carrier:
             raise
         finally:
             seconds = time.monotonic() - started
-            self._report(Call(name, request.method, path, status, seconds, outcome, unreadable, unsent))
+            self._report(
+                Call(name, request.method, path, status, seconds, outcome, unreadable, unsent)
+            )
 
     def _report(self, call: Call) -> None:
         if self._on_call is None:

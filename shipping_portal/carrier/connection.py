@@ -31,7 +31,12 @@ import requests.adapters
 import urllib3
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError, ProxyError
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    NameResolutionError,
+    NewConnectionError,
+    ProxyError,
+)
 from urllib3.util.ssl_ import create_urllib3_context
 
 from shipping_portal.carrier.deadline import Deadline, Limits, TooLate
@@ -45,7 +50,13 @@ _of_thread = threading.local()
 # urllib3 logs whole addresses, with signed links and people's suburbs.
 for noisy in ("urllib3.connection", "urllib3.connectionpool"):
     logging.getLogger(noisy).addFilter(lambda record: False)
-TROUBLE = (requests.RequestException, urllib3.exceptions.HTTPError, http.client.HTTPException, OSError, ValueError)
+TROUBLE = (
+    requests.RequestException,
+    urllib3.exceptions.HTTPError,
+    http.client.HTTPException,
+    OSError,
+    ValueError,
+)
 
 
 @dataclass(frozen=True)
@@ -137,7 +148,9 @@ class OneAttempt(requests.adapters.HTTPAdapter):
     def __init__(self) -> None:
         super().__init__(pool_connections=HOSTS, pool_maxsize=1, max_retries=0)
 
-    def build_connection_pool_key_attributes(self, request: Any, verify: Any, cert: Any = None) -> Any:
+    def build_connection_pool_key_attributes(
+        self, request: Any, verify: Any, cert: Any = None
+    ) -> Any:
         """Set the host and the authorities already loaded."""
         host, _ = super().build_connection_pool_key_attributes(request, verify, cert)
         return host, {"ssl_context": trust_context(verify)} if host["scheme"] == "https" else {}
@@ -148,7 +161,8 @@ class OneAttempt(requests.adapters.HTTPAdapter):
     def close(self) -> None:
         """Close every connection now, not when Python collects it."""
         for manager in (self.poolmanager, *self.proxy_manager.values()):
-            for key in manager.pools.keys():  # noqa: SIM118  (it can't be iterated, so that threads may change it)
+            # It can't be iterated, so that threads may change it.
+            for key in manager.pools.keys():  # noqa: SIM118
                 manager.pools[key].close()
         super().close()
 
@@ -175,7 +189,9 @@ def trust_context(bundle: str) -> ssl.SSLContext:
 def _load_trust_context(bundle: str, _changed: int) -> ssl.SSLContext:
     context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED)
     folder = Path(bundle).is_dir()
-    context.load_verify_locations(cafile=None if folder else bundle, capath=bundle if folder else None)
+    context.load_verify_locations(
+        cafile=None if folder else bundle, capath=bundle if folder else None
+    )
     return context
 
 
@@ -186,7 +202,12 @@ def send_once(request: Request, limits: Limits) -> Reply:
     """
     with Deadline(limits) as deadline:
         answer = _send_and_read(request, deadline)
-    if not isinstance(answer, Reply) and request.may_repeat and deadline.is_reused and not deadline.over:
+    if (
+        not isinstance(answer, Reply)
+        and request.may_repeat
+        and deadline.is_reused
+        and not deadline.over
+    ):
         with Deadline(limits) as deadline:
             answer = _send_and_read(request, deadline)
     if isinstance(answer, Reply):
@@ -198,7 +219,9 @@ def send_once(request: Request, limits: Limits) -> Reply:
 def _send_and_read(request: Request, deadline: Deadline) -> Reply | str:
     adapter, limits, reply = _choose_adapter(request), deadline.limits, None
     adapter.deadline = deadline
-    headers = dict(request.headers) if request.may_repeat else {**request.headers, "Connection": "close"}
+    headers = (
+        dict(request.headers) if request.may_repeat else {**request.headers, "Connection": "close"}
+    )
     try:
         prepared = requests.PreparedRequest()
         prepared.prepare(request.method, request.url, headers=headers, data=request.body, params={})
@@ -261,13 +284,19 @@ def _read_reply(response: requests.Response, deadline: Deadline) -> Reply:
     elif headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         fault = "the reply is compressed"
     return Reply(
-        response.status_code, headers, bytes(body[: deadline.limits.cap]), _is_framed(headers, response), fault
+        response.status_code,
+        headers,
+        bytes(body[: deadline.limits.cap]),
+        _is_framed(headers, response),
+        fault,
     )
 
 
 def _is_framed(headers: Mapping[str, str], response: requests.Response) -> bool:
     chunked = headers.get("transfer-encoding", "").lower() == "chunked"
-    return chunked or headers.get("content-length", "").isdigit() or response.status_code in (204, 304)
+    return (
+        chunked or headers.get("content-length", "").isdigit() or response.status_code in (204, 304)
+    )
 
 
 def _reason_for_silence(problem: BaseException | None, deadline: Deadline) -> str:
@@ -279,13 +308,24 @@ def _reason_for_silence(problem: BaseException | None, deadline: Deadline) -> st
     while problem is not None and problem not in seen:
         seen.append(problem)
         # Through a proxy, urllib3 puts the cause into its first argument.
-        found = (getattr(problem, "reason", None), problem.__cause__, problem.__context__, *problem.args[:1])
+        found = (
+            getattr(problem, "reason", None),
+            problem.__cause__,
+            problem.__context__,
+            *problem.args[:1],
+        )
         problem = next((one for one in found if isinstance(one, BaseException)), None)
     if deadline.sent_at is not None:
-        return "no reply in time" if _has_kind(seen, TimeoutError) else "the connection broke before a reply"
+        return (
+            "no reply in time"
+            if _has_kind(seen, TimeoutError)
+            else "the connection broke before a reply"
+        )
     if _has_kind(seen, TooLate) or deadline.over:
         return "the time to send had passed"
-    words = next((words for kind, words in UNSENT if _has_kind(seen, kind)), "{} could not be reached")
+    words = next(
+        (words for kind, words in UNSENT if _has_kind(seen, kind)), "{} could not be reached"
+    )
     return words.format(deadline.limits.peer)
 
 

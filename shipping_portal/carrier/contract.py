@@ -55,30 +55,43 @@ class Contract(Fields):
             try:
                 point.metadata["check"](getattr(self, point.name))
             except ValueError as problem:
-                raise ContractError(f"The contract's {point.name} cannot be used: {problem}.") from None
+                raise ContractError(
+                    f"The contract's {point.name} cannot be used: {problem}."
+                ) from None
         self._keep_paths_apart()
         self._keep_promises()
         self._mean_one_thing()
         if self.link == "signed" and not self.link_page:
-            raise ContractError("The contract says link = signed, so link_page must hold the page's address.")
+            raise ContractError(
+                "The contract says link = signed, so link_page must hold the page's address."
+            )
 
     def _keep_paths_apart(self) -> None:
         """Reject a path of a booking's value that equals or contains another's."""
-        names = [f"{side}_{part}" for side in ("sender", "receiver") for part in PARTS] + list(PARCEL)
+        names = [f"{side}_{part}" for side in ("sender", "receiver") for part in PARTS] + list(
+            PARCEL
+        )
         written = {name: getattr(self, name) for name in names if getattr(self, name)}
         for name, path in written.items():
             for other, inside in written.items():
                 if name != other and f"{inside}.".startswith(f"{path}."):
-                    raise ContractError(f"The contract puts {other} at, or inside, the path of {name}: {path}.")
+                    raise ContractError(
+                        f"The contract puts {other} at, or inside, the path of {name}: {path}."
+                    )
 
     def _keep_promises(self) -> None:
         """Reject a contract in which one point disables what another promises."""
         if self.replays and not self.idempotency_header:
-            raise ContractError("The contract says replays = true, so idempotency_header must name the key's header.")
+            raise ContractError(
+                "The contract says replays = true, so idempotency_header must name the key's"
+                " header."
+            )
         if self.cover_origins and not self.cover_amount:
             raise ContractError("The contract turns cover_amount off, so cover_origins must be [].")
         if self.link == "response" and not self.view:
-            raise ContractError("The contract says link = response, which needs view to ask for the order.")
+            raise ContractError(
+                "The contract says link = response, which needs view to ask for the order."
+            )
 
     def _mean_one_thing(self) -> None:
         """Reject a status with two meanings, and a range that ends before it begins."""
@@ -91,7 +104,9 @@ class Contract(Fields):
         ):
             both = set(getattr(self, names[0])) & set(getattr(self, names[1]))
             if both:
-                raise ContractError(f"The contract has {min(both)} in {names[0]} and in {names[1]}.")
+                raise ContractError(
+                    f"The contract has {min(both)} in {names[0]} and in {names[1]}."
+                )
         if self.hs_code_shortest > self.hs_code_longest:
             raise ContractError("The contract's hs_code_shortest is more than its hs_code_longest.")
 
@@ -105,8 +120,12 @@ class Contract(Fields):
         defaults = {point.name: point.value for point in cls().points()}
         if unknown := [_with_nearest(key, defaults) for key in overrides if key not in defaults]:
             what = "a key" if len(unknown) == 1 else "keys"
-            raise ContractError(f"The contract file has {what} we do not know: {', '.join(unknown)}.")
-        typed: dict[str, Any] = {key: _check_type(key, value, defaults[key]) for key, value in overrides.items()}
+            raise ContractError(
+                f"The contract file has {what} we do not know: {', '.join(unknown)}."
+            )
+        typed: dict[str, Any] = {
+            key: _check_type(key, value, defaults[key]) for key, value in overrides.items()
+        }
         return cls(**typed)
 
     @staticmethod
@@ -181,7 +200,9 @@ def _with_nearest(key: str, known: Iterable[str]) -> str:
 def _check_type(key: str, value: object, default: object) -> object:
     if key == "words":
         if not isinstance(value, dict) or not all(isinstance(word, str) for word in value.values()):
-            raise ContractError("The contract's [words] table gives a progress word for each carrier word.")
+            raise ContractError(
+                "The contract's [words] table gives a progress word for each carrier word."
+            )
         return WORDS | {normalise_word(word): progress for word, progress in value.items()}
     if isinstance(default, tuple):
         return _check_list(key, value, default)

@@ -58,11 +58,15 @@ class Deadline:
                 self._socket = None
 
     def hold(self, sock: socket.socket) -> None:
-        """Keep a duplicate: once closed, the original's number may become another thread's socket."""
+        """Keep a duplicate: once closed, the original's number may become another thread's
+        socket.
+        """
         with self._lock:
             if self.cut:
                 raise TooLate
-            self._socket = socket.socket(sock.family, sock.type, sock.proto, fileno=os.dup(sock.fileno()))
+            self._socket = socket.socket(
+                sock.family, sock.type, sock.proto, fileno=os.dup(sock.fileno())
+            )
 
     def hold_again(self, sock: socket.socket) -> None:
         """Keep a duplicate of a socket from an earlier request, unless this one opened it."""

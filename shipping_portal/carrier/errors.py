@@ -2,12 +2,12 @@
 
     CarrierError
     ├── Rejected         a reply said no: show its words, do not send the same thing again
-    ├── NotSent          nothing left this machine, or the carrier says it did nothing: safe to send again
+    ├── NotSent          nothing left this machine, or the carrier did nothing: safe to send again
     │   ├── Crowded      others use up what the carrier allows in a second
     │   └── OperationOff the contract names no such operation; nothing was tried
     │       └── LinkOff  the contract has no Authorised Tracking Page links
-    ├── AccountStopped   401, 402, 403, 412: our account is at fault; stop all bookings, tell an operator
-    └── OutcomeUnknown   everything else: the carrier may have acted, so a booking is never sent again
+    ├── AccountStopped   401, 402, 403, 412: our account is at fault; bookings stop, operators know
+    └── OutcomeUnknown   everything else: it may have acted, so a booking is never sent again
 
 `str` and `repr` show the status and our own words only: carrier text may hold personal data.
 """
@@ -53,7 +53,9 @@ class NotSent(CarrierError):
 
     outcome = "not sent"
 
-    def __init__(self, reason: str, retry_after: float | None = None, status: int | None = None) -> None:
+    def __init__(
+        self, reason: str, retry_after: float | None = None, status: int | None = None
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.retry_after = retry_after

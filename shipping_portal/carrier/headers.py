@@ -12,7 +12,10 @@ PLAIN = re.compile(r"[\x20-\x7e]+", re.ASCII)
 
 def identity_headers(user_agent: str) -> dict[str, str]:
     """Return every request's headers, the label redirect's included: our name, no compression."""
-    return {"User-Agent": checked_header("The User-Agent", user_agent), "Accept-Encoding": "identity"}
+    return {
+        "User-Agent": checked_header("The User-Agent", user_agent),
+        "Accept-Encoding": "identity",
+    }
 
 
 def credential_headers(contract: Contract, account: str, key: str) -> dict[str, str]:
@@ -20,7 +23,9 @@ def credential_headers(contract: Contract, account: str, key: str) -> dict[str, 
     version, _, value = contract.version_header.partition(": ")
     headers = {version: value} if version else {}
     if contract.auth == "basic":
-        headers["Authorization"] = "Basic " + base64.b64encode(f"{account}:{key}".encode()).decode("ascii")
+        headers["Authorization"] = "Basic " + base64.b64encode(f"{account}:{key}".encode()).decode(
+            "ascii"
+        )
     elif contract.auth == "bearer":
         headers["Authorization"] = f"Bearer {checked_header('The carrier key', key)}"
     elif contract.auth != "none":

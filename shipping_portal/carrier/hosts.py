@@ -43,7 +43,9 @@ def in_public_or_our_network(address: str) -> bool:
     """
     found = _read_address(address)
     is_nobodys = found.is_unspecified or found.is_multicast or found.is_reserved
-    return in_public(address) or (found.is_private and not (found.is_loopback or found.is_link_local or is_nobodys))
+    return in_public(address) or (
+        found.is_private and not (found.is_loopback or found.is_link_local or is_nobodys)
+    )
 
 
 def _read_address(address: str) -> IPv4Address | IPv6Address:
@@ -89,7 +91,10 @@ def base_origin(base_url: str) -> Origin:
     """Return CARRIER_BASE_URL's origin. Raises ValueError unless it is https or loopback."""
     origin = Origin.of(base_url)
     if origin is None or "?" in base_url or "#" in base_url:
-        raise ValueError("The carrier's base address must be a plain address such as https://carrier.example/api.")
+        raise ValueError(
+            "The carrier's base address must be a plain address such as"
+            " https://carrier.example/api."
+        )
     if not origin.private:
         raise ValueError("The carrier's base address must start with https://.")
     return origin

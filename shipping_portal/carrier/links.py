@@ -18,7 +18,9 @@ from shipping_portal.carrier.reading import read_viewed
 from shipping_portal.carrier.values import value_at
 
 
-def signed_link(contract: Contract, *, reference: str, partner_id: str, key: str, now: datetime) -> str:
+def signed_link(
+    contract: Contract, *, reference: str, partner_id: str, key: str, now: datetime
+) -> str:
     """Return a link signed by us (HS256), valid for `link_seconds`.
 
     Raises LinkOff without a key.
@@ -34,7 +36,10 @@ def signed_link(contract: Contract, *, reference: str, partner_id: str, key: str
         "iat": issued,
         "exp": issued + contract.link_seconds,
     }
-    query = {contract.link_reference_query: reference, contract.link_token_query: _sign_token(claims, key)}
+    query = {
+        contract.link_reference_query: reference,
+        contract.link_token_query: _sign_token(claims, key),
+    }
     return f"{contract.link_page}{'&' if '?' in contract.link_page else '?'}{urlencode(query)}"
 
 
@@ -51,7 +56,9 @@ def _url64(value: bytes) -> str:
     return base64.urlsafe_b64encode(value).rstrip(b"=").decode("ascii")
 
 
-def link_in(reply: Reply, contract: Contract, *, base: Origin, order_id: str, reference: str) -> str:
+def link_in(
+    reply: Reply, contract: Contract, *, base: Origin, order_id: str, reference: str
+) -> str:
     """Return a fresh reply's link for this very order. Raises Rejected if missing or unsafe."""
     viewed = read_viewed(reply, contract, order_id=order_id)
     if viewed.reference != reference:

@@ -8,7 +8,9 @@ from urllib.parse import parse_qsl, quote
 
 from shipping_portal.carrier.errors import OperationOff
 
-FORM = re.compile(r"(GET|POST|PUT|PATCH|DELETE) (/[A-Za-z0-9._~/{}-]*)(?:\?([A-Za-z0-9._~=&{}-]+))?", re.ASCII)
+FORM = re.compile(
+    r"(GET|POST|PUT|PATCH|DELETE) (/[A-Za-z0-9._~/{}-]*)(?:\?([A-Za-z0-9._~=&{}-]+))?", re.ASCII
+)
 NO_NAMES = {"", ".", ".."}  # each would change the path
 
 
@@ -42,6 +44,11 @@ class Operation:
         for place, value in {"{id}": order_id, "{reference}": reference}.items():
             if place in line and value.strip() in NO_NAMES:
                 raise OperationOff("The order's name at the carrier is not known.")
-        path = self.path.replace("{id}", quote(order_id, safe="")).replace("{reference}", quote(reference, safe=""))
-        query = {name: value.replace("{id}", order_id).replace("{reference}", reference) for name, value in self.query}
+        path = self.path.replace("{id}", quote(order_id, safe="")).replace(
+            "{reference}", quote(reference, safe="")
+        )
+        query = {
+            name: value.replace("{id}", order_id).replace("{reference}", reference)
+            for name, value in self.query
+        }
         return path, query

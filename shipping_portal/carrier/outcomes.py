@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 
 from shipping_portal.carrier.connection import TOO_LATE, Reply
 from shipping_portal.carrier.contract import MEASURES, PARTS, Contract
-from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
+from shipping_portal.carrier.errors import (
+    AccountStopped,
+    CarrierError,
+    NotSent,
+    OutcomeUnknown,
+    Rejected,
+)
 from shipping_portal.carrier.scrubbing import scrub_body, without_signed
 from shipping_portal.carrier.values import load_json, read_text, value_at
 from shipping_portal.carrier.writing import QUERIED
@@ -18,13 +24,17 @@ from shipping_portal.carrier.writing import QUERIED
 LONGEST_WAIT = 3600.0
 
 
-def require_success(reply: Reply, contract: Contract, *, also_refused: Collection[int] = ()) -> None:
+def require_success(
+    reply: Reply, contract: Contract, *, also_refused: Collection[int] = ()
+) -> None:
     """Return on a complete 2xx reply. Raises one of the four errors for any other."""
     if reply.fault or not 200 <= reply.status < 300:
         raise outcome_of(reply, contract, also_refused=also_refused)
 
 
-def outcome_of(reply: Reply, contract: Contract, *, also_refused: Collection[int] = ()) -> CarrierError:
+def outcome_of(
+    reply: Reply, contract: Contract, *, also_refused: Collection[int] = ()
+) -> CarrierError:
     """Return the outcome of a reply other than success."""
     if reply.fault:
         return unknown_outcome(reply, contract, reply.fault)
@@ -44,7 +54,9 @@ def unknown_outcome(
     reason = f"conflict: {reason}" if conflict else reason
     body = scrub_body(reply.body, contract)
     late = reply.fault == TOO_LATE
-    return OutcomeUnknown(reason, reply.status, body, reference=reference, conflict=conflict, late=late)
+    return OutcomeUnknown(
+        reason, reply.status, body, reference=reference, conflict=conflict, late=late
+    )
 
 
 def parse_json(reply: Reply) -> Any:
@@ -60,16 +72,22 @@ def _rejection(reply: Reply, contract: Contract) -> CarrierError:
     # how this family rejects malformed JSON
     empty = reply.status == 400 and not reply.body and reply.framed
     if not isinstance(document, dict | str) and not empty:
-        return unknown_outcome(reply, contract, f"the carrier answered {reply.status} in a form we cannot read")
+        return unknown_outcome(
+            reply, contract, f"the carrier answered {reply.status} in a form we cannot read"
+        )
     refusal = read_refusal(document, contract)
-    return Rejected(reply.status, refusal.code, refusal.text, refusal.messages, scrub_body(reply.body, contract))
+    return Rejected(
+        reply.status, refusal.code, refusal.text, refusal.messages, scrub_body(reply.body, contract)
+    )
 
 
 def _account_stop(reply: Reply, contract: Contract) -> AccountStopped:
     body = scrub_body(reply.body, contract)
     refusal = read_refusal(parse_json(reply), contract)
     sentence = refusal.text or "; ".join(chain.from_iterable(refusal.messages.values()))
-    return AccountStopped(reply.status, sentence or read_text(body.decode("utf-8", "replace")), body)
+    return AccountStopped(
+        reply.status, sentence or read_text(body.decode("utf-8", "replace")), body
+    )
 
 
 def _retry_after(reply: Reply) -> float | None:
@@ -92,12 +110,30 @@ SIZES = ("length", "width", "height")
 OURS = (
     *(f"{side}_{part}" for side in SIDES for part in PARTS),
     *MEASURES,
-    *("description", "product_code", "pickup_date", "customer_reference", "contents", "contents_type"),
+    *(
+        "description",
+        "product_code",
+        "pickup_date",
+        "customer_reference",
+        "contents",
+        "contents_type",
+    ),
 )
 IN_QUERIES = (*(f"{side}_{part}" for side in SIDES for part in QUERIED), *MEASURES)
 ITEM = ("description", "value", "quantity", "origin", "hs_code")
 GENERAL = {
-    *("", "address", "base", "description", "detail", "error", "errors", "general", "message", "messages"),
+    *(
+        "",
+        "address",
+        "base",
+        "description",
+        "detail",
+        "error",
+        "errors",
+        "general",
+        "message",
+        "messages",
+    ),
     *("non_field_errors", "order", "order_id", "reason", "status", "title"),
 }
 # of a message that is an object itself
@@ -139,7 +175,9 @@ def read_refusal(body: Any, contract: Contract) -> ParsedRefusal:
 def _is_wrapper(sentence: str, messages: list[str], contract: Contract) -> bool:
     """Return whether a sentence only points to the messages, or repeats one."""
     member = contract.error_messages.rpartition(".")[2]
-    return member.casefold() in sentence.casefold() or sentence.rstrip(".") in {one.rstrip(".") for one in messages}
+    return member.casefold() in sentence.casefold() or sentence.rstrip(".") in {
+        one.rstrip(".") for one in messages
+    }
 
 
 def _by_field(document: Any, contract: Contract) -> dict[str, list[str]]:
@@ -161,8 +199,13 @@ def _our_names(where: Where, fields: dict[str, list[str]]) -> list[str]:
     Rows count from 0.
     """
     steps: Where = ()
-    for steps in (_split_name(*where), _split_name(*(name for name in where if name not in GENERAL))):
-        names = fields.get("_".join(steps)) or fields.get("_".join(filterfalse(str.isdecimal, steps)), [])
+    for steps in (
+        _split_name(*where),
+        _split_name(*(name for name in where if name not in GENERAL)),
+    ):
+        names = fields.get("_".join(steps)) or fields.get(
+            "_".join(filterfalse(str.isdecimal, steps)), []
+        )
         row = next(map(int, filter(str.isdecimal, steps)), None)
         if names and row is not None:
             return [name.replace("item_", f"item_{row + 1}_") for name in names]
@@ -202,7 +245,9 @@ def _field_names(contract: Contract) -> dict[str, list[str]]:
     """
     known = {_plain_name(ours): [ours] for ours in OURS}
     known |= {_plain_name(getattr(contract, f"query_{ours}")): [ours] for ours in IN_QUERIES}
-    known |= {_plain_name(getattr(contract, ours)): [ours] for ours in OURS if getattr(contract, ours)}
+    known |= {
+        _plain_name(getattr(contract, ours)): [ours] for ours in OURS if getattr(contract, ours)
+    }
     known["dimensions"] = list(SIZES)
     known.setdefault("cover", ["cover"])
     known[_plain_name(contract.length.rpartition(".")[0]) or "dimensions"] = list(SIZES)
@@ -212,7 +257,11 @@ def _field_names(contract: Contract) -> dict[str, list[str]]:
         known |= dict.fromkeys((f"item_{part}", _plain_name(f"{contract.contents}_{part}")), ours)
         known[_plain_name(f"{contract.contents}_{getattr(contract, f'item_{part}')}")] = ours
     steps = contract.cover_amount.split(".")
-    known |= {_plain_name("_".join(steps[: end + 1])): ["cover"] for end in range(len(steps)) if contract.cover_amount}
+    known |= {
+        _plain_name("_".join(steps[: end + 1])): ["cover"]
+        for end in range(len(steps))
+        if contract.cover_amount
+    }
     return known
 
 

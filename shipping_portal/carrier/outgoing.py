@@ -63,11 +63,17 @@ def send(
     if origin is None or origin.scheme != "https":
         raise Undelivered("the address is not https")
     limits = Limits(
-        time.monotonic() + SECONDS, cap=LARGEST_REPLY, ca_bundle=ca_bundle, peer="the receiver", may_reach=may_reach
+        time.monotonic() + SECONDS,
+        cap=LARGEST_REPLY,
+        ca_bundle=ca_bundle,
+        peer="the receiver",
+        may_reach=may_reach,
     )
     method = "GET" if body is None else "POST"
     try:
-        reply = send_once(Request(method, url, {**identity_headers(user_agent), **(headers or {})}, body), limits)
+        reply = send_once(
+            Request(method, url, {**identity_headers(user_agent), **(headers or {})}, body), limits
+        )
     except (NotSent, OutcomeUnknown) as problem:
         raise Undelivered(problem.reason) from None
     if not 200 <= reply.status < 300:

@@ -17,7 +17,9 @@ from shipping_portal.carrier.values import value_at
 ADDRESSES = ("https://", "http://", "/", "?")
 
 
-def read_page(reply: Reply, contract: Contract, *, reference: str, base: Origin, visited: Sequence[str]) -> Tracked:
+def read_page(
+    reply: Reply, contract: Contract, *, reference: str, base: Origin, visited: Sequence[str]
+) -> Tracked:
     """Return one page of scans and the next page's address.
 
     `visited` are the addresses so far, this page's last. A next page that won't be requested is
@@ -31,7 +33,9 @@ def read_page(reply: Reply, contract: Contract, *, reference: str, base: Origin,
     why = _reason_to_stop(url, contract, base, visited)
     if not why:
         return replace(page, next_page=url)
-    return replace(page, unreadable=(*page.unreadable, ({"left_out": "pages"}, why)), outcome="incomplete")
+    return replace(
+        page, unreadable=(*page.unreadable, ({"left_out": "pages"}, why)), outcome="incomplete"
+    )
 
 
 def join_pages(pages: Sequence[Tracked], *, is_whole: bool) -> Tracked:
@@ -41,7 +45,12 @@ def join_pages(pages: Sequence[Tracked], *, is_whole: bool) -> Tracked:
     day = next((page.pickup_date for page in pages if page.pickup_date), None)
     value = (*unreadable, *reply_flags(len(scans), 0)) if len(pages) > 1 else tuple(unreadable)
     return replace(
-        pages[0], scans=newest_scans(scans), unreadable=value, pickup_date=day, next_page="", is_whole=is_whole
+        pages[0],
+        scans=newest_scans(scans),
+        unreadable=value,
+        pickup_date=day,
+        next_page="",
+        is_whole=is_whole,
     )
 
 
@@ -51,7 +60,10 @@ def _next_address(value: object, visited: str, contract: Contract) -> str:
     if word.startswith(ADDRESSES):
         return urljoin(visited, word)
     parts = urlsplit(visited)
-    query = {**dict(parse_qsl(parts.query, keep_blank_values=True)), contract.tracking_page_query: word}
+    query = {
+        **dict(parse_qsl(parts.query, keep_blank_values=True)),
+        contract.tracking_page_query: word,
+    }
     return urlunsplit(parts._replace(query=urlencode(query))) if word else ""
 
 

@@ -77,8 +77,12 @@ class Fields:
     replay_hours: int = assumed(48, "not in the interface", positive)
     too_many_requests_is_unprocessed: bool = assumed(True, "not in the interface", anything)
     cancel_repeatable: bool = assumed(True, "not in the interface", anything)
-    refused_statuses: tuple[int, ...] = assumed((400, 404, 405, 413, 415, 422), "not in the interface", statuses)
-    stopped_statuses: tuple[int, ...] = assumed((401, 402, 403, 412), "not in the interface", statuses)
+    refused_statuses: tuple[int, ...] = assumed(
+        (400, 404, 405, 413, 415, 422), "not in the interface", statuses
+    )
+    stopped_statuses: tuple[int, ...] = assumed(
+        (401, 402, 403, 412), "not in the interface", statuses
+    )
     cancel_refused_statuses: tuple[int, ...] = assumed((409,), "not in the interface", statuses)
     cancelled_statuses: tuple[int, ...] = assumed((200, 204), "not in the interface", yes_statuses)
 
@@ -127,7 +131,9 @@ class Fields:
     query_dimension_units: str = assumed("dimension_units", "not in the interface", name)
     query_packaging: str = assumed("packaging_type", "not in the interface", name)
 
-    numbers: str = assumed("string", "§2.1 (number; its notation not shown)", one_of("string", "number"))
+    numbers: str = assumed(
+        "string", "§2.1 (number; its notation not shown)", one_of("string", "number")
+    )
     sender_name: str = assumed("sender.contact.name", "not in the interface")
     sender_company: str = assumed("sender.contact.company", "not in the interface")
     sender_email: str = documented("sender.contact.email", "§2.1")
@@ -143,10 +149,14 @@ class Fields:
     receiver_company: str = assumed("receiver.contact.company", "not in the interface")
     receiver_email: str = assumed("receiver.contact.email", "not in the interface", needed_path)
     receiver_phone: str = assumed("receiver.contact.phone", "not in the interface")
-    receiver_line1: str = assumed("receiver.address.address_line1", "not in the interface", needed_path)
+    receiver_line1: str = assumed(
+        "receiver.address.address_line1", "not in the interface", needed_path
+    )
     receiver_line2: str = assumed("receiver.address.address_line2", "not in the interface")
     receiver_suburb: str = assumed("receiver.address.suburb", "not in the interface", needed_path)
-    receiver_postcode: str = assumed("receiver.address.postcode", "not in the interface", needed_path)
+    receiver_postcode: str = assumed(
+        "receiver.address.postcode", "not in the interface", needed_path
+    )
     receiver_state: str = assumed("receiver.address.state_name", "not in the interface")
     receiver_country: str = assumed("receiver.address.country", "not in the interface", needed_path)
     receiver_instructions: str = assumed("receiver.instructions", "not in the interface")
@@ -188,8 +198,12 @@ class Fields:
     quoted_cover: str = assumed("cover.price.gross.amount", "not in the interface")
 
     order_id: str = assumed("order_id", "not in the interface", needed_path)
-    reference: str = assumed("carrier_reference", "§2.2: the true name bears the carrier's brand", needed_path)
-    reference_shape: str = documented("S[A-Za-z0-9]{5,99}", "§2.2; upper bound assumed", check_shape)
+    reference: str = assumed(
+        "carrier_reference", "§2.2: the true name bears the carrier's brand", needed_path
+    )
+    reference_shape: str = documented(
+        "S[A-Za-z0-9]{5,99}", "§2.2; upper bound assumed", check_shape
+    )
     state: str = assumed("state", "not in the interface", needed_path)
     labels: str = assumed("labels", "not in the interface", needed_path)
     label_format: str = assumed("format", "not in the interface")
@@ -198,8 +212,12 @@ class Fields:
     full_page_sizes: tuple[str, ...] = assumed(("a4", "letter"), "§1", listed)
     cropped_sizes: tuple[str, ...] = assumed(("cropped",), "§1", listed)
     booked_pickup_date: str = assumed("scheduling.pickup_date", "not in the interface")
-    booked_eta_from: str = assumed("scheduling.estimated_delivery_date_minimum", "not in the interface")
-    booked_eta_to: str = assumed("scheduling.estimated_delivery_date_maximum", "not in the interface")
+    booked_eta_from: str = assumed(
+        "scheduling.estimated_delivery_date_minimum", "not in the interface"
+    )
+    booked_eta_to: str = assumed(
+        "scheduling.estimated_delivery_date_maximum", "not in the interface"
+    )
     is_cancellable: str = assumed("scheduling.is_cancellable", "not in the interface")
     booked_price: str = assumed("price.gross.amount", "not in the interface")
     booked_currency: str = assumed("price.gross.currency", "not in the interface")
@@ -209,7 +227,9 @@ class Fields:
     cancelled_word: str = assumed("cancelled", "not in the interface", anything)
 
     events: str = documented("tracking_events", "§2.2, §4", needed_path)
-    event_reference: str = assumed("carrier_reference", "§2.2: the true name bears the carrier's brand", needed_path)
+    event_reference: str = assumed(
+        "carrier_reference", "§2.2: the true name bears the carrier's brand", needed_path
+    )
     event_id: str = documented("event_id", "§2.2")
     event_type: str = documented("event_type", "§2.2", needed_path)
     scan_time: str = documented("scan_time", "§2.2", needed_path)

@@ -78,7 +78,11 @@ def _product_fault(row: Any, contract: Contract) -> str:
         return f"code {_show_value(code)}"
     if read_price(amount, "AUD") is None:
         return f"price {_show_value(amount)}"
-    return f"currency {_show_value(currency)}" if read_price(amount, currency) is None else "days that cannot be"
+    return (
+        f"currency {_show_value(currency)}"
+        if read_price(amount, currency) is None
+        else "days that cannot be"
+    )
 
 
 def _show_value(value: object) -> str:
@@ -114,7 +118,9 @@ def _first_mile(word: object, code: str, contract: Contract) -> FirstMile:
     words = normalise_word(word).replace("-", " ")
     if words == "pickup" or (not words and contract.ends_with(code, "pickup_suffix")):
         return "pickup"
-    if words in ("drop off", "dropoff") or (not words and contract.ends_with(code, "dropoff_suffix")):
+    if words in ("drop off", "dropoff") or (
+        not words and contract.ends_with(code, "dropoff_suffix")
+    ):
         return "drop-off"
     return "unknown"
 
@@ -159,7 +165,9 @@ def _read_amounts(members: object, currency: str) -> tuple[tuple[str, Money], ..
 
 def _cover_price(row: Any, contract: Contract, currency: str) -> Money | None:
     value = (
-        value_at(row, ".".join([*contract.quoted_cover.split(".")[:-1], "currency"])) if contract.quoted_cover else None
+        value_at(row, ".".join([*contract.quoted_cover.split(".")[:-1], "currency"]))
+        if contract.quoted_cover
+        else None
     )
     return read_price(value_at(row, contract.quoted_cover), currency_code(value) or currency)
 
@@ -174,7 +182,9 @@ def read_booked(reply: Reply, contract: Contract, *, order_key: str = "") -> Boo
         raise _conflicting_booking(reply, contract, booked, "the order came back cancelled")
     echo = value_at(parse_json(reply), contract.order_key)
     if order_key and echo not in (None, "", order_key):
-        raise _conflicting_booking(reply, contract, booked, "the reply is about another order of ours")
+        raise _conflicting_booking(
+            reply, contract, booked, "the reply is about another order of ours"
+        )
     return booked
 
 
@@ -186,7 +196,9 @@ def read_viewed(reply: Reply, contract: Contract, *, order_id: str) -> Booked:
     return viewed
 
 
-def _conflicting_booking(reply: Reply, contract: Contract, booked: Booked, reason: str) -> OutcomeUnknown:
+def _conflicting_booking(
+    reply: Reply, contract: Contract, booked: Booked, reason: str
+) -> OutcomeUnknown:
     return unknown_outcome(reply, contract, reason, reference=booked.reference, conflict=True)
 
 
@@ -196,8 +208,12 @@ def _read_order(reply: Reply, contract: Contract) -> Booked:
     reference = contract.reference_in(value_at(document, contract.reference))
     order_id = read_identifier(ORDER_ID, value_at(document, contract.order_id))
     if not isinstance(document, dict) or not reference or not order_id:
-        raise unknown_outcome(reply, contract, "the reply names no order we can read", reference=reference)
-    cost = read_price(value_at(document, contract.booked_price), value_at(document, contract.booked_currency))
+        raise unknown_outcome(
+            reply, contract, "the reply names no order we can read", reference=reference
+        )
+    cost = read_price(
+        value_at(document, contract.booked_price), value_at(document, contract.booked_currency)
+    )
     return Booked(
         order_id=order_id,
         reference=reference,
@@ -205,7 +221,9 @@ def _read_order(reply: Reply, contract: Contract) -> Booked:
         labels=_read_labels(value_at(document, contract.labels), contract),
         pickup_date=read_day(value_at(document, contract.booked_pickup_date)),
         price=cost,
-        breakdown=_read_amounts(value_at(document, contract.booked_breakdown), cost.currency if cost else ""),
+        breakdown=_read_amounts(
+            value_at(document, contract.booked_breakdown), cost.currency if cost else ""
+        ),
         tracking_url=_public_page(value_at(document, contract.tracking_url), contract),
         order_key=read_text(value_at(document, contract.order_key), 200),
         status=reply.status,
@@ -233,7 +251,12 @@ def _read_labels(rows: object, contract: Contract) -> tuple[LabelLink, ...]:
 def _public_page(url: object, contract: Contract) -> str:
     """Return a public tracking page's web address, or "" for a signed link or anything else."""
     origin = Origin.of(url)
-    safe = isinstance(url, str) and origin is not None and origin.private and not has_signed_link(url, contract)
+    safe = (
+        isinstance(url, str)
+        and origin is not None
+        and origin.private
+        and not has_signed_link(url, contract)
+    )
     return str(url) if safe else ""
 
 
@@ -241,16 +264,26 @@ def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancel
     """Read an accepted cancellation: the cancelled word, or a status such as an empty 204."""
     body = scrub_body(reply.body, contract)
     is_silent = not reply.body or reply.status >= 400
-    if reply.status in contract.cancelled_statuses and is_silent and reply.framed and not reply.fault:
+    if (
+        reply.status in contract.cancelled_statuses
+        and is_silent
+        and reply.framed
+        and not reply.fault
+    ):
         return Cancelled(contract.cancelled_word, "", reply.status, body)
     require_success(reply, contract, also_refused=contract.cancel_refused_statuses)
     document = parse_json(reply)
     state = read_text(value_at(document, contract.state), 100)
-    if read_identifier(ORDER_ID, value := value_at(document, contract.order_id)) != order_id and value is not None:
+    if (
+        read_identifier(ORDER_ID, value := value_at(document, contract.order_id)) != order_id
+        and value is not None
+    ):
         raise unknown_outcome(reply, contract, "the reply is about another order", conflict=True)
     if normalise_word(state) != normalise_word(contract.cancelled_word):
         raise unknown_outcome(reply, contract, "the reply does not say that the order is cancelled")
-    return Cancelled(state, read_text(value_at(document, contract.cancel_message)), reply.status, body)
+    return Cancelled(
+        state, read_text(value_at(document, contract.cancel_message)), reply.status, body
+    )
 
 
 def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list: bool) -> Tracked:
@@ -268,10 +301,8 @@ def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list:
             scans.append(_scan_of(row, contract, reference))
         except BadScan as problem:
             unreadable.append((scrub_value(row, contract), problem.reason))
-    state, pickup = (
-        read_text(value_at(document, contract.state), 100),
-        read_day(value_at(document, contract.booked_pickup_date)),
-    )
+    state = read_text(value_at(document, contract.state), 100)
+    pickup = read_day(value_at(document, contract.booked_pickup_date))
     kept = (*unreadable[:MOST_UNREADABLE], *reply_flags(len(scans), len(unreadable)))
     return Tracked(
         state,

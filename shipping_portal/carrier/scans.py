@@ -14,7 +14,9 @@ from shipping_portal.carrier.messages import Scan
 from shipping_portal.carrier.scrubbing import scrub_value, without_links
 from shipping_portal.carrier.values import load_json, match_text, read_instant, read_text, value_at
 
-EVENT_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+EVENT_ID = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE
+)
 NIL = "00000000-0000-0000-0000-000000000000"
 LONGEST_TYPE = 100
 LONGEST_DESCRIPTION = 1000
@@ -98,9 +100,15 @@ def read_scan(row: Any, contract: Contract) -> Scan:
 
 def _is_place(value: object, contract: Contract) -> bool:
     """Return whether a value is an object whose members are text or null (§2.2), or missing."""
-    paths = (contract.location_suburb, contract.location_state, contract.location_postcode, contract.location_country)
+    paths = (
+        contract.location_suburb,
+        contract.location_state,
+        contract.location_postcode,
+        contract.location_country,
+    )
     return value is None or (
-        isinstance(value, dict) and all(isinstance(value_at(value, path), str | None) for path in paths)
+        isinstance(value, dict)
+        and all(isinstance(value_at(value, path), str | None) for path in paths)
     )
 
 
@@ -149,5 +157,9 @@ def _read_description(value: object, contract: Contract) -> str:
 def _json_reason(problem: ValueError) -> str:
     if isinstance(problem, UnicodeDecodeError):
         is_gzip = problem.object.startswith(b"\x1f\x8b")
-        return "the body is compressed with gzip, so it can't be read" if is_gzip else "the body is not UTF-8"
+        return (
+            "the body is compressed with gzip, so it can't be read"
+            if is_gzip
+            else "the body is not UTF-8"
+        )
     return f"the body is not sound JSON: {problem}"

@@ -24,7 +24,9 @@ def scrub_body(body: bytes, contract: Contract) -> bytes:
         read = load_json(body, strict=False)
     except ValueError:
         return _without_jwt(ADDRESS.sub(CUT, body.decode("utf-8", "replace"))).encode()[:KEEP]
-    return json.dumps(scrub_value(read, contract), ensure_ascii=False, separators=(",", ":")).encode()[:KEEP]
+    return json.dumps(
+        scrub_value(read, contract), ensure_ascii=False, separators=(",", ":")
+    ).encode()[:KEEP]
 
 
 def scrub_value(value: Any, contract: Contract) -> Any:
@@ -35,12 +37,16 @@ def scrub_value(value: Any, contract: Contract) -> Any:
 
 def without_links(text: str, contract: Contract) -> str:
     """Replace every signed address in free text with "[cut]"; its other words stay."""
-    return _without_jwt(ADDRESS.sub(lambda found: CUT if has_signed_link(found[0], contract) else found[0], text))
+    return _without_jwt(
+        ADDRESS.sub(lambda found: CUT if has_signed_link(found[0], contract) else found[0], text)
+    )
 
 
 def without_signed(text: str) -> str:
     """Replace every address with a token, and every JWT, with "[cut]"."""
-    return _without_jwt(ADDRESS.sub(lambda found: CUT if TOKEN.search(found[0]) else found[0], text))
+    return _without_jwt(
+        ADDRESS.sub(lambda found: CUT if TOKEN.search(found[0]) else found[0], text)
+    )
 
 
 def _without_jwt(text: str) -> str:

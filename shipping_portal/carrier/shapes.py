@@ -37,7 +37,9 @@ def check_shape(value: str) -> None:
         if not parts or not 0 < sum(part.most for part in parts) <= LONGEST:
             raise ValueError(f"a reference has 1 to {LONGEST} characters")
         if any(part.least > part.most or not part.letters for part in parts) or not parts[0].least:
-            raise ValueError('a part is repeated "{n}" or "{n,m}" times, the first one at least once')
+            raise ValueError(
+                'a part is repeated "{n}" or "{n,m}" times, the first one at least once'
+            )
         if sum(part.least < part.most for part in parts) > MOST_VARYING:
             raise ValueError(f"at most {MOST_VARYING} parts may vary in length")
 
@@ -74,7 +76,9 @@ def _parse_parts(alternative: str) -> list[Part]:
     """Return one alternative's parts. Raises ValueError."""
     found = list(PART.finditer(alternative))
     if "".join(match[0] for match in found) != alternative:
-        raise ValueError('it holds letters, digits, "-", "_", classes such as [A-Z0-9], {n} and {n,m} only')
+        raise ValueError(
+            'it holds letters, digits, "-", "_", classes such as [A-Z0-9], {n} and {n,m} only'
+        )
     return [_fill_part(*match.groups()) for match in found]
 
 

@@ -92,7 +92,9 @@ def auth_scheme(value: str) -> None:
 
 def header_line(value: str) -> None:
     """ "Name: value", or ""."""
-    if value and not re.fullmatch(r"[A-Za-z0-9-]+: [\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?", value, re.ASCII):
+    if value and not re.fullmatch(
+        r"[A-Za-z0-9-]+: [\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?", value, re.ASCII
+    ):
         raise ValueError('it looks like "Api-Version: 2025-10-01"')
 
 
@@ -119,7 +121,9 @@ def positive(value: float) -> None:
 def bookable(value: float) -> None:
     """At least 0.25: at a slower rate a booking's labels never get a slot."""
     if not value >= 0.25:
-        raise ValueError("it is at least 0.25, as a booking's own calls wait six seconds for each other")
+        raise ValueError(
+            "it is at least 0.25, as a booking's own calls wait six seconds for each other"
+        )
 
 
 def listed(value: tuple[str, ...]) -> None:

@@ -80,7 +80,10 @@ def _is_storable(value: Any, depth: int) -> Any:
     if isinstance(value, str):
         return UNSTORABLE.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {_is_storable(key, depth - 1): _is_storable(member, depth - 1) for key, member in value.items()}
+        return {
+            _is_storable(key, depth - 1): _is_storable(member, depth - 1)
+            for key, member in value.items()
+        }
     if isinstance(value, list):
         return [_is_storable(member, depth - 1) for member in value]
     return value
@@ -177,7 +180,9 @@ def read_instant(value: object) -> datetime:
     micros = "999999" if leap else (fraction or "")[:6].ljust(6, "0")
     zone = "+00:00" if offset in "Zz" else offset
     try:
-        moment = datetime.fromisoformat(f"{days}T{minute}:{'59' if leap else second}.{micros}{zone}")
+        moment = datetime.fromisoformat(
+            f"{days}T{minute}:{'59' if leap else second}.{micros}{zone}"
+        )
         moment = moment.astimezone(UTC)
     except (OverflowError, ValueError):
         raise ValueError("outside the calendar") from None

@@ -14,7 +14,12 @@ from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 from shipping_portal.carrier.values import load_json, read_text, value_at
 
 QUERIED = ("suburb", "postcode", "country", "line1", "line2")
-KILOGRAMS = {"kg": Decimal(1), "g": Decimal("0.001"), "lb": Decimal("0.45359237"), "oz": Decimal("0.028349523125")}
+KILOGRAMS = {
+    "kg": Decimal(1),
+    "g": Decimal("0.001"),
+    "lb": Decimal("0.45359237"),
+    "oz": Decimal("0.028349523125"),
+}
 CENTIMETRES = {"cm": Decimal(1), "in": Decimal("2.54")}
 
 
@@ -39,7 +44,11 @@ def quote_query(shipment: Shipment, contract: Contract, partner_id: str) -> dict
     values |= {f"query_{name}": _write_digits(value) for name, value in measures.items()}
     values["query_packaging"] = contract.packaging_word
     values["partner_query"] = partner_id
-    return {getattr(contract, name): value for name, value in values.items() if getattr(contract, name) and value}
+    return {
+        getattr(contract, name): value
+        for name, value in values.items()
+        if getattr(contract, name) and value
+    }
 
 
 def quote_body(shipment: Shipment, contract: Contract) -> bytes:
@@ -70,7 +79,9 @@ def booking_body(shipment: Shipment, contract: Contract, partner_id: str) -> byt
     return _write_bytes(body)
 
 
-def _put_party(body: dict[str, Any], contract: Contract, side: str, party: Party, parts: tuple[str, ...]) -> None:
+def _put_party(
+    body: dict[str, Any], contract: Contract, side: str, party: Party, parts: tuple[str, ...]
+) -> None:
     for part in parts:
         _set_path(body, getattr(contract, f"{side}_{part}"), getattr(party, part))
 
@@ -82,7 +93,9 @@ def _put_parcel(body: dict[str, Any], contract: Contract, shipment: Shipment) ->
     if shipment.cover is not None:
         as_text = contract.cover_number == "string"
         _set_path(
-            body, contract.cover_amount, _write_digits(shipment.cover) if as_text else _json_number(shipment.cover)
+            body,
+            contract.cover_amount,
+            _write_digits(shipment.cover) if as_text else _json_number(shipment.cover),
         )
     _set_path(body, contract.contents, [_item_row(item, contract) for item in shipment.contents])
     _set_path(body, contract.contents_type, shipment.contents_type)
@@ -108,7 +121,9 @@ def _set_path(body: dict[str, Any], path: str, value: Any) -> None:
     body[leaf] = value
 
 
-def _write_measures(measures: Measures, contract: Contract, prefix: str) -> dict[str, Decimal | str]:
+def _write_measures(
+    measures: Measures, contract: Contract, prefix: str
+) -> dict[str, Decimal | str]:
     """Return weight and sizes with units, converted to metric and rounded up if the contract says
     so.
 

@@ -67,7 +67,11 @@ class Keyset:
         if is_back:
             found.reverse()
         first, last = self._written(found[:1]), self._written(found[-1:])
-        return Page(found, first if (is_more if is_back else key) else None, last if is_back or is_more else None)
+        return Page(
+            found,
+            first if (is_more if is_back else key) else None,
+            last if is_back or is_more else None,
+        )
 
     def key(self, text: str) -> tuple[Any, int] | None:
         """Return a key's value and number, or None if it is invalid."""
@@ -84,7 +88,9 @@ class Keyset:
         if self.column == "pk":
             return further
         # A range of the index, which an "or" alone is not.
-        return Q(**{f"{self.column}__{past}e": value}) & (Q(**{f"{self.column}__{past}": value}) | further)
+        return Q(**{f"{self.column}__{past}e": value}) & (
+            Q(**{f"{self.column}__{past}": value}) | further
+        )
 
     def _written(self, rows: list[Any]) -> str | None:
         """Return the row's key, or None without a row."""

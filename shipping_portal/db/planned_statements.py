@@ -13,7 +13,10 @@ def insert_row(row: models.Model) -> None:
     statement, fields = _insert_statement(type(row))
     database = connections["default"]
     with planned_cursor(database) as cursor:
-        cursor.execute(statement, [field.get_db_prep_save(getattr(row, field.attname), database) for field in fields])
+        cursor.execute(
+            statement,
+            [field.get_db_prep_save(getattr(row, field.attname), database) for field in fields],
+        )
         (row.pk,) = cursor.fetchone()
     row._state.adding, row._state.db = False, "default"
 
@@ -21,8 +24,11 @@ def insert_row(row: models.Model) -> None:
 @cache
 def _insert_statement(model: type[models.Model]) -> tuple[str, list[Any]]:
     fields: list[Any] = [field for field in model._meta.concrete_fields if not field.primary_key]
-    columns, values = ", ".join(f'"{field.column}"' for field in fields), ", ".join(["%s"] * len(fields))
-    return f'INSERT INTO "{model._meta.db_table}" ({columns}) VALUES ({values}) RETURNING id', fields  # noqa: S608
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    values = ", ".join(["%s"] * len(fields))
+    # Only our own names are written into it.
+    insert = f'INSERT INTO "{model._meta.db_table}" ({columns}) VALUES ({values}) RETURNING id'  # noqa: S608
+    return insert, fields
 
 
 def planned_cursor(database: Any) -> Any:

@@ -17,7 +17,10 @@ GRANTS = (
     "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {app}",
     "GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {app}",
     # Tables of a later migration, from their first moment.
-    "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {app}",
+    (
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES"
+        " TO {app}"
+    ),
     "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE ON SEQUENCES TO {app}",
     *(f"REVOKE {rights} ON {table} FROM {{app}}" for table, rights in KEPT.items()),
 )
@@ -30,16 +33,25 @@ OF_THE_ROLE = ["ALTER ROLE {app} LOGIN"] + [
 OUR_TABLES = "FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')"
 TOO_MANY = {
     "is a superuser": "SELECT rolsuper FROM pg_roles WHERE rolname = current_user",
-    "may make roles or databases": "SELECT rolcreaterole OR rolcreatedb FROM pg_roles WHERE rolname = current_user",
+    "may make roles or databases": (
+        "SELECT rolcreaterole OR rolcreatedb FROM pg_roles WHERE rolname = current_user"
+    ),
     "owns tables": f"SELECT EXISTS (SELECT {OUR_TABLES} AND pg_has_role(relowner, 'MEMBER'))",
     "may make tables": "SELECT has_schema_privilege('public', 'CREATE')",
-    "may empty tables or add triggers": "SELECT EXISTS "
-    f"(SELECT {OUR_TABLES} AND has_table_privilege(oid, 'TRUNCATE, TRIGGER'))",
-    "may change the audit": "SELECT has_any_column_privilege('accounts_audit', 'UPDATE')"
-    " OR has_table_privilege('accounts_audit', 'DELETE')",
-    "may read files or run programs of the server": "SELECT bool_or(pg_has_role(oid, 'MEMBER')) FROM pg_roles WHERE"
-    " rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program')",
-    "waits without a limit": "SELECT '0' IN (current_setting('lock_timeout'), current_setting('statement_timeout'))",
+    "may empty tables or add triggers": (
+        f"SELECT EXISTS (SELECT {OUR_TABLES} AND has_table_privilege(oid, 'TRUNCATE, TRIGGER'))"
+    ),
+    "may change the audit": (
+        "SELECT has_any_column_privilege('accounts_audit', 'UPDATE')"
+        " OR has_table_privilege('accounts_audit', 'DELETE')"
+    ),
+    "may read files or run programs of the server": (
+        "SELECT bool_or(pg_has_role(oid, 'MEMBER')) FROM pg_roles WHERE"
+        " rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program')"
+    ),
+    "waits without a limit": (
+        "SELECT '0' IN (current_setting('lock_timeout'), current_setting('statement_timeout'))"
+    ),
 }
 # its name quoted by the database's own function, as in those above
 CREATE = "CREATE ROLE {app} LOGIN PASSWORD %s"
@@ -57,7 +69,9 @@ def grant_app_role(app: str, password: str) -> list[str]:
         cursor.execute("SELECT FROM pg_roles WHERE rolname = %s", [app])
         if not cursor.rowcount:
             # Only the digest: a server may log its owner's statements.
-            digest = connection.connection.pgconn.encrypt_password(password.encode(), app.encode(), b"scram-sha-256")
+            digest = connection.connection.pgconn.encrypt_password(
+                password.encode(), app.encode(), b"scram-sha-256"
+            )
             cursor.execute(CREATE.format(app=quoted), [digest.decode()])
         for statement in GRANTS:
             cursor.execute(statement.format(app=quoted))
@@ -74,7 +88,10 @@ def too_many() -> list[str]:
 
     None on SQLite or before `migrate`.
     """
-    if connection.vendor != "postgresql" or "accounts_audit" not in connection.introspection.table_names():
+    if (
+        connection.vendor != "postgresql"
+        or "accounts_audit" not in connection.introspection.table_names()
+    ):
         return []
     with connection.cursor() as cursor:
         cursor.execute(ALL_QUESTIONS)

@@ -29,7 +29,7 @@ addresses.csv  receivers and pickup addresses
 sizes.csv      saved sizes
 imports.csv    imported files
 team.csv       people of this account
-labels/        the carrier's own files, unchanged, of parcels that are booked; kept for a time, then deleted
+labels/        the carrier's own files of booked parcels, unchanged; kept for a time, then deleted
 CHECKSUMS.txt  the SHA-256 of each file: sha256sum -c CHECKSUMS.txt
 """
 
@@ -39,7 +39,12 @@ def pack_account(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
     sender = lease.export.sender
     total = sender.orders.count()
     lease.renew(total=total)
-    shown = {"name": rows.one_line(sender.name), "number": sender.number, "zone": sender.zone, "at": rows.utc_time(at)}
+    shown = {
+        "name": rows.one_line(sender.name),
+        "number": sender.number,
+        "zone": sender.zone,
+        "at": rows.utc_time(at),
+    }
     archive.add_text("README.txt", README.format(**shown))
     packed = _add_parcels(archive, lease, total, at=at)
     for path, heads, batches, row in _other_sheets(sender, lease):
@@ -55,7 +60,8 @@ def _add_parcels(archive: Archive, lease: Lease, total: int, *, at: dt.datetime)
     sender, packed = lease.export.sender, 0
     heads, cells = export.export_columns(OWNER, sender)
     parcels = archive.sheet([*heads, "Quoted", "Quoted price", "Inside", *_SHA256])
-    scans, notes = archive.sheet(SCAN_HEADS), archive.sheet(("Reference", "Your order number", "To", "Note"))
+    scans = archive.sheet(SCAN_HEADS)
+    notes = archive.sheet(("Reference", "Your order number", "To", "Note"))
     found = sender.orders.prefetch_related("made_by", "size", "labels")
     for batch in in_batches(found, lease):
         for order in batch:
@@ -63,7 +69,9 @@ def _add_parcels(archive: Archive, lease: Lease, total: int, *, at: dt.datetime)
             packed += 1
             parcels.add([*cells(order, at), *_extra_columns(order)])
             _add_labels(archive, order, packed, total)
-        scans.add_all(row.values() for row in rows.scan_rows([order.pk for order in batch], sender.tzinfo))
+        scans.add_all(
+            row.values() for row in rows.scan_rows([order.pk for order in batch], sender.tzinfo)
+        )
         notes.add_all(_note_row(order) for order in batch if order.note)
         lease.renew(done=packed)
     for path, sheet in (("parcels.csv", parcels), ("scans.csv", scans), ("notes.csv", notes)):
@@ -122,26 +130,71 @@ def _other_sheets(sender: Sender, lease: Lease) -> Iterator[List]:
         _pickup_addresses(sender, lease),
         _address_row(day),
     )
-    yield "sizes.csv", _SIZE, in_batches(sender.sizes.all(), lease), lambda size: (
-        size.name, size.weight, size.weight_units, size.length, size.width, size.height, size.dimension_units,
-        size.description,
-    )  # fmt: skip
+    yield (
+        "sizes.csv",
+        _SIZE,
+        in_batches(sender.sizes.all(), lease),
+        lambda size: (
+            size.name,
+            size.weight,
+            size.weight_units,
+            size.length,
+            size.width,
+            size.height,
+            size.dimension_units,
+            size.description,
+        ),
+    )
     files = progress.with_counts(sender.imports.select_related("made_by"))
-    yield "imports.csv", ("File", "Imported", "By", "Rows", "Booked"), in_batches(files, lease), lambda file: (
-        file.file_name, day(file.created_at), file.made_by.get_full_name(), file.all_rows, file.booked_rows,
-    )  # fmt: skip
+    yield (
+        "imports.csv",
+        ("File", "Imported", "By", "Rows", "Booked"),
+        in_batches(files, lease),
+        lambda file: (
+            file.file_name,
+            day(file.created_at),
+            file.made_by.get_full_name(),
+            file.all_rows,
+            file.booked_rows,
+        ),
+    )
     people = sender.memberships.select_related("user")
-    yield "team.csv", ("Name", "E-mail", "Role", "Since"), in_batches(people, lease), lambda member: (
-        member.user.name, member.user.email, member.get_role_display(), day(member.created_at),
-    )  # fmt: skip
+    yield (
+        "team.csv",
+        ("Name", "E-mail", "Role", "Since"),
+        in_batches(people, lease),
+        lambda member: (
+            member.user.name,
+            member.user.email,
+            member.get_role_display(),
+            day(member.created_at),
+        ),
+    )
 
 
-_SIZE = ("Name", "Weight", "Unit of weight", "Length", "Width", "Height", "Unit of length", "Inside")
+_SIZE = (
+    "Name",
+    "Weight",
+    "Unit of weight",
+    "Length",
+    "Width",
+    "Height",
+    "Unit of length",
+    "Inside",
+)
 _ADDRESS = {
-    "Name": "name", "Company": "company", "E-mail": "email", "Phone": "phone", "Address": "line1",
-    "Address line 2": "line2", "Suburb": "suburb", "State": "state", "Postcode": "postcode", "Country": "country",
+    "Name": "name",
+    "Company": "company",
+    "E-mail": "email",
+    "Phone": "phone",
+    "Address": "line1",
+    "Address line 2": "line2",
+    "Suburb": "suburb",
+    "State": "state",
+    "Postcode": "postcode",
+    "Country": "country",
     "Instructions": "instructions",
-}  # fmt: skip
+}
 
 
 def _pickup_addresses(sender: Sender, lease: Lease) -> Iterator[list[Any]]:
@@ -154,6 +207,11 @@ def _address_row(day: Callable[[dt.datetime | None], str]) -> Callable[[Any], It
         saved = getattr(address, "is_saved", None)
         kind = "Pickup" if saved is None else "Receiver, saved" if saved else "Receiver, remembered"
         values = [getattr(address, name) for name in _ADDRESS.values()]
-        return [kind, *values, getattr(address, "group", ""), day(getattr(address, "used_at", None))]
+        return [
+            kind,
+            *values,
+            getattr(address, "group", ""),
+            day(getattr(address, "used_at", None)),
+        ]
 
     return row

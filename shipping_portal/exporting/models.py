@@ -33,9 +33,13 @@ class Export(Job):
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="exports")
-    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
+    )
     what = models.CharField(max_length=8, choices=What.choices)
-    order = models.ForeignKey(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="exports")
+    order = models.ForeignKey(
+        Order, on_delete=models.PROTECT, null=True, blank=True, related_name="exports"
+    )
     created_at = models.DateTimeField()
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
@@ -70,18 +74,30 @@ class Export(Job):
         Checked each time, because the file outlives these events by days.
         """
         packed_at = self.finished_at or timezone.now()
-        orders = Order.objects.filter(Q(pk=self.order_id) if self.order_id else Q(sender=self.sender_id))
-        orders = orders.filter(Exists(Label.objects.filter(order=OuterRef("pk"), stored_at__lte=packed_at)))
-        left = OrderChange.objects.filter(order=OuterRef("pk"), old=Status.BOOKED, at__gte=self.created_at)
+        orders = Order.objects.filter(
+            Q(pk=self.order_id) if self.order_id else Q(sender=self.sender_id)
+        )
+        orders = orders.filter(
+            Exists(Label.objects.filter(order=OuterRef("pk"), stored_at__lte=packed_at))
+        )
+        left = OrderChange.objects.filter(
+            order=OuterRef("pk"), old=Status.BOOKED, at__gte=self.created_at
+        )
         withheld = Label.objects.filter(order=OuterRef("pk"), state=Label.State.WITHHELD)
         # What was packed after the restore left them out.
         is_a_backups = Restore.objects.since(packed_at).exists()
         # Three queries, the first two by their own indexes of a sender's orders.
         moved = orders.filter(Exists(left), status__in=set(Status.values) - {Status.BOOKED})
         stopped = orders.filter(
-            status=Status.BOOKED, progress__in=STILL_AT_SENDER, sender__dispatch_stopped_at__gte=self.created_at
+            status=Status.BOOKED,
+            progress__in=STILL_AT_SENDER,
+            sender__dispatch_stopped_at__gte=self.created_at,
         )
-        return moved.exists() or stopped.exists() or (is_a_backups and orders.filter(Exists(withheld)).exists())
+        return (
+            moved.exists()
+            or stopped.exists()
+            or (is_a_backups and orders.filter(Exists(withheld)).exists())
+        )
 
 
 class ExportPart(models.Model):
@@ -93,7 +109,9 @@ class ExportPart(models.Model):
 
     class Meta:
         ordering = ["number"]
-        constraints = [models.UniqueConstraint(fields=["export", "number"], name="a_part_of_an_export_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["export", "number"], name="a_part_of_an_export_once")
+        ]
 
     def __str__(self) -> str:
         return f"part {self.number} of {self.export_id}"

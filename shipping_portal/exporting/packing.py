@@ -28,13 +28,20 @@ ROOM_MAY_BE = dt.timedelta(seconds=5 * settings.TIME_SCALE)
 AT_ONCE = 2  # so that exports never take all workers from the bookings
 
 
-@job("export", queue=Export.objects.select_related("sender", "order"), lane="sender", order=150, patience=10)
+@job(
+    "export",
+    queue=Export.objects.select_related("sender", "order"),
+    lane="sender",
+    order=150,
+    patience=10,
+)
 def pack_due_export(export: Export) -> None:
     """Pack one due export from the start, without what an earlier worker left."""
     now = timezone.now()
     others = Export.objects.filter(due_at__gt=now, last_error=UNDER_WAY).exclude(pk=export.pk)
     if others.count() >= AT_ONCE:
-        export.postpone(now + ROOM_MAY_BE * random.uniform(0.5, 2.0))  # noqa: S311  (spreads them, not a secret)
+        # Spreads them, not a secret.
+        export.postpone(now + ROOM_MAY_BE * random.uniform(0.5, 2.0))  # noqa: S311
         return
     try:
         _drop_earlier_parts(lease := Lease(export))
@@ -61,9 +68,14 @@ def _pack_parts(lease: Lease) -> None:
     now = timezone.now()
     with transaction.atomic():
         lease.end(
-            done=packed, total=packed, length=length, sha256=sha256, finished_at=now, expires_at=now + KEPT,
+            done=packed,
+            total=packed,
+            length=length,
+            sha256=sha256,
+            finished_at=now,
+            expires_at=now + KEPT,
             problem=_missing_labels_note(len(archive.labels.missing)),
-        )  # fmt: skip
+        )
         if now - export.created_at > NOTIFY_AFTER:
             outbox.notify(_notify_ready(export, now), now=now)
 
@@ -85,7 +97,10 @@ def _notify_ready(export: Export, now: dt.datetime) -> outbox.Event:
 def _missing_labels_note(count: int) -> str:
     if not count:
         return ""
-    return f"{count} {'label is' if count == 1 else 'labels are'} not in it. NOT-INCLUDED.txt says why."
+    return (
+        f"{count} {'label is' if count == 1 else 'labels are'} not in it. NOT-INCLUDED.txt says"
+        " why."
+    )
 
 
 EXPORT_DAYS = 7  # for one that was never packed; the others store their own expiry
@@ -112,7 +127,9 @@ def request_everything(sender: Sender, *, by: User, now: dt.datetime) -> Export:
     return _request_export(sender, Export.What.ACCOUNT, None, by=by, now=now)
 
 
-def _request_export(sender: Sender, what: str, order: Order | None, *, by: User, now: dt.datetime) -> Export:
+def _request_export(
+    sender: Sender, what: str, order: Order | None, *, by: User, now: dt.datetime
+) -> Export:
     """Create an export, or return the one in progress: one sender's requests run in sequence."""
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)

@@ -20,8 +20,18 @@ from shipping_portal.exporting.parts import Lease
 from shipping_portal.exporting.rows import CHARGE_HEADS, SCAN_HEADS, Row
 
 PARTY = (
-    "name", "company", "line1", "line2", "suburb", "state", "postcode", "country", "email", "phone", "instructions",
-)  # fmt: skip
+    "name",
+    "company",
+    "line1",
+    "line2",
+    "suburb",
+    "state",
+    "postcode",
+    "country",
+    "email",
+    "phone",
+    "instructions",
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +53,9 @@ def pack_proof(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
     lease.renew(total=1)
     found = _gather_facts(order, at)
     archive.add_text("summary.txt", proof_text(found))
-    archive.add_text("proof.json", json.dumps(as_json(found), indent=2, ensure_ascii=False, default=str) + "\n")
+    archive.add_text(
+        "proof.json", json.dumps(as_json(found), indent=2, ensure_ascii=False, default=str) + "\n"
+    )
     _add_sheet(archive, "scans.csv", SCAN_HEADS, found.scans)
     _add_sheet(archive, "charges.csv", CHARGE_HEADS, found.charges)
     _add_labels(archive, found)
@@ -70,7 +82,9 @@ def _add_sheet(archive: Archive, path: str, heads: tuple[str, ...], found: list[
 def _add_labels(archive: Archive, found: Proof) -> None:
     """Add the labels while it is booked: an unusable one is proved by its checksum alone."""
     order = found.order
-    ready = [label for label in found.labels if label.is_ready and order.status == Order.Status.BOOKED]
+    ready = [
+        label for label in found.labels if label.is_ready and order.status == Order.Status.BOOKED
+    ]
     for label in ready:
         archive.add_label(label, order, label_name(order))
     if not ready:
@@ -90,13 +104,23 @@ def as_json(found: Proof) -> dict[str, Any]:
     return {
         "reference": order.carrier_reference,
         "made_at": rows.utc_time(found.at),
-        "sender": {"name": order.sender.name, "number": order.sender.number, "time_zone": order.sender.zone},
+        "sender": {
+            "name": order.sender.name,
+            "number": order.sender.number,
+            "time_zone": order.sender.zone,
+        },
         "from": order.pickup,
         "to": {name: getattr(order, f"receiver_{name}") for name in PARTY},
         "parcel": {
-            "description": order.description, "declared": order.entered, "weight_kg": order.weight_kg,
-            "length_cm": order.length_cm, "width_cm": order.width_cm, "height_cm": order.height_cm,
-            "your_order_number": order.customer_reference, "status": order.status, "progress": order.progress,
+            "description": order.description,
+            "declared": order.entered,
+            "weight_kg": order.weight_kg,
+            "length_cm": order.length_cm,
+            "width_cm": order.width_cm,
+            "height_cm": order.height_cm,
+            "your_order_number": order.customer_reference,
+            "status": order.status,
+            "progress": order.progress,
             "booked_at": rows.utc_time(order.booked_at) if order.booked_at else None,
             "cancelled_at": rows.utc_time(order.cancelled_at) if order.cancelled_at else None,
         },
@@ -105,28 +129,36 @@ def as_json(found: Proof) -> dict[str, Any]:
         "scans": found.scans,
         "charges": found.charges,
         "net": {currency: f"{net:.2f}" for currency, net in order.charges.posted().net().items()},
-    }  # fmt: skip
+    }
 
 
 def _quote_facts(order: Order) -> dict[str, Any]:
     return {
-        "quoted_at": rows.utc_time(order.quoted_at), "product_code": order.product_code,
-        "product_name": order.product_name, "first_mile": order.first_mile, "plan": order.plan,
-        "price": order.price, "currency": order.currency,
+        "quoted_at": rows.utc_time(order.quoted_at),
+        "product_code": order.product_code,
+        "product_name": order.product_name,
+        "first_mile": order.first_mile,
+        "plan": order.plan,
+        "price": order.price,
+        "currency": order.currency,
         "breakdown": [
             {"name": name, "amount": amount, "currency": currency}
             for name, amount, currency in money_lines(order.breakdown)
         ],
-        "price_at_booking": order.charged_price, "duties_paid": order.duties_paid,
-        "arrives_from": order.eta_from, "arrives_by": order.eta_to,
-    }  # fmt: skip
+        "price_at_booking": order.charged_price,
+        "duties_paid": order.duties_paid,
+        "arrives_from": order.eta_from,
+        "arrives_by": order.eta_to,
+    }
 
 
 def _label_facts(label: Label) -> dict[str, Any]:
     return {
-        "size": FOLDERS[label.size], "sha256": label.sha256, "bytes": label.length,
+        "size": FOLDERS[label.size],
+        "sha256": label.sha256,
+        "bytes": label.length,
         "stored_at": rows.utc_time(label.stored_at) if label.stored_at else None,
-    }  # fmt: skip
+    }
 
 
 def proof_text(found: Proof) -> str:
@@ -146,20 +178,27 @@ def proof_text(found: Proof) -> str:
 
 
 def _section_text(title: str, lines: Iterable[str]) -> str:
-    return "\n".join([rows.one_line(title), "-" * len(rows.one_line(title)), *map(str.rstrip, lines), ""])
+    return "\n".join(
+        [rows.one_line(title), "-" * len(rows.one_line(title)), *map(str.rstrip, lines), ""]
+    )
 
 
 def _head_lines(found: Proof) -> Iterator[str]:
     sender = found.order.sender
     yield f"Sent by {sender.name} ({sender.number})."
     yield f"Written {_write_moment(found.at, found.order)}."
-    yield f"Times are in {sender.zone}, with UTC beside them. CHECKSUMS.txt proves each file of this pack."
+    yield (
+        f"Times are in {sender.zone}, with UTC beside them. CHECKSUMS.txt proves each file of this"
+        " pack."
+    )
 
 
 def _parcel_lines(order: Order, at: dt.datetime) -> Iterator[str]:
     yield _fact_line("Standing", status_label(order, at)[1])
     yield _fact_line("From", _party_line(order.pickup))
-    yield _fact_line("To", _party_line({name: getattr(order, f"receiver_{name}") for name in PARTY}))
+    yield _fact_line(
+        "To", _party_line({name: getattr(order, f"receiver_{name}") for name in PARTY})
+    )
     yield _fact_line("Inside", order.description)
     entered = order.entered
     yield _fact_line("Declared weight", f"{plain(entered['weight'])} {entered['weight_units']}")
@@ -185,7 +224,8 @@ def _quote_words(order: Order) -> Iterator[str]:
     yield _fact_line("Total", money_in(order.price, order.currency))
     if order.charged_price is not None and order.charged_price != order.price:
         yield _fact_line(
-            "Carrier's price", f"{money_in(order.charged_price, order.currency)}, in its answer to the booking"
+            "Carrier's price",
+            f"{money_in(order.charged_price, order.currency)}, in its answer to the booking",
         )
     days = " to ".join(dict.fromkeys(str(day) for day in (order.eta_from, order.eta_to) if day))
     yield _fact_line("Expected arrival", days or "Not given")
@@ -204,14 +244,19 @@ def _label_lines(labels: list[Label]) -> Iterator[str]:
 def _scan_lines(scans: list[Row]) -> Iterator[str]:
     for scan in scans:
         yield f"{scan['Time']}  ({scan['Time, UTC']})  {scan['What']}"
-        yield "    " + ". ".join(str(scan[head]) for head in ("Place", "Description", "Carrier's clock") if scan[head])
+        yield "    " + ". ".join(
+            str(scan[head]) for head in ("Place", "Description", "Carrier's clock") if scan[head]
+        )
     if not scans:
         yield "The carrier has sent no scan."
 
 
 def _charge_lines(found: Proof) -> Iterator[str]:
     for line in found.charges:
-        yield f"{line['Date'] or line['Week']}  {line['What']}: {money_in(line['Amount'], str(line['Currency']))}"
+        yield (
+            f"{line['Date'] or line['Week']}  {line['What']}:"
+            f" {money_in(line['Amount'], str(line['Currency']))}"
+        )
         yield from _measures_in_words(line)
         if line["Reason"]:
             yield f"    {line['Reason']}"

@@ -22,7 +22,9 @@ from shipping_portal.exporting.models import Export, ExportPart
 def pack_proof(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Request a proof pack of a parcel that the carrier holds."""
     mine = Order.objects.for_user(request.user).held().select_related("sender")
-    export = packing.proof_pack(get_object_or_404(mine, uuid=order), by=request.user, now=timezone.now())
+    export = packing.proof_pack(
+        get_object_or_404(mine, uuid=order), by=request.user, now=timezone.now()
+    )
     return redirect("export_progress", export.uuid)
 
 
@@ -47,7 +49,11 @@ def export_progress(request: MemberRequest, export: uuid.UUID) -> HttpResponse:
 def export_file(request: MemberRequest, export: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
     """Stream the ZIP; a whole account's only to someone who just gave the password."""
     found = get_object_or_404(_exports_of(request), uuid=export)
-    return _zip_response(request, found) if found.order else reauthentication_required(_zip_response)(request, found)
+    return (
+        _zip_response(request, found)
+        if found.order
+        else reauthentication_required(_zip_response)(request, found)
+    )
 
 
 def _zip_response(request: MemberRequest, found: Export) -> HttpResponse | StreamingHttpResponse:
@@ -55,7 +61,9 @@ def _zip_response(request: MemberRequest, found: Export) -> HttpResponse | Strea
     if not _is_there(found):
         return redirect("export_progress", found.uuid)
     action = "proof pack downloaded" if found.order else "account export downloaded"
-    Audit.write(action, found.order or found.sender, by=request.user, sender=found.sender, at=timezone.now())
+    Audit.write(
+        action, found.order or found.sender, by=request.user, sender=found.sender, at=timezone.now()
+    )
     response = StreamingHttpResponse(_stream_parts(found), content_type="application/zip")
     response["Content-Disposition"] = f'attachment; filename="{_file_name(found)}"'
     response["Content-Length"] = str(found.length)
@@ -71,7 +79,11 @@ def _exports_of(request: MemberRequest) -> QuerySet[Export]:
 
 
 def _is_there(export: Export) -> bool:
-    return export.expires_at is not None and export.expires_at > timezone.now() and not export.holds_closed_label
+    return (
+        export.expires_at is not None
+        and export.expires_at > timezone.now()
+        and not export.holds_closed_label
+    )
 
 
 def _stream_parts(export: Export) -> Iterator[bytes]:

@@ -26,7 +26,8 @@ PAGE = f"""<!doctype html>
 <main>
 <p>{escape(settings.BRAND_NAME)}</p>
 <h1>Back in a moment</h1>
-<p>We can't reach our records right now, so nothing new has been started. Booked parcels are safe.</p>
+<p>We can't reach our records right now, so nothing new has been started.
+Booked parcels are safe.</p>
 <p>Wait a few seconds, then reload this page.</p>
 </main>
 </body>

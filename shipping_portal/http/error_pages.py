@@ -36,8 +36,13 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    security_events.record_event("denied", request, user=_person_of(request), detail=request.path[:200])
-    why = {"is_from_elsewhere": isinstance(exception, FromElsewhere), "only_looks": isinstance(exception, OnlyLooking)}
+    security_events.record_event(
+        "denied", request, user=_person_of(request), detail=request.path[:200]
+    )
+    why = {
+        "is_from_elsewhere": isinstance(exception, FromElsewhere),
+        "only_looks": isinstance(exception, OnlyLooking),
+    }
     return render(request, "403.html", why, status=403)
 
 
@@ -85,7 +90,22 @@ def _read_violation(request: HttpRequest) -> dict[str, str]:
     try:
         body = request.read(LARGEST_REPORT + 1)
         found = json.loads(body if len(body) <= LARGEST_REPORT else b"")["csp-report"]
-        names = {"directive": "effective-directive", "page": "document-uri", "blocked": "blocked-uri"}
-        return {name: str(found.get(theirs, ""))[:200].partition("?")[0] for name, theirs in names.items()}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OSError, RequestDataTooBig):
+        names = {
+            "directive": "effective-directive",
+            "page": "document-uri",
+            "blocked": "blocked-uri",
+        }
+        return {
+            name: str(found.get(theirs, ""))[:200].partition("?")[0]
+            for name, theirs in names.items()
+        }
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+        OSError,
+        RequestDataTooBig,
+    ):
         return {}

@@ -17,7 +17,9 @@ from shipping_portal.request_ids import LONGEST
 REQUEST_ID = re.compile(rf"[A-Za-z0-9-]{{8,{LONGEST}}}")
 
 
-def know_the_request(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def know_the_request(
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
     """Give each request an id: a trusted proxy's, else our own. Every log line has it."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -32,13 +34,17 @@ def know_the_request(get_response: Callable[[HttpRequest], HttpResponseBase]) ->
 
 
 # No browser feature beyond the page is used, except writing an address to the clipboard.
-PERMISSIONS = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), serial=(), usb=()"
+PERMISSIONS = (
+    "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), serial=(), usb=()"
+)
 # Their addresses contain one-time keys. Only the origin is sent as referrer: with "no-referrer"
 # a browser sends "Origin: null", and the CSRF check fails.
 KEYS_IN_ADDRESS = ("/accounts/", "/invitation/", "/unsubscribe/")
 
 
-def tell_the_browser(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def tell_the_browser(
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
     """Send security headers, and keep pages with one-time keys out of caches (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -60,13 +66,19 @@ WORDS = {"text/html", "text/css", "text/javascript", "image/svg+xml", "applicati
 PLAIN = ("/accounts/", "/admin/", "/invitation/", "/unsubscribe/", "/webhooks/")
 
 
-def gzip_pages(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def gzip_pages(
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
     """Compress whole text responses, except those marked `no-transform` (middleware)."""
     gzip = GZipMiddleware(get_response)
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
-        return gzip.process_response(request, response) if _may_be_zipped(request, response) else response
+        return (
+            gzip.process_response(request, response)
+            if _may_be_zipped(request, response)
+            else response
+        )
 
     return middleware
 

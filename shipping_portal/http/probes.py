@@ -12,7 +12,9 @@ from shipping_portal.ops.starting import end_if_restored
 draining = mmap.mmap(-1, 1)
 
 
-def answer_probes(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def answer_probes(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     """Answer the two before checking host, session or login; reveal nothing else to strangers."""
 
     def middleware(request: HttpRequest) -> HttpResponse:

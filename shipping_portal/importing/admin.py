@@ -12,7 +12,9 @@ from shipping_portal.accounts.adminkit.filters import SenderFilter
 from shipping_portal.importing import holding, progress
 from shipping_portal.importing.models import Import
 
-HELD = "Your import is paused while we look into something. Parcels already booked are not affected."
+HELD = (
+    "Your import is paused while we look into something. Parcels already booked are not affected."
+)
 act = partial(AdminAction, needs="imports", refusals=(holding.HoldRefused,))
 
 
@@ -31,7 +33,8 @@ class ImportAdmin(ActionsAdmin):
         act(
             "hold",
             "Pause this import",
-            "No more rows are booked, and its sender can't continue. Rows already handed over go ahead.",
+            "No more rows are booked, and its sender can't continue. Rows already handed over go"
+            " ahead.",
             holding.hold,
             applies=lambda file: not file.hold,
             form=HoldForm,
@@ -47,8 +50,9 @@ class ImportAdmin(ActionsAdmin):
         act(
             "leave-out",
             "Skip waiting rows",
-            "For an import held after a restore, if the carrier already has its parcels. Its sender sees that the "
-            "rows were skipped. Book the ones the carrier doesn't have under Restores.",
+            "For an import held after a restore, if the carrier already has its parcels. Its sender"
+            " sees that the rows were skipped. Book the ones the carrier doesn't have under"
+            " Restores.",
             holding.leave_file_out,
             needs="restore",
             applies=lambda file: file.restore_id is not None,
@@ -56,24 +60,45 @@ class ImportAdmin(ActionsAdmin):
         act(
             "try-again",
             "Check failed rows again",
-            "Checks and prices rows without an order again. Their sender decides whether to book them.",
+            "Checks and prices rows without an order again. Their sender decides whether to book"
+            " them.",
             holding.try_again,
             applies=lambda file: progress.counts(file).retryable > 0,
         ),
     )
-    list_display = ["file_name", "sender", "how_far", "all", "booked", "to_fix", "made_by", "created_at"]
+    list_display = [
+        "file_name",
+        "sender",
+        "how_far",
+        "all",
+        "booked",
+        "to_fix",
+        "made_by",
+        "created_at",
+    ]
     list_filter = ["state", SenderFilter]
     list_select_related = ["sender", "made_by"]
     search_fields = ["sender__name", "file_name"]
     fields = [
-        *("file_name", "sender", "made_by", "created_at", "how_far", "counts", "begun_at", "finished_at"),
+        *(
+            "file_name",
+            "sender",
+            "made_by",
+            "created_at",
+            "how_far",
+            "counts",
+            "begun_at",
+            "finished_at",
+        ),
         *("hold", "read_as"),
     ]
     readonly_fields = ["how_far", "counts", "read_as"]
 
     def with_counts(self, rows: list[Import]) -> list[Any]:
         """Return the files of the page with their rows counted; and no other file's."""
-        files = Import.objects.filter(pk__in=[file.pk for file in rows]).select_related("sender", "made_by")
+        files = Import.objects.filter(pk__in=[file.pk for file in rows]).select_related(
+            "sender", "made_by"
+        )
         counted = progress.with_counts(files).in_bulk()
         return [counted[file.pk] for file in rows]
 
@@ -107,4 +132,6 @@ class ImportAdmin(ActionsAdmin):
             "waiting for the sender's approval": found.needs_yes,
             "not booked": found.failed,
         }
-        return f"{found.rows:,}: " + ", ".join(f"{count:,} {words}" for words, count in parts.items() if count)
+        return f"{found.rows:,}: " + ", ".join(
+            f"{count:,} {words}" for words, count in parts.items() if count
+        )

@@ -10,7 +10,15 @@ from django.db import transaction
 from orders.drafting.contents_form import ROWS
 from shipping_portal.accounts.address.addresses import LINE_ADVISED, same_name, without_place
 from shipping_portal.accounts.models import PickupAddress
-from shipping_portal.importing import checking, columns, currencies, headings, row_form, row_values, unread
+from shipping_portal.importing import (
+    checking,
+    columns,
+    currencies,
+    headings,
+    row_form,
+    row_values,
+    unread,
+)
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from shipping_portal.jobs.registry import enqueue
 
@@ -83,12 +91,18 @@ def use_own_email(file: Import, address: PickupAddress, now: dt.datetime) -> int
     """Use the sender's own email for rows without one; return how many."""
     _decide(file, {EMAIL: address.email})
     rows = [row for row in row_form.to_fix(file) if EMAIL in row.problems]
-    return _check([(row, {}) for row in rows if not row_form.without_constants(row, file).get(EMAIL)], now)
+    return _check(
+        [(row, {}) for row in rows if not row_form.without_constants(row, file).get(EMAIL)], now
+    )
 
 
 def use_rate(file: Import, code: str, rate: str, now: dt.datetime) -> int:
     """Convert this currency's values at a rate, in this file alone; return how many rows."""
-    rows = [row for row in row_form.to_fix(file) if code in _currencies(row, row_values.values(row, file))]
+    rows = [
+        row
+        for row in row_form.to_fix(file)
+        if code in _currencies(row, row_values.values(row, file))
+    ]
     _decide(file, {columns.RATES: {**file.constants.get(columns.RATES, {}), code: rate}})
     return _check([(row, {}) for row in rows], now)
 
@@ -133,7 +147,11 @@ def _check(rows: list[tuple[ImportRow, dict[str, str]]], now: dt.datetime) -> in
 def _currencies(row: ImportRow, values: Mapping[str, str]) -> set[str]:
     """Return the foreign currencies of the amounts that the row waits for."""
     names = [f"item_{number}_value" for number in range(1, ROWS + 1)] + ["cover_amount"]
-    return {code for name in names if name in row.problems and (code := currencies.read(values.get(name, ""))[1])}
+    return {
+        code
+        for name in names
+        if name in row.problems and (code := currencies.read(values.get(name, ""))[1])
+    }
 
 
 def _is_unsure(row: ImportRow, values: Mapping[str, str]) -> bool:
@@ -146,25 +164,44 @@ def _corrections(row: ImportRow, values: Mapping[str, str]) -> dict[str, dict[st
     found: dict[str, dict[str, str]] = {}
     company = values.get("receiver_company", "")
     is_a_word = any(map(str.isalnum, company))
-    if "receiver_company" in row.problems and (same_name(values["receiver_name"], company) or not is_a_word):
+    if "receiver_company" in row.problems and (
+        same_name(values["receiver_name"], company) or not is_a_word
+    ):
         found["company"] = {"receiver_company": ""}
     if lines := _without_place(row, values):
         found["line"] = lines
     postcode = values.get("receiver_postcode", "")
-    if row.near and row.near[0][2] != postcode and row.near[0][2] == postcode.zfill(len(row.near[0][2])):
+    if (
+        row.near
+        and row.near[0][2] != postcode
+        and row.near[0][2] == postcode.zfill(len(row.near[0][2]))
+    ):
         found["postcode"] = dict(zip(row_form.PLACE, row.near[0], strict=True))
     third = row.cell_of(columns.LINE3).strip()
     first = [row.cell_of(f"receiver_line{number}").strip() for number in (1, 2)]
-    if third and "receiver_line1" in row.problems and len(rest := ", ".join(filter(None, first))) <= LINE_ADVISED:
+    if (
+        third
+        and "receiver_line1" in row.problems
+        and len(rest := ", ".join(filter(None, first))) <= LINE_ADVISED
+    ):
         found["street"] = {"receiver_line1": third, "receiver_line2": rest}
     return found
 
 
 def _without_place(row: ImportRow, values: Mapping[str, str]) -> dict[str, str]:
     """Return the address lines without their place at the end, unless a street would be empty."""
-    place = {part: values.get(f"receiver_{part}", "") for part in ("suburb", "postcode", "state", "country")}
-    typed = {name: values.get(name, "") for name in ("receiver_line1", "receiver_line2") if name in row.problems}
-    right = {name: text for name, line in typed.items() if (text := without_place(line, **place)) != line}
+    place = {
+        part: values.get(f"receiver_{part}", "")
+        for part in ("suburb", "postcode", "state", "country")
+    }
+    typed = {
+        name: values.get(name, "")
+        for name in ("receiver_line1", "receiver_line2")
+        if name in row.problems
+    }
+    right = {
+        name: text for name, line in typed.items() if (text := without_place(line, **place)) != line
+    }
     return {} if right.get("receiver_line1", "street") == "" else right
 
 

@@ -1,8 +1,9 @@
 """Book a file: every due row becomes the one order that its token identifies.
 
-(submitting.begin owes ready rows a booking; nothing is sent by it)
+(submitting.begin makes ready rows due; it sends nothing)
 
-book_row  (worker)  made already? → order number new? → the order is due, as by the Book button → the row is done
+book_row  (worker)  made already? → order number new? → the order is due, as by the Book button →
+                    the row is done
 agree     (web)     the sender's yes to the rows whose price went up
 """
 
@@ -24,7 +25,9 @@ State = ImportRow.State
 NO_BOOKING: dict[type[Exception], str] = {
     booking_rules.Suspended: "Booking is off for this account.",
     booking_rules.PickupDayPassed: "The carrier has no pickup on the chosen day any more.",
-    booking_rules.CarrierChanged: "We send with another carrier now: “Try again” asks for its prices.",
+    booking_rules.CarrierChanged: (
+        "We send with another carrier now: “Try again” asks for its prices."
+    ),
     booking_rules.ServiceNotOffered: "No service is offered for this parcel any more.",
 }
 ALL_STOPPED = (
@@ -86,7 +89,9 @@ def book_row(row: ImportRow) -> None:
         row.finish(state=State.FAILED, problems={"": [limit_words.refusal(error, row.file.sender)]})
     except tuple(NO_BOOKING) as error:
         where = progress.PICKUP_DAY if isinstance(error, booking_rules.PickupDayPassed) else ""
-        row.finish(state=State.FAILED, problems={where: [f"{NO_BOOKING[type(error)]} Nothing was booked."]})
+        row.finish(
+            state=State.FAILED, problems={where: [f"{NO_BOOKING[type(error)]} Nothing was booked."]}
+        )
     if order:
         row.hand_over(order)
 
@@ -96,7 +101,8 @@ def _made_before(row: ImportRow) -> Order | None:
 
 
 def _submit(row: ImportRow, now: dt.datetime) -> Order:
-    """Owe the carrier this row's parcel, as its sender saw it. An old price is asked for again before it is sent.
+    """Owe the carrier this row's parcel, as its sender saw it. An old price is asked for again
+    before it is sent.
 
     Raises AlreadyBought, and what orders.booking.submit raises.
     """
@@ -135,10 +141,17 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
     with transaction.atomic():
         rows = ImportRow.objects.filter(pk__in=failed.values("pk"))
         owed = rows.update(
-            state=State.OWED, due_at=now, pickup_date=None, booked_by=by, problems={}, **ImportRow.AFRESH
+            state=State.OWED,
+            due_at=now,
+            pickup_date=None,
+            booked_by=by,
+            problems={},
+            **ImportRow.AFRESH,
         )
         if owed:
-            Import.objects.filter(pk=file.pk).update(begun_at=now, begun_by=by, looked_at=now, finished_at=None)
+            Import.objects.filter(pk=file.pk).update(
+                begun_at=now, begun_by=by, looked_at=now, finished_at=None
+            )
         checking.enqueue_first(file, "book-row", State.OWED)
     return booked + owed
 
@@ -150,7 +163,9 @@ def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime
     changed again needs consent again. Raises PickupDayPassed, LimitReached, Paused or Suspended,
     only if nothing was booked.
     """
-    drafts = Order.objects.filter(import_row__file=file, status=Status.DRAFT, problem__kind="price_rose")
+    drafts = Order.objects.filter(
+        import_row__file=file, status=Status.DRAFT, problem__kind="price_rose"
+    )
     agreed = 0
     refusal: Exception | None = None
     for order in drafts.filter(uuid__in=list(prices)).select_related("sender"):

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from shipping_portal.accounts.address import countries
 from shipping_portal.accounts.address.text import as_seen, normalise_name
 from shipping_portal.importing import currencies, headings, items, shops, synonyms, units
-from shipping_portal.importing.columns import ADDRESS, AMOUNTS, CURRENCY, OF_LINE, OF_PIECE, OUNCES, PICKUP_DAY, PRICES
+from shipping_portal.importing.columns import (
+    ADDRESS,
+    AMOUNTS,
+    CURRENCY,
+    OF_LINE,
+    OF_PIECE,
+    OUNCES,
+    PICKUP_DAY,
+    PRICES,
+)
 from shipping_portal.importing.headings import split_words
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import NOTHING
@@ -17,16 +26,22 @@ LINE_ENDS = re.compile(r"[\r\n]+")  # an address of two lines in one cell is one
 ADDRESS_PARTS = re.compile(r"[,\r\n]+|  +")
 POSTCODE = re.compile(r"[0-9]{4,5}(?:-[0-9]{4})?|[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9]", re.ASCII)
 # What marketplaces write in place of a buyer's address.
-NO_EMAIL = frozenset(split_words("invalid request, not available, unavailable, no email, none, n a, na, unknown, 0"))
+NO_EMAIL = frozenset(
+    split_words("invalid request, not available, unavailable, no email, none, n a, na, unknown, 0")
+)
 NUMBERS = {*AMOUNTS, *units.MEASURES, OUNCES}
 OF_AN_ITEM = {*items.OWN, "item_1_quantity", "item_1_origin", WEIGHT}
 LAST_FIRST = re.compile(r"[^\W\d]+(?:[-’'][^\W\d]+)*, *[^\W\d]+(?:[-’'][^\W\d]+)*(?: [A-Z])?\.?")
-NOT_FIRST = frozenset(split_words("inc, llc, ltd, limited, pty, co, corp, plc, gmbh, jr, sr, ii, iii, md, phd"))
+NOT_FIRST = frozenset(
+    split_words("inc, llc, ltd, limited, pty, co, corp, plc, gmbh, jr, sr, ii, iii, md, phd")
+)
 
 
 @dataclass(frozen=True)
 class CellsOfRow:
-    """A row that is being read: `values` are what it says so far by our field, `head` the first row of its parcel."""
+    """A row that is being read: `values` are what it says so far by our field, `head` the first
+    row of its parcel.
+    """
 
     row: ImportRow
     head: ImportRow
@@ -100,7 +115,9 @@ def _read_three_sides(line: CellsOfRow) -> None:
 
 
 def _read_receiver(line: CellsOfRow) -> None:
-    """Read no email where the cell says that there is none; and a name that begins with the last name."""
+    """Read no email where the cell says that there is none; and a name that begins with the last
+    name.
+    """
     if normalise_name(line.values.get("receiver_email", "")) in NO_EMAIL:
         del line.values["receiver_email"]
     if name := line.values.get("receiver_name"):
@@ -110,7 +127,9 @@ def _read_receiver(line: CellsOfRow) -> None:
 
 
 def _read_amounts(line: CellsOfRow) -> None:
-    """Read amounts with the currency of the cell, of its row or of its column, and a value as that of one piece."""
+    """Read amounts with the currency of the cell, of its row or of its column, and a value as
+    that of one piece.
+    """
     currency = line.values.pop(CURRENCY, "") or line.head.cell(line.file.columns.get(CURRENCY))
     for name in AMOUNTS & line.values.keys():
         number, code = currencies.read(line.values[name])
@@ -132,7 +151,9 @@ STEPS: tuple[Callable[[CellsOfRow], None], ...] = (
 
 
 def _value_of_one(line: CellsOfRow) -> str:
-    """Return the value of one piece: by the shop, the column's name, a total beside it, or as its sender chose."""
+    """Return the value of one piece: by the shop, the column's name, a total beside it, or as
+    its sender chose.
+    """
     text, times = line.values["item_1_value"], line.values.get("item_1_quantity", "")
     header, cells, place = line.file.header, line.row.cells, line.file.columns["item_1_value"]
     answer = line.file.constants.get(PRICES)
@@ -180,7 +201,9 @@ def split_address(line: str, cell: str, home: str) -> dict[str, str]:
 
 
 def _first_name_first(text: str, *, is_stated: bool) -> str:
-    """Return Jane Doe for “Doe, Jane”: if the column says so, or both are one word and no company."""
+    """Return Jane Doe for “Doe, Jane”: if the column says so, or both are one word and no
+    company.
+    """
     last, comma, first = text.partition(",")
     is_a_person = LAST_FIRST.fullmatch(text) and normalise_name(first) not in NOT_FIRST
     if not comma or not (is_stated or is_a_person):

@@ -1,7 +1,9 @@
-"""Checking: a dry run of every row through the parcel form, then the carrier's prices. Nothing is booked by it.
+"""Checking: a dry run of every row through the parcel form, then the carrier's prices. Nothing
+is booked by it.
 
-begin      (web)     the columns are matched; rows of one order are joined; every parcel is due a check
-check_row  (worker)  read once → left out? → the form's rules → bought before? → prices → ready, or what to fix
+begin      (web)     columns are matched; rows of one order are joined; every parcel is due a check
+check_row  (worker)  read once → left out? → the form's rules → bought before? → prices → ready, or
+                     what to fix
 """
 
 import datetime as dt
@@ -35,7 +37,9 @@ ENQUEUED_AT_ONCE = 50
 Outcome = dict[str, Any]  # what a row is finished with
 
 
-def begin(file: Import, matched: dict[str, int], constants: dict[str, Any], now: dt.datetime) -> bool:
+def begin(
+    file: Import, matched: dict[str, int], constants: dict[str, Any], now: dt.datetime
+) -> bool:
     """Schedule a check of every row not left out by hand, and store how its columns were matched.
 
     Returns False while the import is being booked: its columns stay as they are.
@@ -60,7 +64,9 @@ def begin(file: Import, matched: dict[str, int], constants: dict[str, Any], now:
 
 
 def again(row: ImportRow, corrected: dict[str, str], now: dt.datetime) -> bool:
-    """Schedule a check of one corrected row. Return False if it is booked, or somebody was faster."""
+    """Schedule a check of one corrected row. Return False if it is booked, or somebody was
+    faster.
+    """
     if row.state in (State.OWED, State.BOOKED):
         return False
     kept = {**row.corrected, **corrected}
@@ -69,7 +75,9 @@ def again(row: ImportRow, corrected: dict[str, str], now: dt.datetime) -> bool:
 
 def enqueue_first(file: Import, job_name: str, state: str) -> None:
     """Notify the workers of the first rows; the sweep finds the others."""
-    enqueue(job_name, *file.rows.filter(state=state).values_list("pk", flat=True)[:ENQUEUED_AT_ONCE])
+    enqueue(
+        job_name, *file.rows.filter(state=state).values_list("pk", flat=True)[:ENQUEUED_AT_ONCE]
+    )
 
 
 @job(
@@ -98,7 +106,9 @@ def priced_before(file: Import, now: dt.datetime) -> dt.date | None:
     """Return the day of the oldest expired price of a ready row, if it is an earlier day; else
     None.
     """
-    made_at = file.rows.filter(state__in=ImportRow.READY).aggregate(oldest=Min("quote__made_at"))["oldest"]
+    made_at = file.rows.filter(state__in=ImportRow.READY).aggregate(oldest=Min("quote__made_at"))[
+        "oldest"
+    ]
     if made_at is None or now - made_at <= dt.timedelta(seconds=settings.QUOTE_SECONDS):
         return None
     day = made_at.astimezone(file.sender.tzinfo).date()
@@ -110,9 +120,9 @@ def price_again(file: Import, now: dt.datetime) -> int:
     before = now - dt.timedelta(seconds=settings.QUOTE_SECONDS)
     old = file.rows.filter(state__in=ImportRow.READY, quote__made_at__lt=before)
     with transaction.atomic():
-        owed = ImportRow.objects.filter(pk__in=old.order_by().values("pk"), state__in=ImportRow.READY).update(
-            **due_for_check(now), **ImportRow.AFRESH
-        )
+        owed = ImportRow.objects.filter(
+            pk__in=old.order_by().values("pk"), state__in=ImportRow.READY
+        ).update(**due_for_check(now), **ImportRow.AFRESH)
         enqueue_first(file, "check-row", State.NEW)
     return owed
 
@@ -149,15 +159,21 @@ def _refuse_values(read: ReadRow) -> Outcome:
 
 def _skip_duplicate(read: ReadRow) -> Outcome:
     reference = _reference(read)
-    why = duplicates.bought(read.row, reference) or duplicates.on_an_earlier_row(read.row, reference)
+    why = duplicates.bought(read.row, reference) or duplicates.on_an_earlier_row(
+        read.row, reference
+    )
     return {"state": State.SKIPPED, "problems": {"": [why]}} if why else {}
 
 
 def _price(read: ReadRow) -> Outcome:
-    """Ask the carrier for the row's prices. Raises CarrierError or Paused where it has no answer yet."""
+    """Ask the carrier for the row's prices. Raises CarrierError or Paused where it has no answer
+    yet.
+    """
     details, file = read.form.details(), read.file
     try:
-        quote = asking.ask_for_prices(file.sender, details, by=file.made_by, now=timezone.now(), typed=False)
+        quote = asking.ask_for_prices(
+            file.sender, details, by=file.made_by, now=timezone.now(), typed=False
+        )
     except Rejected as error:
         answers.put_at(read.form, error)
         return _refuse_values(read)
@@ -174,8 +190,15 @@ def _price(read: ReadRow) -> Outcome:
     }
 
 
-# Each returns what the row is finished with, or nothing where the next one has to say; the last one always has a word.
-STEPS: tuple[Callable[[ReadRow], Outcome], ...] = (_leave_out, _refuse_shape, _refuse_values, _skip_duplicate, _price)
+# Each returns what the row is finished with, or nothing where the next one has to say; the last one
+# always has a word.
+STEPS: tuple[Callable[[ReadRow], Outcome], ...] = (
+    _leave_out,
+    _refuse_shape,
+    _refuse_values,
+    _skip_duplicate,
+    _price,
+)
 
 
 def _to_fix(problems: Problems, near: list[list[str]] | None = None) -> Outcome:
@@ -208,6 +231,9 @@ def _tell_why_none(quote: Quote, form: ParcelForm) -> None:
         return form.add_error("item_1_hs_code", quote.products[0]["refused"])
     details = form.details()
     parcel = f"{plain(details.measures.weight)} {form.weight_unit} from {details.pickup.postcode}"
-    text = f"The carrier offers no service for {parcel} to {details.receiver.postcode}. Check weight and size."
+    text = (
+        f"The carrier offers no service for {parcel} to {details.receiver.postcode}. Check weight"
+        " and size."
+    )
     for control in (form.weight_name, *form.size_names):
         form.add_error(control, text)

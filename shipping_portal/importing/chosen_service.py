@@ -23,7 +23,9 @@ def choose(file: Import, chosen: Mapping[int, str]) -> int:
 
     Services not offered, and rows no longer ready, are skipped.
     """
-    rows = file.rows.select_for_update(of=("self",)).filter(pk__in=list(chosen), state__in=ImportRow.READY)
+    rows = file.rows.select_for_update(of=("self",)).filter(
+        pk__in=list(chosen), state__in=ImportRow.READY
+    )
     changed = []
     for row in rows.select_related("quote"):
         code = chosen[row.pk]

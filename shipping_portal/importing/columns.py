@@ -57,7 +57,9 @@ FILE_ONLY = tuple(
 def form_name(name: str, country: str) -> str:
     """Return the parcel form's name, with the sender's unit: `weight` is `weight_kg`."""
     weight, size = UNITS[country]
-    return {WEIGHT: f"{WEIGHT}_{weight}"}.get(name, f"{name}_{size}" if name in ("length", "width", "height") else name)
+    return {WEIGHT: f"{WEIGHT}_{weight}"}.get(
+        name, f"{name}_{size}" if name in ("length", "width", "height") else name
+    )
 
 
 def plain_name(name: str) -> str:
@@ -72,7 +74,9 @@ def fields(sender: Sender, address: PickupAddress) -> list[Field]:
         if LEFT_OUT.match(name):
             continue
         has_default = name == "receiver_country"
-        found.append(Field(plain_name(name), str(control.label), control.required and not has_default))
+        found.append(
+            Field(plain_name(name), str(control.label), control.required and not has_default)
+        )
         if name == "receiver_name":
             found += [Field(extra, words) for extra, words in EXTRA.items()]
     return found
@@ -80,7 +84,11 @@ def fields(sender: Sender, address: PickupAddress) -> list[Field]:
 
 def lasting(constants: Mapping[str, Any]) -> dict[str, Any]:
     """Return what also applies to the next file: rates and units of one file don't."""
-    return {name: what for name, what in constants.items() if name != RATES and not name.startswith(units.READ_AS)}
+    return {
+        name: what
+        for name, what in constants.items()
+        if name != RATES and not name.startswith(units.READ_AS)
+    }
 
 
 def remembered(sender: Sender, fingerprint: str) -> ColumnMapping | None:

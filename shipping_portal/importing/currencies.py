@@ -50,7 +50,11 @@ def currency_of(text: str) -> str:
     sign = "".join(text.upper().split())
     bare = sign.replace("$", "") if len(sign) > 2 else sign
     known = SIGNS.get(sign) or next((code for code in (sign, bare) if CODES.fullmatch(code)), "")
-    return known or NAMES.get(normalise_name(text).removesuffix("s"), "") or ("" if sign == "$" else sign)
+    return (
+        known
+        or NAMES.get(normalise_name(text).removesuffix("s"), "")
+        or ("" if sign == "$" else sign)
+    )
 
 
 def read(text: str) -> tuple[str, str]:
@@ -64,12 +68,16 @@ def read(text: str) -> tuple[str, str]:
 
 def stated(name: str) -> str:
     """Return the currency in a column's name: “Price (USD)”; "" for none."""
-    return next((word.upper() for word in normalise_name(name).split() if CODES.fullmatch(word.upper())), "")
+    return next(
+        (word.upper() for word in normalise_name(name).split() if CODES.fullmatch(word.upper())), ""
+    )
 
 
 def bare(name: str) -> str:
     """Return a column's normalised name without the currency in it."""
-    return " ".join(word for word in headings.plain(name).split() if not CODES.fullmatch(word.upper()))
+    return " ".join(
+        word for word in headings.plain(name).split() if not CODES.fullmatch(word.upper())
+    )
 
 
 def bare_amount(text: str) -> str:
@@ -85,14 +93,18 @@ def is_unsure(text: str) -> bool:
 
 def is_times(total: str, number: str, times: str) -> bool:
     """Return whether so many at this price make the total."""
-    is_number = all(PLAIN_NUMBER.fullmatch(text) and len(text) < 12 for text in (total, number, times))
+    is_number = all(
+        PLAIN_NUMBER.fullmatch(text) and len(text) < 12 for text in (total, number, times)
+    )
     return is_number and Decimal(total) == Decimal(number) * Decimal(times)
 
 
 def of_one(text: str, times: str) -> str:
     """Return the price of one of so many; if it isn't whole cents, mark it as the price of many."""
     number, currency = read(text)
-    if times == "1" or not (PLAIN_NUMBER.fullmatch(number) and re.fullmatch("[1-9][0-9]{0,3}", times, re.ASCII)):
+    if times == "1" or not (
+        PLAIN_NUMBER.fullmatch(number) and re.fullmatch("[1-9][0-9]{0,3}", times, re.ASCII)
+    ):
         return text
     one = Decimal(number) / Decimal(times)
     return f"{currency} {one:.2f}".strip() if one == one.quantize(CENT) else f"{text} for {times}"

@@ -1,4 +1,6 @@
-"""The lines of a text with delimiters: commas, tabs, semicolons or bars; what can't be read is a row to fix."""
+"""The lines of a text with delimiters: commas, tabs, semicolons or bars; what can't be read is a
+row to fix.
+"""
 
 import csv
 import io
@@ -19,7 +21,9 @@ DELIMITERS = (",", "\t", ";", "|")
 MOST_ABOVE = 10  # lines searched for the names of the columns
 # Blank ones too. Each takes some ten microseconds, as Python allocates and frees memory for each.
 MOST_LINES = 40_000
-TOO_MANY_LINES = f"This file has more than {MOST_LINES:,} lines. Copy the rows to a new file and upload that."
+TOO_MANY_LINES = (
+    f"This file has more than {MOST_LINES:,} lines. Copy the rows to a new file and upload that."
+)
 
 
 class UnreadableFile(Exception):
@@ -44,10 +48,15 @@ def has_quotes(text: str) -> bool:
     without. So they count only if the whole file can be read with them, and no cell then contains a
     tab and a line end.
     """
-    if '"' not in text or shops.of(text[:LONGEST_HEADER].partition("\n")[0].rstrip("\r").split("\t")) == AMAZON:
+    if (
+        '"' not in text
+        or shops.of(text[:LONGEST_HEADER].partition("\n")[0].rstrip("\r").split("\t")) == AMAZON
+    ):
         return False
     try:
-        cells = chain.from_iterable(csv.reader(io.StringIO(text, newline=""), delimiter="\t", strict=True))
+        cells = chain.from_iterable(
+            csv.reader(io.StringIO(text, newline=""), delimiter="\t", strict=True)
+        )
         return not any("\t" in cell and ("\n" in cell or "\r" in cell) for cell in cells)
     except csv.Error:
         return False
@@ -75,7 +84,9 @@ def read_lines(text: str, delimiter: str, notes: dict[str, Any]) -> Iterator[tup
         try:
             for line in reader:
                 ends = source.tell()
-                if _are_rows(text[begins:ends].splitlines(), delimiter, width) and _has_joined(line, delimiter):
+                if _are_rows(text[begins:ends].splitlines(), delimiter, width) and _has_joined(
+                    line, delimiter
+                ):
                     raise csv.Error("two lines in one")
                 number, begins = number + 1, ends
                 if number > MOST_LINES:

@@ -27,8 +27,11 @@ def bought(row: ImportRow, reference: str) -> str:
     """Return which order has this number, or "" if none has or the row was allowed."""
     if not reference or row.corrected.get(ANYWAY):
         return ""
-    as_written = row.cell_of("customer_reference").strip() or reference  # older orders kept its dashes
-    orders = Order.objects.filter(sender=row.file.sender, customer_reference__in={reference, as_written})
+    # older orders kept its dashes
+    as_written = row.cell_of("customer_reference").strip() or reference
+    orders = Order.objects.filter(
+        sender=row.file.sender, customer_reference__in={reference, as_written}
+    )
     order = orders.exclude(status__in=NOT_BOUGHT).order_by("-pk").first()
     return _already(order) if order else ""
 
@@ -42,7 +45,11 @@ def on_an_earlier_row(row: ImportRow, reference: str) -> str:
         same |= Q(reference="", **{f"cells__{place}": reference})
     earlier = row.file.rows.filter(same, number__lt=row.number)
     # A row that was checked, and so has its reference, goes before those that are read as typed.
-    first = earlier.exclude(state__in=(State.SKIPPED, State.JOINED)).order_by("-reference", "number").first()
+    first = (
+        earlier.exclude(state__in=(State.SKIPPED, State.JOINED))
+        .order_by("-reference", "number")
+        .first()
+    )
     return f"Your order number {reference} is on row {first.number} too." if first else ""
 
 
@@ -50,7 +57,9 @@ def leave_out(file: Import, states: Collection[str]) -> None:
     """Skip rows of these states whose order number has been booked, or queued, since their
     check.
     """
-    rows = file.rows.filter(state__in=states).exclude(reference="").exclude(corrected__has_key=ANYWAY)
+    rows = (
+        file.rows.filter(state__in=states).exclude(reference="").exclude(corrected__has_key=ANYWAY)
+    )
     seen: dict[str, str] = {}
     mine = list(rows.only("pk", "number", "reference").order_by("number"))
     taken = _taken(file, sorted({row.reference for row in mine}))
@@ -67,7 +76,9 @@ def _taken(file: Import, references: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for start in range(0, len(references), AT_ONCE):
         some = references[start : start + AT_ONCE]
-        owed = ImportRow.objects.filter(file__sender=file.sender, state=State.OWED, reference__in=some)
+        owed = ImportRow.objects.filter(
+            file__sender=file.sender, state=State.OWED, reference__in=some
+        )
         for reference, name in owed.values_list("reference", "file__file_name"):
             found[reference] = f"Your order number {reference} waits to be booked, from {name}."
         orders = Order.objects.filter(sender=file.sender, customer_reference__in=some)

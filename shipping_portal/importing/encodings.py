@@ -10,7 +10,12 @@ from itertools import islice
 
 # The first best fit wins. Excel writes Windows' on Windows, Mac OS's on older Macs; old programs
 # DOS's.
-CODE_PAGES = {"cp1252": "Windows-1252", "mac_roman": "Mac OS Roman", "cp850": "DOS 850", "cp1250": "Windows-1250"}
+CODE_PAGES = {
+    "cp1252": "Windows-1252",
+    "mac_roman": "Mac OS Roman",
+    "cp850": "DOS 850",
+    "cp1250": "Windows-1250",
+}
 MOST_LETTERS = 5_000  # that are examined
 MOST_TIMES = 3  # how often a text may have been decoded wrongly, one on top of the other
 NOT_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -18,7 +23,9 @@ FOLLOWS = set("’”»™®©…·‑")  # signs that may follow a letter
 WITHIN = set("’·‑")  # of these, those that may be between two letters
 OPENS = set("‘“«‚„¿¡")
 # Windows' replacements for a few bytes' own characters, back to these bytes.
-TO_BYTES = {ord(bytes([byte]).decode("cp1252", "ignore") or chr(byte)): byte for byte in range(128, 160)}
+TO_BYTES = {
+    ord(bytes([byte]).decode("cp1252", "ignore") or chr(byte)): byte for byte in range(128, 160)
+}
 
 
 def guess(data: bytes) -> tuple[str, str] | None:
@@ -44,7 +51,9 @@ def _odd_letters(text: str) -> int:
         sign, at = found[0], found.start()
         before, after = text[at - 1 : at], text[at + 1 : at + 2]
         if sign.isalpha():
-            odd += before.isdigit() or (sign.isupper() and (before.islower() or (before.isalpha() and after.islower())))
+            odd += before.isdigit() or (
+                sign.isupper() and (before.islower() or (before.isalpha() and after.islower()))
+            )
         elif before.isalpha():
             odd += sign not in (WITHIN if after.isalpha() else FOLLOWS)
         else:

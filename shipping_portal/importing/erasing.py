@@ -11,14 +11,20 @@ from shipping_portal.jobs.retention import delete
 def still_owed(rows: Keys) -> Iterator[tuple[int, str]]:
     owed = ImportRow.objects.filter(pk__in=rows, state=ImportRow.State.OWED)
     for key in owed.values_list("pk", flat=True):
-        yield key, "It is being booked. Try again once its parcel is delivered: the parcel is found then."
+        yield (
+            key,
+            "It is being booked. Try again once its parcel is delivered: the parcel is found then.",
+        )
 
 
 @objection("sender")
 def rows_owed(senders: Keys) -> Iterator[tuple[int, str]]:
     owed = ImportRow.objects.filter(file__sender__in=senders, state=ImportRow.State.OWED)
     for key in owed.values_list("file__sender", flat=True).distinct().order_by():
-        yield key, "An import is being booked. Try again once it is finished, or leave out its rows."
+        yield (
+            key,
+            "An import is being booked. Try again once it is finished, or leave out its rows.",
+        )
 
 
 @eraser("order", "rows of imports")
@@ -28,7 +34,9 @@ def erase_booked(orders: Keys) -> int:
     rows = list(booked) + list(ImportRow.objects.filter(joined_into__in=booked))
     for row in rows:
         row.cells, row.corrected, row.problems, row.near = [""] * len(row.cells), {}, {}, []
-    return ImportRow.objects.bulk_update(rows, ["cells", "corrected", "problems", "near"], batch_size=BATCH)
+    return ImportRow.objects.bulk_update(
+        rows, ["cells", "corrected", "problems", "near"], batch_size=BATCH
+    )
 
 
 @eraser("row", "rows of imports")

@@ -26,8 +26,12 @@ def look(now: dt.datetime) -> None:
     """Finish every import with nothing left to book or send. Parked rows may stay parked."""
     rows = ImportRow.objects.filter(file=OuterRef("pk"))
     owed = Exists(rows.filter(state=ImportRow.State.OWED, parked_at=None))
-    booking = rows.filter(state=ImportRow.State.BOOKED, order__status=Status.BOOKING, order__parked_at=None)
-    under_way = Import.objects.filter(state=Import.State.BOOKING, finished_at=None, begun_at__isnull=False)
+    booking = rows.filter(
+        state=ImportRow.State.BOOKED, order__status=Status.BOOKING, order__parked_at=None
+    )
+    under_way = Import.objects.filter(
+        state=Import.State.BOOKING, finished_at=None, begun_at__isnull=False
+    )
     for file in under_way.filter(~owed, ~Exists(booking)).select_related("sender"):
         _finish(file, now)
 
@@ -83,7 +87,9 @@ def _summary(counts: progress.Counts) -> str:
         "being checked": counts.unclear,
         "waiting for your approval": counts.needs_yes,
     }
-    return ", ".join(f"{count:,} {words}" for words, count in parts.items() if count or words == "booked")
+    return ", ".join(
+        f"{count:,} {words}" for words, count in parts.items() if count or words == "booked"
+    )
 
 
 FILES_AT_ONCE = 5  # of up to 2,000 rows each

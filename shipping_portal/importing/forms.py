@@ -20,7 +20,8 @@ from shipping_portal.importing.reading import Sheet, UnreadableFile
 
 NO_COLUMN = ""
 CHOICES_OF_UNIT = {units.WEIGHT_UNIT: "Weights are in", units.SIZE_UNIT: "Measures are in"}
-ONLY_COLUMNS = {columns.LAST_NAME, *(field.name for field in columns.FILE_ONLY)}  # have no value for all rows
+# have no value for all rows
+ONLY_COLUMNS = {columns.LAST_NAME, *(field.name for field in columns.FILE_ONLY)}
 
 
 class ImportUploadForm(forms.Form):
@@ -31,9 +32,15 @@ class ImportUploadForm(forms.Form):
         required=False,
         help_text="Up to 2,000 rows and 2 MB. The first line names the columns.",
         widget=forms.FileInput(
-            attrs={"accept": ".xlsx,.xlsm,.csv,.tsv,.txt,text/csv,text/tab-separated-values", "data-most-mb": "2"}
+            attrs={
+                "accept": ".xlsx,.xlsm,.csv,.tsv,.txt,text/csv,text/tab-separated-values",
+                "data-most-mb": "2",
+            }
         ),
-        error_messages={"empty": "This file is empty.", "max_length": "Give the file a shorter name."},
+        error_messages={
+            "empty": "This file is empty.",
+            "max_length": "Give the file a shorter name.",
+        },
     )
     pasted = forms.CharField(
         label="Or paste rows from a spreadsheet",
@@ -94,7 +101,9 @@ class Match:
         form = self.column.form
         size = self.field.name in units.MEASURES and form[columns.SIZE].value()
         of_one_cell = ((units.SIZES, units.DIMENSIONS), (columns.PLACE, columns.ADDRESS))
-        size = size or any(self.field.name in names and form[f"column_{one}"].value() for names, one in of_one_cell)
+        size = size or any(
+            self.field.name in names and form[f"column_{one}"].value() for names, one in of_one_cell
+        )
         return self.field.is_needed and not given and not size
 
 
@@ -117,7 +126,10 @@ class MatchForm(forms.Form):
 
     def __init__(self, *args: Any, file: Import, address: PickupAddress, **options: Any) -> None:
         self.file = file
-        self.wanted = [*map(_without_unit, columns.fields(file.sender, address)), *columns.FILE_ONLY]
+        self.wanted = [
+            *map(_without_unit, columns.fields(file.sender, address)),
+            *columns.FILE_ONLY,
+        ]
         super().__init__(*args, **options)
         places = [(NO_COLUMN, "No column"), *named_columns(file.header)]
         for field in self.wanted:
@@ -146,7 +158,9 @@ class MatchForm(forms.Form):
         self.sizes = {str(size.uuid): size for size in sender.sizes.order_by("position", "pk")}
         named = [(key, size.name) for key, size in self.sizes.items()]
         self.fields[columns.SIZE] = forms.ChoiceField(
-            label="Size for rows without measures", choices=[("", "None: the file has them"), *named], required=False
+            label="Size for rows without measures",
+            choices=[("", "None: the file has them"), *named],
+            required=False,
         )
 
     def clean(self) -> dict[str, Any]:
@@ -169,12 +183,17 @@ class MatchForm(forms.Form):
             stated = units.of_columns(self.file.header, self.columns, kind)
             if stated and cleaned.get(kind) and cleaned[kind] not in stated.values():
                 name, unit = next(iter(stated.items()))
-                text = f"“{name}” says {unit}. Choose {unit}, or rename that column in your file and upload it again."
+                text = (
+                    f"“{name}” says {unit}. Choose {unit}, or rename that column in your file and"
+                    " upload it again."
+                )
                 self.add_error(kind, text)
 
     @property
     def columns(self) -> dict[str, int]:
-        chosen = {field.name: self.cleaned_data.get(f"column_{field.name}") for field in self.wanted}
+        chosen = {
+            field.name: self.cleaned_data.get(f"column_{field.name}") for field in self.wanted
+        }
         return {name: int(place) for name, place in chosen.items() if place}
 
     @property
@@ -183,7 +202,9 @@ class MatchForm(forms.Form):
         names |= {name: name for name in (*units.TABLES, columns.SIZE)}
         chosen = {name: self.cleaned_data.get(control, "") for control, name in names.items()}
         return {name: text for name, text in chosen.items() if text} | {
-            name: decided for name, decided in self.file.constants.items() if name not in self.fields
+            name: decided
+            for name, decided in self.file.constants.items()
+            if name not in self.fields
         }
 
     def matches(self) -> Iterator[Match]:
@@ -203,7 +224,11 @@ class MatchForm(forms.Form):
 def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
     """Return the matching page's initial values: confirmed for this header, or guessed."""
     known = columns.remembered(file.sender, file.fingerprint)
-    matched = known.columns if known else guess_columns(file.header, [*wanted, *columns.FILE_ONLY], file.filled)
+    matched = (
+        known.columns
+        if known
+        else guess_columns(file.header, [*wanted, *columns.FILE_ONLY], file.filled)
+    )
     constants = {
         kind: next(iter(units.of_columns(file.header, matched, kind).values()), own)
         for kind, own in units.of_account(file.sender.country).items()
@@ -218,10 +243,15 @@ def _suggested(file: Import, matched: dict[str, int]) -> dict[str, str]:
     """Return values for all rows that the file lacks; they are shown before anything is booked."""
     sizes, address, found = list(file.sender.sizes.all()[:2]), file.sender.pickup_address(), {}
     size = file.sender.default_size or (sizes[0] if len(sizes) == 1 else None)
-    if size and not {*matched, *(units.SIZES if units.DIMENSIONS in matched else ())} >= units.MEASURES.keys():
+    if (
+        size
+        and not {*matched, *(units.SIZES if units.DIMENSIONS in matched else ())}
+        >= units.MEASURES.keys()
+    ):
         found[columns.SIZE] = str(size.uuid)
     if address and shops.of(file.header) and "receiver_email" not in matched:
-        found["receiver_email"] = address.email  # Etsy tells no buyer's: the carrier writes to the shop
+        # Etsy tells no buyer's: the carrier writes to the shop
+        found["receiver_email"] = address.email
     return found
 
 
@@ -250,6 +280,9 @@ class BookAllForm(forms.Form):
     )
     pickup_date = DayField(required=False)
     rows = forms.IntegerField(min_value=0, widget=forms.HiddenInput)  # as many as the page showed
-    newest = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)  # priced up to this quote
-    last = forms.CharField(max_length=100, required=False, widget=forms.HiddenInput)  # “same as last time”
-    doubts = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)  # see outliers.shown
+    # priced up to this quote
+    newest = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)
+    # “same as last time”
+    last = forms.CharField(max_length=100, required=False, widget=forms.HiddenInput)
+    # see outliers.shown
+    doubts = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)

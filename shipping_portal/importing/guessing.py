@@ -1,4 +1,6 @@
-"""Which column of a file is which of our fields, by its name: the name that a person would take, or none."""
+"""Which column of a file is which of our fields, by its name: the name that a person would take,
+or none.
+"""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -10,21 +12,28 @@ from shipping_portal.importing.synonyms import SYNONYMS
 from shipping_portal.importing.units import KINDS, TABLES, WEIGHT, WEIGHT_UNIT
 
 CONTACT = ("receiver_phone", "receiver_email")
-SHOPS_NUMBER = ("customer_reference", "name")  # in one shop's export; in all other files `name` is the receiver's
+# in one shop's export; in all other files `name` is the receiver's
+SHOPS_NUMBER = ("customer_reference", "name")
 LAST = 99
 QUANTITY = re.compile(r"\b(?:quantity|qty)\b")
 FIRST_NAMES = ("first name", "firstname", "given name", "prenom")
 OF_RECEIVER = re.compile(
-    r"(?:(?:ship|post|deliver|send) to|to|delivery|recipient|receiver|shipping|ship|sa|home|address 1(?! 2)|your"
+    r"(?:(?:ship|post|deliver|send) to|to|delivery|recipient|receiver|shipping|ship|sa|home|address"
+    r" 1(?! 2)|your"
     r"|default address|default|addr 1) (.+)"
 )
-ANYWHERE = re.compile("(?:home|your|default) ")  # is not where a parcel goes, where the file says that too
+# is not where a parcel goes, where the file says that too
+ANYWHERE = re.compile("(?:home|your|default) ")
 OF_PART = re.compile("^(?:address|person|name) ")  # “delivery_address_city”, “shipping_person_name”
-OF_PARCEL = re.compile(r"(?:(?:parcel|package|box|carton|shipment)(?: size| dimensions?)?|dimensions?) (.+)")
+OF_PARCEL = re.compile(
+    r"(?:(?:parcel|package|box|carton|shipment)(?: size| dimensions?)?|dimensions?) (.+)"
+)
 ONLY_WITH_UNIT = ("", "size")  # “Lbs” is a weight, “Size (cm)” are the three sides
 
 
-def guess_columns(header: list[str], wanted: list[Field], filled: Collection[int] = ()) -> dict[str, int]:
+def guess_columns(
+    header: list[str], wanted: list[Field], filled: Collection[int] = ()
+) -> dict[str, int]:
     """Return the best column for each field by name; no column is two fields.
 
     Of two for a phone or an email, one that isn't empty wins: `filled` are these, if known.
@@ -51,8 +60,13 @@ def guess_columns(header: list[str], wanted: list[Field], filled: Collection[int
         found["receiver_name"] = found.pop(LAST_NAME)
     if not _is_split_name(header, found):
         found.pop(LAST_NAME, None)
-    if any(QUANTITY.search(headings.plain(name)) for name in header):  # an item's sides are no parcel's
-        found = {n: at for n, at in found.items() if n not in units.SIZES or "item" not in headings.plain(header[at])}
+    # an item's sides are no parcel's
+    if any(QUANTITY.search(headings.plain(name)) for name in header):
+        found = {
+            n: at
+            for n, at in found.items()
+            if n not in units.SIZES or "item" not in headings.plain(header[at])
+        }
     return _without_ounces(header, _with_one_address(found))
 
 
@@ -72,13 +86,18 @@ def _without_ounces(header: list[str], found: dict[str, int]) -> dict[str, int]:
     ounces, weight = found.pop(OUNCES), found.get(WEIGHT)
     if weight is None:
         return found | {WEIGHT: ounces}
-    return found | {OUNCES: ounces} if units.stated(header[weight], TABLES[WEIGHT_UNIT]) == "lb" else found
+    return (
+        found | {OUNCES: ounces}
+        if units.stated(header[weight], TABLES[WEIGHT_UNIT]) == "lb"
+        else found
+    )
 
 
 def _is_split_name(header: list[str], found: Mapping[str, int]) -> bool:
     """Return whether to append a last name: a full name, such as Etsy's, already has it."""
     first, last = (
-        headings.plain(header[found[name]]) if name in found else "" for name in ("receiver_name", LAST_NAME)
+        headings.plain(header[found[name]]) if name in found else ""
+        for name in ("receiver_name", LAST_NAME)
     )
     return any(word in first for word in FIRST_NAMES) or last == normalise_name(EXTRA[LAST_NAME])
 

@@ -9,7 +9,9 @@ from shipping_portal.accounts.address.text import normalise_name
 # Where a word begins in a name without spaces: shipTo, SAAddress, Address1.
 INSIDE = re.compile(r"(?<=[a-z])(?<![LW]x)(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Remarks beside a name: “Order ID (required)”, “ATL (Y/N)”.
-ASIDE = re.compile(r" (?:optional|required|mandatory|if any|if applicable|if known|y n|yes no|yes or no)$")
+ASIDE = re.compile(
+    r" (?:optional|required|mandatory|if any|if applicable|if known|y n|yes no|yes or no)$"
+)
 DIGIT = re.compile(r"(?<=[A-Za-z])(?=[0-9])")
 
 
@@ -17,7 +19,9 @@ DIGIT = re.compile(r"(?<=[A-Za-z])(?=[0-9])")
 def plain(name: str) -> str:
     """Return the name normalised, split into words, without remarks."""
     bare = name.strip("*")
-    return ASIDE.sub("", normalise_name(DIGIT.sub(" ", INSIDE.sub(" ", bare) if bare.isalnum() else bare)))
+    return ASIDE.sub(
+        "", normalise_name(DIGIT.sub(" ", INSIDE.sub(" ", bare) if bare.isalnum() else bare))
+    )
 
 
 @lru_cache(256)

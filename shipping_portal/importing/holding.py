@@ -10,8 +10,8 @@ from shipping_portal.importing import booking, finishing
 from shipping_portal.importing.models import Import, ImportRow
 
 HELD = (
-    "We are comparing this import with the carrier's records after a problem on our side. Its other rows may be booked "
-    "already. Don't import them again before we have told you."
+    "We are comparing this import with the carrier's records after a problem on our side. Its other"
+    " rows may be booked already. Don't import them again before we have told you."
 )
 LEFT_OUT = {"": ["The carrier has this parcel already, so the operator left the row out."]}
 

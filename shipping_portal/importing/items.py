@@ -13,8 +13,12 @@ OF_ONE = {"item", "lineitem", "product", "unit"}
 
 OWN = ("description", "item_1_description", "item_1_value", "item_1_hs_code")
 DIFFERENT_WEIGHTS = "The rows of this order have different weights. The first was taken: check it."
-SAME_WEIGHT = "The rows of this order all have the same weight. It was taken once, for the whole parcel: check it."
-FINE = Decimal("0.000001")  # of a weight: many small shares still come to the whole, to the form's three places
+SAME_WEIGHT = (
+    "The rows of this order all have the same weight. It was taken once, for the whole parcel:"
+    " check it."
+)
+# of a weight: many small shares still come to the whole, to the form's three places
+FINE = Decimal("0.000001")
 LONGEST = 6  # digits of a quantity
 TOO_MANY = f"item_{ROWS + 1}_description"
 
@@ -49,8 +53,14 @@ def are_weights_of_one(file: Import) -> bool:
 
 
 def of_weights(lines: Sequence[Cells]) -> str:
-    """Return the message when several rows have the parcel's weight, or "": each may mean its item."""
-    weights = [units.convert(line["weight"], "", "kg", units.WEIGHTS) for line in lines if line.get("weight")]
+    """Return the message when several rows have the parcel's weight, or "": each may mean its
+    item.
+    """
+    weights = [
+        units.convert(line["weight"], "", "kg", units.WEIGHTS)
+        for line in lines
+        if line.get("weight")
+    ]
     if len({*weights}) > 1:
         return DIFFERENT_WEIGHTS
     return SAME_WEIGHT if len(weights) > 1 else ""
@@ -58,7 +68,9 @@ def of_weights(lines: Sequence[Cells]) -> str:
 
 def share_of_one(whole: str, times: str) -> str:
     """Return one item's share of a weight; the whole weight without a number."""
-    are_numbers = all(PLAIN_NUMBER.fullmatch(text) and len(text) <= units.LONGEST for text in (whole, times))
+    are_numbers = all(
+        PLAIN_NUMBER.fullmatch(text) and len(text) <= units.LONGEST for text in (whole, times)
+    )
     if not are_numbers or not Decimal(times):
         return whole
     return f"{(Decimal(whole) / Decimal(times)).quantize(FINE).normalize():f}"
@@ -75,12 +87,16 @@ def uncounted(values: Mapping[str, object]) -> list[str]:
 
 def _item(line: Cells, given: Cells) -> dict[str, str]:
     item = {part: line.get(f"item_1_{part}") or given.get(f"item_1_{part}", "") for part in PARTS}
-    item["description"] = item["description"] or line.get("description") or given.get("description", "")
+    item["description"] = (
+        item["description"] or line.get("description") or given.get("description", "")
+    )
     return item
 
 
 def _whole_weight(lines: Sequence[Cells], given: Cells) -> str:
-    """Add up the weights in the first one's unit; "" if a weight or quantity is missing or invalid."""
+    """Add up the weights in the first one's unit; "" if a weight or quantity is missing or
+    invalid.
+    """
     weights = [line.get("weight", "") for line in lines]
     counts = [line.get("item_1_quantity") or given.get("item_1_quantity") or "1" for line in lines]
     if not all(PLAIN_NUMBER.fullmatch(text) and len(text) <= LONGEST for text in counts):

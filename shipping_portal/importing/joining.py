@@ -19,7 +19,17 @@ State = ImportRow.State
 AT_ONCE = 500
 ADDRESS = tuple(
     f"receiver_{part}"
-    for part in ("name", "last_name", "company", "line1", "line2", "suburb", "state", "postcode", "country")
+    for part in (
+        "name",
+        "last_name",
+        "company",
+        "line1",
+        "line2",
+        "suburb",
+        "state",
+        "postcode",
+        "country",
+    )
 )
 SIZE = ("length", "width", "height", SIZE_UNIT)
 
@@ -38,7 +48,10 @@ def separate(row: ImportRow, now: dt.datetime) -> bool:
         if row.state != State.JOINED or head is None or not _check_again(head, now):
             return False
         return row.finish(
-            state=State.NEW, due_at=now, joined_into=None, corrected={**row.corrected, duplicates.ANYWAY: "yes"}
+            state=State.NEW,
+            due_at=now,
+            joined_into=None,
+            corrected={**row.corrected, duplicates.ANYWAY: "yes"},
         )
 
 
@@ -67,7 +80,9 @@ def _head(row: ImportRow, file: Import, heads: list[ImportRow]) -> ImportRow | N
     where = _where(row, file)
     if not any(where):
         return heads[-1] if heads and _fits(row, heads[-1], file) else None
-    return next((head for head in heads if _where(head, file) == where and _may_join(row, head, file)), None)
+    return next(
+        (head for head in heads if _where(head, file) == where and _may_join(row, head, file)), None
+    )
 
 
 def _may_join(row: ImportRow, head: ImportRow, file: Import) -> bool:
@@ -92,4 +107,6 @@ def _value(row: ImportRow, file: Import, name: str) -> str:
 
 def _is_whole(row: ImportRow, file: Import) -> bool:
     """Return whether the row has as many cells as the header; others are unreliable."""
-    return len(row.cells) >= len(file.header) and not any(map(str.strip, row.cells[len(file.header) :]))
+    return len(row.cells) >= len(file.header) and not any(
+        map(str.strip, row.cells[len(file.header) :])
+    )

@@ -1,4 +1,6 @@
-"""Rows that are no parcel to send, or not certainly: hidden, a sum, left out by their shop, or of an odd shape."""
+"""Rows that are no parcel to send, or not certainly: hidden, a sum, left out by their shop, or
+of an odd shape.
+"""
 
 from shipping_portal.importing import duplicates, notes, shops, unread
 from shipping_portal.importing.models import ImportRow
@@ -8,8 +10,8 @@ OF_A_PARCEL = ("customer_reference", "receiver_line1", "receiver_email", "receiv
 
 
 def why_left_out(row: ImportRow) -> str:
-    """Return why a row is left out unless somebody takes it all the same: nobody sees it in the workbook, it is a sum,
-    or its shop would not send it; else "".
+    """Return why a row is left out unless somebody takes it all the same: nobody sees it in the
+    workbook, it is a sum, or its shop would not send it; else "".
     """
     if row.corrected.get(shops.STATUS):
         return ""
@@ -21,7 +23,9 @@ def why_left_out(row: ImportRow) -> str:
 
 
 def _says_more_than_a_sum(row: ImportRow) -> bool:
-    """Return whether a field of a parcel is filled, but for the first filled cell, where a sum is named."""
+    """Return whether a field of a parcel is filled, but for the first filled cell, where a sum
+    is named.
+    """
     first = next((place for place, cell in enumerate(row.cells) if cell.strip()), -1)
     places = [row.file.columns.get(name) for name in OF_A_PARCEL]
     return any(row.cell(place).strip() for place in places if place != first)
@@ -36,7 +40,10 @@ def odd_shape(row: ImportRow) -> str:
     wanted, has = len(row.file.header), len(row.cells)
     if has >= wanted and not any(map(str.strip, row.cells[wanted:])):
         return ""
-    return f"This row has {has} cells; the first line has {wanted}. Check each value, then save the row."
+    return (
+        f"This row has {has} cells; the first line has {wanted}. Check each value, then save the"
+        " row."
+    )
 
 
 def let_through(row: ImportRow) -> dict[str, str]:

@@ -45,15 +45,22 @@ class RowsPage:
         return self.number + 1
 
 
-def page(rows: QuerySet[ImportRow], rule: str, last: str, *, dearest_of: list[Ready] | None, number: int) -> RowsPage:
+def page(
+    rows: QuerySet[ImportRow], rule: str, last: str, *, dearest_of: list[Ready] | None, number: int
+) -> RowsPage:
     """Return one page of rows in the file's order, or those to book first, the dearest first."""
     start, end = (number - 1) * LISTED, number * LISTED + 1
     mine = rows.select_related("quote", "order", "joined_into")
     if dearest_of is None:
         found = list(mine[start:end])
     else:
-        prices = {choice.row.pk: choice.price for choice in choosing.choices_by_rule(dearest_of, rule, last)}
-        keys = sorted(rows.values_list("pk", flat=True), key=lambda pk: -prices.get(pk, -1))[start:end]
+        prices = {
+            choice.row.pk: choice.price
+            for choice in choosing.choices_by_rule(dearest_of, rule, last)
+        }
+        keys = sorted(rows.values_list("pk", flat=True), key=lambda pk: -prices.get(pk, -1))[
+            start:end
+        ]
         by_key = mine.in_bulk(keys)
         found = [by_key[key] for key in keys if key in by_key]
     return RowsPage(lines(found[:LISTED], rule, last), number, len(found) > LISTED)
@@ -77,7 +84,9 @@ def _offer(row: ImportRow, rule: str, last: str) -> dict[str, Any] | None:
     if row.quote and row.state in HANDED_OVER:
         return row.quote.offer(row.product_code)
     return (
-        choosing.choose_offer(chosen_service.choosable(row.quote.products, row.corrected), rule, last)
+        choosing.choose_offer(
+            chosen_service.choosable(row.quote.products, row.corrected), rule, last
+        )
         if row.quote
         else None
     )
@@ -85,4 +94,6 @@ def _offer(row: ImportRow, rule: str, last: str) -> dict[str, Any] | None:
 
 def import_of(request: MemberRequest, file: uuid.UUID) -> Import:
     """Return the sender's file by the uuid in its address; 404 for anybody else's."""
-    return get_object_or_404(Import.objects.for_user(request.user).select_related("sender"), uuid=file)
+    return get_object_or_404(
+        Import.objects.for_user(request.user).select_related("sender"), uuid=file
+    )

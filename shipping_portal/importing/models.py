@@ -33,7 +33,9 @@ class Import(models.Model):
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="imports")
-    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
+    )
     created_at = models.DateTimeField()
     file_name = models.CharField(max_length=120)
     sha256 = models.CharField(max_length=64)
@@ -68,7 +70,11 @@ class Import(models.Model):
         indexes = [
             models.Index(fields=["sender", "-created_at"], name="imports_newest_first"),
             models.Index(fields=["sender", "sha256"], name="imports_by_file"),
-            models.Index(fields=["begun_at"], name="imports_under_way", condition=Q(state="booking", finished_at=None)),
+            models.Index(
+                fields=["begun_at"],
+                name="imports_under_way",
+                condition=Q(state="booking", finished_at=None),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -118,23 +124,35 @@ class ImportRow(Job):
     problems = models.JSONField(default=dict, blank=True)
     # [suburb, state, postcode] that may have been meant
     near = models.JSONField(default=list, blank=True)
-    quote = models.ForeignKey(Quote, on_delete=models.SET_NULL, null=True, blank=True, related_name="import_rows")
+    quote = models.ForeignKey(
+        Quote, on_delete=models.SET_NULL, null=True, blank=True, related_name="import_rows"
+    )
     reference = models.CharField(max_length=255, blank=True)  # its own order number, as checked
-    joined_into = models.ForeignKey("self", on_delete=models.CASCADE, null=True, blank=True, related_name="lines")
+    joined_into = models.ForeignKey(
+        "self", on_delete=models.CASCADE, null=True, blank=True, related_name="lines"
+    )
     token = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     product_code = models.CharField(max_length=100, blank=True)
     pickup_date = models.DateField(null=True, blank=True)
     booked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
-    order = models.OneToOneField(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="import_row")
+    order = models.OneToOneField(
+        Order, on_delete=models.PROTECT, null=True, blank=True, related_name="import_row"
+    )
 
     class Meta:
         ordering = ["number"]
-        constraints = [models.UniqueConstraint(fields=["file", "number"], name="one_row_of_a_number_per_file")]
+        constraints = [
+            models.UniqueConstraint(fields=["file", "number"], name="one_row_of_a_number_per_file")
+        ]
         indexes = [
             models.Index(fields=["file", "state", "number"], name="import_rows_by_state"),
-            models.Index(fields=["state", "due_at"], name="import_rows_owed", condition=Q(due_at__isnull=False)),
+            models.Index(
+                fields=["state", "due_at"],
+                name="import_rows_owed",
+                condition=Q(due_at__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -165,13 +183,22 @@ class ImportRow(Job):
 
 def due_for_check(now: dt.datetime) -> dict[str, Any]:
     """Return the changes that make a row due for a check, with nothing left of the check before."""
-    return {"state": ImportRow.State.NEW, "due_at": now, "problems": {}, "near": [], "quote": None, "reference": ""}
+    return {
+        "state": ImportRow.State.NEW,
+        "due_at": now,
+        "problems": {},
+        "near": [],
+        "quote": None,
+        "reference": "",
+    }
 
 
 class ImportTry(models.Model):
     """An attempt to upload, counted before anything is read: unreadable files take time as well."""
 
-    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
     at = models.DateTimeField()
 
     class Meta:
@@ -184,14 +211,18 @@ class ImportTry(models.Model):
 class ColumnMapping(models.Model):
     """How a sender matched the columns of this header; the next such file skips the question."""
 
-    sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="column_mappings")
+    sender = models.ForeignKey(
+        "accounts.Sender", on_delete=models.CASCADE, related_name="column_mappings"
+    )
     fingerprint = models.CharField(max_length=64)
     columns = models.JSONField()
     constants = models.JSONField()
     used_at = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["sender", "fingerprint"], name="one_mapping_per_header")]
+        constraints = [
+            models.UniqueConstraint(fields=["sender", "fingerprint"], name="one_mapping_per_header")
+        ]
 
     def __str__(self) -> str:
         return f"columns of {self.sender}"

@@ -38,7 +38,11 @@ def is_a_guess(file: Import) -> bool:
 def reading_notes(file: Import) -> Iterator[str]:
     """Yield remarks on the whole file, beside those on its rows."""
     noted, used = of(file), set(file.columns.values())
-    if names := [file.header[at] for at in noted.get("hidden_columns", ()) if at in used and at < len(file.header)]:
+    if names := [
+        file.header[at]
+        for at in noted.get("hidden_columns", ())
+        if at in used and at < len(file.header)
+    ]:
         yield f"Hidden in your workbook, and used: {', '.join(names)}."
     if count := noted.get("blanks"):
         words = ", ".join(f"“{word}”" for word in noted["blank_words"])
@@ -56,6 +60,9 @@ def reading_notes(file: Import) -> Iterator[str]:
 def _letters(file: Import) -> list[str]:
     """Return the first cells whose letters could be read otherwise."""
     places = of(file).get("letters", [])
-    rows = {row.number: row.cells for row in file.rows.filter(number__in=[number for number, _ in places])}
+    rows = {
+        row.number: row.cells
+        for row in file.rows.filter(number__in=[number for number, _ in places])
+    }
     found = (rows[number][at] for number, at in places if number in rows and at < len(rows[number]))
     return [text[:60] for text in found if text]

@@ -51,7 +51,9 @@ class Doubt:
     @property
     def token(self) -> str:
         """Return a token of what was shown, which a confirmation must match."""
-        return hashlib.sha256(json.dumps([_key(choice) for choice in self.choices]).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps([_key(choice) for choice in self.choices]).encode()
+        ).hexdigest()
 
 
 def look(file: Import, choices: Sequence[Choice]) -> list[Doubt]:
@@ -63,14 +65,18 @@ def look(file: Import, choices: Sequence[Choice]) -> list[Doubt]:
     if not wrong:
         return []
     confirmed = dict(
-        file.rows.filter(corrected__has_key=LOOKS_RIGHT).values_list("pk", KT(f"corrected__{LOOKS_RIGHT}"))
+        file.rows.filter(corrected__has_key=LOOKS_RIGHT).values_list(
+            "pk", KT(f"corrected__{LOOKS_RIGHT}")
+        )
     )
     doubted = {
         reason: rows
         for reason, some in wrong.items()
         if (rows := [one for one in some if confirmed.get(one.row.pk) != _key(one)])
     }
-    return [Doubt(reason, rows, *_question(file, reason, rows[0])) for reason, rows in doubted.items()]
+    return [
+        Doubt(reason, rows, *_question(file, reason, rows[0])) for reason, rows in doubted.items()
+    ]
 
 
 def sure(choices: Sequence[Choice], doubts: Sequence[Doubt]) -> list[Choice]:
@@ -81,13 +87,22 @@ def sure(choices: Sequence[Choice], doubts: Sequence[Doubt]) -> list[Choice]:
 
 def shown(doubts: Sequence[Doubt]) -> str:
     """Return a token of all doubts: Book counts only with those shown when the page was made."""
-    return hashlib.sha256("".join(doubt.token for doubt in doubts).encode()).hexdigest() if doubts else ""
+    return (
+        hashlib.sha256("".join(doubt.token for doubt in doubts).encode()).hexdigest()
+        if doubts
+        else ""
+    )
 
 
 @transaction.atomic
 def say_right(file: Import, doubts: Sequence[Doubt], token: str) -> int:
     """Mark the flagged rows as confirmed; return how many, or 0 if they have changed."""
-    right = {choice.row.pk: _key(choice) for doubt in doubts if doubt.token == token for choice in doubt.choices}
+    right = {
+        choice.row.pk: _key(choice)
+        for doubt in doubts
+        if doubt.token == token
+        for choice in doubt.choices
+    }
     rows = list(file.rows.select_for_update(of=("self",)).filter(state__in=ImportRow.READY))
     mine = [row for row in rows if row.pk in right]
     for row in mine:
@@ -115,7 +130,9 @@ def _reason(choice: Choice, limits: Mapping[str, Mapping[str, Decimal]]) -> str:
 
 def _limits(file: Import, choices: Sequence[Choice]) -> dict[str, dict[str, Decimal]]:
     """Return by currency the highest plausible price, by the message for a higher one."""
-    offered = _by_currency((choice.offer["currency"], choice.price) for choice in choices if choice.offer)
+    offered = _by_currency(
+        (choice.offer["currency"], choice.price) for choice in choices if choice.offer
+    )
     rows = file.rows.filter(state=ImportRow.State.BOOKED, order__isnull=False)
     booked = _by_currency(rows.values_list("order__currency", "order__price"))
     history = file.sender.orders.filter(status=Status.BOOKED).order_by("-pk")
@@ -150,7 +167,11 @@ def _question(file: Import, reason: str, first: Choice) -> tuple[str, list[tuple
     for name, words, power in ASKED:
         table = units.TABLES[units.MEASURES[name]]
         read = table.get(units.of_cell(name, row, file))
-        likely = [unit for unit, size in table.items() if read and is_likely(found * (size / read) ** power)]
+        likely = [
+            unit
+            for unit, size in table.items()
+            if read and is_likely(found * (size / read) ** power)
+        ]
         named = ["inches" if unit == "in" else unit for unit in likely]
         questions += [f"the {words} in {' or '.join(named)}"] if named else []
         kind = units.MEASURES[name]

@@ -15,7 +15,9 @@ from shipping_portal.importing.models import ImportRow
 from shipping_portal.importing.shop_words import NOTHING
 
 SPREADSHEETS_DAY_0 = dt.date(1899, 12, 30)
-NUMBERS = re.compile(r"([0-9]{1,4})[-/. ]([0-9]{1,2})[-/. ]([0-9]{1,4})(?:[T ][0-9:.+Z]{1,20})?", re.ASCII)
+NUMBERS = re.compile(
+    r"([0-9]{1,4})[-/. ]([0-9]{1,2})[-/. ]([0-9]{1,4})(?:[T ][0-9:.+Z]{1,20})?", re.ASCII
+)
 SERIAL = re.compile(r"[45][0-9]{4}(?:\.0)?", re.ASCII)
 NAMED = ("%d %B %Y", "%d %b %Y", "%B %d %Y", "%b %d %Y")
 WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*+", re.IGNORECASE | re.ASCII)
@@ -33,7 +35,9 @@ def read_day(row: ImportRow, address: PickupAddress) -> tuple[dt.date | None, di
     meant = {*readings(text, file.sender.country)}
     if plain(file.header[place]) in file.constants.get(columns.NO_MATTER, ()):
         return None, {}
-    found = meant.intersection(booking_rules.pickup_days(file.sender, address.party(), timezone.now()))
+    found = meant.intersection(
+        booking_rules.pickup_days(file.sender, address.party(), timezone.now())
+    )
     if len(found) == 1:
         return found.pop(), {}
     why = "could be more than one pickup day" if found else "isn't a pickup day on offer"
@@ -54,10 +58,13 @@ def readings(text: str, country: str) -> Iterator[dt.date]:
         orders = {"AU": [day_first], "US": [month_first]}.get(country, [day_first, month_first])
         for year, month, day in [(first, middle, last)] if first > 999 else orders:
             yield from _day(year if year > 99 else 2000 + year, month, day)
-    words = " ".join(word for word in re.findall(r"[A-Za-z]+|[0-9]+", text) if not WEEKDAY.fullmatch(word))
+    words = " ".join(
+        word for word in re.findall(r"[A-Za-z]+|[0-9]+", text) if not WEEKDAY.fullmatch(word)
+    )
     for form in NAMED:
         try:
-            yield dt.datetime.strptime(words, form).date()  # noqa: DTZ007 (a day of the sender's calendar)
+            # A day of the sender's calendar has no time zone.
+            yield dt.datetime.strptime(words, form).date()  # noqa: DTZ007
         except ValueError:
             continue
 

@@ -35,15 +35,22 @@ def left_out_by_shop(file: Import) -> list[tuple[str, int]]:
 
 def extensions(file: Import) -> int:
     """Return how many rows have a phone's extension in their delivery instructions."""
-    priced = Quote.objects.filter(import_rows__file=file).alias(instructions=KT("details__receiver__instructions"))
+    priced = Quote.objects.filter(import_rows__file=file).alias(
+        instructions=KT("details__receiver__instructions")
+    )
     return priced.filter(instructions__contains=f"{EXTENSION} ").count()
 
 
 def joined(file: Import) -> list[dict[str, Any]]:
     """Return the first orders of several rows: each `order_number` with its number of `rows`."""
     number = KT(f"cells__{file.columns.get('customer_reference', 0)}")
-    orders = file.rows.filter(state=State.JOINED).order_by().values("joined_into", order_number=number)
-    return [dict(one) for one in orders.annotate(rows=Count("pk") + 1).order_by("joined_into__number")[:NAMED]]
+    orders = (
+        file.rows.filter(state=State.JOINED).order_by().values("joined_into", order_number=number)
+    )
+    return [
+        dict(one)
+        for one in orders.annotate(rows=Count("pk") + 1).order_by("joined_into__number")[:NAMED]
+    ]
 
 
 State = ImportRow.State
@@ -92,7 +99,15 @@ class Counts:
             (self.needs_yes, "waiting for your approval"),
             (self.waiting, "to go"),
         )
-        return ", ".join([f"{self.booked:,} booked", *(f"{count:,} {words}" for count, words in others if count)]) + "."
+        return (
+            ", ".join(
+                [
+                    f"{self.booked:,} booked",
+                    *(f"{count:,} {words}" for count, words in others if count),
+                ]
+            )
+            + "."
+        )
 
     @property
     def bookable(self) -> int:
@@ -118,11 +133,15 @@ def counts(file: Import) -> Counts:
         "booked": handed & Q(order__status__in=[*HELD, Status.CANCELLED]),
         "unclear": handed & Q(order__status__in=(Status.UNCONFIRMED, Status.CONFLICT)),
         "needs_yes": handed & Q(order__status=Status.DRAFT),
-        "price_increased": handed & Q(order__status=Status.DRAFT, order__problem__kind="price_rose"),
+        "price_increased": (
+            handed & Q(order__status=Status.DRAFT, order__problem__kind="price_rose")
+        ),
         "retryable": Q(state=State.FAILED, order=None),
         "failed": Q(state=State.FAILED) | handed & Q(order__status__in=REFUSED),
     }
-    return Counts(**file.rows.aggregate(**{name: Count("pk", filter=of) for name, of in wanted.items()}))
+    return Counts(
+        **file.rows.aggregate(**{name: Count("pk", filter=of) for name, of in wanted.items()})
+    )
 
 
 def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
@@ -130,7 +149,9 @@ def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
     handed = Q(rows__state=State.BOOKED)
     return files.annotate(
         all_rows=Count("rows", filter=~Q(rows__state=State.JOINED)),
-        booked_rows=Count("rows", filter=handed & Q(rows__order__status__in=[*HELD, Status.CANCELLED])),
+        booked_rows=Count(
+            "rows", filter=handed & Q(rows__order__status__in=[*HELD, Status.CANCELLED])
+        ),
         to_fix=Count("rows", filter=Q(rows__state__in=(State.FIX, State.FAILED))),
         unchecked=Count("rows", filter=Q(rows__state=State.NEW)),
         ready_rows=Count("rows", filter=Q(rows__state__in=ImportRow.READY)),
@@ -160,7 +181,9 @@ def to_fix(sender: Sender, now: dt.datetime) -> int:
     Not those of archived files, or of files that nobody came back to.
     """
     since = now - NEGLECTED
-    files = Import.objects.filter(Q(created_at__gt=since) | Q(begun_at__gt=since), sender=sender, archived_at=None)
+    files = Import.objects.filter(
+        Q(created_at__gt=since) | Q(begun_at__gt=since), sender=sender, archived_at=None
+    )
     return count_rows(ImportRow.objects.filter(file__in=files, state__in=(State.FIX, State.FAILED)))
 
 
@@ -208,7 +231,9 @@ def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
     had_reason = bool(file.header) and normalise_name(file.header[-1]) == normalise_name(REASON)
     width = len(file.header) - (1 if had_reason else 0)
     heads = failed_rows(file).prefetch_related("lines").iterator(chunk_size=500)
-    return [*file.header[:width], REASON], (line for head in heads for line in _sheet_of(head, file, width))
+    return [*file.header[:width], REASON], (
+        line for head in heads for line in _sheet_of(head, file, width)
+    )
 
 
 def _sheet_of(head: ImportRow, file: Import, width: int) -> Iterator[list[str]]:
@@ -219,9 +244,13 @@ def _sheet_of(head: ImportRow, file: Import, width: int) -> Iterator[list[str]]:
     for at, row in enumerate(head.of_parcel):
         number = places.index(at) + 1 if at in places else 0
         mine = dict(_item_put_right(head, file, number))
-        whole = {name: text for name, text in right.items() if not at and not name.startswith("item_")}
+        whole = {
+            name: text for name, text in right.items() if not at and not name.startswith("item_")
+        }
         if weight:  # all of it in the first row, because the rows' weights are added up
-            times = mine.get(QUANTITY) or lines[0].get(QUANTITY) or file.constants.get(QUANTITY) or "1"
+            times = (
+                mine.get(QUANTITY) or lines[0].get(QUANTITY) or file.constants.get(QUANTITY) or "1"
+            )
             share = "0" if at else items.share_of_one(weight, times)
             mine[WEIGHT] = f"{share} {units.of_account(file.sender.country)[units.WEIGHT_UNIT]}"
         # Extra cells follow the reason, so that the row is as odd as before when it comes back.
@@ -235,7 +264,11 @@ def _whole_weight(head: ImportRow, file: Import) -> str:
     """
     weight = form_name(WEIGHT, file.sender.country)
     is_put_right = any(name == weight or name.endswith("_quantity") for name in head.corrected)
-    return values(head, file).get(weight, "") if is_put_right and items.are_weights_of_one(file) else ""
+    return (
+        values(head, file).get(weight, "")
+        if is_put_right and items.are_weights_of_one(file)
+        else ""
+    )
 
 
 def _item_put_right(head: ImportRow, file: Import, number: int) -> Iterator[tuple[str, str]]:
@@ -255,7 +288,12 @@ def reason(row: ImportRow) -> str:
 
 
 def _cells_beyond(row: ImportRow, file: Import) -> list[str]:
-    put_right = row.corrected.keys() - {shops.STATUS, unread.SEEN, chosen_service.SERVICE, outliers.LOOKS_RIGHT}
+    put_right = row.corrected.keys() - {
+        shops.STATUS,
+        unread.SEEN,
+        chosen_service.SERVICE,
+        outliers.LOOKS_RIGHT,
+    }
     return [] if put_right else [cell for cell in row.cells[len(file.header) :] if cell.strip()]
 
 
@@ -275,5 +313,7 @@ def _as_in_the_file(row: ImportRow, file: Import) -> dict[str, str]:
     own = units.of_account(file.sender.country)
     for name, kind in units.MEASURES.items():
         if name in values:
-            values[name] = units.convert(values[name], own[kind], units.of_cell(name, row, file), units.TABLES[kind])
+            values[name] = units.convert(
+                values[name], own[kind], units.of_cell(name, row, file), units.TABLES[kind]
+            )
     return values | ({LAST_NAME: ""} if "receiver_name" in values else {})

@@ -16,7 +16,8 @@ Problems = dict[str, list[str]]  # sentences by the form's field, "" for the who
 class ReadRow:
     """What the rows of one parcel say, and the parcel form as if it had been typed there.
 
-    `cells` are those of the first row by our field, as typed. `lines` are what each row says by our field.
+    `cells` are those of the first row by our field, as typed. `lines` are what each row says by
+    our field.
     """
 
     row: ImportRow

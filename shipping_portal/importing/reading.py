@@ -80,12 +80,16 @@ class Sheet:
         """Return the columns that aren't empty below the header."""
         found: set[int] = set()
         for row in self.rows.values():
-            found.update(place for place, cell in enumerate(row) if place not in found and cell.strip())
+            found.update(
+                place for place, cell in enumerate(row) if place not in found and cell.strip()
+            )
         return sorted(found)
 
     @property
     def fingerprint(self) -> str:
-        """Return a hash of the header, equal for files of one shop and for failed rows that return."""
+        """Return a hash of the header, equal for files of one shop and for failed rows that
+        return.
+        """
         names = [normalise_name(name) for name in self.header]
         return hashlib.sha256(
             "\x1f".join(names[:-1] if names[-1:] == [normalise_name(REASON)] else names).encode()
@@ -103,11 +107,17 @@ def read(data: bytes) -> Sheet:
     if not names:
         raise UnreadableFile("This file is empty.")
     if len(names) > MOST_COLUMNS:
-        raise UnreadableFile(f"This file has {len(names):,} columns. One import takes at most {MOST_COLUMNS}.")
-    header = [_plain(name).strip() or f"Column {place}" for place, name in enumerate(names, start=1)]
+        raise UnreadableFile(
+            f"This file has {len(names):,} columns. One import takes at most {MOST_COLUMNS}."
+        )
+    header = [
+        _plain(name).strip() or f"Column {place}" for place, name in enumerate(names, start=1)
+    ]
     rows = _rows(_without_what_is_below(lines, names, dropped), len(header))
     _note_cells(rows, notes)
-    return Sheet(header, rows, encoding, delimiter, hashlib.sha256(data).hexdigest(), tuple(dropped), notes)
+    return Sheet(
+        header, rows, encoding, delimiter, hashlib.sha256(data).hexdigest(), tuple(dropped), notes
+    )
 
 
 def _header(
@@ -123,7 +133,12 @@ def _header(
         return [], lines
     first = _filled(top[0][1])
     at = next(
-        (at for at, (_, line) in enumerate(top) if _is_of_names(line) and len(_filled(line)) >= 2 * len(first)), 0
+        (
+            at
+            for at, (_, line) in enumerate(top)
+            if _is_of_names(line) and len(_filled(line)) >= 2 * len(first)
+        ),
+        0,
     )
     dropped += [" ".join(_filled(line))[:80] for _, line in top[:at]]
     return top[at][1], chain(top[at + 1 :], lines)
@@ -150,7 +165,12 @@ def _note_cells(rows: dict[int, list[str]], notes: dict[str, Any]) -> None:
     if words:
         notes["blanks"], notes["blank_words"] = words.total(), sorted(words)
     if "letters" in notes:
-        letters = ((number, at) for number, row in rows.items() for at, cell in enumerate(row) if not cell.isascii())
+        letters = (
+            (number, at)
+            for number, row in rows.items()
+            for at, cell in enumerate(row)
+            if not cell.isascii()
+        )
         notes["letters"] = list(islice(letters, 2))
 
 
@@ -171,7 +191,9 @@ def _of_workbook(data: bytes, notes: dict[str, Any]) -> Iterator[tuple[int, list
     except workbooks.BadWorkbook as error:
         raise UnreadableFile(str(error)) from error
     if table.hidden:
-        notes["hidden_rows"] = sorted(table.hidden.intersection(number for number, _ in table.lines))
+        notes["hidden_rows"] = sorted(
+            table.hidden.intersection(number for number, _ in table.lines)
+        )
     if columns := [at for at in range(MOST_COLUMNS) if table.is_hidden_column(at + 1)]:
         notes["hidden_columns"] = columns
     return table.rows()
@@ -191,7 +213,8 @@ def _text(data: bytes, notes: dict[str, Any]) -> tuple[str, str]:
         if guessed is None:
             line = error.object.count(b"\n", 0, error.start) + 1
             raise UnreadableFile(
-                f"A character on line {line} cannot be read. In your spreadsheet choose Save as, then “CSV UTF-8”."
+                f"A character on line {line} cannot be read. In your spreadsheet choose Save as,"
+                " then “CSV UTF-8”."
             ) from error
         text, encoding = guessed
         notes["letters"] = []
@@ -213,7 +236,11 @@ def _without_what_is_below(
     again, is_first = _filled(names), True
     for number, line in lines:
         filled = _filled(line[:MOST_COLUMNS])
-        if filled == again or BELOW.match(" ".join(filled)) or (is_first and _describes(names, line)):
+        if (
+            filled == again
+            or BELOW.match(" ".join(filled))
+            or (is_first and _describes(names, line))
+        ):
             dropped.append(" ".join(filled)[:80])
         else:
             is_first = False
@@ -226,9 +253,15 @@ def _describes(names: list[str], line: list[str]) -> bool:
     “Current order status.”, “Required”.
     """
     pairs = [
-        (normalise_name(name), normalise_name(cell)) for name, cell in zip(names, line, strict=False) if cell.strip()
+        (normalise_name(name), normalise_name(cell))
+        for name, cell in zip(names, line, strict=False)
+        if cell.strip()
     ]
-    about = [cell for name, cell in pairs if cell in HINTS or (name and name != cell and f" {name} " in f" {cell} ")]
+    about = [
+        cell
+        for name, cell in pairs
+        if cell in HINTS or (name and name != cell and f" {name} " in f" {cell} ")
+    ]
     return len(about) >= 3 and 2 * len(about) >= len(pairs)
 
 
@@ -246,22 +279,28 @@ def _rows(lines: Iterator[tuple[int, list[str]]], width: int) -> dict[int, list[
     if beyond:
         many = "more than " if beyond == MOST_COUNTED else ""
         raise UnreadableFile(
-            f"This file has {many}{len(rows) + beyond:,} rows. One import takes at most {MOST_ROWS:,}: split the file "
-            "and import the parts one after the other."
+            f"This file has {many}{len(rows) + beyond:,} rows. One import takes at most"
+            f" {MOST_ROWS:,}: split the file and import the parts one after the other."
         )
     if not rows:
-        raise UnreadableFile("This has a first line but no rows below it. The first line names the columns.")
+        raise UnreadableFile(
+            "This has a first line but no rows below it. The first line names the columns."
+        )
     return rows
 
 
 def _row(number: int, line: list[str], width: int) -> list[str]:
-    """Return a row's cells without blank ones beyond the header's; far ones become one more cell."""
+    """Return a row's cells without blank ones beyond the header's; far ones become one more
+    cell.
+    """
     while len(line) > width and not line[-1].strip():
         line.pop()
     if further := line[width + MOST_BEYOND :]:
         line = [*line[: width + MOST_BEYOND], " ".join(further)[:LONGEST_CELL]]
     if max(map(len, line), default=0) > LONGEST_CELL:
-        raise UnreadableFile(f"A cell on row {number} has more than {LONGEST_CELL:,} characters. Shorten it.")
+        raise UnreadableFile(
+            f"A cell on row {number} has more than {LONGEST_CELL:,} characters. Shorten it."
+        )
     return [_plain(cell) if cell.startswith(MARKED) else cell for cell in line]
 
 

@@ -1,4 +1,6 @@
-"""The checks of a row that was read: each returns what is to be fixed, by the form's field, or nothing."""
+"""The checks of a row that was read: each returns what is to be fixed, by the form's field, or
+nothing.
+"""
 
 import re
 from collections.abc import Callable
@@ -9,26 +11,40 @@ from orders.drafting.receiver_form import AUTHORITY, SIGNATURE
 from orders.models import Quote
 from orders.quoting import choosing, offers
 from shipping_portal.accounts.address.addresses import LINE_ADVISED
-from shipping_portal.importing import columns, currencies, encodings, items, reading, row_values, unread
+from shipping_portal.importing import (
+    columns,
+    currencies,
+    encodings,
+    items,
+    reading,
+    row_values,
+    unread,
+)
 from shipping_portal.importing.read_row import Problems, ReadRow
 
 SHORTENED = re.compile(r"\d(\.\d+)?E\+\d+", re.IGNORECASE | re.ASCII)
 MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
-A_DAY = re.compile(rf"\d{{4}}-\d\d-\d\d(?: 00:00(?::00)?)?|\d\d?-{MONTH}(?:-\d{{2,4}})?|{MONTH}-\d\d?", re.I | re.A)
+A_DAY = re.compile(
+    rf"\d{{4}}-\d\d-\d\d(?: 00:00(?::00)?)?|\d\d?-{MONTH}(?:-\d{{2,4}})?|{MONTH}-\d\d?", re.I | re.A
+)
 LINES = ("receiver_line1", "receiver_line2")
 
 
 def find_problems(read: ReadRow) -> Problems:
     """Return everything that is to be fixed: what the form refuses, then what each check finds."""
     refused = read.form.errors.items()
-    found = {"" if name == "__all__" else name: [str(text) for text in texts] for name, texts in refused}
+    found = {
+        "" if name == "__all__" else name: [str(text) for text in texts] for name, texts in refused
+    }
     for check in CHECKS:
         found |= check(read)
     return found
 
 
 def _find_numbers_that_a_spreadsheet_changed(read: ReadRow) -> Problems:
-    """Spreadsheets write long numbers as 6.14E+10: what stood there is lost, though it may pass as text."""
+    """Spreadsheets write long numbers as 6.14E+10: what stood there is lost, though it may pass
+    as text.
+    """
     message = "A spreadsheet shortened this number. Write it in full."
     texts = read.texts
     found = {name: [message] for name, text in texts.items() if SHORTENED.fullmatch(text.strip())}
@@ -42,7 +58,9 @@ def _find_gaps_for_customs(read: ReadRow) -> Problems:
         return {}
     uncounted = items.uncounted(read.form.data)
     found = {name: ["Enter how many, 1 or more."] for name in uncounted if name in read.form.fields}
-    if items.TOO_MANY in read.form.data and not any(name.startswith("item_") for name in read.corrected):
+    if items.TOO_MANY in read.form.data and not any(
+        name.startswith("item_") for name in read.corrected
+    ):
         text = f"This order has more than {ROWS} items. Write them as {ROWS} or fewer."
         found["item_1_description"] = [text]
     return found
@@ -57,14 +75,19 @@ def _find_unclear_amounts(read: ReadRow) -> Problems:
         if many := currencies.OF_MANY.fullmatch(text):
             found[name] = [f"{many[1]} is the price of {many[2]} together. Write the value of one."]
         elif unsure := currencies.UNSURE.fullmatch(text):
-            found[name] = [f"{unsure[1]} may be the price of one or of all {unsure[2]}. Write the value of one."]
+            one_or_all = f"{unsure[1]} may be the price of one or of all {unsure[2]}."
+            found[name] = [f"{one_or_all} Write the value of one."]
         elif (code := currencies.read(text)[1]) and code != own:
-            found[name] = [f"This is in {code}. Write it in {own}, or enter a rate for the whole file."]
+            found[name] = [
+                f"This is in {code}. Write it in {own}, or enter a rate for the whole file."
+            ]
     return found
 
 
 def _find_unclear_lines(read: ReadRow) -> Problems:
-    """Return what three address lines leave open: where the street is, and whether they fit on two."""
+    """Return what three address lines leave open: where the street is, and whether they fit on
+    two.
+    """
     first, second, third = (read.cell(f"receiver_line{number}") for number in (1, 2, 3))
     if not third or not read.corrected.keys().isdisjoint(LINES):
         return {}
@@ -81,7 +104,9 @@ def _find_two_terms(read: ReadRow) -> Problems:
     """Return that two columns ask for both delivery terms at once."""
     fields = ("delivery_choice", "receiver_instructions")
     name = next(one for one in fields if one in read.form.fields)
-    if name in read.corrected or not all(row_values.is_yes(read.cell(column)) for column in row_values.YES_OR_NO):
+    if name in read.corrected or not all(
+        row_values.is_yes(read.cell(column)) for column in row_values.YES_OR_NO
+    ):
         return {}
     return {name: [f"Your file says yes to {AUTHORITY} and to {SIGNATURE}. Choose one."]}
 
@@ -98,9 +123,13 @@ def _find_misread_cells(read: ReadRow) -> Problems:
                 continue
             where = control if control in read.form.fields else ""
             if reading.NOT_COMPUTED.fullmatch(text):
-                found[where] = [f"Your sheet couldn't compute this: “{text}”. Write what belongs here."]
+                found[where] = [
+                    f"Your sheet couldn't compute this: “{text}”. Write what belongs here."
+                ]
             elif (meant := encodings.decoded_back(text)) != text:
-                found[where] = [f"Letters were read wrongly here: “{text}” may be “{meant}”. Write it as it is."]
+                found[where] = [
+                    f"Letters were read wrongly here: “{text}” may be “{meant}”. Write it as it is."
+                ]
     return found
 
 

@@ -42,7 +42,9 @@ class FixCell:
     @property
     def may_be_street(self) -> bool:
         """Return whether it is an address line rejected because it ends like its place."""
-        return self.control.name in LINES and any(text.startswith(REPEATS.partition("{")[0]) for text in self.messages)
+        return self.control.name in LINES and any(
+            text.startswith(REPEATS.partition("{")[0]) for text in self.messages
+        )
 
     @property
     def messages_id(self) -> str:
@@ -77,12 +79,16 @@ def typed_in(file: Import, rows: Iterable[ImportRow]) -> dict[int, dict[str, Any
 
 
 def grid(
-    file: Import, address: PickupAddress, rows: Sequence[ImportRow], typed: Mapping[int, dict[str, Any]]
+    file: Import,
+    address: PickupAddress,
+    rows: Sequence[ImportRow],
+    typed: Mapping[int, dict[str, Any]],
 ) -> list[Fix]:
     """Return the first rows to fix, in a fixed number of queries."""
     same = Counter(alike_problem(row, typed[row.pk]) for row in rows)
     return [
-        _fix(row, typed[row.pk], file, address, same[alike_problem(row, typed[row.pk])] - 1) for row in rows[:SHOWN]
+        _fix(row, typed[row.pk], file, address, same[alike_problem(row, typed[row.pk])] - 1)
+        for row in rows[:SHOWN]
     ]
 
 
@@ -91,7 +97,9 @@ def alike_problem(row: ImportRow, typed: Mapping[str, str]) -> Trouble:
     return tuple(sorted((name, typed.get(name, "")) for name in row.problems if name))
 
 
-def save(file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: bool, now: dt.datetime) -> int:
+def save(
+    file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: bool, now: dt.datetime
+) -> int:
     """Schedule a check of the row with these values, and if asked of every row with the same
     problem.
 
@@ -103,14 +111,22 @@ def save(file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: b
         size = chosen_size(file)
         wanted = alike_problem(row, values(row, file, size))
         others = file.rows.filter(state=State.FIX).exclude(pk=row.pk).prefetch_related("lines")
-        rows += [one for one in others if wanted and alike_problem(one, values(one, file, size)) == wanted]
-    saved = [one for one in rows if checking.again(one, dict(corrected if one is row else shared), now)]
+        rows += [
+            one
+            for one in others
+            if wanted and alike_problem(one, values(one, file, size)) == wanted
+        ]
+    saved = [
+        one for one in rows if checking.again(one, dict(corrected if one is row else shared), now)
+    ]
     if len(saved) > 1:
         enqueue("check-row", *(one.pk for one in saved[: checking.ENQUEUED_AT_ONCE]))
     return len(saved)
 
 
-def save_changed(file: Import, address: PickupAddress, posted: Mapping[str, str], now: dt.datetime) -> int:
+def save_changed(
+    file: Import, address: PickupAddress, posted: Mapping[str, str], now: dt.datetime
+) -> int:
     """Schedule a check of every row with a changed field on the page; return how many.
 
     An untouched row stays as it is: saving it would mean that it was seen.
@@ -120,8 +136,12 @@ def save_changed(file: Import, address: PickupAddress, posted: Mapping[str, str]
     owed: list[int] = []
     for row in shown:
         form = form_of(row, file, address, size)
-        corrected = corrections(row, form, {name: text for name, text in posted.items() if name.startswith("row-")})
-        is_changed = any(text != str(form.initial.get(name, "")) for name, text in corrected.items())
+        corrected = corrections(
+            row, form, {name: text for name, text in posted.items() if name.startswith("row-")}
+        )
+        is_changed = any(
+            text != str(form.initial.get(name, "")) for name, text in corrected.items()
+        )
         if is_changed and checking.again(row, corrected, now):
             owed.append(row.pk)
     enqueue("check-row", *owed[: checking.ENQUEUED_AT_ONCE])
@@ -136,7 +156,11 @@ def corrections(row: ImportRow, form: ParcelForm, posted: Mapping[str, str]) -> 
     typed = {name: _tidy(posted[name]) for name in form.fields if name in posted} | chosen
     if (name := posted.get("is_street", "")) in LINES:
         typed[street_of(name)] = typed.get(name) or str(form.initial.get(name, ""))
-    return {name: text for name, text in typed.items() if text != form.initial.get(name, "") or name in row.problems}
+    return {
+        name: text
+        for name, text in typed.items()
+        if text != form.initial.get(name, "") or name in row.problems
+    }
 
 
 def prefix_of(row: ImportRow) -> str:
@@ -145,11 +169,18 @@ def prefix_of(row: ImportRow) -> str:
 
 
 def form_of(
-    row: ImportRow, file: Import, address: PickupAddress, size: ParcelSize | None = None, *, among_others: bool = False
+    row: ImportRow,
+    file: Import,
+    address: PickupAddress,
+    size: ParcelSize | None = None,
+    *,
+    among_others: bool = False,
 ) -> ParcelForm:
     """Return the parcel form with this row, not yet validated; its controls show the problems."""
     apart: dict[str, Any] = (
-        {"prefix": prefix_of(row)[:-1], "auto_id": "%s"} if among_others else {"auto_id": f"{prefix_of(row)}%s"}
+        {"prefix": prefix_of(row)[:-1], "auto_id": "%s"}
+        if among_others
+        else {"auto_id": f"{prefix_of(row)}%s"}
     )
     typed = {name: currencies.bare_amount(text) for name, text in values(row, file, size).items()}
     form = ParcelForm(initial=typed, sender=file.sender, address=address, **apart)
@@ -160,16 +191,25 @@ def form_of(
 
 
 def _first_shown(row: ImportRow, form: ParcelForm) -> dict[str, str]:
-    """Return each field with a problem, and the first with the same messages: they are shown once."""
+    """Return each field with a problem, and the first with the same messages: they are shown
+    once.
+    """
     first: dict[str, str] = {}
-    return {name: first.setdefault("".join(row.problems[name]), name) for name in form.fields if name in row.problems}
+    return {
+        name: first.setdefault("".join(row.problems[name]), name)
+        for name in form.fields
+        if name in row.problems
+    }
 
 
 def cells(row: ImportRow, form: ParcelForm, names: Iterable[str]) -> list[FixCell]:
     """Return these controls, each with its new problems."""
     first = _first_shown(row, form)
     shown = [form[name] for name in names if not form[name].is_hidden]
-    return [FixCell(one, row.problems[one.name] if first.get(one.name) == one.name else []) for one in shown]
+    return [
+        FixCell(one, row.problems[one.name] if first.get(one.name) == one.name else [])
+        for one in shown
+    ]
 
 
 def without_constants(row: ImportRow, file: Import) -> dict[str, str]:
@@ -177,13 +217,19 @@ def without_constants(row: ImportRow, file: Import) -> dict[str, str]:
     return read_lines(row, file)[0] | row.corrected
 
 
-def _fix(row: ImportRow, typed: dict[str, str], file: Import, address: PickupAddress, alike: int) -> Fix:
+def _fix(
+    row: ImportRow, typed: dict[str, str], file: Import, address: PickupAddress, alike: int
+) -> Fix:
     form = form_of(row, file, address, among_others=True)
     wrong = cells(row, form, [name for name in form.fields if name in row.problems])
-    loose = [text for name, texts in row.problems.items() if name not in form.fields for text in texts]
+    loose = [
+        text for name, texts in row.problems.items() if name not in form.fields for text in texts
+    ]
     return Fix(row, wrong, typed.get("receiver_name", ""), loose, alike)
 
 
 def _tidy(text: str) -> str:
-    """Return the text as typed, without what no database stores; the form rejects its replacement."""
+    """Return the text as typed, without what no database stores; the form rejects its
+    replacement.
+    """
     return text.strip().replace("\x00", "\ufffd")[:2000]

@@ -1,4 +1,6 @@
-"""What the parcel form would hold had somebody typed a row into it: its cells, what all rows have, and a saved size."""
+"""What the parcel form would hold had somebody typed a row into it: its cells, what all rows
+have, and a saved size.
+"""
 
 import re
 from collections.abc import Callable
@@ -43,12 +45,21 @@ class ParcelValues:
         return self.values.get(name, "")
 
 
-def read_values(row: ImportRow, file: Import, size: ParcelSize | None, lines: list[dict[str, str]]) -> dict[str, str]:
-    """Return the values of the parcel form for a row whose cells, and those joined to it, say `lines`."""
+def read_values(
+    row: ImportRow, file: Import, size: ParcelSize | None, lines: list[dict[str, str]]
+) -> dict[str, str]:
+    """Return the values of the parcel form for a row whose cells, and those joined to it, say
+    `lines`.
+    """
     country, is_of_one = file.sender.country, items.are_weights_of_one(file)
-    constants = {name: text for name, text in file.constants.items() if isinstance(text, str) and name != SIZE}
+    constants = {
+        name: text
+        for name, text in file.constants.items()
+        if isinstance(text, str) and name != SIZE
+    }
     of_size = _measures_of(size, country)
-    if any(side in lines[0] for side in SIZES):  # a saved size never fills in for sides that the row has
+    # a saved size never fills in for sides that the row has
+    if any(side in lines[0] for side in SIZES):
         of_size = {name: text for name, text in of_size.items() if name not in SIZES}
     joined = items.joined(lines, of_size | constants, are_weights_of_one=is_of_one)
     values = of_size | units.in_the_forms(constants, joined, row, file)
@@ -96,7 +107,9 @@ def _read_country(parcel: ParcelValues) -> None:
 
 
 def _restore_numbers(parcel: ParcelValues) -> None:
-    """Take “.0” off what a program took for a number, and give a ZIP code its zeros back: 2155 was 02155."""
+    """Take “.0” off what a program took for a number, and give a ZIP code its zeros back: 2155
+    was 02155.
+    """
     code = parcel.get("receiver_postcode")
     if parcel.get("receiver_country") == "US" and SHORT_ZIP.fullmatch(code):
         start, dash, end = code.partition("-")
@@ -107,7 +120,9 @@ def _restore_numbers(parcel: ParcelValues) -> None:
 
 
 def _join_lines(parcel: ParcelValues) -> None:
-    """Print the third line of an address behind the second, or in its place; a suburb without its postcode."""
+    """Print the third line of an address behind the second, or in its place; a suburb without
+    its postcode.
+    """
     third = parcel.values.pop(LINE3, "")
     parcel.values["receiver_line2"] = ", ".join(filter(None, (parcel.get("receiver_line2"), third)))
     suburb, code = parcel.get("receiver_suburb"), parcel.get("receiver_postcode")

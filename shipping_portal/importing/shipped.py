@@ -89,14 +89,23 @@ def upload_of(file: Import) -> Upload:
 def lines(file: Import, upload: Upload) -> Iterator[list[str]]:
     """Yield a line for each booked parcel, or each of its rows, without cancelled ones."""
     booked = file.rows.filter(order__status=Status.BOOKED).exclude(order__carrier_reference="")
-    for head in booked.select_related("order__sender").prefetch_related("lines").iterator(chunk_size=500):
+    for head in (
+        booked.select_related("order__sender").prefetch_related("lines").iterator(chunk_size=500)
+    ):
         if head.order:
             yield from _lines(head, head.order, file, upload)
 
 
 def _lines(head: ImportRow, order: Order, file: Import, upload: Upload) -> Iterator[list[str]]:
-    rows = [dict(zip(map(normalise_name, file.header), row.cells, strict=False)) for row in head.of_parcel]
-    wanted = rows[:1] if upload.item is None else [cells for cells in rows if cells.get(upload.item, "x")]
+    rows = [
+        dict(zip(map(normalise_name, file.header), row.cells, strict=False))
+        for row in head.of_parcel
+    ]
+    wanted = (
+        rows[:1]
+        if upload.item is None
+        else [cells for cells in rows if cells.get(upload.item, "x")]
+    )
     facts = _facts(order)
     for cells in wanted or rows[:1]:
         cells["order"] = cells.get("order id") or cells.get("order number", "")

@@ -1,4 +1,6 @@
-"""The words that shops write of an order, normalised: sent, cancelled, paid back, not paid, or never sent by parcel."""
+"""The words that shops write of an order, normalised: sent, cancelled, paid back, not paid, or
+never sent by parcel.
+"""
 
 from shipping_portal.importing.headings import split_words
 
@@ -11,7 +13,9 @@ NO_PARCEL = "Needs no parcel."
 
 YES, NO = split_words("true, yes, y, 1"), split_words("false, no, n, 0")
 _TICKED = (*YES, "x", "done")
-NOTHING = frozenset(split_words(", 0, no, n, false, none, n a, na, null, nan, nil, off, not set, unset"))
+NOTHING = frozenset(
+    split_words(", 0, no, n, false, none, n a, na, null, nan, nil, off, not set, unset")
+)
 
 
 def _all_mean(reason: str, words: str) -> dict[str, str]:
@@ -20,7 +24,8 @@ def _all_mean(reason: str, words: str) -> dict[str, str]:
 
 _SENT = _all_mean(
     SHIPPED,
-    "fulfilled, shipped, sent, mailed, dispatched, posted, completed, complete, delivered,in transit, out for delivery",
+    "fulfilled, shipped, sent, mailed, dispatched, posted, completed, complete, delivered,in"
+    " transit, out for delivery",
 ) | _all_mean(PARTLY, "partial, partially fulfilled, partially shipped")
 _ENDED = {"refunded": REFUNDED} | _all_mean(
     CANCELLED,
@@ -54,7 +59,8 @@ SHIPMENT_STATES = split_words(
     "fulfillment status, fulfilment status, shipping status, shipment status, delivery status"
 )
 _ORDER_STATES = split_words("order status, status, order state, current state")
-# What the values of a column mean, by its name. Pending is unpaid, but of a shipment it is still to be made.
+# What the values of a column mean, by its name. Pending is unpaid, but of a shipment it is still to
+# be made.
 WORDS = (
     {name: dict.fromkeys(_TICKED, reason) for name, reason in QUESTIONS.items()}
     | dict.fromkeys(_PAID, dict.fromkeys(NO, UNPAID))
@@ -95,7 +101,8 @@ DAYS = (
     | _all_mean(SHIPPED, "date shipped, date sent, date posted")
 )
 NO_DAY = {"paid on date": UNPAID}
-# How an order reaches its buyer, where that is no parcel: collected, brought by the seller, downloaded, sent by others.
+# How an order reaches its buyer, where that is no parcel: collected, brought by the seller,
+# downloaded, sent by others.
 _NOT_BY_PARCEL = split_words(
     "pickup, pick up, local pickup, local pick up, store pickup, in store pickup, in store pick up,"
     "pickup in store, pick up in store, collect in store, customer pickup, curbside,"
@@ -128,8 +135,15 @@ NOT_BY_PARCEL = {
     **_SENT_BY_OTHERS,
 }
 IS_SENT = split_words(
-    "lineitem requires shipping, requires shipping, needs shipping, is shippable, shippable,physical, is physical"
+    "lineitem requires shipping, requires shipping, needs shipping, is shippable,"
+    " shippable,physical, is physical"
 )
-IS_NOT_SENT = split_words("downloadable, virtual, is digital, digital, is virtual, is downloadable, click and collect")
-KNOWN_COLUMNS = frozenset((*WORDS, *DAYS, *NO_DAY, *_TYPES, *_SENT_BY_OTHERS, *IS_SENT, *IS_NOT_SENT))
-TOTALS = split_words("line total, item total, total price, total value, subtotal, sub total, amount, total")
+IS_NOT_SENT = split_words(
+    "downloadable, virtual, is digital, digital, is virtual, is downloadable, click and collect"
+)
+KNOWN_COLUMNS = frozenset(
+    (*WORDS, *DAYS, *NO_DAY, *_TYPES, *_SENT_BY_OTHERS, *IS_SENT, *IS_NOT_SENT)
+)
+TOTALS = split_words(
+    "line total, item total, total price, total value, subtotal, sub total, amount, total"
+)

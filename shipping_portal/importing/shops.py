@@ -33,26 +33,37 @@ from shipping_portal.importing.shop_words import (
     YES,
 )
 
-STATUS = "shop_status"  # among a row's problems, and among its corrections once it is taken all the same
+# among a row's problems, and among its corrections once it is taken all the same
+STATUS = "shop_status"
 NOT_A_PARCEL = "This row holds a sum, so it isn't a parcel."
-REASONS = (CANCELLED, REFUNDED, SHIPPED, PARTLY, NO_PARCEL, UNPAID)  # the first that is true is shown
+# the first that is true is shown
+REASONS = (CANCELLED, REFUNDED, SHIPPED, PARTLY, NO_PARCEL, UNPAID)
 
 TICK, CROSS = re.compile("[✓✔✅☑🗸]"), re.compile("[✗✘❌✖☒]")
 _SUM = re.compile(r"(?:order |grand )?(?:total|amount)(?: price| paid)?|sale price|gross")
-_REFUND = re.compile(r"(?:.* )?refund(?:ed)?(?: to buyer)?(?: amount| total)?|(?:amount|total) refunded")
-_NUMBER = re.compile(r"([-(]?)[^\d.,()-]{0,4}(-?)([0-9]{1,9}(?:\.[0-9]{1,4})?)(-?)[^\d-]{0,5}", re.ASCII)
+_REFUND = re.compile(
+    r"(?:.* )?refund(?:ed)?(?: to buyer)?(?: amount| total)?|(?:amount|total) refunded"
+)
+_NUMBER = re.compile(
+    r"([-(]?)[^\d.,()-]{0,4}(-?)([0-9]{1,9}(?:\.[0-9]{1,4})?)(-?)[^\d-]{0,5}", re.ASCII
+)
 _BY_METHOD = re.compile(
-    r".*\b(?:local pick ?up|(?:in )?store pick ?up|(?:in )?store collection|pick ?up (?:in|from|at) (?:our |the )?"
-    r"(?:store|shop|studio|warehouse)|(?:customer|curbside|self) (?:pick ?up|collection|collect)|click (?:and |n )?"
-    r"collect|collect (?:in|from) (?:store|shop)|local delivery|digital (?:delivery|download|goods|products?)"
+    r".*\b(?:local pick ?up|(?:in )?store pick ?up|(?:in )?store collection|pick ?up (?:in|from|at)"
+    r" (?:our |the )?"
+    r"(?:store|shop|studio|warehouse)|(?:customer|curbside|self) (?:pick"
+    r" ?up|collection|collect)|click (?:and |n )?"
+    r"collect|collect (?:in|from) (?:store|shop)|local delivery|digital"
+    r" (?:delivery|download|goods|products?)"
     r"|email delivery|no shipping)\b.*"
 )
 _OF_PIECE = re.compile(
-    r"(?:.* )?(?:unit|each|single|piece|lineitem|item value|item cost|customs|of one|per item)(?: .*)?"
+    r"(?:.* )?(?:unit|each|single|piece|lineitem|item value|item cost|customs|of one|per item)(?:"
+    r" .*)?"
 )
 _AMAZONS = {"order item id", "amazon order id", "quantity purchased", "asin"}
 SUMS = re.compile(
-    r"(?:(?:grand|sub|order|orders|overall|sum) ?)?(?:totals?|sum|subtotal|summe|gesamt|zwischensumme|totaal|somme)"
+    r"(?:(?:grand|sub|order|orders|overall|sum)"
+    r" ?)?(?:totals?|sum|subtotal|summe|gesamt|zwischensumme|totaal|somme)"
     r"(?: .*)?"
 )
 
@@ -77,7 +88,9 @@ SHOPS = (
 
 @dataclass(frozen=True)
 class ShopColumns:
-    """What the columns of one header say of an order, by their places; found once for all rows of a file."""
+    """What the columns of one header say of an order, by their places; found once for all rows
+    of a file.
+    """
 
     shop: str
     names: tuple[str, ...]
@@ -192,11 +205,15 @@ def bought(header: Sequence[str], cells: Sequence[str]) -> str:
 
 def plain_cell(cell: str) -> str:
     """Return the cell normalised, a tick as yes and a cross as no."""
-    return normalise_name(cell) or ("yes" if TICK.search(cell) else "no" if CROSS.search(cell) else "")
+    return normalise_name(cell) or (
+        "yes" if TICK.search(cell) else "no" if CROSS.search(cell) else ""
+    )
 
 
 def _reasons(columns: ShopColumns, cells: Sequence[str]) -> Iterator[str]:
-    says_what_is_sent = columns.shop == "PayPal" or not set(columns.names).isdisjoint(SHIPMENT_STATES)
+    says_what_is_sent = columns.shop == "PayPal" or not set(columns.names).isdisjoint(
+        SHIPMENT_STATES
+    )
     for place in columns.states:
         if place >= len(cells):
             break
@@ -215,7 +232,9 @@ def _is_paid_back(columns: ShopColumns, cells: Sequence[str]) -> bool:
     sums = [_number(cells[place]) for place in columns.sums if place < len(cells)]
     refunds = [abs(_number(cells[place])) for place in columns.refunds if place < len(cells)]
     paid = max(sums, default=Decimal(0))
-    return min(sums, default=Decimal(0)) < 0 or (paid > 0 and max(refunds, default=Decimal(0)) >= paid)
+    return min(sums, default=Decimal(0)) < 0 or (
+        paid > 0 and max(refunds, default=Decimal(0)) >= paid
+    )
 
 
 def _number(cell: str) -> Decimal:

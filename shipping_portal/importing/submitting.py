@@ -61,7 +61,9 @@ def begin(file: Import, press: Press) -> int:
         found = choosing.choices_by_rule(ready(file, press.seen), press.rule, last)
         doubts = outliers.look(file, found)
         chosen = outliers.sure(found, doubts)
-        if press.seen and (len(chosen) > press.seen.rows or outliers.shown(doubts) != press.seen.doubts):
+        if press.seen and (
+            len(chosen) > press.seen.rows or outliers.shown(doubts) != press.seen.doubts
+        ):
             raise MoreIsReady
         duplicates.leave_out(file, ImportRow.READY)
         days = file.rows.exclude(pickup_date=None).values_list("quote", "pickup_date")
@@ -69,7 +71,11 @@ def begin(file: Import, press: Press) -> int:
         owed = sum(_owe(file, press, *group) for group in _by_offer(press, chosen, own))
         if owed:
             Import.objects.filter(pk=file.pk).update(
-                state=Import.State.BOOKING, begun_at=press.now, begun_by=press.by, looked_at=press.now, finished_at=None
+                state=Import.State.BOOKING,
+                begun_at=press.now,
+                begun_by=press.by,
+                looked_at=press.now,
+                finished_at=None,
             )
         checking.enqueue_first(file, "book-row", State.OWED)
     return owed
@@ -83,7 +89,9 @@ def ready(file: Import, seen: Seen | None = None) -> list[Ready]:
     rows = file.rows.filter(state__in=ImportRow.READY, quote__isnull=False)
     if seen:
         rows = rows.filter(quote__lte=seen.newest)
-    found = rows.values_list("pk", "quote", "quote__products", "quote__details__measures", "corrected")
+    found = rows.values_list(
+        "pk", "quote", "quote__products", "quote__details__measures", "corrected"
+    )
     return [
         Ready(pk, quote, chosen_service.choosable(products, corrected), measures_from(plain))
         for pk, quote, products, plain, corrected in found
@@ -110,7 +118,9 @@ def _owe(file: Import, press: Press, code: str, day: dt.date | None, quotes: lis
     """Make a row due by its quote and state: one that has been taken back stays where it is."""
     owed = 0
     for start in range(0, len(quotes), AT_ONCE):
-        rows = file.rows.filter(state__in=ImportRow.READY, quote__in=quotes[start : start + AT_ONCE])
+        rows = file.rows.filter(
+            state__in=ImportRow.READY, quote__in=quotes[start : start + AT_ONCE]
+        )
         owed += rows.update(
             state=State.OWED,
             due_at=press.now,

@@ -35,7 +35,8 @@ NAMES = {
     "in": "in inch inches",
 }
 UNIT_OF = {name: unit for unit, names in NAMES.items() for name in names.split()}
-INCHES = re.compile(r"""([^"″”]*)(?:["″”]|'')(\W*)""")  # one such mark, at the end: more of them are quotation marks
+# one such mark, at the end: more of them are quotation marks
+INCHES = re.compile(r"""([^"″”]*)(?:["″”]|'')(\W*)""")
 TRAILING = re.compile(r"^([0-9]{1,9}\.[0-9]{3})0{1,9}$", re.ASCII)
 COMMA = re.compile(r"^([0-9]{1,9}),([0-9]{1,6})(?![0-9.,])", re.ASCII)
 CELL = re.compile(r"([0-9.,]*[0-9])\s*(\D*)", re.ASCII)
@@ -44,7 +45,10 @@ PAIR = re.compile(
     r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s{0,3}([a-z]{1,12})\.?(?:\s{0,3},)?(?:\s{1,3}and\b)?\s{0,3}",
     re.ASCII | re.IGNORECASE,
 )
-SIDE = r"""(?:[LWHD]\s*+(?:[:=]\s*+)?)?([0-9]++(?:\.[0-9]++)?)\s*+([CM]?M|INCHES|INCH|IN|["″”]|'')?\s*+(?:[LWHD]\b)?"""
+SIDE = (
+    r"(?:[LWHD]\s*+(?:[:=]\s*+)?)?([0-9]++(?:\.[0-9]++)?)\s*+"
+    r"""([CM]?M|INCHES|INCH|IN|["″”]|'')?\s*+(?:[LWHD]\b)?"""
+)
 BETWEEN = r"(?:\s*+(?:[X×*/,;]|BY)\s*+|\s++|(?<=\s))"
 THREE_SIDES = re.compile(rf"\(?{SIDE}{BETWEEN}{SIDE}{BETWEEN}{SIDE}\)?", re.IGNORECASE)
 PLACES = Decimal("0.001")  # as many as the parcel form takes
@@ -88,7 +92,10 @@ def sides(text: str, unit: str) -> dict[str, str]:
     if found is None or len(named) > 1:
         return {SIZES[0]: text}
     stated_unit = named.pop() if named else unit
-    return {side: f"{number} {stated_unit}" for side, number in zip(SIZES, found.groups()[::2], strict=True)}
+    return {
+        side: f"{number} {stated_unit}"
+        for side, number in zip(SIZES, found.groups()[::2], strict=True)
+    }
 
 
 def _mark(mark: str) -> str:
@@ -111,14 +118,18 @@ def added(texts: Sequence[str], times: Sequence[Decimal], table: Mapping[str, De
     read = [_read(text, "", table) for text in texts]
     if not all(_is_measure(number, unit, table) for number, unit in read):
         return ""
-    sums = [Decimal(number) * table[unit] * n for (number, unit), n in zip(read, times, strict=True)]
+    sums = [
+        Decimal(number) * table[unit] * n for (number, unit), n in zip(read, times, strict=True)
+    ]
     first = read[0][1]
     return f"{_plain(sum(sums, Decimal(0)) / table[first])} {first}"
 
 
 def of_columns(header: list[str], matched: Mapping[str, int], kind: str) -> dict[str, str]:
     """Return the units in the names of the columns matched to measures of this kind, by name."""
-    names = [header[matched[name]] for name, its in KINDS.items() if its == kind and name in matched]
+    names = [
+        header[matched[name]] for name, its in KINDS.items() if its == kind and name in matched
+    ]
     return {name: unit for name in names if (unit := stated(name, TABLES[kind]))}
 
 
@@ -128,7 +139,9 @@ def of_account(country: str) -> dict[str, str]:
 
 
 def of_cell(name: str, row: ImportRow, file: Import) -> str:
-    """Return a measure's unit in this row: the column name's, the unit column's, or the chosen one."""
+    """Return a measure's unit in this row: the column name's, the unit column's, or the chosen
+    one.
+    """
     kind = KINDS[name]
     if read_as := file.constants.get(f"{READ_AS}{kind}"):
         return str(read_as)
@@ -170,10 +183,16 @@ def _read(text: str, unit: str, table: Mapping[str, Decimal]) -> tuple[str, str]
 def _in_one(text: str, table: Mapping[str, Decimal]) -> str:
     """Return “1 lb 3 oz” in its first unit, rounded up: 1.188 lb. Other text unchanged."""
     pairs = [(number, stated(unit, table)) for number, unit in PAIR.findall(text)]
-    if len(pairs) < 2 or PAIR.sub("", text).strip() or not all(_is_measure(*pair, table) for pair in pairs):
+    if (
+        len(pairs) < 2
+        or PAIR.sub("", text).strip()
+        or not all(_is_measure(*pair, table) for pair in pairs)
+    ):
         return text
     first = pairs[0][1]
-    whole = sum((Decimal(number) * table[unit] for number, unit in pairs), Decimal(0)) / table[first]
+    whole = (
+        sum((Decimal(number) * table[unit] for number, unit in pairs), Decimal(0)) / table[first]
+    )
     return f"{whole.quantize(PLACES, ROUND_UP).normalize():f} {first}"
 
 

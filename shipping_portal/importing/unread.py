@@ -100,20 +100,25 @@ fees? (?:refunded|paid|charged).*|date of (?:listing|sale|order|purchase|payment
 gross|net|seller message|amount (?:spent|received|you received)|balance impact|address status
 requested service|service requested|artist|catalog number|paid to|attendee(?: no)?
 date of birth|birthday|age|duties|total duties
-"""
+"""  # noqa: E501
 NO_MATTER = re.compile("|".join(OF_NO_MATTER.strip().splitlines()))
 OTHER_PARTY = re.compile(
-    r"(po|billing|bill to|bill|invoice|invoice to|buyer|payer|customer|purchaser|sender|ship from|send from|from|return"
-    r"|return to|returns|store|shop|warehouse|seller|merchant|vendor|supplier|origin|pickup|collection|cardholder)"
-    r" (?:first ?|last ?|full |address )?(?:name|company|address|street|unit|building|suburb|city|town|state|county"
-    r"|region|province|zip|postcode|post code|postal code|country|phone|contact|attention|email|mobile"
+    r"(po|billing|bill to|bill|invoice|invoice to|buyer|payer|customer|purchaser|sender|ship from"
+    r"|send from|from|return|return to|returns|store|shop|warehouse|seller|merchant|vendor|supplier"
+    r"|origin|pickup|collection|cardholder)"
+    r" (?:first ?|last ?|full |address"
+    r" )?(?:name|company|address|street|unit|building|suburb|city|town|state|county"
+    r"|region|province|zip|postcode|post code|postal"
+    r" code|country|phone|contact|attention|email|mobile"
     r"|tax identifier).*"
     r"|(?:.*) (billing|bill to|buyer|sender|invoice)"
 )
 # What matters only abroad, and what the row already has.
 ABROAD = re.compile(
-    r"\b(?:customs|tariff|hs|hts|harmoni[sz]ed|origin|made in|commodity|eori|ioss|incoterms?|dut(?:y|ies)|ddp|dap|value"
-    r"|worth|currency|export|contents type|reason for export|tax identifier value|tax id|vat number)\b"
+    r"\b(?:customs|tariff|hs|hts|harmoni[sz]ed|origin|made"
+    r" in|commodity|eori|ioss|incoterms?|dut(?:y|ies)|ddp|dap|value"
+    r"|worth|currency|export|contents type|reason for export|tax identifier value|tax id|vat"
+    r" number)\b"
     r"|^(?:(?:line ?item|item|product|order|total) )?(?:quantity|qty)(?: ordered)?$"
 )
 CONTACT = {
@@ -128,11 +133,13 @@ CONTACT = {
 WEIGHTY_VALUE = re.compile(r"\b(?:insur|declared|cover\b|cod\b|cash on delivery)")
 ZERO = re.compile(r"\W*+0*+(?:[.,]0++)?+\W*+", re.ASCII)
 KNOWN = KNOWN_COLUMNS | {normalise_name(REASON)}
-LABELS = {"phone", "tel", "telephone", "mobile", "email", "name", "address"}  # before what a cell repeats
+# before what a cell repeats
+LABELS = {"phone", "tel", "telephone", "mobile", "email", "name", "address"}
 # What WooCommerce adds to an order by itself.
 OF_THE_SHOP = re.compile(r"order status changed from (?:\w+ ){1,3}to \w+(?: \w+)?")
 COUNT = re.compile(
-    r"(?:(?:number|no|qty|quantity|count|total)(?: of)? )?(?:parcels?|packages?|boxes|cartons?|labels|pieces)"
+    r"(?:(?:number|no|qty|quantity|count|total)(?: of)?"
+    r" )?(?:parcels?|packages?|boxes|cartons?|labels|pieces)"
     r"(?: count| qty| quantity| total)?|(?:qty|quantity) of items"
 )
 
@@ -150,7 +157,9 @@ def listed(file: Import, asked: Mapping[int, int]) -> list[str]:
 
 def waiting(rows: Iterable[ImportRow]) -> Counter[int]:
     """Return how many of these rows wait for each column, by its place."""
-    return Counter(int(key.removeprefix(KEY)) for row in rows for key in row.problems if key.startswith(KEY))
+    return Counter(
+        int(key.removeprefix(KEY)) for row in rows for key in row.problems if key.startswith(KEY)
+    )
 
 
 def find_unread(
@@ -165,9 +174,15 @@ def find_unread(
     return {key: list(dict.fromkeys(texts)) for key, texts in found.items()}
 
 
-def _unread(row: ImportRow, file: Import, values: Mapping[str, Any], *, is_abroad: bool) -> Iterator[tuple[int, str]]:
+def _unread(
+    row: ImportRow, file: Import, values: Mapping[str, Any], *, is_abroad: bool
+) -> Iterator[tuple[int, str]]:
     """Yield the place and text of every filled cell that matters."""
-    cells = [(*column, cell) for column in _columns_that_matter(row, file) if (cell := row.cell(column[0]))]
+    cells = [
+        (*column, cell)
+        for column in _columns_that_matter(row, file)
+        if (cell := row.cell(column[0]))
+    ]
     words = _words_of(values) if cells else set()
     for place, name, is_read, cell in cells:
         text = shops.plain_cell(cell)
@@ -187,15 +202,22 @@ def _unread(row: ImportRow, file: Import, values: Mapping[str, Any], *, is_abroa
 def _words_of(values: Mapping[str, Any]) -> set[str]:
     """Return the words of all that is read, with the names of the country and the state."""
     country, state = str(values.get("receiver_country", "")), str(values.get("receiver_state", ""))
-    texts = (*values.values(), countries.country_name(country), countries.state_name(country, state))
+    texts = (
+        *values.values(),
+        countries.country_name(country),
+        countries.state_name(country, state),
+    )
     return {word for text in texts for word in normalise_name(str(text)).split()}
 
 
 def _columns_that_matter(row: ImportRow, file: Import) -> tuple[tuple[int, str, bool], ...]:
-    """Return the columns whose cells may say what no field holds: place, name, and whether it is read."""
+    """Return the columns whose cells may say what no field holds: place, name, and whether it is
+    read.
+    """
     read = _read(file)
     if any(row.cell(file.columns.get(side)).strip() for side in units.SIZES):
-        read = read - {file.columns.get(columns.DIMENSIONS, -1)}  # the sides have columns of their own
+        # the sides have columns of their own
+        read = read - {file.columns.get(columns.DIMENSIONS, -1)}
     names = headings.plain_names(file.header)
     street = file.columns.get("receiver_line1", file.columns.get(columns.ADDRESS))
     passed = frozenset(file.constants.get(columns.NO_MATTER, ()))
@@ -218,16 +240,24 @@ def _find_columns(
 
 def _says_more(name: str, text: str, header: list[str]) -> bool:
     """Return whether a column that is read says more: an unknown status, or several parcels."""
-    return shops.is_unknown_state(name, text) or (shops.is_count_of_parcels(header, name) and text != "1")
+    return shops.is_unknown_state(name, text) or (
+        shops.is_count_of_parcels(header, name) and text != "1"
+    )
 
 
 def _is_repeated(text: str, words: Collection[str]) -> bool:
     """Return whether a cell repeats what is read elsewhere; a short number may be coincidence."""
-    return bool(text) and set(text.split()) - LABELS <= set(words) and not re.fullmatch(r"[0-9 ]{1,3}", text, re.ASCII)
+    return (
+        bool(text)
+        and set(text.split()) - LABELS <= set(words)
+        and not re.fullmatch(r"[0-9 ]{1,3}", text, re.ASCII)
+    )
 
 
 def _is_filled(cell: str, text: str) -> bool:
-    """Return whether a cell, `text` once normalised, says anything: no zero, no “no”, no dash; ★ does."""
+    """Return whether a cell, `text` once normalised, says anything: no zero, no “no”, no dash; ★
+    does.
+    """
     if not text:
         return any(unicodedata.category(one) == "So" for one in cell)
     return text not in NOTHING and not ZERO.fullmatch(cell.strip())
@@ -245,6 +275,8 @@ def _read(file: Import) -> frozenset[int]:
 
 
 def _is_of_another(name: str, street: str | None) -> bool:
-    """Return whether a column is about the buyer or sender, if the file has the receiver's street."""
+    """Return whether a column is about the buyer or sender, if the file has the receiver's
+    street.
+    """
     found = OTHER_PARTY.fullmatch(name)
     return found is not None and street is not None and (found[1] or found[2]) not in street

@@ -15,7 +15,9 @@ HOUR = dt.timedelta(hours=1)
 
 
 class TooManyFiles(Exception):
-    """This person gave as many files as they may within an hour: `most`. The next one is free at `free_at`."""
+    """This person gave as many files as they may within an hour: `most`. The next one is free at
+    `free_at`.
+    """
 
     def __init__(self, most: int, free_at: dt.datetime) -> None:
         super().__init__(most, free_at)
@@ -26,7 +28,8 @@ def count_try(sender: Sender, by: User, now: dt.datetime) -> None:
     """Count one more file of this person's, before any of it is read. Raises TooManyFiles."""
     tries, most = ImportTry.objects.filter(made_by=by), settings.IMPORTS_AN_HOUR
     with transaction.atomic():
-        Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)  # two at once count one after the other
+        # two at once count one after the other
+        Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
         tries.filter(at__lte=now - HOUR).delete()
         if tries.count() < most:
             ImportTry.objects.create(made_by=by, at=now)
@@ -51,7 +54,9 @@ def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime)
             filled=sheet.filled,
             notes=sheet.notes,
         )
-        rows = (ImportRow(file=file, number=number, cells=cells) for number, cells in sheet.rows.items())
+        rows = (
+            ImportRow(file=file, number=number, cells=cells) for number, cells in sheet.rows.items()
+        )
         ImportRow.objects.bulk_create(rows, batch_size=AT_ONCE)
     if matched := _matched(file):
         checking.begin(file, *matched, now)
@@ -71,7 +76,9 @@ def _matched(file: Import) -> tuple[dict[str, int], dict[str, str]] | None:
     address = file.sender.pickup_address()
     if address is None or not shops.of(file.header):
         return None
-    form = forms.MatchForm(forms.guesses(file, columns.fields(file.sender, address)), file=file, address=address)
+    form = forms.MatchForm(
+        forms.guesses(file, columns.fields(file.sender, address)), file=file, address=address
+    )
     return (form.columns, form.constants) if form.is_valid() else None
 
 

@@ -2,7 +2,12 @@
 
 from django.urls import path
 
-from shipping_portal.importing.views.booking import book_import, failed_rows, import_progress, shipped_rows
+from shipping_portal.importing.views.booking import (
+    book_import,
+    failed_rows,
+    import_progress,
+    shipped_rows,
+)
 from shipping_portal.importing.views.checking import (
     check_import,
     import_row,
@@ -10,8 +15,18 @@ from shipping_portal.importing.views.checking import (
     save_rows,
     take_left_out,
 )
-from shipping_portal.importing.views.deciding import answer_import, choose_services, decide_import, remove_import
-from shipping_portal.importing.views.uploading import import_template, imports, match_columns, new_import
+from shipping_portal.importing.views.deciding import (
+    answer_import,
+    choose_services,
+    decide_import,
+    remove_import,
+)
+from shipping_portal.importing.views.uploading import (
+    import_template,
+    imports,
+    match_columns,
+    new_import,
+)
 
 urlpatterns = [
     path("imports/", imports, name="imports"),

@@ -30,12 +30,20 @@ LONGEST_FORMAT = 255  # Excel's limit
 OF_A_CODE = set("0 ()-")  # a number format of digits only, such as 00000 or 0000 000 000
 YES = {"1", "true"}
 PREFIX = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?:<\?[^>]*+>\s*+)?<(\w{1,20}:)")
-EPOCHS = {False: dt.datetime(1899, 12, 30), True: dt.datetime(1904, 1, 1)}  # noqa: DTZ001  (a spreadsheet has no zones)
-TOO_MUCH = "This workbook unpacks to more than one import takes. Copy the rows to a new workbook, or save it as CSV."
-TOO_MANY_SHEETS = (
-    f"The first {MOST_SHEETS} sheets of this workbook are empty. Move the one with your orders to the front."
+# A spreadsheet has no zones.
+EPOCHS = {False: dt.datetime(1899, 12, 30), True: dt.datetime(1904, 1, 1)}  # noqa: DTZ001
+TOO_MUCH = (
+    "This workbook unpacks to more than one import takes. Copy the rows to a new workbook, or save"
+    " it as CSV."
 )
-DAMAGED = "This Excel workbook can't be read. In your spreadsheet choose Save as, then CSV, and upload that."
+TOO_MANY_SHEETS = (
+    f"The first {MOST_SHEETS} sheets of this workbook are empty. Move the one with your orders to"
+    " the front."
+)
+DAMAGED = (
+    "This Excel workbook can't be read. In your spreadsheet choose Save as, then CSV, and upload"
+    " that."
+)
 
 
 class BadWorkbook(Exception):
@@ -99,7 +107,13 @@ class _Parts:
         if sum(member.file_size for member in archive.infolist()) > MOST_UNPACKED:
             raise BadWorkbook(TOO_MUCH)
 
-    def walk(self, name: str, start: Callable[[str, dict[str, str]], Any], end: Any = None, text: Any = None) -> None:
+    def walk(
+        self,
+        name: str,
+        start: Callable[[str, dict[str, str]], Any],
+        end: Any = None,
+        text: Any = None,
+    ) -> None:
         """Parse one file with expat's handlers `start`, `end` and `text`."""
         xml = self.archive.read(name)
         self.elements -= xml.count(b"<") - xml.count(b"</")
@@ -110,7 +124,11 @@ class _Parts:
         parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.StartDoctypeDeclHandler = _refuse  # no document type, so no entities
-        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = (
+            start,
+            end,
+            text,
+        )
         parser.Parse(_unprefixed(xml), True)
 
     def related(self, name: str) -> dict[str, tuple[str, str]]:
@@ -120,13 +138,17 @@ class _Parts:
 
         def start(tag: str, given: dict[str, str]) -> None:
             if tag == "Relationship" and given.get("TargetMode") != "External":
-                target = posixpath.normpath(posixpath.join("/", folder, given["Target"])).lstrip("/")
+                target = posixpath.normpath(posixpath.join("/", folder, given["Target"])).lstrip(
+                    "/"
+                )
                 found[given["Id"]] = given["Type"].rpartition("/")[2], target
 
         relations = posixpath.join(folder, "_rels", f"{file}.rels")
         if relations in self.names:
             self.walk(relations, start)
-        return {key: (kind, target) for key, (kind, target) in found.items() if target in self.names}
+        return {
+            key: (kind, target) for key, (kind, target) in found.items() if target in self.names
+        }
 
 
 def _unprefixed(xml: bytes) -> bytes:
@@ -211,7 +233,10 @@ def _formats(parts: _Parts, name: str) -> list[str]:
             is_of_cells = tag == "cellXfs"
 
     parts.walk(name, start)
-    plain = {number: _plain(code[:LONGEST_FORMAT], numbers.is_date_format) for number, code in codes.items()}
+    plain = {
+        number: _plain(code[:LONGEST_FORMAT], numbers.is_date_format)
+        for number, code in codes.items()
+    }
     return [plain.get(number, "") for number in found]
 
 
@@ -222,8 +247,16 @@ def _plain(code: str, is_day: Callable[[str], bool]) -> str:
 class _Sheet:
     """Collects one sheet's cells from expat, whatever is between its lines."""
 
-    def __init__(self, strings: list[str], formats: list[str], widest: int, most: int, *, is_1904: bool) -> None:
-        self.strings, self.formats, self.widest, self.most, self.is_1904 = strings, formats, widest, most, is_1904
+    def __init__(
+        self, strings: list[str], formats: list[str], widest: int, most: int, *, is_1904: bool
+    ) -> None:
+        self.strings, self.formats, self.widest, self.most, self.is_1904 = (
+            strings,
+            formats,
+            widest,
+            most,
+            is_1904,
+        )
         self.table = Table()
         self.number = self.column = 0
         self.kind = self.style = ""
@@ -280,7 +313,11 @@ class _Sheet:
         if self.kind != "n":
             return text
         form = self.formats[int(self.style)] if self.style else ""
-        return _of_day(float(text), is_1904=self.is_1904) if form == DAY else _number(float(text), form)
+        return (
+            _of_day(float(text), is_1904=self.is_1904)
+            if form == DAY
+            else _number(float(text), form)
+        )
 
 
 def _column(place: str) -> int:

@@ -35,5 +35,7 @@ def drop_settled(now: dt.datetime) -> None:
     """Delete the letters of rows that have moved on, such as an order that a person resolved."""
     for letter in DeadLetter.objects.all():
         model = model_of(letter)
-        if not (model and model._default_manager.filter(pk=letter.row, parked_at__isnull=False).exists()):
+        if not (
+            model and model._default_manager.filter(pk=letter.row, parked_at__isnull=False).exists()
+        ):
             letter.delete()

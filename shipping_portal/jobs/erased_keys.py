@@ -26,7 +26,9 @@ def write_down(chosen: Chosen, *, at: dt.datetime) -> None:
     if not settings.ERASED_FILE:
         return
     path, when = Path(settings.ERASED_FILE), f"{at.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
-    lines = "".join(f"{when} {kind} {key}\n" for kind, keys in chosen.items() for key in sorted(keys))
+    lines = "".join(
+        f"{when} {kind} {key}\n" for kind, keys in chosen.items() for key in sorted(keys)
+    )
     try:
         with path.open("ab+") as file:
             file.seek(max(file.tell() - 1, 0))
@@ -40,7 +42,9 @@ def write_down(chosen: Chosen, *, at: dt.datetime) -> None:
         os.fsync(folder)
         os.close(folder)
     except OSError as error:
-        raise NoErasedFile(f"ERASED_FILE cannot be written: {error}. Nothing was erased.") from error
+        raise NoErasedFile(
+            f"ERASED_FILE cannot be written: {error}. Nothing was erased."
+        ) from error
 
 
 def read_erased_keys() -> dict[str, set[int]]:

@@ -1,12 +1,14 @@
 """Erasing personal data: `erase` is the one entry point to all that the portal holds of somebody.
 
-What it does is a row of the table in personal_data.py, or, where that takes more than one statement, a function:
+What it does is a row of the table in personal_data.py, or, where that takes more than one
+statement, a function:
 
     @eraser("order", "label files")
     def erase_labels(orders: Keys) -> int: ...
 
-A kind is what a person is found by: an order, a receiver of an address book, a draft, a quote, a row of an import, a
-member, a sender. Actions of operators, retention terms and `after_restore` all call `erase`, so none can forget a part.
+A kind is what a person is found by: an order, a receiver of an address book, a draft, a quote, a
+row of an import, a member, a sender. Actions of operators, retention terms and `after_restore`
+all call `erase`, so none can forget a part.
 """
 
 import hashlib
@@ -71,8 +73,8 @@ def objection(kind: str) -> Callable[[Objection], Objection]:
 def erase(chosen: Chosen) -> Counter[str]:
     """Erase all data of these keys; return counts by type. The caller has checked objections.
 
-    The table's rules go first, then the functions, the last registered first: those of the apps above still find
-    their rows by what those of the apps below erase.
+    The table's rules go first, then the functions, the last registered first: those of the apps
+    above still find their rows by what those of the apps below erase.
     """
     done: Counter[str] = Counter()
     for held in HELD:
@@ -95,7 +97,9 @@ def preview(chosen: Chosen) -> Counter[str]:
 
 def objections(chosen: Chosen) -> dict[tuple[str, int], str]:
     """Return which of these can't be erased now, and why."""
-    return {(kind, key): why for kind, keys in chosen.items() for key, why in _objections(kind, keys)}
+    return {
+        (kind, key): why for kind, keys in chosen.items() for key, why in _objections(kind, keys)
+    }
 
 
 def _objections(kind: str, keys: Keys) -> Iterator[tuple[int, str]]:
@@ -117,5 +121,9 @@ def _erase(row: Any, column: str) -> bool:
     body = bytes(getattr(row, column))
     if not body or body.startswith(MARK):
         return False
-    setattr(row, column, MARK + f"{len(body)} bytes, SHA-256 {hashlib.sha256(body).hexdigest()}".encode())
+    setattr(
+        row,
+        column,
+        MARK + f"{len(body)} bytes, SHA-256 {hashlib.sha256(body).hexdigest()}".encode(),
+    )
     return True

@@ -27,7 +27,8 @@ def backoff(tries: int, *, first: float = 1.0, cap: float = 300.0) -> dt.timedel
     It is scaled like the leases.
     """
     ceiling = min(cap, first * 2 ** min(tries, 20)) * settings.TIME_SCALE
-    return dt.timedelta(seconds=random.uniform(ceiling * 0.1, ceiling))  # noqa: S311  (jitter, not a secret)
+    # Jitter, not a secret.
+    return dt.timedelta(seconds=random.uniform(ceiling * 0.1, ceiling))  # noqa: S311
 
 
 class Job(models.Model):
@@ -51,7 +52,11 @@ class Job(models.Model):
     JOB: ClassVar[tuple[str, ...]] = ("due_at", "tries", "failures", "last_error", "parked_at")
     FENCE: ClassVar[tuple[str, ...]] = ()  # what must be unchanged besides `due_at`
     # Written whenever a row gets a different job.
-    NOTHING_WENT_WRONG: ClassVar[dict[str, Any]] = {"failures": 0, "last_error": "", "parked_at": None}
+    NOTHING_WENT_WRONG: ClassVar[dict[str, Any]] = {
+        "failures": 0,
+        "last_error": "",
+        "parked_at": None,
+    }
     AFRESH: ClassVar[dict[str, Any]] = {"tries": 0, **NOTHING_WENT_WRONG}
 
     _held: frozenset[dt.datetime | None] = frozenset()  # every `due_at` that this worker wrote
@@ -61,7 +66,9 @@ class Job(models.Model):
 
     def claim(self) -> bool:
         """Claim the row for one lease. True for exactly one of any number of workers."""
-        return self.change(due_at=timezone.now() + lease_time(), failures=self.failures + 1, last_error=UNDER_WAY)
+        return self.change(
+            due_at=timezone.now() + lease_time(), failures=self.failures + 1, last_error=UNDER_WAY
+        )
 
     def hold(self) -> bool:
         """Work on the row as it was read, without a lease."""
@@ -86,8 +93,12 @@ class Job(models.Model):
         return self.change(**{"due_at": at, **self.NOTHING_WENT_WRONG} | changes)
 
     def try_later(self, now: dt.datetime, seconds: float | None = None) -> bool:
-        """Owe the same after so many seconds, where the carrier says how long, else after a back-off."""
-        return self.retry(now + (backoff(self.tries) if seconds is None else dt.timedelta(seconds=seconds)))
+        """Owe the same after so many seconds, where the carrier says how long, else after a
+        back-off.
+        """
+        return self.retry(
+            now + (backoff(self.tries) if seconds is None else dt.timedelta(seconds=seconds))
+        )
 
     def fail(self, error: Exception, *, failures: int) -> bool:
         """Rest the row after an attempt that raised; store the error's type and place, not its
@@ -99,9 +110,15 @@ class Job(models.Model):
         mine = type(self)._default_manager.filter(pk=self.pk, due_at__in=self._held)
         # `KeyError at labels.py 88 in _fetch`, without the error's text, which may name a person.
         frames = traceback.extract_tb(error.__traceback__)
-        place = f" at {Path(frames[-1].filename).name} {frames[-1].lineno} in {frames[-1].name}" if frames else ""
+        place = (
+            f" at {Path(frames[-1].filename).name} {frames[-1].lineno} in {frames[-1].name}"
+            if frames
+            else ""
+        )
         written = f"{type(error).__name__}{place}"[:300]
-        return bool(mine.update(due_at=timezone.now() + REST, failures=failures, last_error=written))
+        return bool(
+            mine.update(due_at=timezone.now() + REST, failures=failures, last_error=written)
+        )
 
     def give_up(self) -> bool:
         """Park the row: nobody works on it until a person retries it (see dead_letters)."""

@@ -1,8 +1,10 @@
-"""The personal data that the portal holds: one table that says what, why, who sees it, until when, and how it ends.
+"""The personal data that the portal holds: one table that says what, why, who sees it, until
+when, and how it ends.
 
-`erasing.erase` carries out its `rules`, and docs/security/data.md is made from it. Data whose erasing takes more than
-one statement has an `@eraser` in its app's `erasing.py`. A test fails for a column that may hold personal data and is
-neither in this table nor named as something else.
+`erasing.erase` carries out its `rules`, and docs/security/data.md is made from it. Data whose
+erasing takes more than one statement has an `@eraser` in its app's `erasing.py`. A test fails
+for a column that may hold personal data and is neither in this table nor named as something
+else.
 """
 
 from dataclasses import dataclass
@@ -17,9 +19,9 @@ ERASED = "Erased"  # replaces words that a page or a rule needs
 class ErasingRule:
     """How rows of a model are erased with one kind of thing, whose key the lookup `by` leads to.
 
-    Without `overwrites`, the rows are deleted; else these columns then hold ERASED. `what` names them in the count
-    that an operator sees. Rows whose column `unless_empty` is empty stay as they are, and so do those of an order
-    where the rule is for rows `without_order`.
+    Without `overwrites`, the rows are deleted; else these columns then hold ERASED. `what` names
+    them in the count that an operator sees. Rows whose column `unless_empty` is empty stay as
+    they are, and so do those of an order where the rule is for rows `without_order`.
     """
 
     kind: str
@@ -35,8 +37,8 @@ class ErasingRule:
 class PersonalData:
     """The personal data of one model.
 
-    `until` names a setting of days where there is one; `term` is the retention term (jobs/retention.py) that applies
-    it. `stays` says what is left afterwards.
+    `until` names a setting of days where there is one; `term` is the retention term
+    (jobs/retention.py) that applies it. `stays` says what is left afterwards.
     """
 
     model: str
@@ -55,7 +57,8 @@ BOOKKEEPERS = "owner, bookkeeper, operators"
 WITH_RECEIVER, WITH_ACCOUNT = "with the receiver", "with the account"
 BODY = "length and SHA-256"
 
-# The rules are carried out from top to bottom, before every `@eraser`: files of imports go before the quotes they use.
+# The rules are carried out from top to bottom, before every `@eraser`: files of imports go before
+# the quotes they use.
 HELD = (
     PersonalData(
         "staff.Note",
@@ -158,7 +161,9 @@ HELD = (
         seen_by=BOOKKEEPERS,
         until="with the receiver, or the account",
         rules=(
-            ErasingRule("order", "photos of disputes", "disputes__charge__order", at_once=PHOTOS_AT_ONCE),
+            ErasingRule(
+                "order", "photos of disputes", "disputes__charge__order", at_once=PHOTOS_AT_ONCE
+            ),
             ErasingRule("sender", "photos of disputes", "sender", at_once=PHOTOS_AT_ONCE),
         ),
     ),
@@ -187,7 +192,9 @@ HELD = (
         seen_by=TEAM,
         until=WITH_RECEIVER,
         rules=(
-            ErasingRule("order", "names of watched parcels", "parcel__order", ("name",), unless_empty="name"),
+            ErasingRule(
+                "order", "names of watched parcels", "parcel__order", ("name",), unless_empty="name"
+            ),
             ErasingRule("sender", "watched parcels", "sender"),
         ),
     ),
@@ -217,7 +224,10 @@ HELD = (
         "values",
         why="a parcel before it is booked",
         seen_by=SHIPPERS,
-        until="30 days after the last change, an untouched copy after a day; emptied when it is booked",
+        until=(
+            "30 days after the last change, an untouched copy after a day; emptied when it is"
+            " booked"
+        ),
         stays="its price and its order",
         term="drafts",
         rules=(
@@ -233,7 +243,11 @@ HELD = (
         seen_by=TEAM,
         until=WITH_RECEIVER,
         stays="its order",
-        rules=(ErasingRule("order", "problems of replacements", "order", ("problem",), unless_empty="problem"),),
+        rules=(
+            ErasingRule(
+                "order", "problems of replacements", "order", ("problem",), unless_empty="problem"
+            ),
+        ),
     ),
     PersonalData(
         "orders.OrderChange",
@@ -246,12 +260,15 @@ HELD = (
     ),
     PersonalData(
         "orders.Order",
-        "receiver_name receiver_company receiver_email receiver_phone receiver_line1 receiver_line2 receiver_suburb "
-        "receiver_postcode receiver_instructions pickup description contents search note problem",
+        "receiver_name receiver_company receiver_email receiver_phone receiver_line1 receiver_line2"
+        " receiver_suburb receiver_postcode receiver_instructions pickup description contents"
+        " search note problem",
         why="deliver, trace, prove",
         seen_by="the team by role; operators masked, revealed for a reason",
-        until="RECEIVER_DAYS after it was last due to the carrier, once its outcome is known; `pickup` with its person or the "
-        "account",
+        until=(
+            "RECEIVER_DAYS after it was last due to the carrier, once its outcome is known;"
+            " `pickup` with its person or the account"
+        ),
         stays="amounts, references, dates, measures, state, country",
         term="receivers",
     ),
@@ -271,7 +288,14 @@ HELD = (
         until=WITH_RECEIVER,
         stays=BODY,
     ),
-    PersonalData("orders.Label", "problem", why="why there is no label", seen_by=TEAM, until=WITH_RECEIVER, stays=BODY),
+    PersonalData(
+        "orders.Label",
+        "problem",
+        why="why there is no label",
+        seen_by=TEAM,
+        until=WITH_RECEIVER,
+        stays=BODY,
+    ),
     PersonalData(
         "orders.LabelBytes",
         "content",
@@ -290,7 +314,9 @@ HELD = (
         stays="the key: “A former member”",
         term="closed accounts",
     ),
-    PersonalData("account.EmailAddress", "email", why="log in", seen_by="themselves", until="with the person"),
+    PersonalData(
+        "account.EmailAddress", "email", why="log in", seen_by="themselves", until="with the person"
+    ),
     PersonalData(
         "accounts.Sender",
         "name suspension_text suspension_note",
@@ -309,7 +335,8 @@ HELD = (
     ),
     PersonalData(
         "accounts.Receiver",
-        "name company email phone line1 line2 suburb state postcode country instructions group fingerprint",
+        "name company email phone line1 line2 suburb state postcode country instructions group"
+        " fingerprint",
         why="address book",
         seen_by=SHIPPERS,
         until="ADDRESS_BOOK_DAYS after its last use",
@@ -317,10 +344,18 @@ HELD = (
         rules=(ErasingRule("receiver", "address book entries", "pk"),),
     ),
     PersonalData(
-        "accounts.ReceiverKey", "key", why="search in the address book", seen_by="nobody", until="with its entry"
+        "accounts.ReceiverKey",
+        "key",
+        why="search in the address book",
+        seen_by="nobody",
+        until="with its entry",
     ),
     PersonalData(
-        "accounts.ParcelSize", "name description", why="what is usually sent", seen_by=TEAM, until=WITH_ACCOUNT
+        "accounts.ParcelSize",
+        "name description",
+        why="what is usually sent",
+        seen_by=TEAM,
+        until=WITH_ACCOUNT,
     ),
     PersonalData(
         "accounts.Invitation",

@@ -91,13 +91,25 @@ class JobKind:
         with transaction.atomic():
             if not row.give_up():
                 return
-            facts = {"failures": row.failures, "last_error": row.last_error, "parked_at": row.parked_at}
+            facts = {
+                "failures": row.failures,
+                "last_error": row.last_error,
+                "parked_at": row.parked_at,
+            }
             DeadLetter.objects.update_or_create(job=self.name, row=row.pk, defaults=facts)
-        logger.error("dead_letter", extra={"job": self.name, "row": row.pk, "error": row.last_error})
+        logger.error(
+            "dead_letter", extra={"job": self.name, "row": row.pk, "error": row.last_error}
+        )
 
 
 def job(
-    name: str, *, queue: QuerySet[Any], order: int, lane: str = "", patience: int = 1, is_leased: bool = True
+    name: str,
+    *,
+    queue: QuerySet[Any],
+    order: int,
+    lane: str = "",
+    patience: int = 1,
+    is_leased: bool = True,
 ) -> Callable[[Callable[[Any], None]], JobKind]:
     """Register the decorated function as one type's job: its task, and its place in the sweep."""
 

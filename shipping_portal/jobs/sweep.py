@@ -110,7 +110,9 @@ class Sweep:
             if passed >= kind.patience and time.monotonic() < own_work_ends:
                 counts[f"{kind.name} {self._work(kind, pk)}"] += 1
             elif publish_task(kind.task, pk):
-                self.handed[kind.name, pk] = Handed(due_at, passed + 1, timezone.now() + lease_time())
+                self.handed[kind.name, pk] = Handed(
+                    due_at, passed + 1, timezone.now() + lease_time()
+                )
                 counts[f"{kind.name} handed over"] += 1
             elif time.monotonic() < own_work_ends:
                 counts[f"{kind.name} {self._work(kind, pk)}"] += 1
@@ -125,7 +127,11 @@ class Sweep:
     def _waiting(self, kind: JobKind) -> dict[int, dt.datetime]:
         """Return this type's rows with a live message, and their `due_at` when it was sent."""
         now = timezone.now()
-        return {pk: one.due_at for (name, pk), one in self.handed.items() if name == kind.name and one.until > now}
+        return {
+            pk: one.due_at
+            for (name, pk), one in self.handed.items()
+            if name == kind.name and one.until > now
+        }
 
     def _work(self, kind: JobKind, pk: int) -> str:
         self.handed.pop((kind.name, pk), None)
@@ -172,7 +178,8 @@ def due_rows(
 
     `without` are rows to skip while they are due since the same time.
     """
-    rows, order = kind.due(now).exclude(pk__in=without.keys(), due_at__in=set(without.values())), ["due_at"]
+    rows = kind.due(now).exclude(pk__in=without.keys(), due_at__in=set(without.values()))
+    order = ["due_at"]
     if kind.lane:
         turn = Window(RowNumber(), partition_by=F(kind.lane), order_by=F("due_at").asc())
         rows, order = rows.annotate(turn=turn), ["turn", "due_at"]

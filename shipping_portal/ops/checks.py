@@ -50,14 +50,18 @@ def check_accounts_apart(**options: Any) -> Iterable[CheckMessage]:
     for one, other in combinations(carrier_settings.all_settings(), 2):
         if one.fingerprint == other.fingerprint:
             yield Error(
-                f"{other.prefix}_BASE_URL and {other.prefix}_ACCOUNT name the same account as {one.prefix}_….",
-                hint="List each account once. An account that takes new orders can't also be an older one.",
+                f"{other.prefix}_BASE_URL and {other.prefix}_ACCOUNT name the same account as"
+                f" {one.prefix}_….",
+                hint=(
+                    "List each account once. An account that takes new orders can't also be an"
+                    " older one."
+                ),
                 id="portal.E013",
             )
         if _secrets_of(one) & _secrets_of(other):
             yield Error(
-                f"{other.secrets_setting} and {one.secrets_setting} share a secret, so a webhook could belong to "
-                "either account.",
+                f"{other.secrets_setting} and {one.secrets_setting} share a secret, so a webhook"
+                " could belong to either account.",
                 hint=f"Create a new one for {one.prefix}_…: `openssl rand -hex 24`.",
                 id="portal.E014",
             )
@@ -72,11 +76,16 @@ def check_names_of_older_accounts(**options: Any) -> Iterable[CheckMessage]:
     """Refuse an older account named LINK: CARRIER_LINK_KEY would also be its API key."""
     every = carrier_settings.all_settings()
     for name, configured in zip(settings.OLDER_CARRIERS, every[1:], strict=True):
-        others = {setting for other in every if other is not configured for setting in other.setting_names}
+        others = {
+            setting for other in every if other is not configured for setting in other.setting_names
+        }
         if not NAME.fullmatch(name) or others & set(configured.setting_names):
             yield Error(
                 f"OLDER_CARRIERS has {name!r}, which can't be used in setting names.",
-                hint="Use only capitals, digits and _, and no name that turns CARRIER_…_KEY into another setting.",
+                hint=(
+                    "Use only capitals, digits and _, and no name that turns CARRIER_…_KEY into"
+                    " another setting."
+                ),
                 id="portal.E015",
             )
 
@@ -87,20 +96,28 @@ def check_way_to_the_carrier(**options: Any) -> Iterable[CheckMessage]:
         if configured.ca_bundle and not is_bundle(configured.ca_bundle):
             yield Error(
                 f"{configured.prefix}_CA_BUNDLE is not a certificate file.",
-                hint="Set the path of a PEM file with the authority that signed the carrier's certificate.",
+                hint=(
+                    "Set the path of a PEM file with the authority that signed the carrier's"
+                    " certificate."
+                ),
                 id="portal.E050",
             )
     if settings.ALERT_CA_BUNDLE and not is_bundle(settings.ALERT_CA_BUNDLE):
         yield Error(
             "ALERT_CA_BUNDLE is not a certificate file.",
-            hint="Set the path of a PEM file with the authority that signed your own receiver's certificate.",
+            hint=(
+                "Set the path of a PEM file with the authority that signed your own receiver's"
+                " certificate."
+            ),
             id="portal.E050",
         )
     proxy = settings.CARRIER_PROXY
     if proxy and not re.fullmatch(r"http://([^@/\s]+@)?[A-Za-z0-9.-]+:\d+", proxy):
         yield Error(
             "CARRIER_PROXY is not http://host:port, or http://user:password@host:port.",
-            hint="Traffic through it is encrypted to the carrier: the proxy sees only host and port.",
+            hint=(
+                "Traffic through it is encrypted to the carrier: the proxy sees only host and port."
+            ),
             id="portal.E051",
         )
 
@@ -148,10 +165,13 @@ def _check_contract(configured: CarrierSettings) -> Iterator[CheckMessage]:
         return
     if contract.link == "none" and not (settings.DEMO or settings.TESTING):
         yield Warning(
-            'The contract says link = "none", so senders can\'t choose another pickup day (interface §5). '
-            "They are told to contact you, and futile pickups wait at the desk for you to arrange a day.",
-            hint="Ask the carrier how its tracking page links work, and set link to “response” or “signed” in the "
-            f"{setting} file.",
+            'The contract says link = "none", so senders can\'t choose another pickup day'
+            " (interface §5). They are told to contact you, and futile pickups wait at the desk for"
+            " you to arrange a day.",
+            hint=(
+                "Ask the carrier how its tracking page links work, and set link to “response” or"
+                f" “signed” in the {setting} file."
+            ),
             id="portal.W002",
         )
 
@@ -175,9 +195,12 @@ def _names_of_the_reference(configured: CarrierSettings) -> Iterator[CheckMessag
     missing = [name for name in ("reference", "event_reference") if name not in named]
     if missing:
         yield Error(
-            f"The contract file doesn't name {' and '.join(missing)}, a placeholder in the interface document. "
-            "Without the real name, no booking reply or scan can be read.",
-            hint=f"Ask the carrier for the field's name, and add it to the {configured.prefix}_CONTRACT file.",
+            f"The contract file doesn't name {' and '.join(missing)}, a placeholder in the"
+            " interface document. Without the real name, no booking reply or scan can be read.",
+            hint=(
+                "Ask the carrier for the field's name, and add it to the"
+                f" {configured.prefix}_CONTRACT file."
+            ),
             id="portal.E012",
         )
 
@@ -213,8 +236,12 @@ SIGN_UP_MODES = ("open", "first_limit", "approve", "invited")
 def check_restore_mark(**options: Any) -> Iterable[CheckMessage]:
     if not (settings.RESTORE_MARK_FILE or settings.DEMO or settings.TESTING):
         yield Warning(
-            "RESTORE_MARK_FILE is empty, so a restored snapshot or SQLite file can't be recognised.",
-            hint="Set a file outside the database, and run `manage.py backup_taken` after each backup.",
+            "RESTORE_MARK_FILE is empty, so a restored snapshot or SQLite file can't be"
+            " recognised.",
+            hint=(
+                "Set a file outside the database, and run `manage.py backup_taken` after each"
+                " backup."
+            ),
             id="portal.W010",
         )
 
@@ -224,7 +251,9 @@ def check_erased_file(**options: Any) -> Iterable[CheckMessage]:
     if not (settings.ERASED_FILE or settings.DEMO or settings.TESTING):
         yield Warning(
             "ERASED_FILE is empty, so restoring a backup brings back erased people.",
-            hint="Set a file outside the database, next to RESTORE_MARK_FILE, and keep a copy of it.",
+            hint=(
+                "Set a file outside the database, next to RESTORE_MARK_FILE, and keep a copy of it."
+            ),
             id="portal.W011",
         )
 
@@ -237,7 +266,10 @@ def check_reports_folder(**options: Any) -> Iterable[CheckMessage]:
     if why := folder.why_unusable():
         yield Warning(
             why,
-            hint="Set a folder on this machine where the portal can read and move files and create folders.",
+            hint=(
+                "Set a folder on this machine where the portal can read and move files and create"
+                " folders."
+            ),
             id="portal.W012",
         )
 
@@ -246,18 +278,24 @@ def check_reports_folder(**options: Any) -> Iterable[CheckMessage]:
 def check_sign_up(**options: Any) -> Iterable[CheckMessage]:
     if settings.SIGN_UP not in SIGN_UP_MODES:
         yield Error(
-            f"SIGN_UP is {settings.SIGN_UP!r}.", hint=f"Use one of {', '.join(SIGN_UP_MODES)}.", id="portal.E009"
+            f"SIGN_UP is {settings.SIGN_UP!r}.",
+            hint=f"Use one of {', '.join(SIGN_UP_MODES)}.",
+            id="portal.E009",
         )
 
 
 @register(Tags.database)
 def check_demo_people(**options: Any) -> Iterable[CheckMessage]:
     """Refuse the demo's passwords outside the demo: they are public."""
-    from shipping_portal.accounts.demo import people_left_behind  # noqa: PLC0415  (models load after checks)
+    # Models load after checks.
+    from shipping_portal.accounts.demo import people_left_behind  # noqa: PLC0415
 
     if options.get("databases") and not settings.DEMO and people_left_behind():
         yield Error(
             "This database has demo users, whose passwords are public.",
-            hint="Start with an empty database, or run manage.py changepassword for mia@ and operator@demo.example.",
+            hint=(
+                "Start with an empty database, or run manage.py changepassword for mia@ and"
+                " operator@demo.example."
+            ),
             id="portal.E008",
         )

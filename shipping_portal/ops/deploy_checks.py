@@ -21,7 +21,9 @@ ACCEPTABLE = {
     "portal.E025": "no proxy in front, because this process ends TLS itself",
     "portal.E029": "no TLS to the database, because the network in between is nobody else's",
     "portal.E030": "SQLite, because there is one machine and few parcels",
-    "portal.E041": "receivers in the database's log, because nobody else reads it and it ends within 30 days",
+    "portal.E041": (
+        "receivers in the database's log, because nobody else reads it and it ends within 30 days"
+    ),
 }
 
 
@@ -55,7 +57,11 @@ def _broker_address() -> SplitResult:
 
 
 def _has_open_database() -> bool:
-    is_closed = default_database().get("OPTIONS", {}).get("sslmode") in {"verify-full", "verify-ca", "require"}
+    is_closed = default_database().get("OPTIONS", {}).get("sslmode") in {
+        "verify-full",
+        "verify-ca",
+        "require",
+    }
     return _is_elsewhere(default_database().get("HOST")) and not is_closed
 
 
@@ -73,7 +79,10 @@ RULES = (
     ),
     Rule(
         "portal.E021",
-        lambda: urlsplit(settings.SITE_URL).scheme != "https" or urlsplit(settings.SITE_URL).path not in {"", "/"},
+        lambda: (
+            urlsplit(settings.SITE_URL).scheme != "https"
+            or urlsplit(settings.SITE_URL).path not in {"", "/"}
+        ),
         "SITE_URL is not https, or has a path.",
         "Set the address where people reach the portal, like https://portal.example.",
     ),
@@ -81,7 +90,8 @@ RULES = (
         "portal.E022",
         lambda: "smtp" not in settings.EMAIL_BACKEND,
         "EMAIL_URL sends no email, so no one can verify an address or reset a password.",
-        "Set EMAIL_URL=smtp+tls://user:password@host:587, and try it with `manage.py sendtestemail`.",
+        "Set EMAIL_URL=smtp+tls://user:password@host:587, and try it with `manage.py"
+        " sendtestemail`.",
     ),
     Rule(
         "portal.E023",
@@ -98,7 +108,8 @@ RULES = (
     Rule(
         "portal.E025",
         lambda: settings.TRUSTED_PROXY_COUNT < 1,
-        "TRUSTED_PROXY_COUNT is 0. Behind a proxy, every visitor has its address and no request is https.",
+        "TRUSTED_PROXY_COUNT is 0. Behind a proxy, every visitor has its address and no request is"
+        " https.",
         "Set it to the number of proxies in front that set X-Forwarded-For and X-Forwarded-Proto.",
     ),
     Rule(
@@ -159,7 +170,11 @@ RULES = (
 def check_installation(**options: Any) -> Iterable[CheckMessage]:
     for rule in () if settings.DEMO or settings.TESTING else RULES:
         if rule.is_broken() and rule.id not in settings.ACCEPTED_RISKS:
-            accepting = " Or accept it in ACCEPTED_RISKS: " + ACCEPTABLE[rule.id] if rule.id in ACCEPTABLE else ""
+            accepting = (
+                " Or accept it in ACCEPTED_RISKS: " + ACCEPTABLE[rule.id]
+                if rule.id in ACCEPTABLE
+                else ""
+            )
             yield Error(rule.text, hint=f"{rule.hint}{accepting}", id=rule.id)
 
 
@@ -173,8 +188,10 @@ def check_receivers_of_alerts(**options: Any) -> Iterable[CheckMessage]:
         if url and (why := outgoing.why_unreachable(url, settings.ALERT_PRIVATE_HOSTS)):
             yield Error(
                 f"{name} {why}, so nothing is sent there.",
-                hint="Use an address like https://alerts.example/portal. List a host of your own network in "
-                "ALERT_PRIVATE_HOSTS.",
+                hint=(
+                    "Use an address like https://alerts.example/portal. List a host of your own"
+                    " network in ALERT_PRIVATE_HOSTS."
+                ),
                 id="portal.E060",
             )
 
@@ -196,7 +213,10 @@ def check_broker_answers(**options: Any) -> Iterable[CheckMessage]:
     except (redis.RedisError, ValueError, OSError):
         yield Warning(
             "REDIS_URL isn't answering.",
-            hint="Bookings still work, a few seconds slower. Check the address, the password and the server.",
+            hint=(
+                "Bookings still work, a few seconds slower. Check the address, the password and the"
+                " server."
+            ),
             id="portal.W020",
         )
 
@@ -206,10 +226,16 @@ def check_alerts_reach_somebody(**options: Any) -> Iterable[CheckMessage]:
     is_alerting = settings.ALERT_EMAILS or settings.ALERT_WEBHOOK_URL
     if not (settings.DEMO or settings.TESTING or (is_alerting and settings.HEARTBEAT_URL)):
         yield Warning(
-            "No one is alerted when something needs attention: ALERT_EMAILS and ALERT_WEBHOOK_URL are empty."
-            if not is_alerting
-            else "HEARTBEAT_URL is empty, so no one notices if the portal can't send alerts.",
-            hint="See .env.example for how to set them, and “Alerts” in deploy/README.md for what is sent.",
+            (
+                "No one is alerted when something needs attention: ALERT_EMAILS and"
+                " ALERT_WEBHOOK_URL are empty."
+                if not is_alerting
+                else "HEARTBEAT_URL is empty, so no one notices if the portal can't send alerts."
+            ),
+            hint=(
+                "See .env.example for how to set them, and “Alerts” in deploy/README.md for what is"
+                " sent."
+            ),
             id="portal.W030",
         )
 
@@ -232,8 +258,11 @@ def check_encryption_keys(**options: Any) -> Iterable[CheckMessage]:
         return
     if not settings.ENCRYPTION_KEYS or any(map(is_weak, settings.ENCRYPTION_KEYS)):
         yield Error(
-            f"ENCRYPTION_KEYS is empty, or one of them has fewer than {SHORTEST_KEY} random characters.",
-            hint="`openssl rand -hex 32` makes a good one. Keep a copy outside the database backups.",
+            f"ENCRYPTION_KEYS is empty, or one of them has fewer than {SHORTEST_KEY} random"
+            " characters.",
+            hint=(
+                "`openssl rand -hex 32` makes a good one. Keep a copy outside the database backups."
+            ),
             id="portal.E016",
         )
 
@@ -243,9 +272,13 @@ def check_encryption_keys_fit(**options: Any) -> Iterator[CheckMessage]:
     """Refuse to migrate, and so to start, with keys that can't read the second factors."""
     from django.db import connection  # noqa: PLC0415
 
-    from shipping_portal.accounts.login import encryption  # noqa: PLC0415  (models load after checks)
+    # Models load after checks.
+    from shipping_portal.accounts.login import encryption  # noqa: PLC0415
 
-    if not options.get("databases") or "mfa_authenticator" not in connection.introspection.table_names():
+    if (
+        not options.get("databases")
+        or "mfa_authenticator" not in connection.introspection.table_names()
+    ):
         return
     if not encryption.is_readable():
         yield Error(
@@ -274,13 +307,23 @@ def check_database_log(**options: Any) -> Iterator[CheckMessage]:
     if not options.get("databases") or connection.vendor != "postgresql":
         return
     with connection.cursor() as cursor:
-        cursor.execute("SELECT name, setting FROM pg_settings WHERE name = ANY(%s)", [list(QUOTES_NOBODY)])
-        wrong = {name: setting for name, setting in cursor.fetchall() if setting not in QUOTES_NOBODY[name].split()}
+        cursor.execute(
+            "SELECT name, setting FROM pg_settings WHERE name = ANY(%s)", [list(QUOTES_NOBODY)]
+        )
+        wrong = {
+            name: setting
+            for name, setting in cursor.fetchall()
+            if setting not in QUOTES_NOBODY[name].split()
+        }
+    right = ", ".join(f"{name} = {QUOTES_NOBODY[name].split()[0]}" for name in sorted(wrong))
     if wrong and "portal.E041" not in settings.ACCEPTED_RISKS:
         yield Error(
-            f"PostgreSQL's log quotes receivers: {', '.join(f'{name} is {wrong[name]}' for name in sorted(wrong))}.",
-            hint=f"Set {', '.join(f'{name} = {QUOTES_NOBODY[name].split()[0]}' for name in sorted(wrong))} "
-            f"(docs/database.md). Or accept it in ACCEPTED_RISKS: {ACCEPTABLE['portal.E041']}",
+            "PostgreSQL's log quotes receivers:"
+            f" {', '.join(f'{name} is {wrong[name]}' for name in sorted(wrong))}.",
+            hint=(
+                f"Set {right} (docs/database.md)."
+                f" Or accept it in ACCEPTED_RISKS: {ACCEPTABLE['portal.E041']}"
+            ),
             id="portal.E041",
         )
 
@@ -293,7 +336,9 @@ def check_database_role(**options: Any) -> Iterator[CheckMessage]:
     if options.get("databases") and (rights := roles.too_many()):
         yield Error(
             f"The portal's database role {', '.join(rights)}.",
-            hint="Give DATABASE_URL its own role and MIGRATE_DATABASE_URL the owner's address. Then run `manage.py "
-            "database_roles` (docs/database.md).",
+            hint=(
+                "Give DATABASE_URL its own role and MIGRATE_DATABASE_URL the owner's address. Then"
+                " run `manage.py database_roles` (docs/database.md)."
+            ),
             id="portal.E040",
         )

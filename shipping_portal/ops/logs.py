@@ -20,13 +20,21 @@ EACH_TASK = ("celery.worker.strategy", "celery.app.trace")
 SHORTEST_SECRET = 8  # shorter values would cut ordinary words out of every line
 RULES = [
     (re.compile(r"(authorization\W{1,6}(?:basic|bearer)?\s*)[\w+/=.~-]+", re.I), rf"\1{CUT}"),
-    (re.compile(r"\b((?:token|signature|sig|key|secret|password)\"?[=:]\s*\"?)[^\s&\"',;}]+", re.I), rf"\1{CUT}"),
+    (
+        re.compile(
+            r"\b((?:token|signature|sig|key|secret|password)\"?[=:]\s*\"?)[^\s&\"',;}]+", re.I
+        ),
+        rf"\1{CUT}",
+    ),
     (re.compile(r"(://)[^/\s\"@]+@"), rf"\1{CUT}@"),
     (re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*"), CUT),
     (re.compile(r"(/webhooks/tracking/)[^/\s\"?]+"), rf"\1{CUT}"),
     (re.compile(r"(/accounts/(?:confirm-email|password/reset/key)/)[^/\s\"?]+"), rf"\1{CUT}"),
     # In an address, and as ?next= of the login spells it.
-    (re.compile(r"((?:/|%2F)(?:invitation|unsubscribe)(?:/|%2F))(?:(?!%2F)[^/\s\"?&])+", re.I), rf"\1{CUT}"),
+    (
+        re.compile(r"((?:/|%2F)(?:invitation|unsubscribe)(?:/|%2F))(?:(?!%2F)[^/\s\"?&])+", re.I),
+        rf"\1{CUT}",
+    ),
     # Search terms: in an address, and in a database error that quotes a row or a statement.
     (re.compile(r"\?[\w.~%+-]+=[^\s\"'<>\\]*"), f"?{CUT}"),
     (re.compile(r"((?:DETAIL|CONTEXT|LINE\s\d+):\s)(?:(?!\\n\\n)(?:[^\"\\]|\\.))*"), rf"\1{CUT}"),
@@ -34,18 +42,25 @@ RULES = [
     # Python's own.
     (
         re.compile(
-            r"((?:for type [\w ]{1,40}|out of range|malformed [\w ]{1,40}|for enum \w{1,60}|at or near):? )"
+            r"((?:for type [\w ]{1,40}|out of range|malformed [\w ]{1,40}|for enum \w{1,60}|at or"
+            r" near):? )"
             r"(?:(?!\\n\\n)(?:[^\"\\]|\\.))*"
         ),
         rf"\1{CUT}",
     ),
     (
-        re.compile(r"((?:base \d+|isoformat string|KeyError|to float|but got):? )(?:'(?:[^'\\\"]|\\.)*'?|\\\".*)"),
+        re.compile(
+            r"((?:base \d+|isoformat string|KeyError|to float|but got):?"
+            r" )(?:'(?:[^'\\\"]|\\.)*'?|\\\".*)"
+        ),
         rf"\1{CUT}",
     ),
     (re.compile(r"(?:time data |value )(?:'[^'\"]*'|\\\"(?:(?!\\\").)*\\\")"), CUT),
     (
-        re.compile(r"(?:'[^'\"]*'|\\u201c(?:(?!\\u201[cd])[^\"])*\\u201d)(?= (?:is not a valid|value has|value must))"),
+        re.compile(
+            r"(?:'[^'\"]*'|\\u201c(?:(?!\\u201[cd])[^\"])*\\u201d)(?= (?:is not a valid|value"
+            r" has|value must))"
+        ),
         CUT,
     ),
     (re.compile(r"[\w.+-]{1,64}(?:@|%40)[\w-]{1,63}(?:\.[\w-]{1,63})+", re.I), "[e-mail]"),
@@ -55,13 +70,16 @@ RULES = [
 # What every rule needs: most lines have nothing of it.
 MARKS = re.compile(
     r"authoriz|token|sig|key|secret|password|://|eyJ|/webhooks/|/accounts/|invitat|unsubscr|@|%40|\?|DETAIL:|CONTEXT:"
-    r"|LINE \d|for type|out of range|malformed|for enum|at or near|base \d|isoformat|to float|but got|time data"
+    r"|LINE \d|for type|out of range|malformed|for enum|at or near|base \d|isoformat|to float|but"
+    r" got|time data"
     r"|valu|valid",
     re.I,
 )
 
 
-def without_tracebacks_of_refusals(logger: Any, name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def without_tracebacks_of_refusals(
+    logger: Any, name: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
     """Log a refused request as one line.
 
     Django writes a traceback, and an error for a wrong Host.
@@ -73,7 +91,9 @@ def without_tracebacks_of_refusals(logger: Any, name: str, event: MutableMapping
     return event
 
 
-def with_the_request_id(logger: Any, name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def with_the_request_id(
+    logger: Any, name: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
     """Replace Django's request object, which would be logged with its query, by its id."""
     if not isinstance(event.get("request", ""), str):
         event["request"] = request_ids.current_request()
@@ -117,7 +137,11 @@ def configure(wanted: dict[str, Any]) -> None:
     """Configure logging (Django's LOGGING_CONFIG)."""
     logging.config.dictConfig(logging_config(wanted["level"]))
     structlog.configure(
-        processors=[structlog.stdlib.filter_by_level, *STAMPS, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *STAMPS,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
@@ -147,6 +171,11 @@ def _render_json(logger: Any, name: str, event: MutableMapping[str, Any]) -> str
 
 
 def _known_secrets() -> list[str]:
-    ours = (settings.METRICS_TOKEN, settings.ALERT_WEBHOOK_SECRET, settings.ALERT_WEBHOOK_URL, settings.HEARTBEAT_URL)
+    ours = (
+        settings.METRICS_TOKEN,
+        settings.ALERT_WEBHOOK_SECRET,
+        settings.ALERT_WEBHOOK_URL,
+        settings.HEARTBEAT_URL,
+    )
     values = [settings.SECRET_KEY, *ours, *carrier_settings.all_secrets()]
     return [value for value in values if len(value) >= SHORTEST_SECRET]

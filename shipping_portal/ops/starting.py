@@ -24,8 +24,8 @@ _exit = os._exit  # SystemExit would end one thread
 REFUSED = 3  # with this exit code, gunicorn doesn't replace the worker that refused
 AFTER_RESTORE = "python manage.py after_restore --backup-at TIME"
 REFUSAL = (
-    "This database was restored from a backup: {why}. Run `{command}` with the time of the backup before anything is "
-    "booked; see “Back up and restore” in deploy/README.md.\n"
+    "This database was restored from a backup: {why}. Run `{command}` with the time of the backup"
+    " before anything is booked; see “Back up and restore” in deploy/README.md.\n"
 )
 
 
@@ -40,7 +40,9 @@ def refuse_a_restored_database() -> None:
         except marks.Restored as why:
             _end_process(REFUSAL.format(why=why, command=AFTER_RESTORE))
         except marks.NoMarkFile as why:
-            _end_process(f"{why} Without it, a restored database can't be recognised, so nothing starts.\n")
+            _end_process(
+                f"{why} Without it, a restored database can't be recognised, so nothing starts.\n"
+            )
         except Error as error:
             if database_answers():
                 raise

@@ -44,7 +44,9 @@ def count_due_days(counting: Counting) -> None:
             return
     if is_in_full:
         DayFigures.objects.filter(sender=sender).exclude(day__range=(first, today)).delete()
-    counting.finish(counted_at=now, zone=sender.zone, **({"all_counted_at": now} if is_in_full else {}))
+    counting.finish(
+        counted_at=now, zone=sender.zone, **({"all_counted_at": now} if is_in_full else {})
+    )
 
 
 def owe_days(sender: Sender, at: dt.datetime) -> None:
@@ -71,17 +73,26 @@ def _in_parts(first: dt.date, last: dt.date, sender: Sender) -> Iterator[Days]:
 def mark_days_to_count(now: dt.datetime) -> None:
     """Schedule the senders with changes since the last look, and those due for a full recount."""
     Counting.objects.bulk_create(
-        [Counting(sender=sender) for sender in Sender.objects.filter(counting=None)], ignore_conflicts=True
+        [Counting(sender=sender) for sender in Sender.objects.filter(counting=None)],
+        ignore_conflicts=True,
     )
     last = Counting.objects.aggregate(Max("counted_at"))["counted_at__max"] or now
     since = min(last, now) - OVERLAP
     _note_reports(since)
     scanned = TrackingEvent.objects.filter(received_at__gte=since, parcel__order__isnull=False)
     booked = Order.objects.filter(submitted_at__gte=since)
-    changed = _distinct_senders(scanned, "parcel__order__sender") | _distinct_senders(booked, "sender")
+    changed = _distinct_senders(scanned, "parcel__order__sender") | _distinct_senders(
+        booked, "sender"
+    )
     idle = Counting.objects.filter(due_at=None).order_by()
-    by_turn = idle.filter(all_counted_at__lte=now - A_DAY).order_by("all_counted_at").values_list("pk", flat=True)
-    is_due = Q(pk__in=changed | {*by_turn[:DAILY]}) | Q(all_counted_at=None) | ~Q(zone=F("sender__zone"))
+    by_turn = (
+        idle.filter(all_counted_at__lte=now - A_DAY)
+        .order_by("all_counted_at")
+        .values_list("pk", flat=True)
+    )
+    is_due = (
+        Q(pk__in=changed | {*by_turn[:DAILY]}) | Q(all_counted_at=None) | ~Q(zone=F("sender__zone"))
+    )
     due = list(idle.filter(is_due).values_list("pk", flat=True))
     for turn, first in enumerate(range(0, len(due), IN_A_TURN)):
         mine = idle.filter(pk__in=due[first : first + IN_A_TURN])
@@ -94,8 +105,12 @@ def _note_reports(since: dt.datetime) -> None:
     """
     posted = BillingReport.objects.filter(state=BillingReport.State.POSTED, ended_at__gte=since)
     if ended_at := posted.aggregate(Max("ended_at"))["ended_at__max"]:
-        billed = _distinct_senders(Charge.objects.posted().filter(report__in=posted, sender__isnull=False), "sender")
-        Counting.objects.filter(sender__in=billed, all_counted_at__lte=ended_at).update(all_counted_at=None)
+        billed = _distinct_senders(
+            Charge.objects.posted().filter(report__in=posted, sender__isnull=False), "sender"
+        )
+        Counting.objects.filter(sender__in=billed, all_counted_at__lte=ended_at).update(
+            all_counted_at=None
+        )
 
 
 def _distinct_senders(rows: QuerySet[Any], sender: str) -> set[int]:

@@ -47,7 +47,9 @@ class Figures:
 
     @classmethod
     def from_json(cls, kept: dict[str, Any]) -> "Figures":
-        counts = {name: (parcels, charged) for name, (parcels, charged) in kept.get("sizes", {}).items()}
+        counts = {
+            name: (parcels, charged) for name, (parcels, charged) in kept.get("sizes", {}).items()
+        }
         outcomes: Counter[str] = Counter(kept.get("promises"))
         pickups: Counter[str] = Counter(kept.get("pickups"))
         return cls(kept.get("delivered", {}), outcomes, pickups, counts)
@@ -64,7 +66,9 @@ class Found:
 
 def read_days(user: User, sender: Sender, span: Span) -> Found:
     """Add up the days of both periods. One query, however many parcels there are."""
-    mine = DayFigures.objects.for_user(user).filter(sender=sender, day__gte=span.before.first, day__lte=span.last)
+    mine = DayFigures.objects.for_user(user).filter(
+        sender=sender, day__gte=span.before.first, day__lte=span.last
+    )
     now, before, weeks = Figures(), Figures(), dict[int, Counter[str]]()
     for day, kept in mine.order_by("day").values_list("day", "figures"):
         figures = Figures.from_json(kept)

@@ -63,17 +63,30 @@ def _read_percentile(until: list[int], percent: int) -> Decimal:
     return (Decimal(100 * low + (high - low) * rest) / 1000).quantize(Decimal("0.1"))
 
 
-def delivery_section(now: dict[str, Times], before: dict[str, Times], sender: Sender, span: Span) -> Section:
+def delivery_section(
+    now: dict[str, Times], before: dict[str, Times], sender: Sender, span: Span
+) -> Section:
     places = sorted(set(now) | set(before), key=lambda place: (-sum(now.get(place, ())), place))
     spreads = {place: Spread.of(times) for place, times in now.items() if sum(times) >= FEWEST}
     most = max((spread.high for spread in spreads.values()), default=Decimal(0)) or Decimal(1)
     rows = [_place_row(place, now.get(place, []), before.get(place, [])) for place in places]
-    lines = [_chart_line(place, sum(now[place]), spreads.get(place), most) for place in places if place in now]
+    lines = [
+        _chart_line(place, sum(now[place]), spreads.get(place), most)
+        for place in places
+        if place in now
+    ]
     charts = [Chart(lines, is_spread=True)] if lines else []
     heads = ["To", "Parcels", LOW, MIDDLE, HIGH, "Parcels before", "Typical before, days"]
-    nothing = "No delivery in these weeks. A parcel counts here once its scans show it moving, then delivered."
+    nothing = (
+        "No delivery in these weeks. A parcel counts here once its scans show it moving, then"
+        " delivered."
+    )
     these, last = (added_up(*times.values()) for times in (now, before))
-    title = f"Half arrive within {_days_in_words(Spread.of(these).middle)}" if sum(these) >= FEWEST else NAME
+    title = (
+        f"Half arrive within {_days_in_words(Spread.of(these).middle)}"
+        if sum(these) >= FEWEST
+        else NAME
+    )
     remarks = [_write_remark(these, last, span, sender)] if rows else []
     return Section("delivery", NAME, title, remarks, NOTE, nothing, heads, rows, charts)
 
@@ -115,7 +128,9 @@ def _place_row(place: str, now: Times, before: Times) -> list[Cell]:
 def _chart_line(place: str, count: int, spread: Spread | None, most: Decimal) -> ChartLine:
     if spread is None:
         return ChartLine(place, f"{TOO_FEW} ({count})")
-    low, middle, high = (float(100 * value / most) for value in (spread.low, spread.middle, spread.high))
+    low, middle, high = (
+        float(100 * value / most) for value in (spread.low, spread.middle, spread.high)
+    )
     marks = [
         Mark(low, middle - low, LOW, spread.low, "f1 soft"),
         Mark(middle, high - middle, HIGH, spread.high, "f1 soft"),
@@ -136,4 +151,7 @@ def _write_remark(these: Times, last: Times, span: Span, sender: Sender) -> str:
     delivered_in_all = f"{count} delivered."
     if sum(last) < FEWEST:
         return f"{delivered_in_all} {NOTHING_BEFORE}"
-    return f"{delivered_in_all} In the {span.weeks} weeks before, half took {_days_in_words(Spread.of(last).middle)} or less."
+    return (
+        f"{delivered_in_all} In the {span.weeks} weeks before, half took"
+        f" {_days_in_words(Spread.of(last).middle)} or less."
+    )

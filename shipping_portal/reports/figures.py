@@ -141,13 +141,17 @@ class Section:
     @property
     def columns(self) -> list[tuple[str, bool]]:
         """Return the headings, and whether their columns are numbers."""
-        return [(head, any(row[place].is_number for row in self.rows)) for place, head in enumerate(self.heads)]
+        return [
+            (head, any(row[place].is_number for row in self.rows))
+            for place, head in enumerate(self.heads)
+        ]
 
     @property
     def labelled(self) -> list[list[tuple[bool, Cell]]]:
         """Return the rows, each cell with whether its column is numbers."""
         return [
-            [(is_number, cell) for (_, is_number), cell in zip(self.columns, row, strict=True)] for row in self.rows
+            [(is_number, cell) for (_, is_number), cell in zip(self.columns, row, strict=True)]
+            for row in self.rows
         ]
 
 
@@ -173,15 +177,25 @@ def round_percent(part: int, whole: int) -> Decimal:
     return exact.to_integral_value() if exact == exact.to_integral_value() else exact
 
 
-def counted_rows(counts: dict[str, tuple[int, int]], tones: dict[str, str]) -> tuple[list[ChartLine], list[list[Cell]]]:
+def counted_rows(
+    counts: dict[str, tuple[int, int]], tones: dict[str, str]
+) -> tuple[list[ChartLine], list[list[Cell]]]:
     """Return rows of current and earlier counts, the current ones with bars on one scale."""
     most = max((now for now, _ in counts.values()), default=0) or 1
     lines = [
-        ChartLine(name, f"{now:,}", [Mark(0, 100 * now / most, NOW, now, tones.get(name, "f1"))] if now else [])
+        ChartLine(
+            name,
+            f"{now:,}",
+            [Mark(0, 100 * now / most, NOW, now, tones.get(name, "f1"))] if now else [],
+        )
         for name, (now, _) in counts.items()
     ]
-    return lines, [[Cell.of(name), Cell.of(now), Cell.of(before)] for name, (now, before) in counts.items()]
+    return lines, [
+        [Cell.of(name), Cell.of(now), Cell.of(before)] for name, (now, before) in counts.items()
+    ]
 
 
 def before_it_was(part: int, whole: int, weeks: int) -> str:
-    return f"In the {weeks} weeks before: {share_in_words(part, whole)}." if whole else NOTHING_BEFORE
+    return (
+        f"In the {weeks} weeks before: {share_in_words(part, whole)}." if whole else NOTHING_BEFORE
+    )

@@ -17,7 +17,9 @@ class Counting(Job):
 
     class Meta:
         indexes = [
-            models.Index(fields=["due_at"], name="countings_owed", condition=Q(due_at__isnull=False)),
+            models.Index(
+                fields=["due_at"], name="countings_owed", condition=Q(due_at__isnull=False)
+            ),
             models.Index(fields=["all_counted_at"], name="countings_by_age"),
         ]
 
@@ -31,7 +33,9 @@ class DayFigures(models.Model):
     `figures` is `day_figures.Figures` as JSON.
     """
 
-    sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, db_index=False, related_name="day_figures")
+    sender = models.ForeignKey(
+        "accounts.Sender", on_delete=models.CASCADE, db_index=False, related_name="day_figures"
+    )
     day = models.DateField()
     figures = models.JSONField()
     late = models.JSONField()  # the keys of orders delivered late, for the refunds list
@@ -39,7 +43,9 @@ class DayFigures(models.Model):
     objects = OwnedQuerySet.as_manager()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["sender", "day"], name="a_day_is_counted_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["sender", "day"], name="a_day_is_counted_once")
+        ]
 
     def __str__(self) -> str:
         return f"{self.day} of sender {self.sender_id}"

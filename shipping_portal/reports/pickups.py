@@ -2,14 +2,26 @@
 
 from collections import Counter
 
-from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted_rows, share_in_words
+from shipping_portal.reports.figures import (
+    BEFORE,
+    NOW,
+    Chart,
+    Section,
+    before_it_was,
+    counted_rows,
+    share_in_words,
+)
 from shipping_portal.reports.shipments import Planned
 from shipping_portal.reports.spans import Days, Span
 
-ON_THE_DAY, LATER, MISSED, FUTILE = ("On the planned day", "Later", "Driver didn’t come", "Driver couldn’t collect")
+ON_THE_DAY = "On the planned day"
+LATER = "Later"
+MISSED = "Driver didn’t come"
+FUTILE = "Driver couldn’t collect"
 NOTE = (
-    "Counts pickups that were due by now. The planned day is the last one the carrier gave. A missed pickup "
-    "still counts as missed if the parcel is picked up later. Cancelled ones don’t count."
+    "Counts pickups that were due by now. The planned day is the last one the carrier gave. A"
+    " missed pickup still counts as missed if the parcel is picked up later. Cancelled ones don’t"
+    " count."
 )
 TONES = {MISSED: "fbad", FUTILE: "f2"}
 
@@ -34,7 +46,11 @@ def pickup_section(now: Counter[str], before: Counter[str], span: Span) -> Secti
     names = (ON_THE_DAY, LATER, MISSED, FUTILE) if now or before else ()
     lines, rows = counted_rows({name: (now[name], before[name]) for name in names}, TONES)
     name = "Pickups"
-    title = f"{share_in_words(now[ON_THE_DAY], now.total())} were picked up on the planned day" if now else name
+    title = (
+        f"{share_in_words(now[ON_THE_DAY], now.total())} were picked up on the planned day"
+        if now
+        else name
+    )
     remarks = [f"{now[ON_THE_DAY]:,} of {now.total():,}. "] if now else []
     if now:
         remarks[0] += before_it_was(before[ON_THE_DAY], before.total(), span.weeks)
@@ -42,4 +58,6 @@ def pickup_section(now: Counter[str], before: Counter[str], span: Span) -> Secti
         remarks.append(f"No pickup was planned in these {span.weeks} weeks.")
     nothing = "No planned pickup in these weeks is over. Parcels you drop off don’t count here."
     charts = [Chart([line for line in lines if line.marks])] if now else []
-    return Section("pickups", name, title, remarks, NOTE, nothing, ["Pickup", NOW, BEFORE], rows, charts)
+    return Section(
+        "pickups", name, title, remarks, NOTE, nothing, ["Pickup", NOW, BEFORE], rows, charts
+    )

@@ -2,12 +2,23 @@
 
 from collections import Counter
 
-from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted_rows, share_in_words
+from shipping_portal.reports.figures import (
+    BEFORE,
+    NOW,
+    Chart,
+    Section,
+    before_it_was,
+    counted_rows,
+    share_in_words,
+)
 from shipping_portal.reports.shipments import Delivered
 from shipping_portal.reports.spans import Span
 
 EARLY, ON_TIME, LATE, NO_DATE = "Early", "On time", "Late", "No date named"
-NOTE = "On time means by the last day the carrier gave when you booked. Parcels still on the way don’t count yet."
+NOTE = (
+    "On time means by the last day the carrier gave when you booked. Parcels still on the way don’t"
+    " count yet."
+)
 TONES = {LATE: "fbad", NO_DATE: "f3"}
 
 
@@ -32,14 +43,18 @@ def promise_section(now: Counter[str], before: Counter[str], late_now: int, span
     title = f"{share_in_words(good, dated)} came on time or early" if dated else name
     remarks = []
     if dated:
-        remarks.append(f"{good:,} of {dated:,}. {before_it_was(good_before, dated_before, span.weeks)}")
+        remarks.append(
+            f"{good:,} of {dated:,}. {before_it_was(good_before, dated_before, span.weeks)}"
+        )
     elif rows:
         remarks.append(f"No parcel with a delivery date was delivered in {span.weeks} weeks.")
     if late_now:
         remarks.append(f"{late_now:,} late and still on the way.")
     nothing = "No delivery in these weeks. A parcel counts here once it’s delivered."
     charts = [Chart([line for line in lines if line.marks])] if dated or now else []
-    return Section("on-time", name, title, remarks, NOTE, nothing, ["Delivered", NOW, BEFORE], rows, charts)
+    return Section(
+        "on-time", name, title, remarks, NOTE, nothing, ["Delivered", NOW, BEFORE], rows, charts
+    )
 
 
 def kept_of(counts: Counter[str]) -> tuple[int, int]:

@@ -42,8 +42,10 @@ RULES = {
     "Missed": "no driver came on two pickup days, by the scans or by the calendar.",
     "Lost": f"the carrier says so, or no scan came for {SILENT_DAYS} business days after it moved.",
     "Damaged": "the carrier says so.",
-    "Late": "delivered after the last day the carrier gave, or not delivered "
-    f"{LATE_DAYS} business days after that day.",
+    "Late": (
+        "delivered after the last day the carrier gave, or not delivered "
+        f"{LATE_DAYS} business days after that day."
+    ),
 }
 
 
@@ -107,7 +109,9 @@ class Claims:
 
     def _paid_back(self) -> set[int]:
         """Return the orders with a refund that wasn't reversed."""
-        refunds = Charge.objects.posted().filter(kind__in=GIVEN_BACK, amount__lt=0, reversed_by=None)
+        refunds = Charge.objects.posted().filter(
+            kind__in=GIVEN_BACK, amount__lt=0, reversed_by=None
+        )
         mine = refunds.filter(sender=self.scope.sender, order__isnull=False)
         return set(mine.order_by().values_list("order", flat=True))
 
@@ -128,18 +132,30 @@ class Claims:
         if order.pk in self.scanned:
             return "Missed", f"No driver came on {self.scanned[order.pk]} days, by the scans."
         if order.progress == Progress.LOST:
-            return "Lost", f"The carrier reported it lost on {self._date(self._day(order.progress_at))}."
+            return (
+                "Lost",
+                f"The carrier reported it lost on {self._date(self._day(order.progress_at))}.",
+            )
         if order.progress == Progress.DAMAGED:
-            return "Damaged", f"The carrier reported damage on {self._date(self._day(order.progress_at))}."
+            return (
+                "Damaged",
+                f"The carrier reported damage on {self._date(self._day(order.progress_at))}.",
+            )
         return self.stuck.get(order.pk) or (
             "Late",
-            f"Delivered on {self._date(self._day(order.progress_at))}; due by {self._date(order.eta_to)}.",
+            (
+                f"Delivered on {self._date(self._day(order.progress_at))}; due by"
+                f" {self._date(order.eta_to)}."
+            ),
         )
 
     def _missed_by_scans(self) -> dict[int, int]:
         """Return orders with scans of missed pickups on two days or more, and on how many."""
         scans = TrackingEvent.objects.filter(
-            parcel__order__in=self.scope.orders.filter(booked_at__gte=self.since).order_by().values("pk"), set_aside=""
+            parcel__order__in=self.scope.orders.filter(booked_at__gte=self.since)
+            .order_by()
+            .values("pk"),
+            set_aside="",
         )
         missed = vocabulary.means_one_of({Progress.PICKUP_MISSED}, vocabulary.meanings_everywhere())
         day = TruncDate(happened_at(), tzinfo=self.scope.sender.tzinfo)
@@ -154,8 +170,15 @@ class Claims:
         reported = Q(progress__in=REPORTED, progress_at__gte=self.since)
         # Nothing was scanned after it last moved; the index has that time, and leaves few parcels.
         silent = Q(progress_at__lt=long_ago, parcel__last_scan_at__lt=long_ago)
-        moved = Q(progress__in=UNDER_WAY, progress_at__isnull=False, booked_at__gte=self.since, parcel__isnull=False)
-        mine = self.scope.orders.filter(OPEN, reported | moved & (silent | Q(eta_to__lt=self.scope.today)))
+        moved = Q(
+            progress__in=UNDER_WAY,
+            progress_at__isnull=False,
+            booked_at__gte=self.since,
+            parcel__isnull=False,
+        )
+        mine = self.scope.orders.filter(
+            OPEN, reported | moved & (silent | Q(eta_to__lt=self.scope.today))
+        )
         found = mine.filter(status=Status.BOOKED).order_by("pk").values_list("pk", "progress")
         under_way = [pk for pk, progress in found if progress not in REPORTED][:MOST]
         orders = self.scope.orders.filter(pk__in=under_way).select_related("parcel")
@@ -164,7 +187,10 @@ class Claims:
     def _stuck(self, order: Order) -> tuple[str, str] | None:
         last = self._day(order.parcel.last_scan_at or order.progress_at)
         if self._is_past(order, last, SILENT_DAYS):
-            return "Lost", f"No scan since {self._date(last)}, for {SILENT_DAYS} business days or more."
+            return (
+                "Lost",
+                f"No scan since {self._date(last)}, for {SILENT_DAYS} business days or more.",
+            )
         if order.eta_to and self._is_past(order, order.eta_to, LATE_DAYS):
             return "Late", f"Due by {self._date(order.eta_to)} and not delivered yet."
         return None

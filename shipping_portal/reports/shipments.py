@@ -33,8 +33,18 @@ class Scans:
 
 
 NO_SCANS = Scans()
-COLUMNS = ("pk", "progress_at", "progress", "first_mile", "day", "booked_at", "eta_from", "eta_to",
-           "receiver_country", "receiver_state")  # fmt: skip
+COLUMNS = (
+    "pk",
+    "progress_at",
+    "progress",
+    "first_mile",
+    "day",
+    "booked_at",
+    "eta_from",
+    "eta_to",
+    "receiver_country",
+    "receiver_state",
+)
 
 
 @dataclass(frozen=True)
@@ -78,16 +88,22 @@ class Shipments:
         # Pickups without a known day are found by their booking.
         known = Q(day__gte=days.first, day__lte=days.last)
         booked = Q(booked_at__gte=days.start - LONGEST_TO_A_PICKUP, booked_at__lt=days.end)
-        orders = mine.filter(_arrived_in(days) | Q(known | Q(day=NO_DAY) & booked, first_mile="pickup"))
+        orders = mine.filter(
+            _arrived_in(days) | Q(known | Q(day=NO_DAY) & booked, first_mile="pickup")
+        )
         scans, found = _scans_by_order(orders), cls([], [])
         for row in orders.values_list(*COLUMNS, *_where_from()).iterator():
             found._take(row, scans.get(row[0], NO_SCANS), days)
         return found
 
     def _take(self, row: tuple[Any, ...], scans: Scans, days: Days) -> None:
-        order, at, progress, first_mile, planned, booked_at, first, last, country, state, *where = row
+        order, at, progress, first_mile, planned, booked_at, first, last, country, state, *where = (
+            row
+        )
         if progress == Progress.DELIVERED and at and days.holds(day := days.day_of(at)):
-            self.delivered.append(Delivered(order, at, day, first, last, country, state, scans.moved_at))
+            self.delivered.append(
+                Delivered(order, at, day, first, last, country, state, scans.moved_at)
+            )
         if first_mile == "pickup":
             # Left blank, it is the next business day (interface §2.1).
             if planned == NO_DAY:
@@ -100,7 +116,8 @@ def _where_from() -> tuple[Case, Case]:
     """Read the pickup's country and state from its JSON, for the few without a known day."""
     known = Value("", output_field=TextField())
     country, state = (
-        Case(When(day=NO_DAY, then=KT(f"pickup__{part}")), default=known) for part in ("country", "state")
+        Case(When(day=NO_DAY, then=KT(f"pickup__{part}")), default=known)
+        for part in ("country", "state")
     )
     return country, state
 
@@ -119,4 +136,7 @@ def _scans_by_order(orders: QuerySet[Order]) -> dict[int, Scans]:
         missed=Count("pk", filter=vocabulary.means_one_of({Progress.PICKUP_MISSED}, known)),
         futile=Count("pk", filter=vocabulary.means_one_of({Progress.PICKUP_FUTILE}, known)),
     )
-    return {key: Scans(moved_at, bool(missed), bool(futile)) for key, moved_at, missed, futile in found.iterator()}
+    return {
+        key: Scans(moved_at, bool(missed), bool(futile))
+        for key, moved_at, missed, futile in found.iterator()
+    }

@@ -28,8 +28,8 @@ RATE = "Rate, %"
 NO_SIZE = "No saved size"
 NAME = "Size charges by saved size"
 NOTE = (
-    "Of the parcels booked in these weeks and charged so far. A size charge may come weeks later; one that was taken "
-    f"back doesn’t count. Sizes with fewer than {FEWEST} parcels show no rate."
+    "Of the parcels booked in these weeks and charged so far. A size charge may come weeks later;"
+    f" one that was taken back doesn’t count. Sizes with fewer than {FEWEST} parcels show no rate."
 )
 
 
@@ -38,16 +38,28 @@ Counts = dict[str, tuple[int, int]]
 
 
 def size_section(now: Counts, before: Counts, span: Span) -> Section:
-    names = sorted(set(now) | set(before), key=lambda name: (name == NO_SIZE, -now.get(name, (0, 0))[0], name))
+    names = sorted(
+        set(now) | set(before), key=lambda name: (name == NO_SIZE, -now.get(name, (0, 0))[0], name)
+    )
     rows = [_size_row(name, now.get(name, (0, 0)), before.get(name, (0, 0))) for name in names]
     rates = [_charge_rate(*now[name]) or Decimal(0) for name in now]
     most = max(rates, default=Decimal(0)) or Decimal(1)
     lines = [_chart_line(name, *now[name], most) for name in names if name in now]
     nothing = "No charge was posted yet for what you booked in these weeks."
     charts = [Chart(lines)] if lines else []
-    heads = ["Size", "Parcels", "With a size charge", RATE, "Parcels before", "With one before", "Before, %"]
+    heads = [
+        "Size",
+        "Parcels",
+        "With a size charge",
+        RATE,
+        "Parcels before",
+        "With one before",
+        "Before, %",
+    ]
     remarks = [_write_remark(now, before, span)] if rows else []
-    return Section("size-charges", NAME, _section_title(now), remarks, NOTE, nothing, heads, rows, charts)
+    return Section(
+        "size-charges", NAME, _section_title(now), remarks, NOTE, nothing, heads, rows, charts
+    )
 
 
 def counts_by_day(sender: Sender, days: Days) -> dict[dt.date, Counts]:
@@ -74,12 +86,20 @@ def _charge_rate(parcels: int, charged: int) -> Decimal | None:
 
 
 def _size_row(name: str, now: tuple[int, int], before: tuple[int, int]) -> list[Cell]:
-    return [Cell.of(name), *_row_figures(*now, TOO_FEW if now[0] else "–"), *_row_figures(*before, "–")]
+    return [
+        Cell.of(name),
+        *_row_figures(*now, TOO_FEW if now[0] else "–"),
+        *_row_figures(*before, "–"),
+    ]
 
 
 def _row_figures(parcels: int, charged: int, too_few: str) -> list[Cell]:
     rate = _charge_rate(parcels, charged)
-    return [Cell.of(parcels), Cell.of(charged), Cell("", too_few) if rate is None else Cell.of(rate)]
+    return [
+        Cell.of(parcels),
+        Cell.of(charged),
+        Cell("", too_few) if rate is None else Cell.of(rate),
+    ]
 
 
 def _chart_line(name: str, parcels: int, charged: int, most: Decimal) -> ChartLine:
@@ -110,4 +130,6 @@ def _write_remark(now: Counts, before: Counts, span: Span) -> str:
 
 
 def parcels_and_charged(counts: Counts) -> tuple[int, int]:
-    return sum(parcels for parcels, _ in counts.values()), sum(charged for _, charged in counts.values())
+    return sum(parcels for parcels, _ in counts.values()), sum(
+        charged for _, charged in counts.values()
+    )

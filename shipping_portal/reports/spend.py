@@ -9,7 +9,16 @@ from shipping_portal.accounts.formatting import local_date, money, money_in
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, ChargeKind, round_cents
 from shipping_portal.billing.pages import statements
-from shipping_portal.reports.figures import NOTHING_BEFORE, Cell, Chart, ChartLine, Key, Mark, PlotBar, Section
+from shipping_portal.reports.figures import (
+    NOTHING_BEFORE,
+    Cell,
+    Chart,
+    ChartLine,
+    Key,
+    Mark,
+    PlotBar,
+    Section,
+)
 from shipping_portal.reports.figures import whole_percent as percent_of
 from shipping_portal.reports.spans import Span
 
@@ -97,7 +106,10 @@ def _bar_of_week(week: dt.date, span: Span) -> dt.date:
 
 
 def _without_the_empty_ones_before(bars: dict[dt.date, Sums], span: Span) -> dict[dt.date, Sums]:
-    every = [span.first + dt.timedelta(weeks=number) for number in range(0, span.weeks, _weeks_per_bar(span))]
+    every = [
+        span.first + dt.timedelta(weeks=number)
+        for number in range(0, span.weeks, _weeks_per_bar(span))
+    ]
     return {bar: bars[bar] for bar in every if bars and bar >= min(bars)}
 
 
@@ -114,7 +126,10 @@ def spend_section(found: list[Spend], sender: Sender, span: Span) -> Section:
             days = [_day_in_words(bar, sender) for bar in spend.bars]
             charts.append(_draw_chart(weeks, days, spend))
     heads = ["Weeks", "Currency", *PARTS, "Total"]
-    nothing = "No charge was posted in these weeks. The carrier’s weekly report usually comes on Monday or Tuesday."
+    nothing = (
+        "No charge was posted in these weeks. The carrier’s weekly report usually comes on Monday"
+        " or Tuesday."
+    )
     shown = money if len(found) == 1 else money_in
     spent = " and ".join(shown(spend.total.net, spend.currency) for spend in found)
     title = f"You spent {spent} in {span.weeks} weeks" if found else NAME
@@ -132,14 +147,22 @@ def _day_in_words(monday: dt.date, sender: Sender) -> str:
 
 def _spend_row(name: str, currency: str, sums: Sums) -> list[Cell]:
     amounts = [sums.parts.get(part, Decimal(0)) for part in PARTS]
-    return [Cell.of(name), Cell.of(currency), *(Cell.money(amount, currency) for amount in (*amounts, sums.net))]
+    return [
+        Cell.of(name),
+        Cell.of(currency),
+        *(Cell.money(amount, currency) for amount in (*amounts, sums.net)),
+    ]
 
 
 def _write_remark(spend: Spend, span: Span) -> str:
     """Return what the total includes, and its comparison with the weeks before."""
     currency, net, last = spend.currency, spend.total.net, spend.before.net
     back = -spend.total.parts[BACK]
-    parts = f"{money_in(net + back, currency)} charged, {money_in(back, currency)} given back. " if back else ""
+    parts = (
+        f"{money_in(net + back, currency)} charged, {money_in(back, currency)} given back. "
+        if back
+        else ""
+    )
     if last <= 0:
         return f"{parts}{NOTHING_BEFORE}"
     part = percent_of(int(100 * abs(net - last)), int(100 * last))
@@ -149,7 +172,9 @@ def _write_remark(spend: Spend, span: Span) -> str:
 
 def _draw_chart(weeks: dict[str, Sums], days: list[str], spend: Spend) -> Chart:
     """Return upright bars on one scale: charges go up from zero, refunds down."""
-    ups, downs = ([sum(_parts_by_sign(sums, sign), Decimal(0)) for sums in weeks.values()] for sign in (1, -1))
+    ups, downs = (
+        [sum(_parts_by_sign(sums, sign), Decimal(0)) for sums in weeks.values()] for sign in (1, -1)
+    )
     whole = float(max(ups) + max(downs)) or 1.0
     zero = FLOOR - (FLOOR - TOP) * float(max(downs)) / whole
     bars = []
@@ -159,14 +184,23 @@ def _draw_chart(weeks: dict[str, Sums], days: list[str], spend: Spend) -> Chart:
         left_over = len(weeks) - 1 - number
         bars.append(
             PlotBar(
-                ChartLine(name, money(sums.net, spend.currency), marks), days[number],
-                round_money(sums.net, spend.currency), f"{left + slot * 0.18:.2f}%", f"{slot * 0.64:.2f}%",
-                f"{left + slot / 2:.2f}%", f"{min((mark.start for mark in marks), default=zero) - 2:.2f}%",
-                is_named=left_over % 3 == 0, has_figure=not left_over or ups[number] == max(ups),
+                ChartLine(name, money(sums.net, spend.currency), marks),
+                days[number],
+                round_money(sums.net, spend.currency),
+                f"{left + slot * 0.18:.2f}%",
+                f"{slot * 0.64:.2f}%",
+                f"{left + slot / 2:.2f}%",
+                f"{min((mark.start for mark in marks), default=zero) - 2:.2f}%",
+                is_named=left_over % 3 == 0,
+                has_figure=not left_over or ups[number] == max(ups),
             )
-        )  # fmt: skip
+        )
     total = spend.total.parts
-    keys = [Key(TONES[part], part, Cell.money(total[part], spend.currency)) for part in PARTS if total[part]]
+    keys = [
+        Key(TONES[part], part, Cell.money(total[part], spend.currency))
+        for part in PARTS
+        if total[part]
+    ]
     lines = [bar.line for bar in bars]
     return Chart(lines, spend.currency, keys, bars, zero=f"{zero:.2f}%")
 

@@ -30,9 +30,10 @@ class Tile:
             return ""
         least, most = min(self.values), max(self.values)
         step = (WIDTH - 4) / (len(self.values) - 1)
+        shares = [float((value - least) / ((most - least) or 1)) for value in self.values]
         return " ".join(
-            f"{2 + step * number:.1f},{LOW - (LOW - HIGH) * float((value - least) / ((most - least) or 1)):.1f}"
-            for number, value in enumerate(self.values)
+            f"{2 + step * number:.1f},{LOW - (LOW - HIGH) * share:.1f}"
+            for number, share in enumerate(shares)
         )
 
     @property
@@ -40,7 +41,9 @@ class Tile:
         return self.points.rpartition(" ")[2].replace(",", " ")
 
 
-def report_tiles(found: list[Spend], kept: list[tuple[int, int]], sizes: tuple[Counts, Counts]) -> list[Tile]:
+def report_tiles(
+    found: list[Spend], kept: list[tuple[int, int]], sizes: tuple[Counts, Counts]
+) -> list[Tile]:
     """Return those with a figure. `kept` is (on time, promised) by week.
 
     Two currencies are never added up, so the larger one is shown.
@@ -61,21 +64,37 @@ def _money_tiles(spend: Spend, sizes: tuple[Counts, Counts]) -> Iterator[Tile]:
     each = [_cost_per_booking(it) for it in bars if it.bookings]
     if each:
         compared = _compare_spends(
-            _cost_per_booking(whole), _cost_per_booking(before) if before.bookings else Decimal(0), spend
+            _cost_per_booking(whole),
+            _cost_per_booking(before) if before.bookings else Decimal(0),
+            spend,
         )
-        yield Tile("For each booking", written(_cost_per_booking(whole), spend.currency), each, *compared)
+        yield Tile(
+            "For each booking", written(_cost_per_booking(whole), spend.currency), each, *compared
+        )
     if charged := whole.parts[SIZE]:
         (parcels, hit), (last, last_hit) = (parcels_and_charged(counts) for counts in sizes)
         was = f", was {_one_in(last, last_hit)}" if last_hit else ""
         change, rest = (_one_in(parcels, hit), f" bookings{was}") if hit else ("", "")
-        yield Tile(SIZE, round_money(charged, spend.currency), [it.parts[SIZE] for it in bars], change, "bad", rest)
+        yield Tile(
+            SIZE,
+            round_money(charged, spend.currency),
+            [it.parts[SIZE] for it in bars],
+            change,
+            "bad",
+            rest,
+        )
 
 
 def _on_time(kept: list[tuple[int, int]]) -> Iterator[Tile]:
     good, dated = (sum(counts) for counts in zip(*kept, strict=True)) if kept else (0, 0)
     if dated >= FEWEST:
         values = [Decimal(part) / whole for part, whole in kept if whole]
-        yield Tile("On time or early", whole_percent(good, dated), values, rest=f"{good:,} of {dated:,} delivered")
+        yield Tile(
+            "On time or early",
+            whole_percent(good, dated),
+            values,
+            rest=f"{good:,} of {dated:,} delivered",
+        )
 
 
 def _cost_per_booking(sums: Sums) -> Decimal:

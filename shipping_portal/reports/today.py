@@ -26,7 +26,13 @@ from orders.models.order import OPEN
 from orders.models.statuses import Progress
 from orders.status.status_labels import reason_to_look, status_label
 from orders.status.status_sentences import next_driver_day
-from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
+from shipping_portal.accounts.access import (
+    BOOKERS,
+    EVERY_MEMBER,
+    SEE_MONEY,
+    MemberRequest,
+    audience,
+)
 from shipping_portal.accounts.formatting import local_date, say
 from shipping_portal.billing.models import week_of
 from shipping_portal.billing.pages import statements
@@ -37,23 +43,48 @@ NAMED = 3  # parcels named in a line
 MISSED_TWICE = ". Missed twice, so this may qualify for a refund; we’ve passed it to support"
 MOST_ROWS = 90  # read for the lines
 # Worst first.
-NEEDS_YOU = ("not-booked", "not-cancelled", "couldnt-collect", "delivery-problem", "used-after-cancelling")
+NEEDS_YOU = (
+    "not-booked",
+    "not-cancelled",
+    "couldnt-collect",
+    "delivery-problem",
+    "used-after-cancelling",
+)
 HANDLED = ("driver-didnt-come", "checking")
 # named by each parcel's status, not by the view
 BY_STATUS = ("not-booked", "delivery-problem", "checking")
 ON_THE_WAY = ("on-the-way", "due-today", "late")
-LANES = {"waiting-for-pickup": "check", "picked-up": "box", "in-transit": "truck", "out-for-delivery": "pin"}
+LANES = {
+    "waiting-for-pickup": "check",
+    "picked-up": "box",
+    "in-transit": "truck",
+    "out-for-delivery": "pin",
+}
 DELIVERED = "delivered-lately"
-STEPS = {Progress.COLLECTED: 2, Progress.DROPPED_OFF: 2, Progress.IN_TRANSIT: 3, Progress.OUT_FOR_DELIVERY: 4}
+STEPS = {
+    Progress.COLLECTED: 2,
+    Progress.DROPPED_OFF: 2,
+    Progress.IN_TRANSIT: 3,
+    Progress.OUT_FOR_DELIVERY: 4,
+}
 FUTILE = "couldnt-collect"
 ADVICE = {
     FUTILE: "Have {it} ready, then {another_day}. Don’t cancel.",
     "not-cancelled": "{they_are} still booked, and {labels_are} good.",
-    "checking": "We don’t know yet what the carrier did. Don’t book again; the answer will be on its page.",
+    "checking": (
+        "We don’t know yet what the carrier did. Don’t book again; the answer will be on its page."
+    ),
     "driver-didnt-come": "Leave the label on. Don’t cancel.",
 }
 # One query returns each view's first rows; a parcel in two views is shown in the first.
-APART = ("used-after-cancelling", "not-booked", "not-cancelled", "couldnt-collect", "delivery-problem", "checking")
+APART = (
+    "used-after-cancelling",
+    "not-booked",
+    "not-cancelled",
+    "couldnt-collect",
+    "delivery-problem",
+    "checking",
+)
 
 
 @dataclass
@@ -84,7 +115,9 @@ class NeedsLine:
             it="it" if it else "them",
             they_are="It’s" if it else "They’re",
             labels_are="its label is" if it else "their labels are",
-            another_day=another_day(account=self.rows[0]["order"].account) if self.slug == FUTILE else "",
+            another_day=(
+                another_day(account=self.rows[0]["order"].account) if self.slug == FUTILE else ""
+            ),
         )
 
 
@@ -130,7 +163,9 @@ def today(request: MemberRequest) -> HttpResponse:
 def _count_views(scope: SenderScope) -> dict[str, int]:
     """Return how many parcels each view has; all except delivered in one query of open orders."""
     slugs = (printing.TO_PRINT, *NEEDS_YOU, HANDLED[1], *ON_THE_WAY, *LANES)
-    by_view: dict[str, Any] = {slug.replace("-", "_"): Count("pk", filter=VIEWS[slug].where(scope)) for slug in slugs}
+    by_view: dict[str, Any] = {
+        slug.replace("-", "_"): Count("pk", filter=VIEWS[slug].where(scope)) for slug in slugs
+    }
     found = scope.orders.filter(OPEN).aggregate(open=Count("pk"), **by_view)
     counts = {slug: found[slug.replace("-", "_")] for slug in slugs} | {"open": found["open"]}
     delivered = scope.orders.filter(VIEWS[DELIVERED].where(scope)).count()
@@ -156,10 +191,16 @@ def _week_spend(request: MemberRequest, scope: SenderScope) -> dict[str, Any] | 
         return None
     since = week_of(scope.today) - dt.timedelta(days=7)
     sums = (
-        statements.sums_of(request.user, request.sender).filter(week__gte=since, kind="").order_by("-week", "currency")
+        statements.sums_of(request.user, request.sender)
+        .filter(week__gte=since, kind="")
+        .order_by("-week", "currency")
     )
     found = sums.values("week", "currency", net=F("amount")).first()
-    return {**found, "name": statements.week_name(found["week"])} if found and found["net"] > 0 else None
+    return (
+        {**found, "name": statements.week_name(found["week"])}
+        if found and found["net"] > 0
+        else None
+    )
 
 
 def _list_drafts(request: MemberRequest) -> list[Draft]:
@@ -167,7 +208,9 @@ def _list_drafts(request: MemberRequest) -> list[Draft]:
     return list(drafts.listed(request.user)) if request.membership.role in BOOKERS else []
 
 
-def _view_lines(request: MemberRequest, scope: SenderScope, counts: dict[str, int]) -> dict[str, list[NeedsLine]]:
+def _view_lines(
+    request: MemberRequest, scope: SenderScope, counts: dict[str, int]
+) -> dict[str, list[NeedsLine]]:
     """Return each view's parcels grouped by reason, most frequent first, then how many more."""
     found: dict[tuple[str, str, str], NeedsLine] = {}
     for order, slug, place, alike in _first_rows(scope):
@@ -181,7 +224,11 @@ def _view_lines(request: MemberRequest, scope: SenderScope, counts: dict[str, in
         for order in scope.missed[:NAMED]
     ]
     lines: dict[str, list[NeedsLine]] = {slug: [] for slug in (*NEEDS_YOU, *HANDLED)} | {
-        HANDLED[0]: [NeedsLine(HANDLED[0], VIEWS[HANDLED[0]].words, len(scope.missed), missed)] if missed else []
+        HANDLED[0]: (
+            [NeedsLine(HANDLED[0], VIEWS[HANDLED[0]].words, len(scope.missed), missed)]
+            if missed
+            else []
+        )
     }
     for line in sorted(found.values(), key=lambda line: -line.count):
         line.rows = line.rows[:NAMED]
@@ -202,13 +249,21 @@ def _first_rows(scope: SenderScope) -> list[tuple[Order, str, int, int]]:
     wheres = [When(condition, then=Value(slug)) for slug, condition in conditions.items()]
     same = [F("group"), F("status"), F("progress"), F("said")]
     # The index finds these, and a few columns count the equals: a row is wide.
-    theirs = scope.orders.filter(OPEN, functools.reduce(Q.__or__, conditions.values())).order_by().values("pk")
-    grouped = Order.objects.filter(pk__in=theirs).annotate(group=Case(*wheres), said=KT("problem__text"))
+    theirs = (
+        scope.orders.filter(OPEN, functools.reduce(Q.__or__, conditions.values()))
+        .order_by()
+        .values("pk")
+    )
+    grouped = Order.objects.filter(pk__in=theirs).annotate(
+        group=Case(*wheres), said=KT("problem__text")
+    )
     numbered = grouped.annotate(
         place=Window(RowNumber(), partition_by=same, order_by=[F("pk").desc()]),
         alike=Window(Count("pk"), partition_by=same),
     ).filter(place__lte=NAMED)
-    first = list(numbered.order_by("place", "-pk").values_list("pk", "group", "place", "alike")[:MOST_ROWS])
+    first = list(
+        numbered.order_by("place", "-pk").values_list("pk", "group", "place", "alike")[:MOST_ROWS]
+    )
     orders = scope.orders.select_related("account").in_bulk([pk for pk, *_ in first])
     return [(orders[pk], group, place, alike) for pk, group, place, alike in first]
 
@@ -216,7 +271,9 @@ def _first_rows(scope: SenderScope) -> list[tuple[Order, str, int, int]]:
 def _due_parcels(request: MemberRequest, scope: SenderScope) -> list[dict[str, Any]]:
     """Return the parcels due today or late, longest late first, with days late and their step."""
     # The range is redundant: without it PostgreSQL reads every parcel on its way, due or not.
-    due = scope.orders.filter(VIEWS["late"].where(scope) | VIEWS["due-today"].where(scope), eta_to__lte=scope.today)
+    due = scope.orders.filter(
+        VIEWS["late"].where(scope) | VIEWS["due-today"].where(scope), eta_to__lte=scope.today
+    )
     rows = [_parcel_row(request, order, scope.now) for order in due.order_by("eta_to", "pk")[:MOST]]
     for row in rows:
         row["late"] = (scope.today - row["order"].eta_to).days
@@ -234,7 +291,9 @@ def _next_pickups(scope: SenderScope) -> list[dict[str, Any]]:
     waiting = theirs.annotate(day=PICKUP_DAY)
     days = waiting.filter(day__gte=scope.today).values("day")
     printed = Count("pk", filter=Q(printed_at__isnull=False))
-    return [dict(row) for row in days.annotate(count=Count("pk"), printed=printed).order_by("day")[:2]]
+    return [
+        dict(row) for row in days.annotate(count=Count("pk"), printed=printed).order_by("day")[:2]
+    ]
 
 
 def _parcel_row(request: MemberRequest, order: Order, now: dt.datetime) -> dict[str, Any]:
@@ -254,7 +313,9 @@ def _next_driver(order: Order, now: dt.datetime) -> str:
     return f": another driver is booked for {next_driver_day(order, now)}{refund}"
 
 
-def _headline(request: MemberRequest, things: int, pickups: list[dict[str, Any]], today: dt.date) -> str:
+def _headline(
+    request: MemberRequest, things: int, pickups: list[dict[str, Any]], today: dt.date
+) -> str:
     """Return how much waits for the sender, and when a driver comes next."""
     needs = "Nothing needs you right now."
     if things:

@@ -25,8 +25,16 @@ def reports(request: MemberRequest) -> HttpResponse:
     """Show four figures and five charts over 4, 13 or 52 `weeks`, in a fixed number of queries."""
     span = _chosen_span(request)
     found, sections = tiles_and_sections(request, span)
-    counted_at = Counting.objects.filter(sender=request.sender).values_list("counted_at", flat=True).first()
-    context = {"tiles": found, "sections": sections, "span": span, "choices": CHOICES, "counted_at": counted_at}
+    counted_at = (
+        Counting.objects.filter(sender=request.sender).values_list("counted_at", flat=True).first()
+    )
+    context = {
+        "tiles": found,
+        "sections": sections,
+        "span": span,
+        "choices": CHOICES,
+        "counted_at": counted_at,
+    }
     return render(request, "reports/reports.html", context)
 
 
@@ -63,13 +71,23 @@ def tiles_and_sections(request: MemberRequest, span: Span) -> tuple[list[Tile], 
 
 def _chosen_span(request: MemberRequest) -> Span:
     zone = request.sender.tzinfo
-    return Span.until(timezone.now().astimezone(zone).date(), weeks_asked(request.GET.get("weeks", "")), zone)
+    return Span.until(
+        timezone.now().astimezone(zone).date(), weeks_asked(request.GET.get("weeks", "")), zone
+    )
 
 
 HEADS = [
-    "Reference", "Your order number", "To", "Place", "May qualify as", "Why", "Pickup planned", "Due by", "Last scan",
+    "Reference",
+    "Your order number",
+    "To",
+    "Place",
+    "May qualify as",
+    "Why",
+    "Pickup planned",
+    "Due by",
+    "Last scan",
     "What next",
-]  # fmt: skip
+]
 
 
 @audience(*SEE_MONEY)
@@ -79,7 +97,9 @@ def refunds(request: MemberRequest) -> HttpResponse:
     claims = _refund_claims(request)
     page = claims.page(before=request.GET.get("before", ""), after=request.GET.get("after", ""))
     role = request.membership.role
-    rows = [{"claim": claims.of(order), "receiver": shown_receiver(order, role)} for order in page.rows]
+    rows = [
+        {"claim": claims.of(order), "receiver": shown_receiver(order, role)} for order in page.rows
+    ]
     context = {"rows": rows, "page": page, "rules": RULES, "weeks": WEEKS}
     return render(request, "reports/refunds.html", context)
 
@@ -93,9 +113,17 @@ def refunds_file(request: MemberRequest) -> StreamingHttpResponse:
         for order in claims.all().order_by("-pk").iterator(chunk_size=500):
             claim, receiver = claims.of(order), shown_receiver(order, role)
             yield [
-                order.carrier_reference, order.customer_reference, receiver.name, receiver.place, claim.name, claim.why,
-                order.expected_pickup(), order.eta_to, claim.last_scan, claim.next_step,
-            ]  # fmt: skip
+                order.carrier_reference,
+                order.customer_reference,
+                receiver.name,
+                receiver.place,
+                claim.name,
+                claim.why,
+                order.expected_pickup(),
+                order.eta_to,
+                claim.last_scan,
+                claim.next_step,
+            ]
 
     return sheets.stream_sheet(f"refunds-{claims.scope.today:%Y-%m-%d}.csv", HEADS, rows())
 

@@ -47,35 +47,63 @@ def _options() -> argparse.ArgumentParser:
     )
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8801, help="0 picks a free port")
-    parser.add_argument("--fd", type=int, help="the number of a socket that listens already, instead of a port")
-    parser.add_argument("--state", type=Path, required=True, help="directory of the ledger, labels and reports")
+    parser.add_argument(
+        "--fd", type=int, help="the number of a socket that listens already, instead of a port"
+    )
+    parser.add_argument(
+        "--state", type=Path, required=True, help="directory of the ledger, labels and reports"
+    )
     parser.add_argument("--contract", type=Path, help="a contract file (TOML)")
     parser.add_argument("--account", default="demo-account")
     # These three are or hold secrets; in the environment they appear in no list of processes.
     parser.add_argument("--key", default=os.environ.get("SANDBOX_KEY", "demo-key"))
     parser.add_argument(
-        "--listener", default=os.environ.get("SANDBOX_LISTENER", ""), help="where tracking webhooks are sent"
+        "--listener",
+        default=os.environ.get("SANDBOX_LISTENER", ""),
+        help="where tracking webhooks are sent",
     )
-    parser.add_argument("--speed", type=float, default=1.0, help="0 stands still, 1 takes two minutes per parcel")
+    parser.add_argument(
+        "--speed", type=float, default=1.0, help="0 stands still, 1 takes two minutes per parcel"
+    )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--replays", choices=("on", "off"), help="keep idempotency keys; default: the contract's word")
-    parser.add_argument("--trouble", default="", help='for example "book:commit-close=0.1,track:500=0.05"')
+    parser.add_argument(
+        "--replays",
+        choices=("on", "off"),
+        help="keep idempotency keys; default: the contract's word",
+    )
+    parser.add_argument(
+        "--trouble", default="", help='for example "book:commit-close=0.1,track:500=0.05"'
+    )
     parser.add_argument("--link", choices=CLOSED_WORDS["link"], help="default: the contract's word")
     parser.add_argument(
-        "--link-key", default=os.environ.get("SANDBOX_LINK_KEY", ""), help="the secret of signed tracking-page links"
+        "--link-key",
+        default=os.environ.get("SANDBOX_LINK_KEY", ""),
+        help="the secret of signed tracking-page links",
     )
-    parser.add_argument("--strict", action="store_true", help="refuse quotes and tracking without partner_id")
+    parser.add_argument(
+        "--strict", action="store_true", help="refuse quotes and tracking without partner_id"
+    )
     parser.add_argument("--error-shape", choices=ERROR_SHAPES, default="mixed")
     parser.add_argument(
-        "--size-charges", type=float, default=0.0, help="the share of parcels found larger than declared, 0 to 1"
+        "--size-charges",
+        type=float,
+        default=0.0,
+        help="the share of parcels found larger than declared, 0 to 1",
     )
     parser.add_argument(
-        "--driver-after", type=float, default=0.0, help="seconds until a parcel is picked up or dropped off, at least"
+        "--driver-after",
+        type=float,
+        default=0.0,
+        help="seconds until a parcel is picked up or dropped off, at least",
     )
     parser.add_argument("--certificate", type=Path, help="speak TLS with this certificate (PEM)")
-    parser.add_argument("--key-file", type=Path, help="the certificate's key, unless it is in the same file")
+    parser.add_argument(
+        "--key-file", type=Path, help="the certificate's key, unless it is in the same file"
+    )
     parser.add_argument("--parent", type=int, help="exit when this process is gone")
-    parser.add_argument("--report", action="store_true", help="write the billing report, print its path, exit")
+    parser.add_argument(
+        "--report", action="store_true", help="write the billing report, print its path, exit"
+    )
     return parser
 
 
@@ -84,13 +112,26 @@ def _config(options: argparse.Namespace) -> Config:
     if options.link:
         contract = Contract({**contract, "link": options.link})
     return Config(
-        state=options.state, host=options.host, port=options.port, fd=options.fd, contract=contract,
-        account=options.account, key=options.key, listener=options.listener, speed=options.speed, seed=options.seed,
-        replays=None if options.replays is None else options.replays == "on", trouble=options.trouble,
-        link_key=options.link_key, strict=options.strict, error_shape=options.error_shape,
-        size_charge_share=options.size_charges, driver_after=options.driver_after,
-        certificate=options.certificate, key_file=options.key_file,
-    )  # fmt: skip
+        state=options.state,
+        host=options.host,
+        port=options.port,
+        fd=options.fd,
+        contract=contract,
+        account=options.account,
+        key=options.key,
+        listener=options.listener,
+        speed=options.speed,
+        seed=options.seed,
+        replays=None if options.replays is None else options.replays == "on",
+        trouble=options.trouble,
+        link_key=options.link_key,
+        strict=options.strict,
+        error_shape=options.error_shape,
+        size_charge_share=options.size_charges,
+        driver_after=options.driver_after,
+        certificate=options.certificate,
+        key_file=options.key_file,
+    )
 
 
 def _is_alive(pid: int, *, is_ours: bool) -> bool:

@@ -41,7 +41,9 @@ class Sandbox:
         self._seen: dict[str, list[float]] = defaultdict(list)
         self.journeys.resume()
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def __call__(
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
         request = Request(environ)
         entry: dict[str, Any] = {}
         try:
@@ -60,7 +62,9 @@ class Sandbox:
         self._note(request, name, entry)
         if self.troubles.pick(name, only=("refuse",)):
             raise mischief.hang_up(request)
-        entry.update(body=request.body.decode("utf-8", "replace")[:65536], bytes_read=len(request.body))
+        entry.update(
+            body=request.body.decode("utf-8", "replace")[:65536], bytes_read=len(request.body)
+        )
         if request.is_cut:
             # Nobody waits for a reply, and a cut body may read like a whole order.
             raise HangUp
@@ -77,7 +81,9 @@ class Sandbox:
         self.timeline.stop()
         self.depot.ledger.close()
 
-    def _perform(self, name: str, request: Request, places: dict[str, str], facts: dict[str, str]) -> Reply:
+    def _perform(
+        self, name: str, request: Request, places: dict[str, str], facts: dict[str, str]
+    ) -> Reply:
         work = self.works.get(name)
         if work is None:
             raise not_found()
@@ -110,15 +116,24 @@ class Sandbox:
         tracking = TrackingDesk(self.depot, self.journeys)
         labels = LabelDesk(self.depot, self.journeys)
         return {
-            "quote": quotes.quote, "quote_contents": quotes.quote_contents, "book": orders.book,
-            "view": orders.view, "cancel": orders.cancel, "track": tracking.track,
-            "subscribe": tracking.subscribe, "unsubscribe": tracking.unsubscribe, "ping": tracking.ping,
-            "label": labels.label, "file": labels.file,
-        }  # fmt: skip
+            "quote": quotes.quote,
+            "quote_contents": quotes.quote_contents,
+            "book": orders.book,
+            "view": orders.view,
+            "cancel": orders.cancel,
+            "track": tracking.track,
+            "subscribe": tracking.subscribe,
+            "unsubscribe": tracking.unsubscribe,
+            "ping": tracking.ping,
+            "label": labels.label,
+            "file": labels.file,
+        }
 
     def _route(self, request: Request) -> tuple[str, dict[str, str]]:
         for name, operation in self.operations:
-            method = "GET" if name in ("label", "file") and request.method == "HEAD" else request.method
+            method = (
+                "GET" if name in ("label", "file") and request.method == "HEAD" else request.method
+            )
             places = operation.match(method, request.path, request.query)
             if places is not None:
                 return name, places
@@ -127,7 +142,9 @@ class Sandbox:
     def _admit(self, request: Request, name: str) -> None:
         agent = request.headers.get("user-agent", "").strip()
         if not agent or agent.lower().startswith(UNWELCOME_AGENTS):
-            raise Refused(403, "forbidden", "A User-Agent header that names your service is required.")
+            raise Refused(
+                403, "forbidden", "A User-Agent header that names your service is required."
+            )
         if not is_authenticated(request, self.config):
             raise stock_refusal(401)
         header, _, value = self.contract["version_header"].partition(":")
@@ -147,10 +164,17 @@ class Sandbox:
 
     def _note(self, request: Request, name: str, entry: dict[str, Any]) -> None:
         entry.update(
-            at=self.depot.now().timestamp(), method=request.method, path=request.path, operation=name,
-            query=request.query, headers=without_credentials(request.headers, self.contract["auth"]),
-            authenticated=is_authenticated(request, self.config), body="", bytes_read=0, status=None,
-        )  # fmt: skip
+            at=self.depot.now().timestamp(),
+            method=request.method,
+            path=request.path,
+            operation=name,
+            query=request.query,
+            headers=without_credentials(request.headers, self.contract["auth"]),
+            authenticated=is_authenticated(request, self.config),
+            body="",
+            bytes_read=0,
+            status=None,
+        )
         self.depot.requests.append(entry)
 
 

@@ -10,7 +10,12 @@ from shipping_portal.sandbox.contract import Contract
 from shipping_portal.sandbox.paths import dig
 from shipping_portal.sandbox.places import country_code
 
-KILOGRAMS = {"kg": Decimal(1), "g": Decimal("0.001"), "lb": Decimal("0.45359237"), "oz": Decimal("0.028349523125")}
+KILOGRAMS = {
+    "kg": Decimal(1),
+    "g": Decimal("0.001"),
+    "lb": Decimal("0.45359237"),
+    "oz": Decimal("0.028349523125"),
+}
 CENTIMETRES = {"cm": Decimal(1), "in": Decimal("2.54")}
 METRIC = {"weight_units": "kg", "dimension_units": "cm"}
 SIDES = ("sender", "receiver")
@@ -92,7 +97,12 @@ def from_query(query: Mapping[str, str], contract: Contract, problems: Problems)
         return query.get(contract[f"query_{key}"], "").strip()
 
     parties = {
-        side: Party(**{part: word(f"{side}_{part}") for part in ("suburb", "postcode", "country", "line1", "line2")})
+        side: Party(
+            **{
+                part: word(f"{side}_{part}")
+                for part in ("suburb", "postcode", "country", "line1", "line2")
+            }
+        )
         for side in SIDES
     }
     reader = _Reader(problems, numbers="string", name=lambda key: contract[f"query_{key}"])
@@ -117,14 +127,24 @@ def from_body(body: dict[str, Any], contract: Contract, problems: Problems) -> A
     def word(key: str) -> str:
         return reader.text(key, value(key))
 
-    parties = {side: Party(**{part: word(f"{side}_{part}") for part in Party.__annotations__}) for side in SIDES}
+    parties = {
+        side: Party(**{part: word(f"{side}_{part}") for part in Party.__annotations__})
+        for side in SIDES
+    }
     asked = Asked(parties["sender"], parties["receiver"])
     units = _units(contract, "", word)
     asked.weight = reader.measure("weight", value("weight"), units["weight_units"], KILOGRAMS)
     sizes = [value(key) for key in SIZES]
     if any(size is not None for size in sizes):
         asked.size = reader.size(sizes, units["dimension_units"])
-    for key in ("description", "product_code", "pickup_date", "contents_type", "customer_reference", "order_key"):
+    for key in (
+        "description",
+        "product_code",
+        "pickup_date",
+        "contents_type",
+        "customer_reference",
+        "order_key",
+    ):
         setattr(asked, key, word(key))
     asked.partner_id = reader.text("partner_id", dig(body, contract["partner_field"]))
     asked.cover = reader.cover(value("cover_amount"))
@@ -170,7 +190,9 @@ class _Reader:
             return None
         as_text = self.numbers == "string"
         if isinstance(value, bool) or isinstance(value, str) != as_text:
-            self.problems.add(self.name(key), "is not a decimal string" if as_text else "is not a number")
+            self.problems.add(
+                self.name(key), "is not a decimal string" if as_text else "is not a number"
+            )
             return None
         if not _DECIMAL.match(str(value)):
             self.problems.add(self.name(key), "is not a number")
@@ -181,7 +203,9 @@ class _Reader:
             return None
         return amount
 
-    def measure(self, key: str, value: Any, units: str, table: dict[str, Decimal]) -> Decimal | None:
+    def measure(
+        self, key: str, value: Any, units: str, table: dict[str, Decimal]
+    ) -> Decimal | None:
         amount = self.number(key, value)
         units_key = "weight_units" if key == "weight" else "dimension_units"
         if units not in table:

@@ -14,9 +14,22 @@ from shipping_portal.sandbox.contract import Contract
 from shipping_portal.sandbox.parcels import Parcel
 from shipping_portal.sandbox.paths import dig
 
-COLUMNS = ("Type", "Reference", "Customer Reference", "Order Date", "Paid", "Price", "Currency",
-           "Refund Date", "Refund Reason", "Warranty Price", "Declared Max Weight", "Declared Max Volume",
-           "Measured Weight", "Measured Volume")  # fmt: skip
+COLUMNS = (
+    "Type",
+    "Reference",
+    "Customer Reference",
+    "Order Date",
+    "Paid",
+    "Price",
+    "Currency",
+    "Refund Date",
+    "Refund Reason",
+    "Warranty Price",
+    "Declared Max Weight",
+    "Declared Max Volume",
+    "Measured Weight",
+    "Measured Volume",
+)
 ORDER = "Order Invoiced"
 TOTAL = "Total"
 
@@ -54,9 +67,12 @@ class Entry:
     def as_line(self) -> dict[str, str]:
         """Return the ledger's part: owner, amount and sign."""
         return {
-            "kind": self.kind, "reference": self.row["Reference"], "order_key": self.order_key,
-            "amount": str(self.net), "currency": self.row["Currency"],
-        }  # fmt: skip
+            "kind": self.kind,
+            "reference": self.row["Reference"],
+            "order_key": self.order_key,
+            "amount": str(self.net),
+            "currency": self.row["Currency"],
+        }
 
 
 def order_entry(parcel: Parcel, contract: Contract) -> Entry:
@@ -87,9 +103,13 @@ def charge_entry(line: dict[str, Any], parcel: Parcel, contract: Contract) -> En
 def stray_entry(line: dict[str, Any]) -> Entry:
     """Return a row billed to this account by mistake, with an unknown reference."""
     row = dict.fromkeys(COLUMNS, "") | {
-        "Type": ORDER, "Reference": line["reference"], "Order Date": _day(line["at"]), "Paid": "Paid",
-        "Price": line["amount"], "Currency": line["currency"],
-    }  # fmt: skip
+        "Type": ORDER,
+        "Reference": line["reference"],
+        "Order Date": _day(line["at"]),
+        "Paid": "Paid",
+        "Price": line["amount"],
+        "Currency": line["currency"],
+    }
     return Entry("stray", row)
 
 
@@ -107,7 +127,9 @@ def as_csv(entries: Iterable[Entry], sums: dict[str, Decimal]) -> str:
     writer = csv.DictWriter(text, COLUMNS, restval="", lineterminator="\r\n")
     writer.writeheader()
     writer.writerows(entry.row for entry in entries)
-    writer.writerows({"Type": TOTAL, "Price": f"{sums[name]:.2f}", "Currency": name} for name in sums)
+    writer.writerows(
+        {"Type": TOTAL, "Price": f"{sums[name]:.2f}", "Currency": name} for name in sums
+    )
     return text.getvalue()
 
 
@@ -143,7 +165,9 @@ def _refunded(row: dict[str, str], line: dict[str, Any]) -> dict[str, str]:
     return row | {"Paid": "Refunded", "Refund Date": _day(line["at"])}
 
 
-def _declared(parcel: Parcel, contract: Contract, key: str, units_key: str, table: dict[str, Decimal]) -> Decimal:
+def _declared(
+    parcel: Parcel, contract: Contract, key: str, units_key: str, table: dict[str, Decimal]
+) -> Decimal:
     units = dig(parcel.body, contract[units_key], METRIC[units_key])
     return Decimal(str(dig(parcel.body, contract[key]))) * table[units]
 

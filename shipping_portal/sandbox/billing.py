@@ -29,15 +29,24 @@ def write_report(depot: Depot) -> Path:
         lines = list(depot.ledger.lines())
         reports = [line for line in lines if line["effect"] == "invoiced"]
         cycle = Cycle(depot, invoiced={name for report in reports for name in report["references"]})
-        entries = list(cycle.entries(lines[max((report["upto"] for report in reports), default=0) :]))
-        path = depot.config.state / "billing" / f"billing-{len(reports) + 1:03}-{depot.now():%Y-%m-%d}.csv"
+        entries = list(
+            cycle.entries(lines[max((report["upto"] for report in reports), default=0) :])
+        )
+        path = (
+            depot.config.state
+            / "billing"
+            / f"billing-{len(reports) + 1:03}-{depot.now():%Y-%m-%d}.csv"
+        )
         path.parent.mkdir(exist_ok=True)
         path.write_text(as_csv(entries, totals(entries)), encoding="utf-8", newline="")
         depot.record(
-            "invoiced", references=cycle.fresh, upto=len(lines) + 1, file=path.name,
+            "invoiced",
+            references=cycle.fresh,
+            upto=len(lines) + 1,
+            file=path.name,
             lines=[entry.as_line() for entry in entries],
             totals={currency: str(net) for currency, net in totals(entries).items()},
-        )  # fmt: skip
+        )
     return path
 
 

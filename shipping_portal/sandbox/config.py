@@ -81,7 +81,11 @@ class Settings:
             current = getattr(self, name, None)
             if current is None:
                 raise ValueError(f"{name} is not a setting.")
-            if isinstance(current, float) and isinstance(value, int) and not isinstance(value, bool):
+            if (
+                isinstance(current, float)
+                and isinstance(value, int)
+                and not isinstance(value, bool)
+            ):
                 value = float(value)
             if type(value) is not type(current):
                 raise ValueError(f"{name} must be a {type(current).__name__}.")

@@ -21,7 +21,9 @@ from shipping_portal.sandbox.wire import Refused, Reply, json_reply, not_found
 class Control:
     """Each endpoint is a method: its name is the path, its arguments the JSON body's members."""
 
-    def __init__(self, config: Config, troubles: Troubles, depot: Depot, journeys: Journeys) -> None:
+    def __init__(
+        self, config: Config, troubles: Troubles, depot: Depot, journeys: Journeys
+    ) -> None:
         self.config, self.troubles, self.depot, self.journeys = config, troubles, depot, journeys
         self._reads: dict[str, Callable[[], Reply]] = {
             "ledger": lambda: json_reply(200, list(self.depot.ledger.lines())),
@@ -31,11 +33,21 @@ class Control:
             "localities.csv": lambda: Reply(200, as_csv().encode(), "text/csv; charset=utf-8"),
         }
         self._writes: dict[str, Callable[..., Any]] = {
-            "trouble": self.trouble, "clear": self.clear, "scan": self.scan, "journey": self.journey,
-            "prices": self.prices, "withdraw": self.withdraw, "foreign": self.foreign, "charge": self.charge,
-            "stray": self.stray, "driver": self.driver, "drop_off": self.drop_off, "listener": self.listener,
-            "report": self.report, "settings": self.settings,
-        }  # fmt: skip
+            "trouble": self.trouble,
+            "clear": self.clear,
+            "scan": self.scan,
+            "journey": self.journey,
+            "prices": self.prices,
+            "withdraw": self.withdraw,
+            "foreign": self.foreign,
+            "charge": self.charge,
+            "stray": self.stray,
+            "driver": self.driver,
+            "drop_off": self.drop_off,
+            "listener": self.listener,
+            "report": self.report,
+            "settings": self.settings,
+        }
 
     def answer(self, request: Request) -> Reply:
         """Read, write or clear; an invalid body is a 400 that says why."""
@@ -58,9 +70,19 @@ class Control:
         except (TypeError, ValueError, LookupError) as error:
             raise Refused(400, "bad_control", str(error)) from error
 
-    def trouble(self, operation: str, verb: str, count: int = 1, probability: float = 0.0, match: str = "",
-                arg: Any = None, commit: bool | None = None) -> None:  # fmt: skip
-        """Make the next ``count`` matching requests fail, or with ``probability`` a share of all."""
+    def trouble(
+        self,
+        operation: str,
+        verb: str,
+        count: int = 1,
+        probability: float = 0.0,
+        match: str = "",
+        arg: Any = None,
+        commit: bool | None = None,
+    ) -> None:
+        """Make the next ``count`` matching requests fail, or with ``probability`` a share of
+        all.
+        """
         if verb == "slow-tls" and not self.config.certificate:
             raise ValueError("slow-tls needs a carrier that speaks TLS.")
         rule = Rule(operation, str(verb), count, probability, match, arg, commit)
@@ -72,8 +94,15 @@ class Control:
         self.depot.raised_percent = 0.0
         self.depot.withdrawn.clear()
 
-    def scan(self, reference: str, event_type: str = "", progress: str = "", description: str = "Scanned",
-             location: dict[str, str | None] | None = None, **more: Any) -> dict[str, str]:  # fmt: skip
+    def scan(
+        self,
+        reference: str,
+        event_type: str = "",
+        progress: str = "",
+        description: str = "Scanned",
+        location: dict[str, str | None] | None = None,
+        **more: Any,
+    ) -> dict[str, str]:
         """Add a scan. ``more``: scan_time, event_id, push (default true)."""
         if unknown := set(more) - {"scan_time", "event_id", "push"}:
             raise ValueError(f"{', '.join(unknown)} is not known here.")
@@ -81,7 +110,9 @@ class Control:
             raise ValueError(f"{progress} is not a progress.")
         meaning = progress or self.depot.contract.meaning(event_type) or ""
         parcel = self._parcel(reference)
-        made = self.journeys.add_scan(parcel, meaning, description, location, event_type=event_type, **more)
+        made = self.journeys.add_scan(
+            parcel, meaning, description, location, event_type=event_type, **more
+        )
         return {"event_id": made.event_id, "scan_time": made.scan_time}
 
     def journey(self, name: str, reference: str = "default") -> None:
@@ -92,7 +123,9 @@ class Control:
             self.depot.default_journey = name
             return
         parcel = self._parcel(reference)
-        self.depot.record("routed", **self.depot.names(parcel), journey=name, step=step_after(parcel, name))
+        self.depot.record(
+            "routed", **self.depot.names(parcel), journey=name, step=step_after(parcel, name)
+        )
         self.journeys.start(parcel)
 
     def driver(self, *, missed: bool = False) -> dict[str, int]:
@@ -126,8 +159,15 @@ class Control:
         """Set the listener URL; the previous one is kept for the fault old-secret."""
         self.depot.previous_listener, self.depot.listener = self.depot.listener, url
 
-    def charge(self, reference: str, kind: str, amount: str, measured_weight: str = "",
-               measured_volume: str = "", words: str = "") -> None:  # fmt: skip
+    def charge(
+        self,
+        reference: str,
+        kind: str,
+        amount: str,
+        measured_weight: str = "",
+        measured_volume: str = "",
+        words: str = "",
+    ) -> None:
         """Put an adjustment or refund on the next report; ``words`` are the type of a novelty."""
         if kind not in KINDS:
             raise ValueError(f"{kind} is not a charge; known are {', '.join(KINDS)}.")
@@ -137,16 +177,24 @@ class Control:
         if parcel.is_foreign:
             raise ValueError("A foreign parcel is not on this account's bill; a stray line is.")
         self.depot.record(
-            "charge", **self.depot.names(parcel), kind=kind, amount=_money(amount), currency=parcel.quote["currency"],
-            measured_weight=measured_weight, measured_volume=measured_volume, words=words,
-        )  # fmt: skip
+            "charge",
+            **self.depot.names(parcel),
+            kind=kind,
+            amount=_money(amount),
+            currency=parcel.quote["currency"],
+            measured_weight=measured_weight,
+            measured_volume=measured_volume,
+            words=words,
+        )
 
     def stray(self, reference: str, amount: str, currency: str = "AUD") -> None:
         """Put a line for somebody else's parcel on the next billing report."""
         parcel = self.depot.parcel(reference)
         if parcel is not None and not parcel.is_foreign:
             raise ValueError(f"{reference} is this account's own.")
-        self.depot.record("stray", reference=reference.upper(), amount=_money(amount), currency=currency)
+        self.depot.record(
+            "stray", reference=reference.upper(), amount=_money(amount), currency=currency
+        )
 
     def report(self) -> dict[str, str]:
         """Write the billing report of everything since the last one."""

@@ -38,9 +38,12 @@ class Depot:
         self.contract.number_ids = config.number_ids
         replays = config.contract["replays"] if config.replays is None else config.replays
         self.settings = Settings(
-            replays=replays, error_shape=config.error_shape, strict=config.strict, speed=config.speed,
+            replays=replays,
+            error_shape=config.error_shape,
+            strict=config.strict,
+            speed=config.speed,
             size_charge_share=config.size_charge_share,
-        )  # fmt: skip
+        )
         self.lock = threading.RLock()
         self.listener = self.previous_listener = config.listener
         self.parcels: dict[str, Parcel] = {}
@@ -63,7 +66,9 @@ class Depot:
 
     def now(self) -> datetime:
         """Return the carrier's clock, aware, in UTC."""
-        return self.config.clock().astimezone(UTC) + timedelta(seconds=self.settings.clock_offset_seconds)
+        return self.config.clock().astimezone(UTC) + timedelta(
+            seconds=self.settings.clock_offset_seconds
+        )
 
     def record(self, effect: str, **facts: Any) -> None:
         """Write one effect to the ledger and into memory.
@@ -94,7 +99,9 @@ class Depot:
         """
         answer = {"status": reply.status, "body": reply.body.decode()} if reply else None
         names = self.names(parcel)
-        self.record("booked", key=key, **names, body_sha256=sha256, parcel=parcel.as_line(), answer=answer)
+        self.record(
+            "booked", key=key, **names, body_sha256=sha256, parcel=parcel.as_line(), answer=answer
+        )
         return self.by_id[parcel.order_id]
 
     def cancel(self, parcel: Parcel, *, by: str) -> None:
@@ -102,24 +109,38 @@ class Depot:
 
         ``after`` names the pickup problem that should have forbidden it.
         """
-        trouble = [scan.progress for scan in parcel.scans if scan.progress in ("pickup_missed", "pickup_futile")]
+        trouble = [
+            scan.progress
+            for scan in parcel.scans
+            if scan.progress in ("pickup_missed", "pickup_futile")
+        ]
         self.record("cancelled", **self.names(parcel), by=by, after=trouble[-1] if trouble else "")
 
     def scan(self, parcel: Parcel, scan: Scan, *, step: int | None = None) -> None:
         """Commit a scan; ``step`` is its position in the parcel's script."""
         label_used = parcel.cancelled_at is not None
-        self.record("scan", **self.names(parcel), scan=asdict(scan), step=step, after_cancel=label_used)
+        self.record(
+            "scan", **self.names(parcel), scan=asdict(scan), step=step, after_cancel=label_used
+        )
 
     def names(self, parcel: Parcel) -> dict[str, str]:
         """Return a parcel's identifiers for its ledger lines."""
-        return {"order_key": parcel.order_key, "reference": parcel.reference, "order_id": parcel.order_id}
+        return {
+            "order_key": parcel.order_key,
+            "reference": parcel.reference,
+            "order_id": parcel.order_id,
+        }
 
     def add_foreign(self, reference: str) -> Parcel:
         """Add a parcel that somebody else booked with this carrier."""
         with self.lock:
             if reference not in self.parcels:
                 at = self.now().timestamp()
-                self.record("foreign", reference=reference, parcel=Parcel(reference, created_at=at).as_line())
+                self.record(
+                    "foreign",
+                    reference=reference,
+                    parcel=Parcel(reference, created_at=at).as_line(),
+                )
             return self.parcels[reference]
 
     def reserve(self, key: str, sha256: str) -> Reply | None:
@@ -135,14 +156,25 @@ class Depot:
                 return None
             if answer.sha256 != sha256:
                 text = "This idempotency key was used with other parameters."
-                raise Refused(422, "idempotency_error", text, {"idempotency_key": ["was used with other parameters"]})
+                raise Refused(
+                    422,
+                    "idempotency_error",
+                    text,
+                    {"idempotency_key": ["was used with other parameters"]},
+                )
             if answer.reply is None:
-                raise Refused(425, "too_early", "A request with this idempotency key is still being processed.")
+                raise Refused(
+                    425,
+                    "too_early",
+                    "A request with this idempotency key is still being processed.",
+                )
             return answer.reply
 
     def settle(self, key: str, sha256: str, reply: Reply) -> None:
         """Store the reply for a reserved key. A rejected attempt uses up the key as well."""
-        self.record("answered", key=key, body_sha256=sha256, status=reply.status, body=reply.body.decode())
+        self.record(
+            "answered", key=key, body_sha256=sha256, status=reply.status, body=reply.body.decode()
+        )
 
     def release(self, key: str) -> None:
         """Release the key of a request that broke down before a reply."""
@@ -218,7 +250,9 @@ def reference_of(shape: str) -> str:
     Up to seven letters or digits where their number may vary.
     """
     reference = ""
-    for letters, least, most in re.findall(r"(\[.+?\]|.)(?:\{(\d+)(?:,(\d+))?\})?", shape.split("|")[0]):
+    for letters, least, most in re.findall(
+        r"(\[.+?\]|.)(?:\{(\d+)(?:,(\d+))?\})?", shape.split("|")[0]
+    ):
         fitting = re.findall(letters, REFERENCE_LETTERS) or re.findall(letters, string.printable)
         count = int(least or 1) if not most else min(max(int(least), 7), int(most))
         reference += "".join(secrets.choice(fitting) for _ in range(count))

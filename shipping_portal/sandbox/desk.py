@@ -55,9 +55,13 @@ def facts_of(depot: Depot, name: str, request: Request, places: dict[str, str]) 
             body = request.json()
         except ValueError:
             return {}
-        paths = {fact: contract[fact] for fact in ("order_key", "receiver_name", "customer_reference")}
+        paths = {
+            fact: contract[fact] for fact in ("order_key", "receiver_name", "customer_reference")
+        }
         return {fact: str(dig(body, path) or "") for fact, path in paths.items()}
-    parcel = depot.by_id.get(places.get("order_id", "")) or depot.parcel(places.get("reference", ""))
+    parcel = depot.by_id.get(places.get("order_id", "")) or depot.parcel(
+        places.get("reference", "")
+    )
     if parcel is None:
         return {}
     receiver = str(dig(parcel.body, contract["receiver_name"]) or "")

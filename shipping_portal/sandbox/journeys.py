@@ -35,7 +35,11 @@ JOURNEYS: dict[str, tuple[Step, ...]] = {
     "normal": (CREATED, COLLECTED, MOVING, AT_DOOR, DELIVERED, SIGNED),
     "missed": (
         CREATED,
-        Step(15, "pickup_missed", "No driver could come; another pickup is planned for the next business day"),
+        Step(
+            15,
+            "pickup_missed",
+            "No driver could come; another pickup is planned for the next business day",
+        ),
         Step(45, "collected", "Parcel picked up"),
         Step(70, "in_transit", "In transit", "nowhere"),
         Step(90, "out_for_delivery", "On board for delivery", "receiver"),
@@ -79,7 +83,11 @@ def chosen_journey(customer_reference: str, default: str) -> str:
 def step_after(parcel: Parcel, journey: str) -> int:
     """Return where a parcel with scans joins another script."""
     seen = {(scan.progress, scan.description) for scan in parcel.scans}
-    done = [place for place, step in enumerate(JOURNEYS[journey]) if (step.progress, step.description) in seen]
+    done = [
+        place
+        for place, step in enumerate(JOURNEYS[journey])
+        if (step.progress, step.description) in seen
+    ]
     return done[-1] + 1 if done else 0
 
 
@@ -107,7 +115,9 @@ class Journeys:
 
     def start(self, parcel: Parcel) -> None:
         """Plan the parcel's next scan, if it has one and time runs."""
-        speed, steps, number = self.depot.settings.speed, JOURNEYS[parcel.journey], parcel.journey_step
+        speed = self.depot.settings.speed
+        steps = JOURNEYS[parcel.journey]
+        number = parcel.journey_step
         if speed <= 0 or number >= len(steps):
             return
         gap = steps[number].seconds - (steps[number - 1].seconds if number else 0)
@@ -117,14 +127,18 @@ class Journeys:
     def take(self, parcel: Parcel, *, missed: bool = False) -> None:
         """Collect a parcel now, by driver or drop-off; or let the driver miss it."""
         journey = "missed" if missed else "normal"
-        number = next(place for place, step in enumerate(JOURNEYS[journey]) if step.progress in LEAVES)
+        number = next(
+            place for place, step in enumerate(JOURNEYS[journey]) if step.progress in LEAVES
+        )
         self.depot.record("routed", **self.depot.names(parcel), journey=journey, step=number)
         self._take(parcel, journey, number)()
 
     def _take(self, parcel: Parcel, journey: str, step: int) -> Callable[[], None]:
         def take() -> None:
             with self.depot.lock:
-                if (parcel.journey, parcel.journey_step) != (journey, step) or not _goes_on(parcel, step):
+                if (parcel.journey, parcel.journey_step) != (journey, step) or not _goes_on(
+                    parcel, step
+                ):
                     return
                 self._emit(parcel, JOURNEYS[journey][step], step)
             self.start(parcel)
@@ -178,13 +192,22 @@ class Journeys:
             return dict.fromkeys(("suburb", "state", "postcode", "country"))
         contract = self.depot.contract
         country = parcel.origin if side == "sender" else parcel.destination
-        members = {part: dig(parcel.body, contract[f"{side}_{part}"]) for part in ("suburb", "state", "postcode")}
+        members = {
+            part: dig(parcel.body, contract[f"{side}_{part}"])
+            for part in ("suburb", "state", "postcode")
+        }
         return {**members, "country": country}
 
     def _charge_uncancellation(self, parcel: Parcel) -> None:
         names = self.depot.names(parcel)
         amount = parcel.quote["gross"]
-        self.depot.record("charge", **names, kind="uncancellation", amount=amount, currency=parcel.quote["currency"])
+        self.depot.record(
+            "charge",
+            **names,
+            kind="uncancellation",
+            amount=amount,
+            currency=parcel.quote["currency"],
+        )
 
     def _move_pickup(self, parcel: Parcel) -> None:
         """After a missed pickup another driver comes on the next business day (section 3)."""

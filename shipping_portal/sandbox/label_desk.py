@@ -44,7 +44,11 @@ class LabelDesk(Desk):
         if fault and fault.verb == "html":
             return Reply(200, b"<html><body>Please sign in</body></html>", "text/html")
         if fault:
-            content = content[: len(content) // 2] if fault.verb == "truncated" else content + b"% another copy\n"
+            content = (
+                content[: len(content) // 2]
+                if fault.verb == "truncated"
+                else content + b"% another copy\n"
+            )
         return Reply(200, content, "application/pdf")
 
     def _label(self, order_id: str, name: str) -> tuple[Parcel, str]:

@@ -41,7 +41,12 @@ def draw(parcel: Parcel, size: str, contract: Contract) -> bytes:
 def _fold_line(page: Page, left: float, bottom: float) -> None:
     for step in range(24):
         page.bar(left + step * 22, bottom - 12, 12, 0.5)
-    page.text(left, bottom - 28, 9, "Cut or fold here, then fix the upper part to the largest side of the parcel.")
+    page.text(
+        left,
+        bottom - 28,
+        9,
+        "Cut or fold here, then fix the upper part to the largest side of the parcel.",
+    )
 
 
 def _draw_label(page: Page, x: float, bottom: float, parcel: Parcel, contract: Contract) -> None:
@@ -53,7 +58,12 @@ def _draw_label(page: Page, x: float, bottom: float, parcel: Parcel, contract: C
     page.bar(x, below, width, 1)
     below = _draw_party(page, x, below - 14, "To", _party(parcel, "receiver", contract), 11)
     page.bar(x, below, width, 1)
-    page.text(x, below - 13, 8, f"Your reference: {dig(parcel.body, contract['customer_reference']) or '-'}")
+    page.text(
+        x,
+        below - 13,
+        8,
+        f"Your reference: {dig(parcel.body, contract['customer_reference']) or '-'}",
+    )
     if parcel.pickup_date:
         page.text(x, below - 24, 8, f"Pickup on {parcel.pickup_date}")
     _draw_barcode(page, x, bottom + 34, parcel.reference)
@@ -63,7 +73,16 @@ def _draw_label(page: Page, x: float, bottom: float, parcel: Parcel, contract: C
 def _draw_party(page: Page, x: float, y: float, title: str, party: Party, size: float) -> float:
     country = COUNTRIES.get(country_code(party.country), party.country)
     town = f"{party.suburb.upper()} {party.state} {party.postcode}"
-    lines = [party.name, party.company, party.line1, party.line2, town, country, party.phone, party.instructions]
+    lines = [
+        party.name,
+        party.company,
+        party.line1,
+        party.line2,
+        town,
+        country,
+        party.phone,
+        party.instructions,
+    ]
     page.text(x, y, 7, title)
     longest = int(LABEL_WIDTH / size / 0.6)  # what fits the width in Helvetica, capitals aside
     for line in filter(None, lines):
@@ -84,10 +103,17 @@ def _draw_barcode(page: Page, x: float, y: float, reference: str) -> None:
 
 
 def _party(parcel: Parcel, side: str, contract: Contract) -> Party:
-    return Party(**{part: str(dig(parcel.body, contract[f"{side}_{part}"]) or "") for part in PARTY})
+    return Party(
+        **{part: str(dig(parcel.body, contract[f"{side}_{part}"]) or "") for part in PARTY}
+    )
 
 
 def _measures(parcel: Parcel, contract: Contract) -> str:
-    value = {key: dig(parcel.body, contract[key]) for key in ("weight", "length", "width", "height")}
+    value = {
+        key: dig(parcel.body, contract[key]) for key in ("weight", "length", "width", "height")
+    }
     units = [dig(parcel.body, contract[key], metric) for key, metric in METRIC.items()]
-    return f"{value['weight']} {units[0]}   {value['length']} x {value['width']} x {value['height']} {units[1]}"
+    return (
+        f"{value['weight']} {units[0]}   {value['length']} x {value['width']} x {value['height']}"
+        f" {units[1]}"
+    )

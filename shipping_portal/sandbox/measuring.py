@@ -36,6 +36,11 @@ def charge_size(depot: Depot, parcel: Parcel, heavier: int, larger: int) -> None
     volume = declared_volume(parcel, depot.contract) * (100 + larger) / 100
     amount = max(Decimal(parcel.quote["gross"]) * max(heavier, larger) / 100, CENT)
     depot.record(
-        "charge", **depot.names(parcel), kind="under-declared", amount=f"{amount:.2f}",
-        currency=parcel.quote["currency"], measured_weight=f"{weight:.3f}", measured_volume=f"{volume:.4f}",
-    )  # fmt: skip
+        "charge",
+        **depot.names(parcel),
+        kind="under-declared",
+        amount=f"{amount:.2f}",
+        currency=parcel.quote["currency"],
+        measured_weight=f"{weight:.3f}",
+        measured_volume=f"{volume:.4f}",
+    )

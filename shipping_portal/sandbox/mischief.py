@@ -40,7 +40,9 @@ def hang_up(request: Request, *, reset: bool = False) -> HangUp:
     return HangUp()
 
 
-def _status(code: int, fault: Fault, request: Request, proceed: Proceed, contract: Contract) -> Reply:
+def _status(
+    code: int, fault: Fault, request: Request, proceed: Proceed, contract: Contract
+) -> Reply:
     usual = code in (202, 204) or (code == 429 and not contract["too_many_requests_is_unprocessed"])
     if usual if fault.commit is None else fault.commit:
         proceed()
@@ -49,11 +51,18 @@ def _status(code: int, fault: Fault, request: Request, proceed: Proceed, contrac
     if code == 204:
         return Reply(204, content_type="")
     if code < 400:
-        return Reply(code, headers=[("Location", _target(fault, request))], content_type="text/html")
+        return Reply(
+            code, headers=[("Location", _target(fault, request))], content_type="text/html"
+        )
     if code == 400:
         return Reply(400, b"", "text/html; charset=utf-8")
     if code == 503:
-        return Reply(503, b"<html><body>Down for maintenance</body></html>", "text/html", _retry_after(fault, ()))
+        return Reply(
+            503,
+            b"<html><body>Down for maintenance</body></html>",
+            "text/html",
+            _retry_after(fault, ()),
+        )
     if code >= 500:
         return Reply(code, f"{Reply(code).status_line}\n".encode(), "text/plain")
     reply = stock_refusal(code).reply(contract)
@@ -71,9 +80,12 @@ def _retry_after(fault: Fault, always: tuple[int, ...], code: int = 0) -> list[t
 def _target(fault: Fault, request: Request) -> str:
     port = request.environ["SERVER_PORT"]
     here = request.base_url + request.path
-    return {None: here, "self": here, "other": f"http://localhost:{port}/elsewhere", "169.254": METADATA_ADDRESS}.get(
-        fault.arg, str(fault.arg)
-    )
+    return {
+        None: here,
+        "self": here,
+        "other": f"http://localhost:{port}/elsewhere",
+        "169.254": METADATA_ADDRESS,
+    }.get(fault.arg, str(fault.arg))
 
 
 def _accept_close(fault: Fault, request: Request, proceed: Proceed, contract: Contract) -> Reply:
@@ -159,7 +171,9 @@ def _no_ref(fault: Fault, request: Request, proceed: Proceed, contract: Contract
 
 
 def _bad_ref(fault: Fault, request: Request, proceed: Proceed, contract: Contract) -> Reply:
-    return _edited(proceed(), lambda document: plant(document, contract["reference"], fault.arg or "<b>77</b>"))
+    return _edited(
+        proceed(), lambda document: plant(document, contract["reference"], fault.arg or "<b>77</b>")
+    )
 
 
 def _gzip_bomb(fault: Fault, request: Request, proceed: Proceed, contract: Contract) -> Reply:
@@ -173,17 +187,31 @@ def _gzip_bomb(fault: Fault, request: Request, proceed: Proceed, contract: Contr
 
 def _fifty_megabytes(fault: Fault, request: Request, proceed: Proceed, contract: Contract) -> Reply:
     reply = proceed()
-    return Reply(reply.status, reply.body + b" " * (50 * 1024 * 1024), reply.content_type, reply.headers)
+    return Reply(
+        reply.status, reply.body + b" " * (50 * 1024 * 1024), reply.content_type, reply.headers
+    )
 
 
 _PLAYS: dict[str, Callable[[Fault, Request, Proceed, Contract], Reply]] = {
-    "refuse": _accept_close, "accept-close": _accept_close, "commit-close": _commit_close,
+    "refuse": _accept_close,
+    "accept-close": _accept_close,
+    "commit-close": _commit_close,
     "commit-rst": _commit_rst,
-    "commit-hang": _commit_hang, "sleep-commit": _sleep_commit, "slow": _slow,
-    "partial-headers": _partial_headers, "truncate": _truncate, "drip-head": _drip_head,
-    "drip-body": _drip_body, "garbage": _garbage, "html200": _html200, "empty201": _empty201,
-    "no-ref": _no_ref, "bad-ref": _bad_ref, "gzip-bomb": _gzip_bomb, "50MB": _fifty_megabytes,
-}  # fmt: skip
+    "commit-hang": _commit_hang,
+    "sleep-commit": _sleep_commit,
+    "slow": _slow,
+    "partial-headers": _partial_headers,
+    "truncate": _truncate,
+    "drip-head": _drip_head,
+    "drip-body": _drip_body,
+    "garbage": _garbage,
+    "html200": _html200,
+    "empty201": _empty201,
+    "no-ref": _no_ref,
+    "bad-ref": _bad_ref,
+    "gzip-bomb": _gzip_bomb,
+    "50MB": _fifty_megabytes,
+}
 
 
 def _edited(reply: Reply, edit: Callable[[dict[str, Any]], Any]) -> Reply:
@@ -197,7 +225,10 @@ def _edited(reply: Reply, edit: Callable[[dict[str, Any]], Any]) -> Reply:
 
 
 def _head(reply: Reply) -> bytes:
-    lines = [f"HTTP/1.1 {reply.status_line}", *(f"{name}: {value}" for name, value in reply.all_headers())]
+    lines = [
+        f"HTTP/1.1 {reply.status_line}",
+        *(f"{name}: {value}" for name, value in reply.all_headers()),
+    ]
     return "\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1")
 
 

@@ -61,10 +61,14 @@ class OrderDesk(Desk):
             else:
                 self.depot.cancel(parcel, by=self.depot.config.account)
         if request.suffers("after-cancel"):
-            self.journeys.add_scan(parcel, "collected", "Parcel picked up", self.journeys.place(parcel, "sender"))
+            self.journeys.add_scan(
+                parcel, "collected", "Parcel picked up", self.journeys.place(parcel, "sender")
+            )
         if parcel.journey == "used-after-cancel":
             self.journeys.start(parcel)
-        return json_reply(200, replies.cancel_document(parcel, self.contract, base_url=request.base_url))
+        return json_reply(
+            200, replies.cancel_document(parcel, self.contract, base_url=request.base_url)
+        )
 
     def _book_anew(self, request: Request, body: dict[str, Any], *, key: str, keep: bool) -> Reply:
         problems = Problems()
@@ -74,11 +78,15 @@ class OrderDesk(Desk):
             return self._someone_elses(request)
         parcel = self._new_parcel(body, asked, product, late=self._label_delay(request))
         reply = json_reply(201, self._order_document(parcel, request))
-        parcel = self.depot.book(parcel, key=key, sha256=sha256_of(request.body), reply=reply if keep else None)
+        parcel = self.depot.book(
+            parcel, key=key, sha256=sha256_of(request.body), reply=reply if keep else None
+        )
         if request.suffers("return-cancelled"):
             return self._called_off(parcel, request, key if keep else "")
         if request.suffers("before-response"):
-            self.journeys.add_scan(parcel, "", "Label created", self.journeys.place(parcel, "sender"), at_once=True)
+            self.journeys.add_scan(
+                parcel, "", "Label created", self.journeys.place(parcel, "sender"), at_once=True
+            )
         self.journeys.start(parcel)
         return reply
 
@@ -86,25 +94,36 @@ class OrderDesk(Desk):
         """Return the product of a valid order. Raises Refused with the messages otherwise."""
         settings, depot = self.depot.settings, self.depot
         check_places(asked, problems, settings.checked_countries.split(","), self.contract)
-        product = check_order(asked, problems, now=depot.now(), withdrawn=depot.withdrawn, contract=self.contract)
+        product = check_order(
+            asked, problems, now=depot.now(), withdrawn=depot.withdrawn, contract=self.contract
+        )
         if problems or product is None:
             raise unprocessable(messages_in(settings.error_shape, problems, self.contract))
         return product
 
-    def _new_parcel(self, body: dict[str, Any], asked: Asked, product: Product, *, late: float) -> Parcel:
+    def _new_parcel(
+        self, body: dict[str, Any], asked: Asked, product: Product, *, late: float
+    ) -> Parcel:
         now = self.depot.now()
         day = pickup_day(asked, product, now)
         raised = Decimal(str(self.depot.raised_percent))
         quote = quote_for(asked, product, now=now, raised=raised, send_date=day)
         return Parcel(
-            reference=self.depot.new_reference(), order_id=self.depot.new_id(), order_key=asked.order_key,
-            partner_id=asked.partner_id, account=self.depot.config.account, body=body,
-            quote=replies.quote_facts(quote, asked), origin=asked.sender.country,
-            destination=asked.receiver.country, created_at=now.timestamp(),
-            labels_due_at=now.timestamp() + late if late else 0.0, expires_at=now.timestamp() + ORDER_LIFE,
+            reference=self.depot.new_reference(),
+            order_id=self.depot.new_id(),
+            order_key=asked.order_key,
+            partner_id=asked.partner_id,
+            account=self.depot.config.account,
+            body=body,
+            quote=replies.quote_facts(quote, asked),
+            origin=asked.sender.country,
+            destination=asked.receiver.country,
+            created_at=now.timestamp(),
+            labels_due_at=now.timestamp() + late if late else 0.0,
+            expires_at=now.timestamp() + ORDER_LIFE,
             pickup_date=day.isoformat() if day else None,
             journey=chosen_journey(asked.customer_reference, self.depot.default_journey),
-        )  # fmt: skip
+        )
 
     def _label_delay(self, request: Request) -> float:
         fault = request.suffers("pending")

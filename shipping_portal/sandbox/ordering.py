@@ -28,7 +28,11 @@ LONGEST = {"name": 255, "company": 255, "line1": 255, "line2": 255, "instruction
 
 
 def check_places(
-    asked: Asked, problems: Problems, checked_countries: Collection[str], contract: Contract, prefix: str = ""
+    asked: Asked,
+    problems: Problems,
+    checked_countries: Collection[str],
+    contract: Contract,
+    prefix: str = "",
 ) -> None:
     """Both ends: in letters a label can show.
 
@@ -48,7 +52,9 @@ def check_places(
             continue
         if not pattern.match(party.postcode):
             problems.add(f"{side}_postcode", "is not a postcode of this country")
-        elif party.country in checked_countries and not is_pair(party.country, party.suburb, party.postcode):
+        elif party.country in checked_countries and not is_pair(
+            party.country, party.suburb, party.postcode
+        ):
             others = alternatives(party.country, party.postcode)
             hint = f"; choose one of: {others}" if others else ""
             problems.add(f"{side}_suburb", f"does not match the postcode{hint}")
@@ -66,14 +72,21 @@ def is_printable(letter: str) -> bool:
 
 
 def check_order(
-    asked: Asked, problems: Problems, *, now: datetime, withdrawn: Collection[str], contract: Contract
+    asked: Asked,
+    problems: Problems,
+    *,
+    now: datetime,
+    withdrawn: Collection[str],
+    contract: Contract,
 ) -> Product | None:
     """Check the rest; return the product if it can be sold, after noting the problems."""
     for side in ("sender", "receiver"):
         _check_party(side, getattr(asked, side), problems, contract)
     if not asked.receiver.email:
         problems.add("receiver_email", "can't be blank")
-    if asked.size is None and not {"length", "width", "height", "dimension_units"} & set(problems.messages):
+    if asked.size is None and not {"length", "width", "height", "dimension_units"} & set(
+        problems.messages
+    ):
         problems.add("dimensions", "can't be blank")
     for key, limit in (("description", 255), ("customer_reference", 255)):
         _check_length(key, getattr(asked, key), limit, problems)
@@ -106,7 +119,9 @@ def pickup_day(asked: Asked, product: Product, now: datetime) -> date | None:
 def messages_in(shape: str, problems: Problems, contract: Contract) -> Any:
     """Return the problems as ``messages``: flat map, nested lists, one string, or mixed."""
     if shape == "string":
-        return "; ".join(f"{name} {text}" for name, texts in problems.messages.items() for text in texts)
+        return "; ".join(
+            f"{name} {text}" for name, texts in problems.messages.items() for text in texts
+        )
     messages: dict[str, Any] = {}
     for name, texts in problems.messages.items():
         path = contract.get(name, name) if name != "partner_id" else contract["partner_field"]
@@ -146,12 +161,21 @@ def _check_party(side: str, party: Party, problems: Problems, contract: Contract
     digits = re.sub(r"\D", "", party.phone)
     is_service_number = party.country == "AU" and re.match(r"^(61)?(1300|1800|13\d{4}$)", digits)
     if party.phone and (not PHONE.match(party.phone) or is_service_number):
-        problems.add(f"{side}_phone", "must be a valid phone number; 13, 1300 and 1800 numbers are not allowed")
+        problems.add(
+            f"{side}_phone",
+            "must be a valid phone number; 13, 1300 and 1800 numbers are not allowed",
+        )
 
 
 def _repeats(line: str, party: Party) -> bool:
     """Return whether part of an address line repeats the place (section 2.1)."""
-    place = {party.suburb, party.postcode, party.state, party.country, COUNTRIES.get(party.country, "")}
+    place = {
+        party.suburb,
+        party.postcode,
+        party.state,
+        party.country,
+        COUNTRIES.get(party.country, ""),
+    }
     folded = {word.casefold() for word in place if word}
     return any(part.strip().casefold() in folded for part in re.split(r"[,;]", line)[1:])
 
@@ -205,8 +229,12 @@ def _check_export(asked: Asked, problems: Problems, contract: Contract) -> None:
             problems.add("item_hs_code", f"must have {least} to {most} digits")
 
 
-def _chosen_product(asked: Asked, problems: Problems, withdrawn: Collection[str], contract: Contract) -> Product | None:
-    offered = [product for product in products_for(asked, contract) if product.code not in withdrawn]
+def _chosen_product(
+    asked: Asked, problems: Problems, withdrawn: Collection[str], contract: Contract
+) -> Product | None:
+    offered = [
+        product for product in products_for(asked, contract) if product.code not in withdrawn
+    ]
     wanted = asked.product_code or (contract.code(offered[0].code) if offered else "")
     for product in offered:
         if contract.code(product.code) == wanted:
@@ -216,7 +244,9 @@ def _chosen_product(asked: Asked, problems: Problems, withdrawn: Collection[str]
     return None
 
 
-def _check_pickup(asked: Asked, product: Product, problems: Problems, now: datetime, contract: Contract) -> None:
+def _check_pickup(
+    asked: Asked, product: Product, problems: Problems, now: datetime, contract: Contract
+) -> None:
     if not asked.pickup_date:
         return
     if not product.is_pickup:
@@ -229,15 +259,21 @@ def _check_pickup(asked: Asked, product: Product, problems: Problems, now: datet
         problems.add("pickup_date", "is not a date")
         return
     country = asked.sender.country
-    if not is_business_day(day, country) or day < add_business_days(_today(asked.sender, now), 1, country):
-        problems.add("pickup_date", "must be a business day and at least one business day in the future.")
+    if not is_business_day(day, country) or day < add_business_days(
+        _today(asked.sender, now), 1, country
+    ):
+        problems.add(
+            "pickup_date", "must be a business day and at least one business day in the future."
+        )
 
 
 def _check_duties(asked: Asked, problems: Problems, contract: Contract) -> None:
     if contract["contents_type"] and asked.contents_type not in contract["contents_types"]:
         problems.add("contents_type", "is not included in the list")
     if not has_full_codes(asked, contract):
-        problems.add("item_hs_code", f"must have {contract['hs_code_duties_paid']} digits for duties paid")
+        problems.add(
+            "item_hs_code", f"must have {contract['hs_code_duties_paid']} digits for duties paid"
+        )
     if any(item.value is None or item.value <= Decimal() for item in asked.items):
         problems.add("item_value", "must be greater than 0")
 

@@ -4,13 +4,29 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 COLLECTED = ("collected", "dropped_off")
-MOVING = (*COLLECTED, "in_transit", "out_for_delivery", "delivery_attempted", "held", "delivered", "lost",
-          "damaged", "cannot_deliver", "returning")  # fmt: skip
+MOVING = (
+    *COLLECTED,
+    "in_transit",
+    "out_for_delivery",
+    "delivery_attempted",
+    "held",
+    "delivered",
+    "lost",
+    "damaged",
+    "cannot_deliver",
+    "returning",
+)
 
 STATES = {
-    "pickup_futile": "Pickup Attempted", "pickup_missed": "Pickup", "delivered": "Delivered", "lost": "Lost",
-    "returning": "Return to Sender", "expired": "Expired", "damaged": "Damaged", "dropped_off": "Dropped Off",
-}  # fmt: skip
+    "pickup_futile": "Pickup Attempted",
+    "pickup_missed": "Pickup",
+    "delivered": "Delivered",
+    "lost": "Lost",
+    "returning": "Return to Sender",
+    "expired": "Expired",
+    "damaged": "Damaged",
+    "dropped_off": "Dropped Off",
+}
 
 
 @dataclass

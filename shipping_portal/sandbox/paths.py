@@ -63,11 +63,19 @@ class Operation:
             raise ValueError(f'"{text}" is not written as METHOD /path/{{id}}?name={{reference}}.')
         method, path, query = shape.groups()
         pieces = re.split(r"(\{\w+\})", path)
-        pattern = "".join(f"(?P<{p[1:-1]}>[^/]+)" if _PLACE.fullmatch(p) else re.escape(p) for p in pieces)
-        return cls(method, re.compile(f"^{pattern}$"), tuple(parse_qsl(query or "", keep_blank_values=True)))
+        pattern = "".join(
+            f"(?P<{p[1:-1]}>[^/]+)" if _PLACE.fullmatch(p) else re.escape(p) for p in pieces
+        )
+        return cls(
+            method,
+            re.compile(f"^{pattern}$"),
+            tuple(parse_qsl(query or "", keep_blank_values=True)),
+        )
 
     def match(self, method: str, path: str, query: Mapping[str, str]) -> dict[str, str] | None:
-        """{id} as ``order_id`` and {reference} when the request is for this operation, else None."""
+        """{id} as ``order_id`` and {reference} when the request is for this operation, else
+        None.
+        """
         found = self.path.match(path)
         if method != self.method or not found:
             return None

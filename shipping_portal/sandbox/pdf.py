@@ -35,7 +35,9 @@ class Page:
 
 
 def _font(name: str) -> bytes:
-    return f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>".encode()
+    return (
+        f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>".encode()
+    )
 
 
 def _assembled(objects: list[bytes]) -> bytes:

@@ -38,10 +38,17 @@ def authorised_link(parcel: Parcel, depot: Depot, *, base_url: str) -> str:
     link_seconds.
     """
     contract, now = depot.contract, int(depot.now().timestamp())
-    claims = {"sub": parcel.reference, "role": "sender", "iss": parcel.partner_id, "iat": now,
-              "exp": now + int(contract["link_seconds"])}  # fmt: skip
+    claims = {
+        "sub": parcel.reference,
+        "role": "sender",
+        "iss": parcel.partner_id,
+        "iat": now,
+        "exp": now + int(contract["link_seconds"]),
+    }
     token = signing.mint(claims, depot.file_secret)
-    query = urlencode({contract["link_reference_query"]: parcel.reference, contract["link_token_query"]: token})
+    query = urlencode(
+        {contract["link_reference_query"]: parcel.reference, contract["link_token_query"]: token}
+    )
     return f"{base_url}{OWN_LINK_PATH}?{query}"
 
 
@@ -54,11 +61,19 @@ def _authorised_page(request: Request, depot: Depot) -> Reply:
     claims = signing.read(token, secret, now=now) if secret else None
     parcel = depot.parcel(reference)
     if not claims or not parcel or not _claims_fit(claims, parcel, now):
-        return _page(403, "This link is not good any more", "<p>Ask for a new link where you booked the parcel.</p>")
+        return _page(
+            403,
+            "This link is not good any more",
+            "<p>Ask for a new link where you booked the parcel.</p>",
+        )
     role = str(claims["role"])
     rows = [_address(parcel, side, depot) for side in ("sender", "receiver")]
-    tools = "<p>You may move the pickup by up to three business days.</p>" if role == "sender" else ""
-    return _page(200, f"Parcel {reference}, for the {role}", "".join(rows) + tools + _scan_list(parcel))
+    tools = (
+        "<p>You may move the pickup by up to three business days.</p>" if role == "sender" else ""
+    )
+    return _page(
+        200, f"Parcel {reference}, for the {role}", "".join(rows) + tools + _scan_list(parcel)
+    )
 
 
 def _claims_fit(claims: dict[str, object], parcel: Parcel, now: float) -> bool:
@@ -84,20 +99,29 @@ def _public_page(request: Request, depot: Depot) -> Reply:
 def _dashboard(depot: Depot) -> Reply:
     """Return the newest orders, with the ids by which the interface knows them."""
     now, word = depot.now().timestamp(), depot.contract.cancelled_state
-    newest = sorted(depot.by_id.values(), key=lambda parcel: parcel.created_at, reverse=True)[:SHOWN]
+    newest = sorted(depot.by_id.values(), key=lambda parcel: parcel.created_at, reverse=True)[
+        :SHOWN
+    ]
     head = ("Reference", "Order ID", "Their key", "Their number", "State")
     rows = [
-        (one.reference, one.order_id, one.order_key, dig(one.body, depot.contract["customer_reference"]) or "",
-         one.state(now=now, cancelled_word=word))
+        (
+            one.reference,
+            one.order_id,
+            one.order_key,
+            dig(one.body, depot.contract["customer_reference"]) or "",
+            one.state(now=now, cancelled_word=word),
+        )
         for one in newest
-    ]  # fmt: skip
+    ]
     lines = ["".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in (head, *rows)]
     table = "".join(f"<tr>{line}</tr>" for line in lines)
     return _page(200, "Carrier's dashboard: the newest orders", f"<table>{table}</table>")
 
 
 def _scan_list(parcel: Parcel) -> str:
-    items = [f"<li>{escape(scan.scan_time)} {escape(scan.event_type)}</li>" for scan in parcel.scans]
+    items = [
+        f"<li>{escape(scan.scan_time)} {escape(scan.event_type)}</li>" for scan in parcel.scans
+    ]
     return f"<ol>{''.join(items)}</ol>"
 
 

@@ -35,15 +35,26 @@ class QuoteDesk(Desk):
 
     def _quoted(self, asked: Asked, problems: Problems, *, prefix: str = "") -> Reply:
         places = Problems()
-        check_places(asked, places, self.depot.settings.checked_countries.split(","), self.contract, prefix)
+        check_places(
+            asked, places, self.depot.settings.checked_countries.split(","), self.contract, prefix
+        )
         for key, texts in places.messages.items():
             for text in texts:
                 problems.add(self.contract.get(f"{prefix}{key}", key) if prefix else key, text)
         if problems:
             raise unprocessable(problems.messages)
         raised = Decimal(str(self.depot.raised_percent))
-        quotes = quotes_for(asked, self.contract, now=self.depot.now(), raised=raised, withdrawn=self.depot.withdrawn)
-        rows = [replies.product_document(replies.quote_facts(quote, asked), self.contract) for quote in quotes]
+        quotes = quotes_for(
+            asked,
+            self.contract,
+            now=self.depot.now(),
+            raised=raised,
+            withdrawn=self.depot.withdrawn,
+        )
+        rows = [
+            replies.product_document(replies.quote_facts(quote, asked), self.contract)
+            for quote in quotes
+        ]
         if not self.contract["products"]:
             return json_reply(200, rows)
         document: dict[str, Any] = {}

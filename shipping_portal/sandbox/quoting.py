@@ -17,7 +17,12 @@ CUBIC_WEIGHT = Decimal("0.00025")  # kilograms per cubic centimetre
 SERVICE_CHARGE = {"AU": Decimal("0.20"), "CA": Decimal("0.30"), "US": Decimal("0.25")}
 EXPORT_SERVICE_CHARGE = Decimal("0.40")
 DISCOUNT, FUEL, DUTY = Decimal("0.08"), Decimal("0.07"), Decimal("0.15")
-ROUTE_FACTORS = {"same-city": Decimal("0.85"), "national": Decimal(1), "remote": Decimal("1.6"), "export": Decimal(1)}
+ROUTE_FACTORS = {
+    "same-city": Decimal("0.85"),
+    "national": Decimal(1),
+    "remote": Decimal("1.6"),
+    "export": Decimal(1),
+}
 REMOTE_STATES = ("NT", "WA", "AK", "HI", "NU", "YT")
 PLAN = "Pro"
 
@@ -65,7 +70,9 @@ class Quote:
 
     @property
     def tax(self) -> Decimal:
-        return sum((amount for name, amount in self.breakdown.items() if name.endswith("_tax")), Decimal())
+        return sum(
+            (amount for name, amount in self.breakdown.items() if name.endswith("_tax")), Decimal()
+        )
 
     @property
     def net(self) -> Decimal:
@@ -74,10 +81,19 @@ class Quote:
 
 def _product(code: str, start: str, per_kilogram: str, days: tuple[int, int]) -> Product:
     *service, mile = code.split("-")
-    name = " ".join(service).title().replace(" Ddp", "") + (" Pickup" if mile == "PICKUP" else " Drop Off")
+    name = " ".join(service).title().replace(" Ddp", "") + (
+        " Pickup" if mile == "PICKUP" else " Drop Off"
+    )
     paid = "DDP" in service
     word = "".join(part for part in service if part != "DDP").lower()
-    return Product(code, f"{name} (duties paid)" if paid else name, word, Decimal(start), Decimal(per_kilogram), days)
+    return Product(
+        code,
+        f"{name} (duties paid)" if paid else name,
+        word,
+        Decimal(start),
+        Decimal(per_kilogram),
+        days,
+    )
 
 
 DOMESTIC = {
@@ -110,7 +126,9 @@ def products_for(asked: Asked, contract: Contract) -> tuple[Product, ...]:
         return DOMESTIC.get(origin, ())
     if origin not in contract["export_origins"]:
         return ()
-    return (EXPORT, EXPORT_DUTIES_PAID) if asked.items and contract["duties_paid_word"] else (EXPORT,)
+    return (
+        (EXPORT, EXPORT_DUTIES_PAID) if asked.items and contract["duties_paid_word"] else (EXPORT,)
+    )
 
 
 def has_full_codes(asked: Asked, contract: Contract) -> bool:
@@ -125,13 +143,21 @@ def max_weight(asked: Asked) -> Decimal:
     return table.get(asked.sender.country, Decimal())
 
 
-def quotes_for(asked: Asked, contract: Contract, *, now: datetime, raised: Decimal, withdrawn: set[str]) -> list[Quote]:
+def quotes_for(
+    asked: Asked, contract: Contract, *, now: datetime, raised: Decimal, withdrawn: set[str]
+) -> list[Quote]:
     """Return every product on offer with its price.
 
     ``raised`` is a percentage put on all base prices.
     """
-    offered = [product for product in products_for(asked, contract) if product.code not in withdrawn]
-    offered = [product for product in offered if not product.is_duties_paid or has_full_codes(asked, contract)]
+    offered = [
+        product for product in products_for(asked, contract) if product.code not in withdrawn
+    ]
+    offered = [
+        product
+        for product in offered
+        if not product.is_duties_paid or has_full_codes(asked, contract)
+    ]
     return [quote_for(asked, product, now=now, raised=raised) for product in offered]
 
 
@@ -150,14 +176,27 @@ def quote_for(
         breakdown[f"{name}_tax"] = _cents(breakdown[name] * sum(rates.values(), Decimal()))
     # the price is fixed with its tax
     breakdown["cover_tax"] = cover_charge(asked.cover) - breakdown["cover"]
-    breakdown["service"] = EXPORT_SERVICE_CHARGE if asked.is_international else SERVICE_CHARGE[origin]
+    breakdown["service"] = (
+        EXPORT_SERVICE_CHARGE if asked.is_international else SERVICE_CHARGE[origin]
+    )
     if product.is_duties_paid:
-        breakdown["duties"] = _cents(DUTY * sum((item.quantity * (item.value or 0) for item in asked.items), Decimal()))
+        breakdown["duties"] = _cents(
+            DUTY * sum((item.quantity * (item.value or 0) for item in asked.items), Decimal())
+        )
     tax = sum((amount for name, amount in breakdown.items() if name.endswith("_tax")), Decimal())
     dates = tuple(add_business_days(send, days, origin) for days in product.days)
     cover_price = (breakdown["cover"], breakdown["cover_tax"])
     taxes = _split_tax(tax, rates)
-    return Quote(product, CURRENCIES[origin], breakdown, taxes, cover_price, route, send, (dates[0], dates[1]))
+    return Quote(
+        product,
+        CURRENCIES[origin],
+        breakdown,
+        taxes,
+        cover_price,
+        route,
+        send,
+        (dates[0], dates[1]),
+    )
 
 
 def first_send_date(asked: Asked, product: Product, now: datetime) -> date:
@@ -165,7 +204,9 @@ def first_send_date(asked: Asked, product: Product, now: datetime) -> date:
 
     The next business day in the sender's zone; today for a drop-off.
     """
-    today = now.astimezone(zone_of(asked.sender.country, asked.sender.state, asked.sender.postcode)).date()
+    today = now.astimezone(
+        zone_of(asked.sender.country, asked.sender.state, asked.sender.postcode)
+    ).date()
     return add_business_days(today, 1, asked.sender.country) if product.is_pickup else today
 
 
@@ -177,12 +218,17 @@ def route_type(asked: Asked) -> str:
     regions = {_region(sender), _region(receiver)}
     if len(regions) == 2 and regions & set(REMOTE_STATES):
         return "remote"
-    return "same-city" if sender.postcode[:2].upper() == receiver.postcode[:2].upper() else "national"
+    return (
+        "same-city" if sender.postcode[:2].upper() == receiver.postcode[:2].upper() else "national"
+    )
 
 
 def route_description(asked: Asked) -> str:
     """Return the lane in words, as the reply shows it."""
-    places = [f"{party.suburb.title()}, {COUNTRIES[party.country]}" for party in (asked.sender, asked.receiver)]
+    places = [
+        f"{party.suburb.title()}, {COUNTRIES[party.country]}"
+        for party in (asked.sender, asked.receiver)
+    ]
     return " to ".join(places)
 
 
@@ -225,7 +271,9 @@ def _tax_rates(asked: Asked) -> dict[str, Decimal]:
     province = _region(asked.receiver)
     if province == "QC":
         return {"gst": Decimal("0.05"), "qst": Decimal("0.09975")}
-    harmonised = {"ON": "0.13", "NS": "0.14", "NB": "0.15", "NL": "0.15", "PE": "0.15"}.get(province)
+    harmonised = {"ON": "0.13", "NS": "0.14", "NB": "0.15", "NL": "0.15", "PE": "0.15"}.get(
+        province
+    )
     return {"hst": Decimal(harmonised)} if harmonised else {"gst": Decimal("0.05")}
 
 

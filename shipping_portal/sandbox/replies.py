@@ -16,16 +16,24 @@ def quote_facts(quote: quoting.Quote, asked: Asked) -> dict[str, Any]:
     """Return a quote as plain JSON with decimals as text, the form the ledger keeps."""
     product = quote.product
     return {
-        "code": product.code, "name": product.name, "service": product.service,
-        "first_mile": product.first_mile, "volume": str(_cubic_metres(asked)),
-        "currency": quote.currency, "gross": str(quote.gross), "net": str(quote.net), "tax": str(quote.tax),
+        "code": product.code,
+        "name": product.name,
+        "service": product.service,
+        "first_mile": product.first_mile,
+        "volume": str(_cubic_metres(asked)),
+        "currency": quote.currency,
+        "gross": str(quote.gross),
+        "net": str(quote.net),
+        "tax": str(quote.tax),
         "breakdown": {name: str(amount) for name, amount in quote.breakdown.items()},
         "taxes": {name: [str(amount), str(rate)] for name, (amount, rate) in quote.taxes.items()},
         "cover": [str(amount) for amount in quote.cover_price],
-        "route": quote.route, "route_description": quoting.route_description(asked),
-        "send_date": quote.send_date.isoformat(), "dates": [day.isoformat() for day in quote.dates],
+        "route": quote.route,
+        "route_description": quoting.route_description(asked),
+        "send_date": quote.send_date.isoformat(),
+        "dates": [day.isoformat() for day in quote.dates],
         "days": list(product.days),
-    }  # fmt: skip
+    }
 
 
 def product_document(facts: dict[str, Any], contract: Contract) -> dict[str, Any]:
@@ -48,7 +56,9 @@ def product_document(facts: dict[str, Any], contract: Contract) -> dict[str, Any
     return document
 
 
-def order_document(parcel: Parcel, contract: Contract, *, base_url: str, now: datetime) -> dict[str, Any]:
+def order_document(
+    parcel: Parcel, contract: Contract, *, base_url: str, now: datetime
+) -> dict[str, Any]:
     """Return the order as created or viewed (section 2.1; the reply's shape is assumed)."""
     facts, body = parcel.quote, parcel.body
     document: dict[str, Any] = {
@@ -78,7 +88,9 @@ def cancel_document(parcel: Parcel, contract: Contract, *, base_url: str) -> dic
     document: dict[str, Any] = {"order_url": f"{base_url}/orders/{parcel.order_id}"}
     if isinstance(parcel.body.get("metadata"), dict):
         document["metadata"] = dict(parcel.body["metadata"])
-    plant(document, contract["customer_reference"], dig(parcel.body, contract["customer_reference"]))
+    plant(
+        document, contract["customer_reference"], dig(parcel.body, contract["customer_reference"])
+    )
     plant(document, contract["order_id"], contract.told(parcel.order_id))
     plant(document, contract["reference"], contract.told(parcel.reference))
     plant(document, contract["order_key"], parcel.order_key)
@@ -90,7 +102,9 @@ def cancel_document(parcel: Parcel, contract: Contract, *, base_url: str) -> dic
     return document
 
 
-def tracking_document(parcel: Parcel, contract: Contract, *, now: datetime, with_ids: bool) -> dict[str, Any]:
+def tracking_document(
+    parcel: Parcel, contract: Contract, *, now: datetime, with_ids: bool
+) -> dict[str, Any]:
     """Return the tracking reply.
 
     Scans oldest first, with id and reference (§2.2) where ``with_ids``.
@@ -121,7 +135,10 @@ def status_document(parcel: Parcel) -> dict[str, str]:
         waiting = "Pickup scheduled" if parcel.is_pickup else "Waiting for drop off"
         return {"description": waiting, "last_changed_at": _spaced(parcel.created_at)[:10]}
     last = parcel.scans[-1]
-    return {"description": last.description, "last_changed_at": last.scan_time.replace("T", " ").replace("Z", " UTC")}
+    return {
+        "description": last.description,
+        "last_changed_at": last.scan_time.replace("T", " ").replace("Z", " UTC"),
+    }
 
 
 def event_document(parcel: Parcel, scan: Scan, contract: Contract) -> dict[str, Any]:
@@ -140,7 +157,9 @@ def event_document(parcel: Parcel, scan: Scan, contract: Contract) -> dict[str, 
     return event
 
 
-def label_entries(parcel: Parcel, contract: Contract, *, base_url: str, now: datetime) -> list[dict[str, Any]] | None:
+def label_entries(
+    parcel: Parcel, contract: Contract, *, base_url: str, now: datetime
+) -> list[dict[str, Any]] | None:
     """Return the label links; None while the labels are still being made."""
     if now.timestamp() < parcel.labels_due_at:
         return None
@@ -149,7 +168,9 @@ def label_entries(parcel: Parcel, contract: Contract, *, base_url: str, now: dat
         entry: dict[str, Any] = {}
         plant(entry, contract["label_format"], "pdf")
         plant(entry, contract["label_size"], contract.size_word(size))
-        plant(entry, contract["label_url"], f"{base_url}/orders/{parcel.order_id}/labels/{size}.pdf")
+        plant(
+            entry, contract["label_url"], f"{base_url}/orders/{parcel.order_id}/labels/{size}.pdf"
+        )
         entries.append(entry)
     return entries
 
@@ -174,9 +195,21 @@ def _echo_request(document: dict[str, Any], parcel: Parcel, contract: Contract) 
                 value = COUNTRIES.get(country_code(str(value)), value)
             plant(document, path, value)
     holder = contract["sender_name"].rpartition(".")[0]
-    plant(document, f"{holder}.carrier_account_id" if holder else "carrier_account_id", parcel.account)
-    for key in ("description", "weight", "weight_units", "length", "width", "height", "dimension_units",
-                "packaging", "customer_reference", "order_key"):  # fmt: skip
+    plant(
+        document, f"{holder}.carrier_account_id" if holder else "carrier_account_id", parcel.account
+    )
+    for key in (
+        "description",
+        "weight",
+        "weight_units",
+        "length",
+        "width",
+        "height",
+        "dimension_units",
+        "packaging",
+        "customer_reference",
+        "order_key",
+    ):
         plant(document, contract[key], dig(parcel.body, contract[key]))
     for key in ("contents_type", "contents"):
         if (value := dig(parcel.body, contract[key])) is not None:
@@ -184,7 +217,8 @@ def _echo_request(document: dict[str, Any], parcel: Parcel, contract: Contract) 
 
 
 def _plant_schedule(document: dict[str, Any], parcel: Parcel, contract: Contract) -> None:
-    collected, delivered = parcel.first_scan_of("collected", "dropped_off"), parcel.first_scan_of("delivered")
+    collected = parcel.first_scan_of("collected", "dropped_off")
+    delivered = parcel.first_scan_of("delivered")
     dates = parcel.quote["dates"] if parcel.quote else [None, None]
     document["scheduling"] = {
         "picked_up_on": collected.scan_time[:10] if collected else None,
@@ -197,17 +231,26 @@ def _plant_schedule(document: dict[str, Any], parcel: Parcel, contract: Contract
     plant(document, contract["booked_pickup_date"], parcel.pickup_date)
 
 
-def _plant_booked_price(document: dict[str, Any], facts: dict[str, Any], contract: Contract) -> None:
+def _plant_booked_price(
+    document: dict[str, Any], facts: dict[str, Any], contract: Contract
+) -> None:
     currency = facts["currency"]
     _plant_gross_net_tax(document, contract["booked_price"], facts, currency)
     plant(document, contract["booked_currency"], currency)
     plant(document, contract["booked_breakdown"], _breakdown(facts))
     _plant_taxes_and_cover(document, facts, contract)
-    document["product"] = {"code": contract.code(facts["code"]), "name": facts["name"], "service": facts["service"],
-                           "first_mile_option": facts["first_mile"], "atl_only": False}  # fmt: skip
+    document["product"] = {
+        "code": contract.code(facts["code"]),
+        "name": facts["name"],
+        "service": facts["service"],
+        "first_mile_option": facts["first_mile"],
+        "atl_only": False,
+    }
 
 
-def _plant_gross_net_tax(document: dict[str, Any], path: str, facts: dict[str, Any], currency: str) -> None:
+def _plant_gross_net_tax(
+    document: dict[str, Any], path: str, facts: dict[str, Any], currency: str
+) -> None:
     """The price at its path; where that names the gross amount, net and tax beside it."""
     for ours in ("gross", "net", "tax"):
         if ours == "gross" or ".gross." in path:
@@ -216,12 +259,21 @@ def _plant_gross_net_tax(document: dict[str, Any], path: str, facts: dict[str, A
 
 def _plant_product(document: dict[str, Any], facts: dict[str, Any], contract: Contract) -> None:
     for key in ("code", "name", "first_mile", "service"):
-        plant(document, contract[f"quoted_{key}"], contract.code(facts[key]) if key == "code" else facts[key])
+        plant(
+            document,
+            contract[f"quoted_{key}"],
+            contract.code(facts[key]) if key == "code" else facts[key],
+        )
 
 
-def _plant_taxes_and_cover(document: dict[str, Any], facts: dict[str, Any], contract: Contract) -> None:
+def _plant_taxes_and_cover(
+    document: dict[str, Any], facts: dict[str, Any], contract: Contract
+) -> None:
     currency = facts["currency"]
-    taxes = {name: {**_money(amount, currency), "rate": float(rate)} for name, (amount, rate) in facts["taxes"].items()}
+    taxes = {
+        name: {**_money(amount, currency), "rate": float(rate)}
+        for name, (amount, rate) in facts["taxes"].items()
+    }
     plant(document, contract["taxes"], taxes)
     net, tax = (Decimal(amount) for amount in facts["cover"])
     path = contract["quoted_cover"]

@@ -46,7 +46,11 @@ class Request:
     @cached_property
     def headers(self) -> dict[str, str]:
         """Return header values by lower-case name."""
-        sent = {k[5:].replace("_", "-").lower(): v for k, v in self.environ.items() if k.startswith("HTTP_")}
+        sent = {
+            k[5:].replace("_", "-").lower(): v
+            for k, v in self.environ.items()
+            if k.startswith("HTTP_")
+        }
         for name in ("CONTENT_TYPE", "CONTENT_LENGTH"):
             if self.environ.get(name):
                 sent[name.replace("_", "-").lower()] = self.environ[name]

@@ -95,7 +95,10 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
             self.socket.close()
             self.socket = socket.socket(fileno=self.fd)
             self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
+        self.server_name, self.server_port = (
+            str(self.server_address[0]),
+            int(self.server_address[1]),
+        )
         self.setup_environ()
 
     def speak_tls(self, certificate: Path, key_file: Path | None) -> None:
@@ -105,7 +108,9 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key_file)
-        self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+        self.socket = context.wrap_socket(
+            self.socket, server_side=True, do_handshake_on_connect=False
+        )
 
     def finish_request(self, request: Any, client_address: Any) -> None:
         """Accept a connection and never answer its handshake, for the fault "connection: slow-
@@ -159,7 +164,9 @@ def start(config: Config) -> Running:
     server = Server(app, config)
     if config.certificate:
         server.speak_tls(config.certificate, config.key_file)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), name="sandbox-server", daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, args=(0.02,), name="sandbox-server", daemon=True
+    )
     thread.start()
     host = f"[{config.host}]" if ":" in config.host else config.host
     scheme = "https" if config.certificate else "http"

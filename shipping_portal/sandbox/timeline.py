@@ -54,5 +54,6 @@ class Timeline:
 def _reported(work: Callable[[], None]) -> None:
     try:
         work()
-    except Exception:  # noqa: BLE001 - a broken piece of work must be seen, and must not end the pool
+    # A broken piece of work must be seen, and must not end the pool.
+    except Exception:  # noqa: BLE001
         traceback.print_exc(file=sys.stderr)

@@ -29,7 +29,9 @@ class TrackingDesk(Desk):
         """Follow a reference this account did not create."""
         parcel = self.tracked(reference)
         if not self.depot.listener:
-            raise Refused(422, "unprocessable_entity", "No callback URL is configured for this account.")
+            raise Refused(
+                422, "unprocessable_entity", "No callback URL is configured for this account."
+            )
         if parcel.reference not in self.depot.subscribed:
             self.depot.record("subscribed", **self.depot.names(parcel))
         return self._tracking_reply(parcel, request)
@@ -40,19 +42,27 @@ class TrackingDesk(Desk):
         return Reply(204, content_type="")
 
     def ping(self, request: Request) -> Reply:
-        return json_reply(200, {"ping": "pong", "timestamp": self.depot.now().isoformat(timespec="seconds")})
+        return json_reply(
+            200, {"ping": "pong", "timestamp": self.depot.now().isoformat(timespec="seconds")}
+        )
 
     def _tracking_reply(self, parcel: Parcel, request: Request) -> Reply:
         with self.depot.lock:
             with_ids = self.depot.settings.polled_ids
-            document = replies.tracking_document(parcel, self.contract, now=self.depot.now(), with_ids=with_ids)
+            document = replies.tracking_document(
+                parcel, self.contract, now=self.depot.now(), with_ids=with_ids
+            )
         size, name = self.depot.settings.scans_a_page, self.contract["tracking_page_query"]
         if size and self.contract["tracking_next"]:
             events = dig(document, self.contract["events"])
             page = int(request.query.get(name, "1"))
             plant(document, self.contract["events"], events[(page - 1) * size : page * size])
             more = page * size < len(events)
-            plant(document, self.contract["tracking_next"], self._next_page(request, page + 1) if more else None)
+            plant(
+                document,
+                self.contract["tracking_next"],
+                self._next_page(request, page + 1) if more else None,
+            )
         return json_reply(200, document)
 
     def _next_page(self, request: Request, page: int) -> str | int:

@@ -7,21 +7,94 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-SOCKET_VERBS = ("refuse", "accept-close", "commit-close", "commit-rst", "commit-hang", "sleep-commit",
-                "partial-headers", "truncate", "drip-head", "drip-body", "garbage", "slow")  # fmt: skip
-REPLY_VERBS = ("html200", "empty201", "no-ref", "bad-ref", "replay-other", "return-cancelled", "pending",
-               "gzip-bomb", "50MB")  # fmt: skip
-STATUS_VERBS = ("202", "204", "301", "302", "307", "308", "400", "401", "402", "403", "404", "408", "409",
-                "412", "413", "422", "425", "429", "500", "502", "503", "504")  # fmt: skip
+SOCKET_VERBS = (
+    "refuse",
+    "accept-close",
+    "commit-close",
+    "commit-rst",
+    "commit-hang",
+    "sleep-commit",
+    "partial-headers",
+    "truncate",
+    "drip-head",
+    "drip-body",
+    "garbage",
+    "slow",
+)
+REPLY_VERBS = (
+    "html200",
+    "empty201",
+    "no-ref",
+    "bad-ref",
+    "replay-other",
+    "return-cancelled",
+    "pending",
+    "gzip-bomb",
+    "50MB",
+)
+STATUS_VERBS = (
+    "202",
+    "204",
+    "301",
+    "302",
+    "307",
+    "308",
+    "400",
+    "401",
+    "402",
+    "403",
+    "404",
+    "408",
+    "409",
+    "412",
+    "413",
+    "422",
+    "425",
+    "429",
+    "500",
+    "502",
+    "503",
+    "504",
+)
 CONTENT_VERBS = ("html", "truncated", "changed")
 LABEL_VERBS = (*CONTENT_VERBS, "redirect-elsewhere")
-WEBHOOK_VERBS = ("dup", "reorder", "delay", "drop", "mutate", "before-response", "after-cancel", "storm", "old-secret")
+WEBHOOK_VERBS = (
+    "dup",
+    "reorder",
+    "delay",
+    "drop",
+    "mutate",
+    "before-response",
+    "after-cancel",
+    "storm",
+    "old-secret",
+)
 CONNECTION_VERBS = ("refuse", "slow-tls")
 # Faults inside an operation, not in its reply: the operation itself checks for them.
-DESK_VERBS = (*LABEL_VERBS, "before-response", "after-cancel", "pending", "replay-other", "return-cancelled")
+DESK_VERBS = (
+    *LABEL_VERBS,
+    "before-response",
+    "after-cancel",
+    "pending",
+    "replay-other",
+    "return-cancelled",
+)
 HTTP_VERBS = (*SOCKET_VERBS, *REPLY_VERBS, *STATUS_VERBS)
-OPERATIONS = ("quote", "quote_contents", "book", "view", "cancel", "track", "subscribe", "ping", "label",
-              "file", "webhook", "connection", "any")  # fmt: skip
+OPERATIONS = (
+    "quote",
+    "quote_contents",
+    "book",
+    "view",
+    "cancel",
+    "track",
+    "subscribe",
+    "ping",
+    "label",
+    "file",
+    "webhook",
+    "connection",
+    "any",
+)
 
 # The same fault under the operation during which it really happens.
 _HAPPENS_IN = {
@@ -43,7 +116,11 @@ class Fault:
 
     def number(self, default: float) -> float:
         """Return the argument as a number of seconds or copies."""
-        return float(self.arg) if isinstance(self.arg, int | float | str) and self.arg != "" else default
+        return (
+            float(self.arg)
+            if isinstance(self.arg, int | float | str) and self.arg != ""
+            else default
+        )
 
 
 @dataclass
@@ -76,9 +153,16 @@ class Troubles:
     def add(self, rule: Rule) -> None:
         """Activate a rule. Raises ValueError for an unknown verb or operation."""
         with_labels = (*HTTP_VERBS, *LABEL_VERBS)
-        verbs = {"webhook": WEBHOOK_VERBS, "connection": CONNECTION_VERBS, "label": with_labels, "file": with_labels}
+        verbs = {
+            "webhook": WEBHOOK_VERBS,
+            "connection": CONNECTION_VERBS,
+            "label": with_labels,
+            "file": with_labels,
+        }
         if rule.operation not in OPERATIONS:
-            raise ValueError(f"{rule.operation} is not an operation; known are {', '.join(OPERATIONS)}.")
+            raise ValueError(
+                f"{rule.operation} is not an operation; known are {', '.join(OPERATIONS)}."
+            )
         if rule.verb not in verbs.get(rule.operation, HTTP_VERBS):
             raise ValueError(f"{rule.verb} is not a trouble of {rule.operation}.")
         rule.operation = _HAPPENS_IN.get((rule.operation, rule.verb), rule.operation)
@@ -94,7 +178,9 @@ class Troubles:
         with self._lock:
             for rule in self._rules:
                 wanted = not only or rule.verb in only
-                meant = rule.operation == operation or (rule.operation == "any" and operation != "connection")
+                meant = rule.operation == operation or (
+                    rule.operation == "any" and operation != "connection"
+                )
                 if not wanted or not meant or not _matches(rule, facts):
                     continue
                 if self._strikes(rule, operation, facts):
@@ -115,7 +201,9 @@ class Troubles:
 
 
 def _matches(rule: Rule, facts: dict[str, str]) -> bool:
-    return not rule.match or any(rule.match.casefold() in value.casefold() for value in facts.values())
+    return not rule.match or any(
+        rule.match.casefold() in value.casefold() for value in facts.values()
+    )
 
 
 def _planned_rule(entry: str) -> Rule:

@@ -32,7 +32,9 @@ class Courier:
         if not self.depot.listener or not self.depot.hears(parcel):
             return
         event = event_document(parcel, scan, self.depot.contract)
-        fault = self.troubles.pick("webhook", reference=parcel.reference, order_key=parcel.order_key)
+        fault = self.troubles.pick(
+            "webhook", reference=parcel.reference, order_key=parcel.order_key
+        )
         for seconds, payload, url in self._planned(event, fault):
             send = self._sender(url, parcel.reference, payload)
             if fault and fault.verb == "reorder":
@@ -44,7 +46,9 @@ class Courier:
         if not fault or fault.verb != "reorder":
             self._let_go()
 
-    def _planned(self, event: dict[str, Any], fault: Fault | None) -> list[tuple[float, dict[str, Any], str]]:
+    def _planned(
+        self, event: dict[str, Any], fault: Fault | None
+    ) -> list[tuple[float, dict[str, Any], str]]:
         """Return an event's deliveries: (seconds from now, payload, listener)."""
         url, verb = self.depot.listener, fault.verb if fault else ""
         if verb == "drop":
@@ -54,7 +58,14 @@ class Courier:
         if fault and verb == "delay":
             return [(fault.number(5), event, url)]
         if fault and verb == "mutate":
-            return [(0, event | (fault.arg if isinstance(fault.arg, dict) else {"description": "x" * 4000}), url)]
+            return [
+                (
+                    0,
+                    event
+                    | (fault.arg if isinstance(fault.arg, dict) else {"description": "x" * 4000}),
+                    url,
+                )
+            ]
         if fault and verb == "storm":
             return [(0, self._with_new_id(event), url) for _ in range(int(fault.number(20)))]
         if verb == "old-secret":
@@ -75,12 +86,17 @@ class Courier:
         body = json.dumps(payload, ensure_ascii=False).encode()
         return functools.partial(self._try, url, reference, payload, body, attempt=1)
 
-    def _try(self, url: str, reference: str, payload: dict[str, Any], body: bytes, attempt: int) -> None:
+    def _try(
+        self, url: str, reference: str, payload: dict[str, Any], body: bytes, attempt: int
+    ) -> None:
         status, error = post(url, body, timeout=self.depot.settings.webhook_timeout_seconds)
         facts = {
-            "event_id": dig(payload, self.depot.contract["event_id"]), "reference": reference,
-            "attempt": attempt, "status": status, "error": error,
-        }  # fmt: skip
+            "event_id": dig(payload, self.depot.contract["event_id"]),
+            "reference": reference,
+            "attempt": attempt,
+            "status": status,
+            "error": error,
+        }
         self.depot.deliveries.append({**facts, "at": self.depot.now().timestamp(), "body": payload})
         self.depot.record("delivery", **facts)
         if (status is None or not 200 <= status < 300) and attempt <= RETRIES:
@@ -113,7 +129,11 @@ def post(url: str, body: bytes, *, timeout: float) -> tuple[int | None, str]:
         return None, f"{type(error).__name__}: {error}"
 
 
-def _connection(scheme: str, host: str, port: int | None, timeout: float) -> http.client.HTTPConnection:
+def _connection(
+    scheme: str, host: str, port: int | None, timeout: float
+) -> http.client.HTTPConnection:
     if scheme == "https":
-        return http.client.HTTPSConnection(host, port, timeout=timeout, context=ssl.create_default_context())
+        return http.client.HTTPSConnection(
+            host, port, timeout=timeout, context=ssl.create_default_context()
+        )
     return http.client.HTTPConnection(host, port, timeout=timeout)

@@ -18,7 +18,12 @@ from shipping_portal.billing.models import Charge
 from shipping_portal.carrier.naming import Names
 from shipping_portal.staff.resolution.case import UNCLEAR
 from shipping_portal.staff.resolution.matches import EARLIER, LATER
-from shipping_portal.staff.resolution.verifying import CLOCKS, is_its_name, time_of_sending, with_sendings
+from shipping_portal.staff.resolution.verifying import (
+    CLOCKS,
+    is_its_name,
+    time_of_sending,
+    with_sendings,
+)
 
 MOST = 100
 
@@ -75,7 +80,12 @@ def sums_by_currency(lines: Collection[Line]) -> dict[str, Decimal]:
 
 
 def assign_all(
-    lines: Collection[Line], shown: Mapping[int, str], *, reason: str, by: User | Any, now: dt.datetime
+    lines: Collection[Line],
+    shown: Mapping[int, str],
+    *,
+    reason: str,
+    by: User | Any,
+    now: dt.datetime,
 ) -> list[Line]:
     """Assign the lines that go where `shown` said, and return them.
 
@@ -87,7 +97,15 @@ def assign_all(
             continue
         owner = (line.sender, line.order)
         try:
-            audited("charge assigned", charges.assign, line.charge, by=by, now=now, owner=owner, reason=reason)
+            audited(
+                "charge assigned",
+                charges.assign,
+                line.charge,
+                by=by,
+                now=now,
+                owner=owner,
+                reason=reason,
+            )
         except Refused as refusal:
             line.left = str(refusal)
         else:
@@ -118,7 +136,10 @@ def _unclear_bookings(lines: Collection[Line]) -> list[Any]:
     """Return the unclear bookings at the accounts of these lines."""
     accounts = {line.charge.account_id for line in lines}
     orders = with_sendings(Order.objects.filter(status__in=UNCLEAR, account__in=accounts))
-    seen = Prefetch("attempts", BookingAttempt.objects.exclude(seen_reference="").only("order_id", "seen_reference"))
+    seen = Prefetch(
+        "attempts",
+        BookingAttempt.objects.exclude(seen_reference="").only("order_id", "seen_reference"),
+    )
     return list(orders.prefetch_related(seen).order_by("pk"))
 
 

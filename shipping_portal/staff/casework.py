@@ -22,15 +22,25 @@ from shipping_portal.staff.models import Assignment, Note, SenderMail
 About = SenderMail.About
 LEFT = "the person left the account before it was sent"
 TEXTS = {
-    About.MISSED: "The driver didn't come for {parcel}. We've asked the carrier when the next pickup is, and we'll "
-    "email you again. Please leave the label on, keep the parcel ready and don't cancel it.",
-    About.REFUND: "We've asked the carrier for a refund for {parcel}. It usually arrives within two weekly bills, "
-    "and you'll see it on your statement. There's nothing you need to do.",
-    About.USED: "The carrier scanned the label for {parcel} after it was cancelled, so it will charge for it. If you "
-    "did send it, there's nothing to do. If you didn't, please destroy every copy of the label and let us know.",
+    About.MISSED: (
+        "The driver didn't come for {parcel}. We've asked the carrier when the next pickup is, and"
+        " we'll email you again. Please leave the label on, keep the parcel ready and don't"
+        " cancel it."
+    ),
+    About.REFUND: (
+        "We've asked the carrier for a refund for {parcel}. It usually arrives within two weekly"
+        " bills, and you'll see it on your statement. There's nothing you need to do."
+    ),
+    About.USED: (
+        "The carrier scanned the label for {parcel} after it was cancelled, so it will charge for"
+        " it. If you did send it, there's nothing to do. If you didn't, please destroy every copy"
+        " of the label and let us know."
+    ),
     About.DETAILS: "To sort out {parcel}, we need:\n\n- \n\nPlease reply to this email.",
-    About.SETTLED: "We now know the outcome for {parcel}. You'll find it on the parcel's page. There's nothing you "
-    "need to do.",
+    About.SETTLED: (
+        "We now know the outcome for {parcel}. You'll find it on the parcel's page. There's nothing"
+        " you need to do."
+    ),
     About.OTHER: "",
 }
 MAIL = """{text}
@@ -41,7 +51,9 @@ See the parcel:
 
 
 @transaction.atomic
-def add_note(sender: Sender, text: str, *, by: User, now: dt.datetime, order: Order | None = None) -> Note:
+def add_note(
+    sender: Sender, text: str, *, by: User, now: dt.datetime, order: Order | None = None
+) -> Note:
     """Add a note about a sender or one of its orders."""
     note = Note.objects.create(sender=sender, order=order, text=text, by=by, at=now)
     Audit.write("note added", order or sender, by=by, sender=sender, reason=str(note), at=now)
@@ -51,13 +63,17 @@ def add_note(sender: Sender, text: str, *, by: User, now: dt.datetime, order: Or
 def notes_about(about: Order | Sender) -> QuerySet[Note]:
     """Return the latest notes of an order, or of a sender with all its orders."""
     found = Note.objects.select_related("by", "order").order_by("-pk")
-    return (found.filter(sender=about) if isinstance(about, Sender) else found.filter(order=about))[:50]
+    return (found.filter(sender=about) if isinstance(about, Sender) else found.filter(order=about))[
+        :50
+    ]
 
 
 def case_operators() -> QuerySet[User]:
     """Return those who may own a case: all admin users."""
     at_the_desk = Q(is_superuser=True) | Q(groups__isnull=False)
-    return User.objects.filter(at_the_desk, is_staff=True, is_active=True).order_by("email").distinct()
+    return (
+        User.objects.filter(at_the_desk, is_staff=True, is_active=True).order_by("email").distinct()
+    )
 
 
 @transaction.atomic
@@ -74,7 +90,9 @@ def give_case(order: Order, operator: User | None, *, by: User, now: dt.datetime
 def mail_recipients(order: Order) -> QuerySet[User]:
     """Return who may be emailed about it: its account's owners and shippers, never the receiver."""
     roles = [Role.OWNER, Role.SHIPPER]
-    found = User.objects.filter(membership__sender=order.sender_id, membership__role__in=roles, is_active=True)
+    found = User.objects.filter(
+        membership__sender=order.sender_id, membership__role__in=roles, is_active=True
+    )
     return found.filter(emailaddress__verified=True).order_by("pk").distinct()
 
 
@@ -88,15 +106,26 @@ def _name_of(order: Order) -> str:
 
 
 @transaction.atomic
-def queue_mail(order: Order, *, to: User, about: str, text: str, by: User, now: dt.datetime) -> SenderMail:
+def queue_mail(
+    order: Order, *, to: User, about: str, text: str, by: User, now: dt.datetime
+) -> SenderMail:
     """Queue the email."""
-    mail = SenderMail.objects.create(order=order, to=to, about=about, text=text, by=by, at=now, due_at=now)
-    Audit.write("mail to the sender", order, by=by, sender=order.sender, reason=f"{mail}: {about}", at=now)
+    mail = SenderMail.objects.create(
+        order=order, to=to, about=about, text=text, by=by, at=now, due_at=now
+    )
+    Audit.write(
+        "mail to the sender", order, by=by, sender=order.sender, reason=f"{mail}: {about}", at=now
+    )
     enqueue("sender-mail", mail.pk)
     return mail
 
 
-@job("sender-mail", queue=SenderMail.objects.select_related("order__sender", "to"), lane="order__sender", order=122)
+@job(
+    "sender-mail",
+    queue=SenderMail.objects.select_related("order__sender", "to"),
+    lane="order__sender",
+    order=122,
+)
 def send_due_mail(mail: SenderMail) -> None:
     """Send it, unless its reader has left the team; a crash in between repeats it at worst."""
     if not mail_recipients(mail.order).filter(pk=mail.to_id).exists():

@@ -39,15 +39,31 @@ NOT_ERASED: dict[str, QuerySet[Any]] = {
     "order": Order.objects.filter(erased_at=None).select_related("sender"),
     "receiver": Receiver.objects.select_related("sender"),
     "draft": Draft.objects.select_related("sender").alias(text=_as_text("values")),
-    "quote": Quote.objects.filter(orders=None).select_related("sender").alias(text=_as_text("details")),
-    "row": ImportRow.objects.filter(order=None)
-    .select_related("file__sender")
-    .alias(text=Concat(_as_text("cells"), _as_text("corrected"))),
+    "quote": (
+        Quote.objects.filter(orders=None).select_related("sender").alias(text=_as_text("details"))
+    ),
+    "row": (
+        ImportRow.objects.filter(order=None)
+        .select_related("file__sender")
+        .alias(text=Concat(_as_text("cells"), _as_text("corrected")))
+    ),
     # Free text: file names, operators' texts, the carrier's words about parcels booked elsewhere.
-    "import": Import.objects.exclude(file_name=ERASED).select_related("sender").alias(words=F("file_name")),
+    "import": (
+        Import.objects.exclude(file_name=ERASED)
+        .select_related("sender")
+        .alias(words=F("file_name"))
+    ),
     "note": Note.objects.exclude(text=ERASED).select_related("sender").alias(words=F("text")),
-    "email": SenderMail.objects.exclude(text=ERASED).select_related("order__sender").alias(words=F("text")),
-    "scan": TrackingEvent.objects.filter(parcel__order=None).exclude(description="").alias(words=F("description")),
+    "email": (
+        SenderMail.objects.exclude(text=ERASED)
+        .select_related("order__sender")
+        .alias(words=F("text"))
+    ),
+    "scan": (
+        TrackingEvent.objects.filter(parcel__order=None)
+        .exclude(description="")
+        .alias(words=F("description"))
+    ),
     "webhook": UNREAD,
     "member": User.objects.exclude(email__endswith=NOBODYS).select_related("membership__sender"),
     "sender": Sender.objects.filter(erased_at=None),
@@ -67,7 +83,9 @@ class Finding:
     why_not: str
 
 
-def find_person(*, email: str = "", phone: str = "", name: str = "", postcode: str = "") -> list[Finding]:
+def find_person(
+    *, email: str = "", phone: str = "", name: str = "", postcode: str = ""
+) -> list[Finding]:
     """Return rows with this email, phone in any spelling, or name at this postcode, of any
     sender.
     """
@@ -90,7 +108,9 @@ def _find_rules(email: str, phone: str, name: str, postcode: str) -> dict[str, Q
     Drafts, quotes and rows are few and temporary, so read whole.
     """
     typed = Q(text__iregex=rf"[^\w.+-]{re.escape(email)}[^\w.-]") if email else Q()
-    if digits := min((re.sub(r"\D", "", one).lstrip("0") for one in _phone_spellings(phone)), key=len, default=""):
+    if digits := min(
+        (re.sub(r"\D", "", one).lstrip("0") for one in _phone_spellings(phone)), key=len, default=""
+    ):
         # However it was typed, with its country's code or without.
         typed |= Q(text__regex=r"\D{0,2}".join(digits))
     if name and postcode:
@@ -136,7 +156,13 @@ def _sender_of(row: Any) -> Sender | None:
         return row.membership.sender if hasattr(row, "membership") else None
     if isinstance(row, TrackingEvent | WebhookDelivery):
         return None
-    of = row.file if isinstance(row, ImportRow) else row.order if isinstance(row, SenderMail) else row
+    of = (
+        row.file
+        if isinstance(row, ImportRow)
+        else row.order
+        if isinstance(row, SenderMail)
+        else row
+    )
     sender: Sender = of.sender
     return sender
 
@@ -145,7 +171,11 @@ def _row_words(row: Any) -> str:
     """Return a label for the row, with enough of the person to tell two apart."""
     if isinstance(row, Order):
         to = f"{masked_name(row.receiver_name)} in {row.receiver_postcode}"
-        number = f"{row.carrier_reference}, order {row.pk}" if row.carrier_reference else f"Order {row.pk}"
+        number = (
+            f"{row.carrier_reference}, order {row.pk}"
+            if row.carrier_reference
+            else f"Order {row.pk}"
+        )
         return f"{number}, to {to}, {row.created_at:%-d %b %Y}"
     if isinstance(row, Receiver):
         return f"Address book entry of {masked_name(row.name)} in {row.postcode}"
@@ -187,7 +217,9 @@ def erase_chosen(chosen: Chosen, *, by: User, reason: str, now: dt.datetime) -> 
         raise Refused(next(iter(why.values())))
     for kind, keys in chosen.items():
         for row in NOT_ERASED[kind].filter(pk__in=keys):
-            Audit.write("erased", f"{kind} {row.pk}", by=by, sender=_sender_of(row), reason=reason, at=now)
+            Audit.write(
+                "erased", f"{kind} {row.pk}", by=by, sender=_sender_of(row), reason=reason, at=now
+            )
     erasing.erase(with_files(chosen))
     erased_keys.write_down(chosen, at=now)
 

@@ -53,8 +53,14 @@ def search_words(term: str) -> list[str]:
     pieces, found = term.split(), list[str]()
     pieces = [piece for piece in pieces if any(map(str.isalnum, piece))] or pieces[:1]
     while pieces and len(found) < MOST_WORDS:
-        digits = len([*takewhile(DIGITS.fullmatch, pieces[:MOST_PIECES])]) if AREA.match(pieces[0]) else 0
-        size = next((size for size in range(digits, 1, -1) if phone_spellings(" ".join(pieces[:size]))), 1)
+        digits = (
+            len([*takewhile(DIGITS.fullmatch, pieces[:MOST_PIECES])])
+            if AREA.match(pieces[0])
+            else 0
+        )
+        size = next(
+            (size for size in range(digits, 1, -1) if phone_spellings(" ".join(pieces[:size]))), 1
+        )
         found.append(" ".join(pieces[:size]))
         pieces = pieces[size:]
     return found
@@ -64,7 +70,9 @@ def orders_by(term: str) -> Q:
     """Match orders by words of the order or its sender, or all words in its sender's name."""
     asked = search_words(term)
     # Many senders share a word of their names ("Pty"), and `_order_by` knows only some of those.
-    named = Sender.objects.filter(*(_contains_word("name__i", word) for word in asked)).values_list("pk", flat=True)
+    named = Sender.objects.filter(*(_contains_word("name__i", word) for word in asked)).values_list(
+        "pk", flat=True
+    )
     return Q(sender__in=list(named[:MOST_SENDERS])) | Q(*map(_order_by, asked))
 
 
@@ -159,7 +167,14 @@ def find(request: HttpRequest) -> HttpResponse:
     if order := _order_called(found, asked):
         return redirect("admin:orders_order_change", order.pk)
     groups = [(name, *GROUPS[name], rows) for name, rows in found.items() if rows]
-    context = {**admin.site.each_context(request), "title": "Find", "q": term, "most": MOST, "groups": groups, **found}
+    context = {
+        **admin.site.each_context(request),
+        "title": "Find",
+        "q": term,
+        "most": MOST,
+        "groups": groups,
+        **found,
+    }
     return TemplateResponse(request, "admin/find.html", context)
 
 
@@ -168,11 +183,17 @@ def _exact_match(user: Any, asked: str) -> str:
     "".
     """
     number, key = Sender.pk_of(asked), _read_uuid(asked)
-    if number and user.has_perm("accounts.view_sender") and Sender.objects.filter(pk=number).exists():
+    if (
+        number
+        and user.has_perm("accounts.view_sender")
+        and Sender.objects.filter(pk=number).exists()
+    ):
         return reverse("admin:accounts_sender_change", args=[number])
     if not user.has_perm("orders.view_order"):
         return ""
-    found = list(Order.objects.filter(Q(uuid=key) if key else Q(carrier_reference__upper=asked.upper()))[:2])
+    found = list(
+        Order.objects.filter(Q(uuid=key) if key else Q(carrier_reference__upper=asked.upper()))[:2]
+    )
     return reverse("admin:orders_order_change", args=[found[0].pk]) if len(found) == 1 else ""
 
 
@@ -180,7 +201,11 @@ def _order_called(found: dict[str, Any], asked: str) -> Order | None:
     """Return the order with this number, ours or its sender's, if the text means nothing else."""
     match found:
         case {"orders": [order], **others} if not any(others.values()):
-            return order if asked.lower() in (str(order.pk), order.customer_reference.lower()) else None
+            return (
+                order
+                if asked.lower() in (str(order.pk), order.customer_reference.lower())
+                else None
+            )
     return None
 
 
@@ -192,9 +217,15 @@ def _found_groups(user: Any, term: str) -> dict[str, Any]:
         orders = Order.objects.select_related("sender").order_by("-pk")
         found["orders"] = list(orders.filter(orders_by(term))[: MOST + 1])
     if user.has_perm("accounts.view_sender"):
-        found["senders"] = list(Sender.objects.filter(senders_by(term)).order_by("name", "pk")[: MOST + 1])
+        found["senders"] = list(
+            Sender.objects.filter(senders_by(term)).order_by("name", "pk")[: MOST + 1]
+        )
     if user.has_perm("accounts.view_user"):
-        people = User.objects.filter(*map(_person_by, asked)).select_related("membership__sender").order_by("pk")
+        people = (
+            User.objects.filter(*map(_person_by, asked))
+            .select_related("membership__sender")
+            .order_by("pk")
+        )
         found["people"] = [(person, without_emails(person.email)) for person in people[: MOST + 1]]
     return found
 

@@ -13,7 +13,13 @@ from shipping_portal.accounts.adminkit.queues import Queue, age_words
 
 HOURS = 24
 TONES = ("bad", "warn", "on")  # the most urgent first
-ICONS = {"order": "box", "label": "printer", "carrieraccount": "truck", "sender": "people", "deadletter": "alert"}
+ICONS = {
+    "order": "box",
+    "label": "printer",
+    "carrieraccount": "truck",
+    "sender": "people",
+    "deadletter": "alert",
+}
 # per cent of the picture: the highest bar, its foot, the longest refusal
 HEIGHT, FLOOR, HANGING = 52.0, 72.0, 12.0
 
@@ -77,7 +83,11 @@ class Strip:
 def day_strip(now: dt.datetime) -> Strip:
     """Count the last 24 hours in one query: bookings and refusals, each by their own index."""
     first = now.replace(minute=0, second=0, microsecond=0) - dt.timedelta(hours=HOURS - 1)
-    sent = _by_hour("booked", Order.objects.filter(submitted_at__gte=first, booked_at__isnull=False), "submitted_at")
+    sent = _by_hour(
+        "booked",
+        Order.objects.filter(submitted_at__gte=first, booked_at__isnull=False),
+        "submitted_at",
+    )
     noes = _by_hour("refused", OrderChange.objects.filter(new=Status.REJECTED, at__gte=first), "at")
     counted: dict[str, dict[dt.datetime, int]] = {"booked": {}, "refused": {}}
     for row in sent.union(noes, all=True):
@@ -90,7 +100,9 @@ def day_strip(now: dt.datetime) -> Strip:
         high, low = booked.get(at, 0), refused.get(at, 0)
         height = HEIGHT * high / tallest if high else 0.0
         hanging = HANGING * low / longest if low else 0.0
-        hours.append(Hour(at, high, low, 100 * place / HOURS + 0.4, FLOOR - height, height, hanging))
+        hours.append(
+            Hour(at, high, low, 100 * place / HOURS + 0.4, FLOOR - height, height, hanging)
+        )
     most = max(hours, key=lambda hour: hour.booked) if tallest else None
     worst = max(hours, key=lambda hour: hour.refused) if longest else None
     return Strip(hours, sum(booked.values()), sum(refused.values()), most, worst)

@@ -10,7 +10,15 @@ from django.db.models.functions import Coalesce
 
 from orders import queues as of_orders
 from orders.calling import carrier_settings
-from orders.models import BookingAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order, OrderChange
+from orders.models import (
+    BookingAttempt,
+    CarrierAccount,
+    CarrierCall,
+    DailySpend,
+    Label,
+    Order,
+    OrderChange,
+)
 from orders.models.account import FAULT_COUNTS, PAUSABLE
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.adminkit.queues import AT_ONCE, NOW, WEEK, Queue, Wait, counted, queue
@@ -38,9 +46,12 @@ def unconfirmed_long(now: dt.datetime) -> Q:
 def cancel_stuck(now: dt.datetime) -> Q:
     """Match cancellations given up on, or requested ten minutes ago without an outcome."""
     late_cancels = Order.objects.filter(
-        cancels__state__in=["wanted", "in_flight", "unknown"], cancels__asked_at__lte=now - STUCK_AFTER
+        cancels__state__in=["wanted", "in_flight", "unknown"],
+        cancels__asked_at__lte=now - STUCK_AFTER,
     )
-    late = Q(status__in=[Status.CANCELLING, Status.CANCEL_UNCONFIRMED], pk__in=late_cancels.values("pk"))
+    late = Q(
+        status__in=[Status.CANCELLING, Status.CANCEL_UNCONFIRMED], pk__in=late_cancels.values("pk")
+    )
     return late | Q(status=Status.CANCEL_UNCONFIRMED, due_at=None)
 
 
@@ -58,14 +69,22 @@ def missed_twice(now: dt.datetime) -> Q:
 
 
 def duplicate_booking(now: dt.datetime) -> Q:
-    """Match orders with a possible second carrier order; see orders/booking/duplicate_bookings.py."""
-    waiting = BookingAttempt.objects.filter(duplicate_booking_at__isnull=False).order_by("duplicate_booking_at")
+    """Match orders with a possible second carrier order; see
+    orders/booking/duplicate_bookings.py.
+    """
+    waiting = BookingAttempt.objects.filter(duplicate_booking_at__isnull=False).order_by(
+        "duplicate_booking_at"
+    )
     return Q(pk__in=list(waiting.values_list("order_id", flat=True)[:MOST_LISTED]))
 
 
 def futile_pickups(now: dt.datetime) -> Q:
     """Match futile pickups whose sender has no link to move them (interface §3 rules 3, 4)."""
-    linked = [configured.fingerprint for configured in carrier_settings.all_settings() if configured.has_parcel_tools]
+    linked = [
+        configured.fingerprint
+        for configured in carrier_settings.all_settings()
+        if configured.has_parcel_tools
+    ]
     later_day = Q(carrier_pickup_date__gt=F("progress_at__date"))
     by_us = ~later_day & ~Q(account__fingerprint__in=linked)
     return Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE) & by_us
@@ -94,7 +113,8 @@ ORDERS = {
     "unconfirmed": Wait(
         "Booking outcome unknown",
         Q(status=Status.UNCONFIRMED),
-        "Open the oldest and press Resolve. Adopt its reference, settle it as not booked or keep waiting.",
+        "Open the oldest and press Resolve. Adopt its reference, settle it as not booked or keep"
+        " waiting.",
         "since",
         term=UNCLEAR_TERM,
     ),
@@ -115,7 +135,8 @@ ORDERS = {
     "refused": Wait(
         "Refused in the last 24 hours",
         refused_lately,
-        "Read the carrier's reason. Many alike suggest a problem with our settings or the contract file.",
+        "Read the carrier's reason. Many alike suggest a problem with our settings or the contract"
+        " file.",
         "since",
     ),
     "cancel-stuck": Wait(
@@ -128,13 +149,15 @@ ORDERS = {
     "futile": Wait(
         "Futile pickup: arrange a new day",
         futile_pickups,
-        "Ask the carrier for another pickup day and tell the sender to keep the label. Don't cancel it.",
+        "Ask the carrier for another pickup day and tell the sender to keep the label. Don't"
+        " cancel it.",
         "since",
     ),
     "left-behind": Wait(
         "Open orders on an unlisted carrier account",
         left_behind,
-        "They can't be checked. Add the account to OLDER_CARRIERS, with its settings and key, and restart.",
+        "They can't be checked. Add the account to OLDER_CARRIERS, with its settings and key, and"
+        " restart.",
         "since",
         term=dt.timedelta(hours=1),
     ),
@@ -147,7 +170,8 @@ ORDERS = {
     "used-after-cancel": Wait(
         "Label used after cancelling",
         lambda now: Q(used_after_cancel_at__gte=now - dt.timedelta(days=30)),
-        "The carrier will charge for it. Tell the sender and expect the charge in the weekly report.",
+        "The carrier will charge for it. Tell the sender and expect the charge in the weekly"
+        " report.",
         "since",
         term=WEEK,
     ),
@@ -156,7 +180,8 @@ SENDERS = {
     "waiting": Wait(
         "Accounts waiting for approval",
         Q(approved_at=None, suspended_at=None),  # exactly as in the index
-        "Check the business and what it sends, then press Approve or Decline. Its people are waiting.",
+        "Check the business and what it sends, then press Approve or Decline. Its people are"
+        " waiting.",
     )
 }
 DEAD_LETTERS = {
@@ -171,8 +196,8 @@ DEAD_LETTERS = {
 STOPPED = Wait(
     "Carrier account stopped",
     Q(stopped_at__isnull=False),
-    "The carrier refuses the account, so bookings wait. Its page says why. Sort it out with the carrier, then press "
-    "Ask the carrier again now.",
+    "The carrier refuses the account, so bookings wait. Its page says why. Sort it out with the"
+    " carrier, then press Ask the carrier again now.",
     "stopped_at",
     term=NOW,
 )
@@ -185,8 +210,8 @@ HELD = Wait(
 AT_FAULT = Wait(
     "Refused: our setup",
     Q(),
-    "Read the carrier's reason on the account's page, fix the settings or the contract file, then press The fault is "
-    "corrected.",
+    "Read the carrier's reason on the account's page, fix the settings or the contract file, then"
+    " press The fault is corrected.",
     "fault_since",
     term=AT_ONCE,
 )
@@ -223,7 +248,9 @@ def undecided_since() -> Coalesce:
 
 def held_accounts(now: dt.datetime) -> list[CarrierAccount]:
     """Return accounts that an operator paused, or with repeats turned off. There are few."""
-    return [account for account in CarrierAccount.objects.order_by("pk") if _held_since(account, now)]
+    return [
+        account for account in CarrierAccount.objects.order_by("pk") if _held_since(account, now)
+    ]
 
 
 def _held_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
@@ -236,11 +263,19 @@ def _account_queues(now: dt.datetime) -> list[Queue]:
     """Return the queues of the carrier accounts, in one query: there are few."""
     accounts = CarrierAccount.objects.all()
     held = [at for account in accounts if (at := _held_since(account, now))]
-    faulty = [account for account in accounts if account.fault_at and account.fault_at >= now - FAULT_COUNTS]
+    faulty = [
+        account
+        for account in accounts
+        if account.fault_at and account.fault_at >= now - FAULT_COUNTS
+    ]
     faults = [at for account in faulty if (at := account.fault_since or account.fault_at)]
     stops = [account.stopped_at for account in accounts if account.stopped_at]
     return [
-        queue(accounts, "stopped", STOPPED, len(stops), min(stops, default=None), now, "?held=stopped"),
+        queue(
+            accounts, "stopped", STOPPED, len(stops), min(stops, default=None), now, "?held=stopped"
+        ),
         queue(accounts, "held", HELD, len(held), min(held, default=None), now, "?held=yes"),
-        queue(accounts, "fault", AT_FAULT, len(faults), min(faults, default=None), now, "?held=fault"),
+        queue(
+            accounts, "fault", AT_FAULT, len(faults), min(faults, default=None), now, "?held=fault"
+        ),
     ]

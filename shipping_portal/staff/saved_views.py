@@ -52,7 +52,9 @@ def save_view(site: admin.AdminSite, request: HttpRequest, name: str) -> HttpRes
         context = {**site.each_context(request), "title": "Save this view", "form": form}
         return TemplateResponse(request, "admin/save_view.html", context)
     called = form.cleaned_data["name"]
-    DeskView.objects.update_or_create(owner_id=request.user.pk, list=name, name=called, defaults={"query": query})
+    DeskView.objects.update_or_create(
+        owner_id=request.user.pk, list=name, name=called, defaults={"query": query}
+    )
     messages.success(request, f"Saved as “{called}”.")
     return redirect(f"{reverse(f'admin:{name}_changelist')}?{query}")
 
@@ -71,7 +73,9 @@ def _list_of(site: admin.AdminSite, request: HttpRequest, name: str) -> "admin.M
     Raises Http404 if this operator may not see it.
     """
     for model, page in site._registry.items():
-        if f"{model._meta.app_label}_{model._meta.model_name}" == name and page.has_view_permission(request):
+        if f"{model._meta.app_label}_{model._meta.model_name}" == name and page.has_view_permission(
+            request
+        ):
             return page
     raise Http404
 

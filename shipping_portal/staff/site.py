@@ -75,7 +75,9 @@ class StaffSite(admin.AdminSite):
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         from shipping_portal.staff import saved_views  # noqa: PLC0415  (models load after the site)
-        from shipping_portal.staff.restores import restoring  # noqa: PLC0415  (models load after the site)
+
+        # Models load after the site.
+        from shipping_portal.staff.restores import restoring  # noqa: PLC0415
 
         gaps = restoring.open_gaps() if self.has_permission(request) else []
         found = {"restore_gaps": gaps, "rail": _rail_entries(request)}
@@ -88,7 +90,10 @@ class StaffSite(admin.AdminSite):
         from shipping_portal.staff.finding import find  # noqa: PLC0415
 
         own = {"listener": page, "find": find, "health": self.health, "more": self.more}
-        save, delete = (require_POST(partial(view, self)) for view in (saved_views.save_view, saved_views.delete_view))
+        save, delete = (
+            require_POST(partial(view, self))
+            for view in (saved_views.save_view, saved_views.delete_view)
+        )
         return [
             path("views/<slug:name>/save/", self.admin_view(save), name="view_save"),
             path("views/<int:pk>/delete/", self.admin_view(delete), name="view_delete"),
@@ -98,7 +103,11 @@ class StaffSite(admin.AdminSite):
 
     def more(self, request: HttpRequest) -> HttpResponse:
         """Show the page with every list, for those without an entry in the rail."""
-        context = {**self.each_context(request), "title": "More", "app_list": self.get_app_list(request)}
+        context = {
+            **self.each_context(request),
+            "title": "More",
+            "app_list": self.get_app_list(request),
+        }
         return TemplateResponse(request, "admin/more.html", context)
 
     def has_permission(self, request: HttpRequest) -> bool:
@@ -116,7 +125,9 @@ class StaffSite(admin.AdminSite):
 
     @method_decorator(never_cache)
     @login_not_required
-    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def login(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
         """Show the portal's own login, second factor included.
 
         Other users who are logged in can't use the admin.
@@ -132,7 +143,9 @@ class StaffSite(admin.AdminSite):
 
         if has_second_factor(request.user):
             raise PermissionDenied("in no group")
-        messages.warning(request, "The desk requires two-step verification. Set it up, then come back.")
+        messages.warning(
+            request, "The desk requires two-step verification. Set it up, then come back."
+        )
         return redirect("mfa_activate_totp")
 
     def password_change(  # type: ignore[override]
@@ -141,8 +154,11 @@ class StaffSite(admin.AdminSite):
         """Redirect to the portal's own page, which ends other sessions too."""
         return redirect("account_change_password")
 
-    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415  (models load after the site)
+    def index(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> TemplateResponse:
+        # Models load after the site.
+        from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415
         from shipping_portal.staff import first_page, queues  # noqa: PLC0415
         from shipping_portal.staff.alerts import health  # noqa: PLC0415
         from shipping_portal.staff.models import Assignment  # noqa: PLC0415
@@ -155,7 +171,9 @@ class StaffSite(admin.AdminSite):
             "mine": Assignment.objects.filter(operator=request.user.pk).count(),
             "empty": [queue for queue in every if not queue.count],
             "items": sum(queue.count for queue in every),
-            "out_of_balance": any(queue.count for queue in every if queue.name == "billingreport-balance"),
+            "out_of_balance": any(
+                queue.count for queue in every if queue.name == "billingreport-balance"
+            ),
             "health": health.health_strip(now),
             "alarms": health.webhook_alarms(now),
             "day": first_page.day_strip(now),
@@ -165,7 +183,8 @@ class StaffSite(admin.AdminSite):
 
     def health(self, request: HttpRequest) -> HttpResponse:
         """Show how the carrier, webhooks and our own jobs are doing."""
-        from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415  (models load after the site)
+        # Models load after the site.
+        from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415
         from shipping_portal.staff.alerts import health  # noqa: PLC0415
 
         now = timezone.now()

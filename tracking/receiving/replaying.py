@@ -116,7 +116,10 @@ def replay_deliveries(chosen: Sequence[int], *, by: Any, reason: str, now: dt.da
         read += 1
         failed += not _read_again(pk)
     after = _stored_deliveries(chosen)
-    changed = sum(Reading(delivery, after[pk], gives_new_scan=False).changes for pk, delivery in before.items())
+    changed = sum(
+        Reading(delivery, after[pk], gives_new_scan=False).changes
+        for pk, delivery in before.items()
+    )
     return Replayed(read, changed, failed, len(before) - read)
 
 
@@ -136,7 +139,10 @@ def _read_again(pk: int) -> bool:
 
 def _stored_deliveries(chosen: Sequence[int]) -> dict[int, WebhookDelivery]:
     rows = WebhookDelivery.objects.filter(pk__in=chosen).order_by("pk")
-    return {row.pk: row for row in rows.select_related("event__parcel").defer("body", "event__raw")[:MOST]}
+    return {
+        row.pk: row
+        for row in rows.select_related("event__parcel").defer("body", "event__raw")[:MOST]
+    }
 
 
 UNREAD, ANY = "unread", "any"
@@ -145,7 +151,9 @@ UNREAD, ANY = "unread", "any"
 class ChoiceForm(forms.Form):
     """Choose deliveries by state and time of arrival."""
 
-    state = forms.ChoiceField(choices=[(UNREAD, "No scan"), *WebhookDelivery.State.choices, (ANY, "All")])
+    state = forms.ChoiceField(
+        choices=[(UNREAD, "No scan"), *WebhookDelivery.State.choices, (ANY, "All")]
+    )
     since = forms.DateTimeField(label="Received from (UTC)", required=False, widget=MINUTES)
     until = forms.DateTimeField(label="Received before (UTC)", required=False, widget=MINUTES)
 
@@ -165,7 +173,9 @@ class ChoiceForm(forms.Form):
 class ReplayForm(ReasonForm):
     """The previewed deliveries, and why they are reprocessed."""
 
-    chosen = forms.RegexField(r"^\d{1,18}(,\d{1,18})*$", widget=forms.HiddenInput, max_length=20 * MOST)
+    chosen = forms.RegexField(
+        r"^\d{1,18}(,\d{1,18})*$", widget=forms.HiddenInput, max_length=20 * MOST
+    )
 
     def clean_chosen(self) -> list[int]:
         return [int(pk) for pk in self.cleaned_data["chosen"].split(",")][:MOST]
@@ -214,13 +224,22 @@ def _replay_from_form(request: HttpRequest, form: ReplayForm) -> HttpResponse:
         messages.warning(request, "These webhooks are no longer stored. Nothing was reprocessed.")
         return redirect("admin:tracking_webhookdelivery_changelist")
     done = replay_deliveries(chosen, by=request.user, reason=reason, now=timezone.now())
-    text = f"{_webhooks_in_words(done.read)} reprocessed: {done.changed} changed, {done.read - done.changed} unchanged."
+    text = (
+        f"{_webhooks_in_words(done.read)} reprocessed: {done.changed} changed,"
+        f" {done.read - done.changed} unchanged."
+    )
     messages.success(request, text)
     if done.failed:
-        text = f"{_webhooks_in_words(done.failed)} couldn't be read because of a bug; the log has details. Nothing is lost."
+        text = (
+            f"{_webhooks_in_words(done.failed)} couldn't be read because of a bug; the log has"
+            " details. Nothing is lost."
+        )
         messages.error(request, text)
     if done.left:
-        messages.warning(request, f"{_webhooks_in_words(done.left)} not reprocessed: time ran out. Select them again.")
+        messages.warning(
+            request,
+            f"{_webhooks_in_words(done.left)} not reprocessed: time ran out. Select them again.",
+        )
     return redirect("admin:tracking_webhookdelivery_changelist")
 
 

@@ -23,7 +23,8 @@ ADDRESS = re.compile(rf"{START}(?:/([^/]+))?/?")  # as in tracking/urls.py
 def webhooks_first(portal: Application) -> Application:
     """Return a WSGI application that answers webhooks itself and passes on everything else.
 
-    A connection to the database stays open for the next one; `intake.receive_delivery` notices a lost one.
+    A connection to the database stays open for the next one; `intake.receive_delivery` notices a
+    lost one.
     """
     answer = know_the_request(answer_503_when_the_database_is_away(_answer_webhook))
 

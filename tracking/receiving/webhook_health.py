@@ -68,7 +68,9 @@ def record_beat(name: str, *, now: dt.datetime) -> int | None:
         if last is None or now - last < dt.timedelta(seconds=AWAY_SECONDS * settings.TIME_SCALE):
             return None
         moved = catch_up(now)
-    logger.warning("was_away", extra={"of": name, "seconds": (now - last).total_seconds(), "polls": moved})
+    logger.warning(
+        "was_away", extra={"of": name, "seconds": (now - last).total_seconds(), "polls": moved}
+    )
     return moved
 
 
@@ -115,12 +117,18 @@ LATE = Q(pushed_at__gt=F("scan_time") + LATE_AFTER)
 
 def missing_webhooks() -> QuerySet[TrackingEvent]:
     """Match scans that the carrier should have sent by webhook: of our orders and subscriptions."""
-    subscribed = Q(parcel__subscription=Parcel.Subscription.ON, scan_time__gte=F("parcel__created_at"))
+    subscribed = Q(
+        parcel__subscription=Parcel.Subscription.ON, scan_time__gte=F("parcel__created_at")
+    )
     return TrackingEvent.objects.filter(Q(parcel__order__isnull=False) | subscribed)
 
 
-def found_first_by_polling(now: dt.datetime, *, within: dt.timedelta = WINDOW) -> QuerySet[TrackingEvent]:
-    return missing_webhooks().filter(POLLED_FIRST, received_at__gt=now - within, received_at__lte=now)
+def found_first_by_polling(
+    now: dt.datetime, *, within: dt.timedelta = WINDOW
+) -> QuerySet[TrackingEvent]:
+    return missing_webhooks().filter(
+        POLLED_FIRST, received_at__gt=now - within, received_at__lte=now
+    )
 
 
 def silent_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
@@ -132,7 +140,9 @@ def silent_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | Non
     last = list(found.order_by("-received_at").values_list("received_at", flat=True)[:ALARM])
     if len(last) < ALARM or last[-1] > now - SILENT_AFTER:
         return None
-    pushed = WebhookDelivery.objects.filter(account=account, polled_for="", received_at__gt=last[-1])
+    pushed = WebhookDelivery.objects.filter(
+        account=account, polled_for="", received_at__gt=last[-1]
+    )
     return None if pushed.exists() else last[-1]
 
 

@@ -50,7 +50,11 @@ def fold_held(held: Held) -> None:
         before = [getattr(parcel, name) for name in WRITTEN]
         # Its words mean nothing under another account's contract.
         if parcel.account_id in words:
-            steps = [_make_step(event, words[parcel.account_id]) for event in held.events[pk] if not event.set_aside]
+            steps = [
+                _make_step(event, words[parcel.account_id])
+                for event in held.events[pk]
+                if not event.set_aside
+            ]
             result = fold_steps(steps)
             for name in PROGRESS:
                 setattr(parcel, name, getattr(result, name))
@@ -85,8 +89,13 @@ def _meanings_by_account(held: Held) -> dict[int, dict[str, str]]:
     spelled: dict[CarrierAccount, set[str]] = defaultdict(set)
     for pk, parcel in held.parcels.items():
         spelled[parcel.account] |= {event.event_type for event in held.events[pk]}
-    contracts = {account: configured.contract for account in spelled if (configured := settings_of(account))}
-    return {account.pk: vocabulary.meanings_of(spelled[account], contract) for account, contract in contracts.items()}
+    contracts = {
+        account: configured.contract for account in spelled if (configured := settings_of(account))
+    }
+    return {
+        account.pk: vocabulary.meanings_of(spelled[account], contract)
+        for account, contract in contracts.items()
+    }
 
 
 def _set_aside_what_came_long_before(held: Held) -> None:
@@ -100,9 +109,13 @@ def _set_aside_what_came_long_before(held: Held) -> None:
     for event in absurd:
         event.set_aside = LONG_BEFORE
     if absurd:
-        TrackingEvent.objects.filter(pk__in=[event.pk for event in absurd]).update(set_aside=LONG_BEFORE)
+        TrackingEvent.objects.filter(pk__in=[event.pk for event in absurd]).update(
+            set_aside=LONG_BEFORE
+        )
 
 
 def _make_step(event: TrackingEvent, words: dict[str, str]) -> Step:
     progress = words[vocabulary.normalise_word(event.event_type)]
-    return Step(event.scan_time, str(event.event_id or event.fingerprint), progress, event.received_at)
+    return Step(
+        event.scan_time, str(event.event_id or event.fingerprint), progress, event.received_at
+    )

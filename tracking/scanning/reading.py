@@ -72,7 +72,9 @@ def read_due(*, before: dt.datetime | None = None) -> int:
 
 
 def _claim_batch(before: dt.datetime) -> list[int]:
-    due = WebhookDelivery.objects.filter(state=State.NEW, failures=0, parked_at=None, due_at__lte=before)
+    due = WebhookDelivery.objects.filter(
+        state=State.NEW, failures=0, parked_at=None, due_at__lte=before
+    )
     # SQLite has one lock for all writes.
     if not due.exists():
         return []
@@ -80,7 +82,9 @@ def _claim_batch(before: dt.datetime) -> list[int]:
         first = due.select_for_update(skip_locked=True).order_by("due_at")
         keys = list(first.values_list("pk", flat=True)[:BATCH])
         until = timezone.now() + lease_time()
-        WebhookDelivery.objects.filter(pk__in=keys).update(due_at=until, failures=1, last_error=UNDER_WAY)
+        WebhookDelivery.objects.filter(pk__in=keys).update(
+            due_at=until, failures=1, last_error=UNDER_WAY
+        )
     return keys
 
 
@@ -113,11 +117,19 @@ def read_deliveries(*keys: int) -> None:
         _lock_deliveries(parsed)
         held = scans.lock_parcels(parcels.values())
         arrivals = [
-            scans.Arrival(parcels[one.parcel], one.scan, one.source, bytes(one.delivery.body), one.delivery.received_at)
+            scans.Arrival(
+                parcels[one.parcel],
+                one.scan,
+                one.source,
+                bytes(one.delivery.body),
+                one.delivery.received_at,
+            )
             for one in found
             if one.scan
         ]
-        stored = dict(zip((one.delivery.pk for one in found), scans.store_scans(arrivals, held), strict=True))
+        stored = dict(
+            zip((one.delivery.pk for one in found), scans.store_scans(arrivals, held), strict=True)
+        )
         for one in parsed:
             _record_outcome(one, stored.get(one.delivery.pk))
         statements.update_each(WebhookDelivery, (one.delivery for one in parsed), ENDED)
@@ -152,7 +164,9 @@ def _read_body(delivery: WebhookDelivery, account: CarrierAccount) -> Parsed:
 def _lock_deliveries(parsed: list[Parsed]) -> None:
     """Reload and lock each delivery until the transaction ends."""
     rows = WebhookDelivery.objects.select_for_update(of=("self",)).order_by("pk")
-    now = rows.filter(pk__in=[one.delivery.pk for one in parsed]).values_list("pk", "state", "event_id")
+    now = rows.filter(pk__in=[one.delivery.pk for one in parsed]).values_list(
+        "pk", "state", "event_id"
+    )
     states = {pk: (state, event) for pk, state, event in now}
     for one in parsed:
         one.delivery.state, one.delivery.event_id = states[one.delivery.pk]
@@ -162,11 +176,16 @@ def _record_outcome(one: Parsed, stored: scans.Stored | None) -> None:
     """Store the outcome on the delivery."""
     delivery = one.delivery
     if stored is not None and stored.event is not None:
-        is_its_own = stored.is_new or (delivery.event_id == stored.event.pk and delivery.state != State.DUPLICATE)
+        is_its_own = stored.is_new or (
+            delivery.event_id == stored.event.pk and delivery.state != State.DUPLICATE
+        )
         delivery.state = State.STORED if is_its_own else State.DUPLICATE
         delivery.event, delivery.reason = stored.event, one.scan.remark if one.scan else ""
     elif delivery.event_id is None and one.scan:
-        delivery.state, delivery.reason = State.DIFFERS, f"event {one.scan.event_id} is known with other content"
+        delivery.state, delivery.reason = (
+            State.DIFFERS,
+            f"event {one.scan.event_id} is known with other content",
+        )
     elif delivery.event_id is None:
         delivery.state, delivery.reason = State.QUARANTINED, one.why_not[:300]
     for name, value in {"due_at": None, **WebhookDelivery.AFRESH}.items():
@@ -178,7 +197,11 @@ def _ask_for_the_rest(held: scans.Held) -> None:
 
     Its first scans may be missing.
     """
-    unknown = [pk for pk, parcel in held.parcels.items() if parcel.order_id is None and not parcel.last_scan_at]
+    unknown = [
+        pk
+        for pk, parcel in held.parcels.items()
+        if parcel.order_id is None and not parcel.last_scan_at
+    ]
     if unknown and Restore.objects.open().exists():
         polls = (Poll(parcel_id=pk, due_at=timezone.now()) for pk in unknown)
         Poll.objects.bulk_create(polls, ignore_conflicts=True)

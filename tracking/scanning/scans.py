@@ -19,7 +19,16 @@ from tracking.scanning import statements, vocabulary
 Source = TrackingEvent.Source
 ParcelKey = tuple[int, str]  # a parcel's account, and its reference in upper case
 SEEN = ("event_id", "received_at", "pushed_at", "polled_at")
-KNOWN_BY = ("parcel", "account", "fingerprint", "event_type", "scan_time", "description", "set_aside", *SEEN)
+KNOWN_BY = (
+    "parcel",
+    "account",
+    "fingerprint",
+    "event_type",
+    "scan_time",
+    "description",
+    "set_aside",
+    *SEEN,
+)
 
 
 @dataclass(frozen=True)
@@ -50,14 +59,18 @@ class Stored:
     is_new: bool = False
 
 
-def parcel_for(reference: str, *, account: CarrierAccount, at: dt.datetime, is_typed: bool = False) -> Parcel:
+def parcel_for(
+    reference: str, *, account: CarrierAccount, at: dt.datetime, is_typed: bool = False
+) -> Parcel:
     """Return the parcel of this reference at this account, in any case, creating it if needed.
 
     It takes on the carrier's spelling. A spelling typed by a person counts only until the carrier's
     arrives, and not in capitals alone.
     """
     parcel, _ = Parcel.objects.get_or_create(
-        account=account, reference__upper=reference.upper(), defaults={"reference": reference, "created_at": at}
+        account=account,
+        reference__upper=reference.upper(),
+        defaults={"reference": reference, "created_at": at},
     )
     is_a_guess = is_typed and (reference.isupper() or parcel.order_id or parcel.last_scan_at)
     if not is_a_guess:
@@ -70,7 +83,10 @@ def parcels_for(named: Mapping[ParcelKey, tuple[str, dt.datetime]]) -> dict[Parc
     found = _find_parcels(named)
     missing = sorted(named.keys() - found.keys())
     if missing:
-        made = (Parcel(account_id=name[0], reference=named[name][0], created_at=named[name][1]) for name in missing)
+        made = (
+            Parcel(account_id=name[0], reference=named[name][0], created_at=named[name][1])
+            for name in missing
+        )
         Parcel.objects.bulk_create(made, ignore_conflicts=True)
         found = _find_parcels(named)
     return found
@@ -100,11 +116,17 @@ def lock_parcels(parcels: Collection[int]) -> Held:
     locked = _orders_of(parcels)
     # Not its key: a process that stored the same scan holds its id and needs the parcel's key to
     # commit.
-    rows = Parcel.objects.select_for_update(no_key=True, of=("self",)).select_related("account").order_by("pk")
+    rows = (
+        Parcel.objects.select_for_update(no_key=True, of=("self",))
+        .select_related("account")
+        .order_by("pk")
+    )
     held = {parcel.pk: parcel for parcel in rows.filter(pk__in=parcels)}
     # A parcel lost while we waited is left out; an order gained in that time isn't locked: see
     # folding.
-    owners = {pk: locked[parcel.order_id] for pk, parcel in held.items() if parcel.order_id in locked}
+    owners = {
+        pk: locked[parcel.order_id] for pk, parcel in held.items() if parcel.order_id in locked
+    }
     events: dict[int, list[TrackingEvent]] = {pk: [] for pk in held}
     for event in TrackingEvent.objects.filter(parcel__in=held).only(*KNOWN_BY).order_by("pk"):
         events[event.parcel_id].append(event)
@@ -124,7 +146,9 @@ def store_scans(arrivals: Sequence[Arrival], held: Held) -> list[Stored]:
     TrackingEvent.objects.bulk_create(new)
     statements.update_each(TrackingEvent, known.seen_again.values(), SEEN)
     contracts = {parcel.account_id: contract_of(parcel.account) for parcel in held.parcels.values()}
-    vocabulary.note_unknown_words((event.event_type, event.received_at, contracts[event.account_id]) for event in new)
+    vocabulary.note_unknown_words(
+        (event.event_type, event.received_at, contracts[event.account_id]) for event in new
+    )
     return stored
 
 
@@ -136,8 +160,12 @@ class _Known:
         self.alike: dict[tuple[int, str], list[TrackingEvent]] = defaultdict(list)
         self.seen_again: dict[int, TrackingEvent] = {}
         ids = {arrival.scan.event_id for arrival in arrivals if arrival.scan.event_id}
-        of_others = Q(account__in={parcel.account_id for parcel in held.parcels.values()}, event_id__in=ids)
-        for event in TrackingEvent.objects.filter(of_others).exclude(parcel__in=held.parcels).only(*KNOWN_BY):
+        of_others = Q(
+            account__in={parcel.account_id for parcel in held.parcels.values()}, event_id__in=ids
+        )
+        for event in (
+            TrackingEvent.objects.filter(of_others).exclude(parcel__in=held.parcels).only(*KNOWN_BY)
+        ):
             self.add_id(event)
         for events in held.events.values():
             for event in events:
@@ -163,21 +191,28 @@ class _Known:
 
 def _store_scan(arrival: Arrival, held: Held, known: _Known) -> Stored:
     parcel, scan = held.parcels[arrival.parcel], arrival.scan
-    event_id, digest = uuid.UUID(scan.event_id) if scan.event_id else None, scan_fingerprint(parcel.reference, scan)
+    event_id = uuid.UUID(scan.event_id) if scan.event_id else None
+    digest = scan_fingerprint(parcel.reference, scan)
     event = known.find(parcel, event_id, digest)
     if event is None:
         made = _make_event(arrival, parcel, event_id, digest)
         known.add(made)
         held.events[parcel.pk].append(made)
         return Stored(made, is_new=True)
-    is_same = (event.parcel_id, event.fingerprint, event.description) == (parcel.pk, digest, scan.description)
+    is_same = (event.parcel_id, event.fingerprint, event.description) == (
+        parcel.pk,
+        digest,
+        scan.description,
+    )
     if event_id and event.event_id == event_id and not is_same:
         return Stored(None)
     _note_seen(event, event_id, arrival, known)
     return Stored(event)
 
 
-def _make_event(arrival: Arrival, parcel: Parcel, event_id: uuid.UUID | None, digest: str) -> TrackingEvent:
+def _make_event(
+    arrival: Arrival, parcel: Parcel, event_id: uuid.UUID | None, digest: str
+) -> TrackingEvent:
     scan, at = arrival.scan, arrival.at
     return TrackingEvent(
         parcel=parcel,
@@ -199,7 +234,9 @@ def _make_event(arrival: Arrival, parcel: Parcel, event_id: uuid.UUID | None, di
     )
 
 
-def _note_seen(event: TrackingEvent, event_id: uuid.UUID | None, arrival: Arrival, known: _Known) -> None:
+def _note_seen(
+    event: TrackingEvent, event_id: uuid.UUID | None, arrival: Arrival, known: _Known
+) -> None:
     """Give a polled scan its pushed copy's event id; keep the earliest receipt of each way.
 
     A delivery may be read after a poll that overtook it, so the first one we read isn't always the
@@ -220,7 +257,8 @@ def scan_fingerprint(reference: str, scan: Scan) -> str:
 
     Same parcel, same kind, same instant.
     """
-    parts = f"{reference.upper()}|{vocabulary.normalise_word(scan.event_type)}|{scan.scan_time.isoformat()}"
+    word = vocabulary.normalise_word(scan.event_type)
+    parts = f"{reference.upper()}|{word}|{scan.scan_time.isoformat()}"
     return hashlib.sha256(parts.encode()).hexdigest()
 
 

@@ -24,7 +24,10 @@ def insert_delivery(account: str, **given: Any) -> int | None:
     # Looked up once: `connection` does that each time it is used.
     database = connections["default"]
     with planned_cursor(database) as cursor:
-        cursor.execute(statement, [*(value_of(given[name], database, True) for name, value_of in fields), account])
+        cursor.execute(
+            statement,
+            [*(value_of(given[name], database, True) for name, value_of in fields), account],
+        )
         row = cursor.fetchone()
     return row[0] if row else None
 
@@ -38,23 +41,33 @@ def _insert_statement() -> tuple[str, list[tuple[str, Any]]]:
         for name, field in fields.items()
         if name not in {"id", "account", "event", *GIVEN}
     }
-    columns = ", ".join(map(connection.ops.quote_name, [*(fields[name].column for name in GIVEN), *usual]))
+    columns = ", ".join(
+        map(connection.ops.quote_name, [*(fields[name].column for name in GIVEN), *usual])
+    )
     values = ", ".join([*["%s"] * len(GIVEN), *usual.values()])
     return (
-        f"INSERT INTO tracking_webhookdelivery ({columns}, account_id) "  # noqa: S608  (our own columns and defaults)
+        # Our own columns and defaults.
+        f"INSERT INTO tracking_webhookdelivery ({columns}, account_id) "  # noqa: S608
         f"SELECT {values}, id FROM orders_carrieraccount WHERE fingerprint = %s RETURNING id"
     ), [(name, fields[name].get_db_prep_value) for name in GIVEN]
 
 
 def _sql_literal(default: Any) -> str:
-    return "NULL" if default is None else str(default) if isinstance(default, int) else f"'{default}'"
+    return (
+        "NULL" if default is None else str(default) if isinstance(default, int) else f"'{default}'"
+    )
 
 
-def update_each(model: type[models.Model], rows: Iterable[models.Model], columns: Sequence[str]) -> None:
+def update_each(
+    model: type[models.Model], rows: Iterable[models.Model], columns: Sequence[str]
+) -> None:
     """Update these columns of each row from its object, in key order to avoid deadlocks."""
     fields, statement = _update_statement(model, tuple(columns))
     given = [
-        [*(field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields), row.pk]
+        [
+            *(field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields),
+            row.pk,
+        ]
         for row in sorted(rows, key=lambda row: row.pk)
     ]
     if not given:
@@ -68,4 +81,5 @@ def _update_statement(model: type[models.Model], columns: tuple[str, ...]) -> tu
     fields: list[Any] = [model._meta.get_field(name) for name in columns]
     name = connection.ops.quote_name
     settings = ", ".join(f"{name(field.column)} = %s" for field in fields)
-    return fields, f"UPDATE {name(model._meta.db_table)} SET {settings} WHERE id = %s"  # noqa: S608  (our own names)
+    # Our own names.
+    return fields, f"UPDATE {name(model._meta.db_table)} SET {settings} WHERE id = %s"  # noqa: S608

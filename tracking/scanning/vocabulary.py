@@ -89,7 +89,9 @@ def note_unknown_words(met: Iterable[tuple[str, dt.datetime, Contract]]) -> None
         rows = EventWord.objects.select_for_update()
         row, _ = rows.get_or_create(word=word, defaults={"first_seen_at": spelled[0][1]})
         row.scans += len(spelled)
-        row.spellings += [one for one in dict.fromkeys(one for one, _ in spelled) if one not in row.spellings]
+        row.spellings += [
+            one for one in dict.fromkeys(one for one, _ in spelled) if one not in row.spellings
+        ]
         row.save(update_fields=["scans", "spellings"])
 
 

@@ -25,6 +25,8 @@ def dashes(order: Any, progress: str) -> int:
 
 
 @register.simple_tag
-def milestones_of(order: Any, progress: str, entries: list[timeline.TimelineEntry]) -> list[milestones.Milestone]:
+def milestones_of(
+    order: Any, progress: str, entries: list[timeline.TimelineEntry]
+) -> list[milestones.Milestone]:
     """Return the order's five steps, or none if it left the way."""
     return milestones.of_order(order, progress, entries)

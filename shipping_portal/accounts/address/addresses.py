@@ -24,11 +24,48 @@ LETTERS_BY_USE = set("ªºʻʼ")  # not Latin letters by name, yet part of Latin
 SIGNS_BY_USE = set("°№€£")
 # Words that begin a street's name in French and Spanish: `Rue Sherbrooke`, `Camino Del Mar`.
 STREET_FIRST = {
-    "rue", "ruelle", "avenue", "av", "ave", "boulevard", "boul", "bd", "blvd", "chemin", "ch", "place", "route", "rte",
-    "rang", "montee", "cote", "allee", "impasse", "quai", "cours", "promenade", "croissant", "terrasse", "via", "calle",
-    "camino", "avenida", "avda", "paseo", "plaza", "carretera", "carr", "callejon", "cerrada", "calzada", "alameda",
-    "vereda", "esplanade", "mount", "mt",
-}  # fmt: skip
+    "rue",
+    "ruelle",
+    "avenue",
+    "av",
+    "ave",
+    "boulevard",
+    "boul",
+    "bd",
+    "blvd",
+    "chemin",
+    "ch",
+    "place",
+    "route",
+    "rte",
+    "rang",
+    "montee",
+    "cote",
+    "allee",
+    "impasse",
+    "quai",
+    "cours",
+    "promenade",
+    "croissant",
+    "terrasse",
+    "via",
+    "calle",
+    "camino",
+    "avenida",
+    "avda",
+    "paseo",
+    "plaza",
+    "carretera",
+    "carr",
+    "callejon",
+    "cerrada",
+    "calzada",
+    "alameda",
+    "vereda",
+    "esplanade",
+    "mount",
+    "mt",
+}
 PARTICLES = {
     "de",
     "du",
@@ -46,11 +83,49 @@ PARTICLES = {
     "the",
 }  # after such a word
 STREET_LAST = {
-    "street", "st", "road", "rd", "avenue", "ave", "av", "drive", "dr", "lane", "ln", "court", "ct", "parade", "pde",
-    "highway", "hwy", "crescent", "cres", "close", "terrace", "tce", "boulevard", "blvd", "grove", "parkway", "pkwy",
-}  # fmt: skip
+    "street",
+    "st",
+    "road",
+    "rd",
+    "avenue",
+    "ave",
+    "av",
+    "drive",
+    "dr",
+    "lane",
+    "ln",
+    "court",
+    "ct",
+    "parade",
+    "pde",
+    "highway",
+    "hwy",
+    "crescent",
+    "cres",
+    "close",
+    "terrace",
+    "tce",
+    "boulevard",
+    "blvd",
+    "grove",
+    "parkway",
+    "pkwy",
+}
 PARTS = re.compile("([,;/])")  # with the signs between them
-NUMBER_FIRST = {"apt", "bag", "box", "highway", "hwy", "level", "lot", "ph", "shop", "ste", "suite", "unit"}
+NUMBER_FIRST = {
+    "apt",
+    "bag",
+    "box",
+    "highway",
+    "hwy",
+    "level",
+    "lot",
+    "ph",
+    "shop",
+    "ste",
+    "suite",
+    "unit",
+}
 
 
 def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
@@ -60,7 +135,9 @@ def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
     """
     # Checked before each of its characters is examined.
     if len(text) > FAR_TOO_LONG:
-        raise ValidationError(f"Use at most {longest} characters; this has {len(text)}.", code="max_length")
+        raise ValidationError(
+            f"Use at most {longest} characters; this has {len(text)}.", code="max_length"
+        )
     text = as_seen(text)
     if any(unicodedata.category(c) in UNPRINTABLE for c in text.strip()):
         raise ValidationError(HIDDEN_SENTENCE, code="hidden")
@@ -73,7 +150,9 @@ def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
     if line and not any(c.isalnum() for c in line):
         raise ValidationError("Use at least one letter or digit.", code="no_letters")
     if len(line) > longest:
-        raise ValidationError(f"Use at most {longest} characters; this has {len(line)}.", code="max_length")
+        raise ValidationError(
+            f"Use at most {longest} characters; this has {len(line)}.", code="max_length"
+        )
     return line
 
 
@@ -110,7 +189,11 @@ def without_place(line: str, suburb: str, postcode: str, state: str, country: st
         words = part.split()
         del words[_repeated_words(words, suburb, postcode, state, country)]
         pieces[at] = part if words == part.split() else " ".join(words)
-    kept = [(sign, text) for sign, text in zip(["", *pieces[1::2]], pieces[::2], strict=True) if text.strip()]
+    kept = [
+        (sign, text)
+        for sign, text in zip(["", *pieces[1::2]], pieces[::2], strict=True)
+        if text.strip()
+    ]
     return "".join(sign + text for sign, text in kept).strip(" ,;/")
 
 
@@ -172,25 +255,42 @@ def _plain_latin(line: str) -> str:
     strange = [c for c in line if not _is_printable(c)]
     if not all(c.isalnum() or unicodedata.combining(c) for c in strange):
         return ""  # “TM” is no way to write “™”
-    return "".join(letters) if any(c.isalnum() for c in letters) and all(map(_is_printable, letters)) else ""
+    return (
+        "".join(letters)
+        if any(c.isalnum() for c in letters) and all(map(_is_printable, letters))
+        else ""
+    )
 
 
-def _place_phrases(suburb: str, postcode: str = "", state: str = "", country: str = "") -> set[tuple[str, ...]]:
+def _place_phrases(
+    suburb: str, postcode: str = "", state: str = "", country: str = ""
+) -> set[tuple[str, ...]]:
     names = [suburb, postcode, "".join(postcode.split()), state, state_name(country, state)]
     names += (country, countries.country_name(country), *COUNTRY_NAMES.get(country, ()))
     return {tuple(normalise_name(name).split()) for name in names} - {()}
 
 
-def _repeated_words(words: list[str], suburb: str, postcode: str, state: str, country: str) -> slice:
+def _repeated_words(
+    words: list[str], suburb: str, postcode: str, state: str, country: str
+) -> slice:
     """Return which words of a line's part only name the place: its end, or a pair anywhere."""
-    phrases, anchors = _place_phrases(suburb, postcode, state, country), _place_phrases(suburb, postcode)
+    phrases = _place_phrases(suburb, postcode, state, country)
+    anchors = _place_phrases(suburb, postcode)
     plain = [normalise_name(word) for word in words]
     left, is_repeat, is_name = plain, False, False
     while not is_name and (tail := next((one for one in phrases if _ends_with(left, one)), None)):
         before = left[: -len(tail)]
-        if before and not any(_ends_with(before, one) for one in anchors) and _belongs_to_street(before, tail):
+        if (
+            before
+            and not any(_ends_with(before, one) for one in anchors)
+            and _belongs_to_street(before, tail)
+        ):
             break
-        is_name = len("".join(tail)) > LONGEST_CODE and tail[0].isalpha() and bool(STREET_LAST & {*before[-1:]})
+        is_name = (
+            len("".join(tail)) > LONGEST_CODE
+            and tail[0].isalpha()
+            and bool(STREET_LAST & {*before[-1:]})
+        )
         left, is_repeat = before, is_repeat or tail in anchors or is_name or not before
     if is_repeat:
         return slice(len(left), None)
@@ -209,7 +309,9 @@ def _belongs_to_street(before: list[str], tail: tuple[str, ...]) -> bool:
     named = [*before]
     while named and named[-1] in PARTICLES:
         named.pop()
-    return _ends_in_house_number(before) or (bool(named) and named[-1] in STREET_FIRST | NUMBER_FIRST)
+    return _ends_in_house_number(before) or (
+        bool(named) and named[-1] in STREET_FIRST | NUMBER_FIRST
+    )
 
 
 def _ends_in_house_number(before: list[str]) -> bool:

@@ -26,13 +26,81 @@ PLAIN_NAMES = {
 }
 # By the Universal Postal Union, parcels to these countries need no postcode.
 WITHOUT_POSTCODES = {
-    "AE", "AG", "AO", "AW", "BF", "BI", "BJ", "BO", "BS", "BW", "BZ", "CD", "CF", "CG", "CI", "CK", "CM", "DJ",
-    "DM", "ER", "FJ", "GD", "GH", "GM", "GQ", "GY", "HK", "JM", "KI", "KM", "KN", "KP", "ML", "MO", "MR", "MW",
-    "NR", "NU", "QA", "RW", "SB", "SC", "SL", "SR", "ST", "SY", "TD", "TG", "TK", "TO", "TV", "UG", "VU", "YE",
+    "AE",
+    "AG",
+    "AO",
+    "AW",
+    "BF",
+    "BI",
+    "BJ",
+    "BO",
+    "BS",
+    "BW",
+    "BZ",
+    "CD",
+    "CF",
+    "CG",
+    "CI",
+    "CK",
+    "CM",
+    "DJ",
+    "DM",
+    "ER",
+    "FJ",
+    "GD",
+    "GH",
+    "GM",
+    "GQ",
+    "GY",
+    "HK",
+    "JM",
+    "KI",
+    "KM",
+    "KN",
+    "KP",
+    "ML",
+    "MO",
+    "MR",
+    "MW",
+    "NR",
+    "NU",
+    "QA",
+    "RW",
+    "SB",
+    "SC",
+    "SL",
+    "SR",
+    "ST",
+    "SY",
+    "TD",
+    "TG",
+    "TK",
+    "TO",
+    "TV",
+    "UG",
+    "VU",
+    "YE",
     "ZW",
-}  # fmt: skip
+}
 
-WITH_ARTICLE = {"AE", "BS", "CZ", "DO", "GB", "GM", "KM", "KY", "MH", "NL", "PH", "SB", "TC", "US", "VG", "VI"}
+WITH_ARTICLE = {
+    "AE",
+    "BS",
+    "CZ",
+    "DO",
+    "GB",
+    "GM",
+    "KM",
+    "KY",
+    "MH",
+    "NL",
+    "PH",
+    "SB",
+    "TC",
+    "US",
+    "VG",
+    "VI",
+}
 
 
 @lru_cache(maxsize=1)
@@ -72,7 +140,9 @@ def code_of(text: str) -> str:
 def _codes_by_name() -> dict[str, str]:
     """Return every country's code by its normalised names."""
     called = (
-        (code, word) for code, known in country_names().items() for word in (code, known, *COUNTRY_NAMES.get(code, ()))
+        (code, word)
+        for code, known in country_names().items()
+        for word in (code, known, *COUNTRY_NAMES.get(code, ()))
     )
     return {normalise_name(word): code for code, word in called}
 
@@ -187,28 +257,61 @@ COUNTRY_NAMES = {
     "AE": ("UAE", "U.A.E."),
     "CZ": ("Czechia",),
     "GB": (
-        "UK", "U.K.", "GBR", "Great Britain", "Britain", "England", "Scotland", "Wales", "Northern Ireland",
+        "UK",
+        "U.K.",
+        "GBR",
+        "Great Britain",
+        "Britain",
+        "England",
+        "Scotland",
+        "Wales",
+        "Northern Ireland",
         "United Kingdom (UK)",
     ),
     "GU": ("GUM", "Guam (US)", "Guam USA"),
     "IE": ("IRL", "Eire", "Republic of Ireland"),
     "KR": ("Korea", "Republic of Korea"),
-    "MP": ("Northern Marianas", "Commonwealth of the Northern Mariana Islands", "CNMI", "MNP", "Saipan"),
+    "MP": (
+        "Northern Marianas",
+        "Commonwealth of the Northern Mariana Islands",
+        "CNMI",
+        "MNP",
+        "Saipan",
+    ),
     "NF": ("NFK",),
     "NL": ("Holland", "The Netherlands"),
     "NZ": ("NZL", "Aotearoa", "Aotearoa New Zealand", "N.Z."),
     "PR": ("PRI", "Puerto Rico (US)", "Puerto Rico USA", "Porto Rico"),
     "SG": ("SGP",),
     "US": (
-        "United States", "United States of America", "US", "USA", "U.S.A.", "U.S. of A.", "United States (US)",
-        "United States of America (USA)", "The United States", "U S A", "U S", "Estados Unidos",
-        "Estados Unidos de América", "EE. UU.", "États-Unis", "États-Unis d'Amérique",
+        "United States",
+        "United States of America",
+        "US",
+        "USA",
+        "U.S.A.",
+        "U.S. of A.",
+        "United States (US)",
+        "United States of America (USA)",
+        "The United States",
+        "U S A",
+        "U S",
+        "Estados Unidos",
+        "Estados Unidos de América",
+        "EE. UU.",
+        "États-Unis",
+        "États-Unis d'Amérique",
     ),
     "VI": (
-        "U.S. Virgin Islands", "Virgin Islands, U.S.", "Virgin Islands (US)", "Virgin Islands (U.S.)", "USVI", "VIR",
-        "United States Virgin Islands", "United States (US) Virgin Islands",
+        "U.S. Virgin Islands",
+        "Virgin Islands, U.S.",
+        "Virgin Islands (US)",
+        "Virgin Islands (U.S.)",
+        "USVI",
+        "VIR",
+        "United States Virgin Islands",
+        "United States (US) Virgin Islands",
     ),
-}  # fmt: skip
+}
 # Countries that another country's post calls its states, by ISO code.
 TERRITORIES = {
     "AU": {"CC": "WA", "CX": "WA", "NF": "NSW"},
@@ -219,10 +322,15 @@ MILITARY, MILITARY_CITIES = {"AA", "AE", "AP"}, {"apo", "dpo", "fpo"}
 # Other common abbreviations of states.
 SHORTENED = {
     "AU": "TASM:TAS VICT:VIC",
-    "CA": "ALTA:AB MAN:MB NFLD:NL NF:NL LAB:NL NEWFOUNDLAND:NL LABRADOR:NL NWT:NT ONT:ON PEI:PE QUE:QC PQ:QC SASK:SK "
-    "YK:YT",
-    "US": "ALA:AL ARIZ:AZ ARK:AR CALIF:CA COLO:CO CONN:CT FLA:FL ILL:IL KANS:KS MASS:MA MICH:MI MINN:MN MONT:MT "
-    "NEBR:NE NEV:NV OKLA:OK ORE:OR PENN:PA PENNA:PA TENN:TN TEX:TX WASH:WA WISC:WI WYO:WY USVI:VI CNMI:MP",
+    "CA": (
+        "ALTA:AB MAN:MB NFLD:NL NF:NL LAB:NL NEWFOUNDLAND:NL LABRADOR:NL NWT:NT ONT:ON PEI:PE"
+        " QUE:QC PQ:QC SASK:SK YK:YT"
+    ),
+    "US": (
+        "ALA:AL ARIZ:AZ ARK:AR CALIF:CA COLO:CO CONN:CT FLA:FL ILL:IL KANS:KS MASS:MA MICH:MI"
+        " MINN:MN MONT:MT NEBR:NE NEV:NV OKLA:OK ORE:OR PENN:PA PENNA:PA TENN:TN TEX:TX WASH:WA"
+        " WISC:WI WYO:WY USVI:VI CNMI:MP"
+    ),
 }
 WASHINGTON = {"washington dc": "DC", "washington d c": "DC", "d c": "DC", "virgin islands": "VI"}
 

@@ -40,7 +40,9 @@ class Imported:
     off_list: int = 0
 
 
-def import_list(content: bytes, *, source: str, by: Any, at: dt.datetime, reason: str = "") -> list[Imported]:
+def import_list(
+    content: bytes, *, source: str, by: Any, at: dt.datetime, reason: str = ""
+) -> list[Imported]:
     """Replace the active list of every country in the file. Raises UnreadableList, changing
     nothing.
 
@@ -69,7 +71,13 @@ def _activate_list(
     Locality.objects.bulk_create(_locality_rows(made, places), batch_size=BATCH)
     LocalityList.objects.filter(country=country, is_active=True).update(is_active=False)
     LocalityList.objects.filter(pk=made.pk).update(is_active=True)
-    counts = Imported(country, len(places), len(new - old), len(old - new), off_list=receivers.mark_off_list(country))
+    counts = Imported(
+        country,
+        len(places),
+        len(new - old),
+        len(old - new),
+        off_list=receivers.mark_off_list(country),
+    )
     summary = f"{source}: {counts.rows} pairs, {counts.added} added, {counts.removed} removed"
     reason = f"{summary}: {reason}" if reason else summary
     Audit.write("locality list imported", made, by=by, at=at, reason=reason)
@@ -93,7 +101,9 @@ def _read_places(content: bytes) -> dict[str, list[Place]]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
-        raise UnreadableList(f"The file is not UTF-8 (byte {problem.start}). Save it as UTF-8 CSV.") from None
+        raise UnreadableList(
+            f"The file is not UTF-8 (byte {problem.start}). Save it as UTF-8 CSV."
+        ) from None
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     countries: dict[str, dict[Place, Place]] = {}
     try:
@@ -101,7 +111,9 @@ def _read_places(content: bytes) -> dict[str, list[Place]]:
         for row in reader:
             country, place = _read_place(row, reader.line_num)
             suburb, state, postcode = place
-            countries.setdefault(country, {}).setdefault((normalise_name(suburb), state, postcode), place)
+            countries.setdefault(country, {}).setdefault(
+                (normalise_name(suburb), state, postcode), place
+            )
     except csv.Error as problem:
         raise UnreadableList(f"Line {reader.reader.line_num}: {problem}.") from None
     if not countries:
@@ -112,7 +124,9 @@ def _read_places(content: bytes) -> dict[str, list[Place]]:
 def _check_columns(names: Sequence[str]) -> None:
     missing = [column for column in COLUMNS if column not in names]
     if missing:
-        raise UnreadableList(f"The first line must name the columns {', '.join(COLUMNS)}; missing: {missing[0]}.")
+        raise UnreadableList(
+            f"The first line must name the columns {', '.join(COLUMNS)}; missing: {missing[0]}."
+        )
 
 
 def _read_place(row: dict[str, Any], line: int) -> tuple[str, Place]:
@@ -125,7 +139,11 @@ def _read_place(row: dict[str, Any], line: int) -> tuple[str, Place]:
     for column, longest in LONGEST.items():
         if not cells[column] or len(cells[column]) > longest:
             raise UnreadableList(f"Line {line}: {column} must have 1 to {longest} characters.")
-    place = cells["suburb"], state_code(country, cells["state"]), postal_code(country, cells["postcode"])
+    place = (
+        cells["suburb"],
+        state_code(country, cells["state"]),
+        postal_code(country, cells["postcode"]),
+    )
     if not normalise_name(place[0]):
         raise UnreadableList(f"Line {line}: the suburb has no letter.")
     return country, place
@@ -163,7 +181,9 @@ def preview_import(content: bytes, *, source: str, by: Any, at: dt.datetime) -> 
 def use_again(chosen: LocalityList, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Use an earlier list again. Raises AlreadyActive."""
     with transaction.atomic():
-        active = LocalityList.objects.select_for_update().filter(country=chosen.country, is_active=True)
+        active = LocalityList.objects.select_for_update().filter(
+            country=chosen.country, is_active=True
+        )
         if active.filter(pk=chosen.pk).exists():
             raise AlreadyActive("This list is in use already.")
         active.update(is_active=False)
@@ -173,7 +193,9 @@ def use_again(chosen: LocalityList, *, by: Any, reason: str, now: dt.datetime) -
 
 
 def _stranded_addresses(country: str) -> list[PickupAddress]:
-    addresses = PickupAddress.objects.filter(country=country).select_related("sender").order_by("pk")
+    addresses = (
+        PickupAddress.objects.filter(country=country).select_related("sender").order_by("pk")
+    )
     return [address for address in addresses if not _is_listed(address)]
 
 

@@ -11,7 +11,9 @@ from shipping_portal.accounts.address.text import as_seen
 CALL_CENTRE = {PhoneNumberType.SHARED_COST, PhoneNumberType.TOLL_FREE, PhoneNumberType.PREMIUM_RATE}
 LONGEST = 60
 # Extension marks the library lacks: French "poste 12", and the pauses p and w of phone contacts.
-EXTENSION = re.compile(r"(?<=[0-9 ,(])(?:poste|p|w)\.? ?(?=[0-9]{1,7}\)?$)", re.ASCII | re.IGNORECASE)
+EXTENSION = re.compile(
+    r"(?<=[0-9 ,(])(?:poste|p|w)\.? ?(?=[0-9]{1,7}\)?$)", re.ASCII | re.IGNORECASE
+)
 
 
 def clean_phone(text: str, country: str) -> str:
@@ -26,7 +28,8 @@ def clean_phone(text: str, country: str) -> str:
     number = _parse_number(typed, country)
     if number.country_code == 61 and phonenumbers.number_type(number) in CALL_CENTRE:
         raise ValidationError(
-            "The carrier doesn't take 13, 1300 or 1800 numbers. Use one a person answers.", code="call_centre"
+            "The carrier doesn't take 13, 1300 or 1800 numbers. Use one a person answers.",
+            code="call_centre",
         )
     at_home = phonenumbers.region_code_for_number(number) == country
     form = PhoneNumberFormat.NATIONAL if at_home else PhoneNumberFormat.INTERNATIONAL
@@ -68,7 +71,8 @@ def phone_spellings(typed: str) -> set[str]:
 
 def _parse_number(typed: str, country: str) -> phonenumbers.PhoneNumber:
     not_a_number = ValidationError(
-        "Check this phone number: write it with its area code, or with + and the country's code.", code="phone"
+        "Check this phone number: write it with its area code, or with + and the country's code.",
+        code="phone",
     )
     if not typed.isascii() or len(typed) > LONGEST:
         raise not_a_number

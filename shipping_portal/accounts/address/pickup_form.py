@@ -22,7 +22,18 @@ from shipping_portal.accounts.address.phones import clean_phone, extension_of
 from shipping_portal.accounts.formatting import say
 from shipping_portal.accounts.models import Audit, Locality, PickupAddress, Sender
 
-STORED = ("name", "company", "line1", "line2", "suburb", "state", "postcode", "phone", "instructions", "email")
+STORED = (
+    "name",
+    "company",
+    "line1",
+    "line2",
+    "suburb",
+    "state",
+    "postcode",
+    "phone",
+    "instructions",
+    "email",
+)
 AUTOCOMPLETE = {
     "name": "name",
     "company": "organization",
@@ -68,11 +79,17 @@ class PickupAddressForm(OnceOnly):
         help_text="For example, “Parcels on the porch, dog inside”.",
     )
     email = forms.ChoiceField(
-        label="Sender email", widget=forms.RadioSelect, help_text="The carrier and drivers write to this address."
+        label="Sender email",
+        widget=forms.RadioSelect,
+        help_text="The carrier and drivers write to this address.",
     )
-    reads_mailbox = forms.BooleanField(label="A person reads this mailbox every business day", required=False)
+    reads_mailbox = forms.BooleanField(
+        label="A person reads this mailbox every business day", required=False
+    )
 
-    def __init__(self, *args: Any, sender: Sender, address: PickupAddress | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, sender: Sender, address: PickupAddress | None = None, **kwargs: Any
+    ) -> None:
         """Begin with this address of the sender, or with a new one. The first is the default."""
         self.sender = sender
         self.near: tuple[Locality, ...] = ()
@@ -95,7 +112,9 @@ class PickupAddressForm(OnceOnly):
         for name in ("suburb", "state", "postcode"):
             self.fields[name].label = say(name.capitalize(), country)
         states = ((code, name) for code, (name, _) in STATES[country].items())
-        _offer_choices(self.fields["state"], [("", "Choose one"), *sorted(states, key=lambda state: state[1])])
+        _offer_choices(
+            self.fields["state"], [("", "Choose one"), *sorted(states, key=lambda state: state[1])]
+        )
         words = {word: say(word, country) for word in ("suburb", "state", "postcode")}
         for name, sentence in NEEDED.items():
             self.fields[name].error_messages["required"] = sentence.format(**words)
@@ -118,7 +137,9 @@ class PickupAddressForm(OnceOnly):
         self._check_pair(data)
         self._check_lines(data)
         if same_name(data.get("name", ""), data.get("company", "")):
-            self.add_error("company", "Contact and company are the same. Clear company so it prints once.")
+            self.add_error(
+                "company", "Contact and company are the same. Clear company so it prints once."
+            )
         chosen = sender_email.judge_email(data.get("email", ""))
         if chosen.needs_confirmation and not data.get("reads_mailbox"):
             self.add_error("reads_mailbox", chosen.sentence)
@@ -134,7 +155,11 @@ class PickupAddressForm(OnceOnly):
             self.near = pair.near
             self.add_error("state", pair.doubt)
         elif pair.place:
-            data |= {"suburb": pair.place.suburb, "state": pair.place.state, "postcode": pair.place.postcode}
+            data |= {
+                "suburb": pair.place.suburb,
+                "state": pair.place.state,
+                "postcode": pair.place.postcode,
+            }
             for name in ("suburb", "state", "postcode"):
                 self.errors.pop(name, None)
         elif pair.is_unlisted:
@@ -144,28 +169,37 @@ class PickupAddressForm(OnceOnly):
             self.add_error("suburb", self._mismatch(data))
 
     def _typed_pair(self, data: dict[str, Any]) -> places.Pair:
-        return places.check_pair(self.sender.country, data["suburb"], data["postcode"], data.get("state", ""))
+        return places.check_pair(
+            self.sender.country, data["suburb"], data["postcode"], data.get("state", "")
+        )
 
     def _mismatch(self, data: dict[str, Any]) -> ValidationError:
         message = f"{data['suburb']} doesn't match {data['postcode']} on the carrier's list."
         ask = " Choose one of the places below, or correct both." if self.near else " Check both."
-        return ValidationError(message + ask + places.demo_places_note(self.sender.country), code="pair")
+        return ValidationError(
+            message + ask + places.demo_places_note(self.sender.country), code="pair"
+        )
 
     def _check_lines(self, data: dict[str, Any]) -> None:
         suburb, postcode, state = (data.get(part, "") for part in ("suburb", "postcode", "state"))
         for name in ("line1", "line2"):
             words = repeats_place(data.get(name, ""), suburb, postcode, state, self.sender.country)
-            is_street = self.data.get("is_street") == name or data.get(name) == getattr(self.address, name)
+            is_street = self.data.get("is_street") == name or data.get(name) == getattr(
+                self.address, name
+            )
             if words and not is_street:
                 self.streets.append((name, data[name]))
-                self.add_error(name, REPEATS.format(words=words, word=say("suburb", self.sender.country)))
+                self.add_error(
+                    name, REPEATS.format(words=words, word=say("suburb", self.sender.country))
+                )
 
     @property
     def long_lines(self) -> list[str]:
         """Return sentences about saved lines whose end may not fit on the label."""
         lines = (self.cleaned_data["line1"], self.cleaned_data["line2"])
         return [
-            f"“{line}” has {len(line)} of {LINE_ADVISED} characters. The end may not fit on the label."
+            f"“{line}” has {len(line)} of {LINE_ADVISED} characters. The end may not fit on the"
+            " label."
             for line in lines
             if is_long(line)
         ]
@@ -224,7 +258,9 @@ def delete_address(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
         _lock_sender(sender)
         heir = sender.pickup_addresses.exclude(pk=address.pk).order_by("-is_default", "pk").first()
         if heir is None:
-            raise LastPickupAddress("This is the only pickup address. Add another first, or change this one.")
+            raise LastPickupAddress(
+                "This is the only pickup address. Add another first, or change this one."
+            )
         Audit.write("pickup address deleted", address, by=by, sender=sender, at=at)
         sender.pickup_addresses.filter(pk=address.pk).delete()
         if not heir.is_default:

@@ -22,7 +22,10 @@ from shipping_portal.carrier.messages import Party
 MOST_SPELLINGS = 16
 CANADIAN = re.compile("[A-Z][0-9][A-Z][0-9][A-Z][0-9]", re.ASCII)
 AS_DIGITS, AS_LETTERS = str.maketrans("OQDILZSB", "00011258"), str.maketrans("1258", "LZSB")
-DIGITS = {"AU": re.compile("([0-9]{4})", re.ASCII), "US": re.compile("([0-9]{5})(?:[0-9]{4})?", re.ASCII)}
+DIGITS = {
+    "AU": re.compile("([0-9]{4})", re.ASCII),
+    "US": re.compile("([0-9]{5})(?:[0-9]{4})?", re.ASCII),
+}
 LOST_APOSTROPHE = re.compile(r"\b([dlo]) ?(?=\w{2})")
 NEAR = 4
 MOST_ALIKE = 2000
@@ -48,7 +51,9 @@ class Pair:
         """Return the question about a typed state that isn't the place's, or ""."""
         place = self.place
         return (
-            f"{place.postcode} is in {place.state}; you wrote {self.other_state}." if place and self.other_state else ""
+            f"{place.postcode} is in {place.state}; you wrote {self.other_state}."
+            if place and self.other_state
+            else ""
         )
 
 
@@ -62,7 +67,9 @@ def postal_code(country: str, text: str) -> str:
     bare = code.replace("-", "")
     digits = bare.translate(AS_DIGITS)
     if country == "CA":
-        mixed = "".join(digits[at] if at % 2 else c.translate(AS_LETTERS) for at, c in enumerate(bare))
+        mixed = "".join(
+            digits[at] if at % 2 else c.translate(AS_LETTERS) for at, c in enumerate(bare)
+        )
         return f"{mixed[:3]} {mixed[3:]}" if CANADIAN.fullmatch(mixed) else code
     found = DIGITS[country].fullmatch(digits) if country in DIGITS else None
     return found[1] if found else code
@@ -77,14 +84,20 @@ def active_places(country: str) -> QuerySet[Locality]:
 
 def demo_places_note(country: str) -> str:
     """Return how many places a demo knows, to follow a rejection; "" outside a demo."""
-    return f" This demo knows only {active_places(country).count():,} places in this country." if settings.DEMO else ""
+    return (
+        f" This demo knows only {active_places(country).count():,} places in this country."
+        if settings.DEMO
+        else ""
+    )
 
 
 def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pair:
     """Check a pair against the carrier's list. The state only decides between equal pairs."""
     code, listed = postal_code(country, postcode), active_places(country)
     for name, its in _suburb_readings(country, suburb, state):
-        found = list(listed.filter(normalised__in=suburb_spellings(name), postcode=code).order_by("state"))
+        found = list(
+            listed.filter(normalised__in=suburb_spellings(name), postcode=code).order_by("state")
+        )
         exact = [place for place in found if place.normalised == normalise_name(name)] or found
         if len({place.normalised for place in exact}) == 1:
             wanted = state_code(country, its)
@@ -136,7 +149,9 @@ def suggest_places(country: str, text: str, limit: int = 8) -> list[Locality]:
         wanted &= _begins_with("postcode", f"{start[:3]} {start[3:]}" if is_split else start)
     if letters:
         wanted &= functools.reduce(
-            Q.__or__, (_begins_with("normalised", one) for one in sorted(suburb_spellings(letters))), Q()
+            Q.__or__,
+            (_begins_with("normalised", one) for one in sorted(suburb_spellings(letters))),
+            Q(),
         )
     if not wanted:
         return []
@@ -175,7 +190,9 @@ def _with_apostrophe(text: str) -> Iterator[str]:
 def zone_of(country: str, state: str, postcode: str = "") -> str:
     """Return a place's IANA zone; for a split state the one of most of its people."""
     code = postal_code(country, postcode)
-    _, of_state = STATES.get(country, {}).get(state_code(country, state), ("", ZONES_OF_COUNTRIES.get(country, "UTC")))
+    _, of_state = STATES.get(country, {}).get(
+        state_code(country, state), ("", ZONES_OF_COUNTRIES.get(country, "UTC"))
+    )
     return zones.of_postcode(country, code) or of_state
 
 
@@ -196,7 +213,9 @@ def business_days(country: str, state: str, *, after: dt.date, count: int) -> li
     """Return the next `count` days that aren't a weekend or a public holiday of the state."""
     off = _holidays_around(country, state_code(country, state), after.year)
     days = (after + dt.timedelta(days=ahead) for ahead in itertools.count(1))
-    return list(itertools.islice((day for day in days if day.weekday() < 5 and day not in off), count))
+    return list(
+        itertools.islice((day for day in days if day.weekday() < 5 and day not in off), count)
+    )
 
 
 # Reports ask for every parcel without a day.
@@ -219,7 +238,9 @@ def _holidays_around(country: str, state: str, year: int) -> Collection[dt.date]
         return set(holidays.country_holidays(country, years=years) if country in STATES else ())
 
 
-def _near_places(listed: QuerySet[Locality], suburb: str, code: str, state: str) -> tuple[Locality, ...]:
+def _near_places(
+    listed: QuerySet[Locality], suburb: str, code: str, state: str
+) -> tuple[Locality, ...]:
     """Return the same suburb elsewhere, then places with the same postcode or a similar name.
 
     The typed state comes first, then the nearest postcode or the closest name.
@@ -229,15 +250,22 @@ def _near_places(listed: QuerySet[Locality], suburb: str, code: str, state: str)
     others = list(listed.filter(postcode=code)[:50]) if code else []
     if not same_name and len(wanted) >= 2:
         alike = list(listed.filter(_begins_with("normalised", wanted[:2]))[:MOST_ALIKE])
-        close = difflib.get_close_matches(wanted, {place.normalised for place in alike}, n=3, cutoff=0.8)
-        others += sorted((place for place in alike if place.normalised in close), key=_nearest_first(code, state))
+        close = difflib.get_close_matches(
+            wanted, {place.normalised for place in alike}, n=3, cutoff=0.8
+        )
+        others += sorted(
+            (place for place in alike if place.normalised in close), key=_nearest_first(code, state)
+        )
     others.sort(key=lambda place: -difflib.SequenceMatcher(a=wanted, b=place.normalised).ratio())
     unique = {place.pk: place for place in [*same_name[: NEAR // 2], *others, *same_name]}
     return tuple(unique.values())[:NEAR]
 
 
 def _same_name(listed: QuerySet[Locality], suburb: str, code: str, state: str) -> list[Locality]:
-    return sorted(listed.filter(normalised__in=suburb_spellings(suburb))[:MOST_ALIKE], key=_nearest_first(code, state))
+    return sorted(
+        listed.filter(normalised__in=suburb_spellings(suburb))[:MOST_ALIKE],
+        key=_nearest_first(code, state),
+    )
 
 
 def _nearest_first(code: str, state: str) -> Callable[[Locality], tuple[bool, float]]:

@@ -68,13 +68,17 @@ def count_use(sender: Sender, party: Party, *, at: dt.datetime) -> None:
     """
     with transaction.atomic():
         receiver, is_new = Receiver.objects.get_or_create(
-            sender=sender, fingerprint=receiver_fingerprint(party), defaults=asdict(party) | {"uses": 1, "used_at": at}
+            sender=sender,
+            fingerprint=receiver_fingerprint(party),
+            defaults=asdict(party) | {"uses": 1, "used_at": at},
         )
         changes = {"email": party.email, "phone": party.phone, "instructions": party.instructions}
         if receiver.is_saved:
             changes = {}
         if not is_new:
-            Receiver.objects.filter(pk=receiver.pk).update(uses=F("uses") + 1, used_at=at, **changes)
+            Receiver.objects.filter(pk=receiver.pk).update(
+                uses=F("uses") + 1, used_at=at, **changes
+            )
         is_changed = any(getattr(receiver, name) != value for name, value in changes.items())
         if is_changed:
             receiver.keys.all().delete()
@@ -90,7 +94,11 @@ def correct_receiver(sender: Sender, before: Party, after: Party) -> None:
     """
     wrong = sender.receivers.filter(fingerprint=receiver_fingerprint(before), uses__lte=1).first()
     is_another = normalise_name(before.name) != normalise_name(after.name)
-    if wrong is None or receiver_fingerprint(before) == receiver_fingerprint(after) or (wrong.is_saved and is_another):
+    if (
+        wrong is None
+        or receiver_fingerprint(before) == receiver_fingerprint(after)
+        or (wrong.is_saved and is_another)
+    ):
         return
     try:
         store_receiver(wrong, after)
@@ -103,12 +111,17 @@ def suggest_receivers(sender: Sender, text: str, *, limit: int = 8) -> list[Rece
     """Return receivers that the first letters may mean: added by hand first, then by use."""
     if len(normalise_name(text)) < FEWEST_LETTERS:
         return []
-    return list(match_receivers(sender.receivers.all(), text).order_by("-is_saved", "-uses", "-used_at")[:limit])
+    return list(
+        match_receivers(sender.receivers.all(), text).order_by("-is_saved", "-uses", "-used_at")[
+            :limit
+        ]
+    )
 
 
 def _write_keys(receiver: Receiver, party: Party) -> None:
     ReceiverKey.objects.bulk_create(
-        ReceiverKey(receiver=receiver, sender_id=receiver.sender_id, key=key) for key in sorted(keys_of(party))
+        ReceiverKey(receiver=receiver, sender_id=receiver.sender_id, key=key)
+        for key in sorted(keys_of(party))
     )
 
 
@@ -143,7 +156,9 @@ BATCH = 2000
 MOST_COMPARED = 20_000  # rows of one sender that are searched for duplicates
 
 
-def list_receivers(sender: Sender, *, q: str = "", group: str = "", off_list: bool = False) -> QuerySet[Receiver]:
+def list_receivers(
+    sender: Sender, *, q: str = "", group: str = "", off_list: bool = False
+) -> QuerySet[Receiver]:
     """Return the receivers, newest first; `q` matches the start of words."""
     found = match_receivers(sender.receivers.order_by("-pk"), q)
     if group:
@@ -172,7 +187,9 @@ def find_duplicates(sender: Sender) -> list[list[Receiver]]:
 
 def merge_receivers(kept: Receiver, others: Sequence[Receiver]) -> None:
     """Merge them into one row, with the uses of all. Parcels keep their receiver as typed."""
-    rows = Receiver.objects.filter(sender=kept.sender_id, pk__in=[kept.pk, *(other.pk for other in others)])
+    rows = Receiver.objects.filter(
+        sender=kept.sender_id, pk__in=[kept.pk, *(other.pk for other in others)]
+    )
     with transaction.atomic():
         known = list(rows.select_for_update())
         all_of = rows.aggregate(uses=Sum("uses"), used_at=Max("used_at"))
@@ -191,7 +208,9 @@ def mark_off_list(country: str) -> int:
     pairs = set(active.values_list("normalised", "postcode"))
     changed: dict[bool, list[int]] = {True: [], False: []}
     count = 0
-    rows = Receiver.objects.filter(country=country).values_list("pk", "suburb", "postcode", "is_off_list")
+    rows = Receiver.objects.filter(country=country).values_list(
+        "pk", "suburb", "postcode", "is_off_list"
+    )
     for key, suburb, postcode, was_off in rows.iterator(chunk_size=BATCH):
         is_off = bool(pairs) and (normalise_name(suburb), postcode) not in pairs
         count += is_off

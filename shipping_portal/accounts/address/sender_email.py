@@ -22,22 +22,78 @@ CUSTOMER_SERVICE = "cs"  # c.s@ is somebody's initials
 # also as part of the name
 SUPPORT_WITHIN = re.compile(r"support|helpdesk|servicedesk|customer(service|care)")
 SHARED = {
-    "accounts", "admin", "billing", "bookings", "contact", "dispatch", "enquiries", "hello", "hi", "info", "inquiries",
-    "logistics", "mail", "office", "orders", "reception", "returns", "sales", "shipping", "shop", "store", "team",
-    "warehouse", "webmaster",
-}  # fmt: skip
+    "accounts",
+    "admin",
+    "billing",
+    "bookings",
+    "contact",
+    "dispatch",
+    "enquiries",
+    "hello",
+    "hi",
+    "info",
+    "inquiries",
+    "logistics",
+    "mail",
+    "office",
+    "orders",
+    "reception",
+    "returns",
+    "sales",
+    "shipping",
+    "shop",
+    "store",
+    "team",
+    "warehouse",
+    "webmaster",
+}
 RELAYS = (
-    "privaterelay.appleid.com", "duck.com", "mozmail.com", "relay.firefox.com", "simplelogin.com", "simplelogin.io",
-    "simplelogin.co", "slmail.me", "aleeas.com", "anonaddy.com", "anonaddy.me", "addy.io", "users.noreply.github.com",
-    "passmail.net", "passmail.com", "passinbox.com", "passfwd.com", "33mail.com", "burnermail.io", "opayq.com",
-    "spamgourmet.com", "dralias.com", "8alias.com", "8shield.net", "relay.walmart.com", "reply.craigslist.org",
-    "zendesk.com", "freshdesk.com", "helpscout.net", "mailinator.com", "guerrillamail.com", "sharklasers.com",
-    "yopmail.com", "temp-mail.org", "10minutemail.com", "trashmail.com", "maildrop.cc", "dispostable.com",
-    "getnada.com", "throwawaymail.com",
-)  # fmt: skip
+    "privaterelay.appleid.com",
+    "duck.com",
+    "mozmail.com",
+    "relay.firefox.com",
+    "simplelogin.com",
+    "simplelogin.io",
+    "simplelogin.co",
+    "slmail.me",
+    "aleeas.com",
+    "anonaddy.com",
+    "anonaddy.me",
+    "addy.io",
+    "users.noreply.github.com",
+    "passmail.net",
+    "passmail.com",
+    "passinbox.com",
+    "passfwd.com",
+    "33mail.com",
+    "burnermail.io",
+    "opayq.com",
+    "spamgourmet.com",
+    "dralias.com",
+    "8alias.com",
+    "8shield.net",
+    "relay.walmart.com",
+    "reply.craigslist.org",
+    "zendesk.com",
+    "freshdesk.com",
+    "helpscout.net",
+    "mailinator.com",
+    "guerrillamail.com",
+    "sharklasers.com",
+    "yopmail.com",
+    "temp-mail.org",
+    "10minutemail.com",
+    "trashmail.com",
+    "maildrop.cc",
+    "dispostable.com",
+    "getnada.com",
+    "throwawaymail.com",
+)
 # In every country, under a domain of their own or not: marketplace.amazon.co.uk,
 # members.ebay.com.au.
-MARKETPLACES = re.compile(r"(?:^|(?<=\.))(?:marketplace\.(?:amazon|ebay)|members\.ebay)(?:\.[a-z]{2,3}){1,2}\Z")
+MARKETPLACES = re.compile(
+    r"(?:^|(?<=\.))(?:marketplace\.(?:amazon|ebay)|members\.ebay)(?:\.[a-z]{2,3}){1,2}\Z"
+)
 UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
 ORDER_NUMBER = re.compile(
     r"(order|parcel|shipment|booking|ref|job|po|ticket|case|issue)[-_.#]?([0-9]{3,}|(?<=[-_.#])[0-9]+)"
@@ -45,12 +101,26 @@ ORDER_NUMBER = re.compile(
 )
 
 SENTENCES: dict[Kind, str] = {
-    "no_reply": "No one reads a no-reply address. The carrier and drivers write here: use an inbox a person reads.",
-    "relay": "This address hides the real one behind a relay. The carrier needs your own, working address.",
-    "per_order": "This looks like an address made for one order. Use the one your business always reads.",
-    "support": "The carrier doesn't take a general support address. Use the address of the person who ships.",
+    "no_reply": (
+        "No one reads a no-reply address. The carrier and drivers write here: use an inbox a person"
+        " reads."
+    ),
+    "relay": (
+        "This address hides the real one behind a relay. The carrier needs your own, working"
+        " address."
+    ),
+    "per_order": (
+        "This looks like an address made for one order. Use the one your business always reads."
+    ),
+    "support": (
+        "The carrier doesn't take a general support address. Use the address of the person who"
+        " ships."
+    ),
     "partner": "This address belongs to the portal itself. Use the address of your own business.",
-    "shared": "This looks like a shared mailbox. Drivers and the carrier write here. Use an inbox a person reads.",
+    "shared": (
+        "This looks like a shared mailbox. Drivers and the carrier write here. Use an inbox a"
+        " person reads."
+    ),
 }
 
 
@@ -91,7 +161,9 @@ def judge_email(email: str) -> Verdict:
     plain = re.sub(r"[-_.]", "", name)
     if NO_REPLY.fullmatch(name) or "noreply" in plain or "donotreply" in plain:
         return Verdict("no_reply")
-    if any(domain == relay or domain.endswith(f".{relay}") for relay in RELAYS) or MARKETPLACES.search(domain):
+    if any(
+        domain == relay or domain.endswith(f".{relay}") for relay in RELAYS
+    ) or MARKETPLACES.search(domain):
         return Verdict("relay")
     if "noreply" in domain or (name == "reply" and tag):
         return Verdict("relay")
@@ -106,7 +178,9 @@ def judge_email(email: str) -> Verdict:
 
 def usable_emails(sender: Sender) -> list[str]:
     """Return the verified addresses that may be on this sender's orders, the owners' first."""
-    verified = EmailAddress.objects.filter(verified=True, user__membership__sender=sender, user__is_active=True)
+    verified = EmailAddress.objects.filter(
+        verified=True, user__membership__sender=sender, user__is_active=True
+    )
     is_owner = Q(user__membership__role=Role.OWNER)
     owners_first = verified.order_by(Case(When(is_owner, then=0), default=1), "-primary", "pk")
     addresses = owners_first.values_list("email", flat=True)
@@ -116,4 +190,6 @@ def usable_emails(sender: Sender) -> list[str]:
 def _is_partners(email: str, domain: str) -> bool:
     allowed = {one.lower() for one in settings.ALLOWED_SENDER_EMAILS}
     own = [one.lower() for one in settings.PARTNER_EMAIL_DOMAINS]
-    return email.strip().lower() not in allowed and any(domain == d or domain.endswith(f".{d}") for d in own)
+    return email.strip().lower() not in allowed and any(
+        domain == d or domain.endswith(f".{d}") for d in own
+    )

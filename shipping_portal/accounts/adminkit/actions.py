@@ -35,8 +35,10 @@ class ReasonForm(forms.Form):
         min_length=SHORTEST_REASON,
         max_length=500,
         widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
-        help_text="At least ten characters. Recorded permanently in the audit log under your name, so name no one "
-        "else.",
+        help_text=(
+            "At least ten characters. Recorded permanently in the audit log under your name, so"
+            " name no one else."
+        ),
     )
 
     def clean_reason(self) -> str:
@@ -46,9 +48,13 @@ class ReasonForm(forms.Form):
         """
         reason: str = self.cleaned_data["reason"]
         if re.search(r"\S@\S", reason):
-            raise forms.ValidationError("Remove the email address: no one can be erased from the audit log.")
+            raise forms.ValidationError(
+                "Remove the email address: no one can be erased from the audit log."
+            )
         if "://" in reason:
-            raise forms.ValidationError("Remove the link: the audit log keeps none. Name the parcel instead.")
+            raise forms.ValidationError(
+                "Remove the link: the audit log keeps none. Name the parcel instead."
+            )
         return reason
 
 
@@ -86,7 +92,13 @@ class AdminAction:
 
 @transaction.atomic
 def audited(
-    action: str, do: Callable[..., str | None], thing: Model, *, by: Any, now: dt.datetime, **answers: Any
+    action: str,
+    do: Callable[..., str | None],
+    thing: Model,
+    *,
+    by: Any,
+    now: dt.datetime,
+    **answers: Any,
 ) -> None:
     """Act on an object and write the audit row in one transaction.
 
@@ -111,7 +123,9 @@ class ActionsAdmin(ReadOnlyAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         pattern = path(
-            "<int:pk>/acts/<slug:name>/", self.admin_site.admin_view(self.action_view), name=self._url_name()
+            "<int:pk>/acts/<slug:name>/",
+            self.admin_site.admin_view(self.action_view),
+            name=self._url_name(),
         )
         return [pattern, *super().get_urls()]
 
@@ -136,18 +150,32 @@ class ActionsAdmin(ReadOnlyAdmin):
         permissions.require_permission(request.user, action.needs)
         if not action.applies(thing):
             return self._action_page(request, action, thing, None, status=409)
-        form = action.form(request.POST if request.method == "POST" else None, initial=action.initial(thing))
-        if request.method == "POST" and form.is_valid() and _done(action, thing, form, request.user):
+        form = action.form(
+            request.POST if request.method == "POST" else None, initial=action.initial(thing)
+        )
+        if (
+            request.method == "POST"
+            and form.is_valid()
+            and _done(action, thing, form, request.user)
+        ):
             messages.success(request, f"{action.label}: done for {thing}.")
             return self.response_post_save_change(request, thing)
         return self._action_page(request, action, thing, form)
 
     def _action_page(
-        self, request: HttpRequest, action: AdminAction, thing: Model, form: forms.Form | None, *, status: int = 200
+        self,
+        request: HttpRequest,
+        action: AdminAction,
+        thing: Model,
+        form: forms.Form | None,
+        *,
+        status: int = 200,
     ) -> HttpResponse:
         title = f"{action.label}: {thing}"
         preview = action.preview(thing) if form else []
-        context = self.page_context(request, title=title, act=action, original=thing, form=form, preview=preview)
+        context = self.page_context(
+            request, title=title, act=action, original=thing, form=form, preview=preview
+        )
         return TemplateResponse(request, "admin/act.html", context, status=status)
 
     def _url_name(self) -> str:

@@ -32,9 +32,10 @@ TYPED_BY_HAND = (OverflowError, ValueError, DataError)  # what a filter in an ad
 class AdminPage:
     """A page of a model beside its list and its facts, such as admin:orders_order_resolve.
 
-    `view` is called with the request, with the row (unless the page is of the whole list), and with the context that
-    every page of the site needs. `needs` is a name of permissions.py; an operator without it gets 403. Without
-    `needs`, the view itself decides. A page with a `label` has a button while it `applies` to the row.
+    `view` is called with the request, with the row (unless the page is of the whole list), and
+    with the context that every page of the site needs. `needs` is a name of permissions.py; an
+    operator without it gets 403. Without `needs`, the view itself decides. A page with a `label`
+    has a button while it `applies` to the row.
     """
 
     name: str
@@ -47,7 +48,8 @@ class AdminPage:
 
 
 class OnlyReads:
-    """Nobody adds, changes or deletes here, not even a superuser. Changes are actions with a reason (actions.py).
+    """Nobody adds, changes or deletes here, not even a superuser. Changes are actions with a
+    reason (actions.py).
 
     `related` are the rows read in the same query, `deferred` the columns that are not read.
     """
@@ -130,7 +132,9 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
         return shown
 
     def with_counts(self, rows: list[Any]) -> list[Any]:
-        """Return the rows of one page of the list, with what is counted for each of them in one query."""
+        """Return the rows of one page of the list, with what is counted for each of them in one
+        query.
+        """
         return rows
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
@@ -139,9 +143,15 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
         Others would reveal a masked column letter by letter.
         """
         own = {one.parameter_name for one in self.list_filter if isinstance(one, type)}  # type: ignore[attr-defined]
-        columns = {one if isinstance(one, str) else one[0] for one in self.list_filter if isinstance(one, str | tuple)}
+        columns = {
+            one if isinstance(one, str) else one[0]
+            for one in self.list_filter
+            if isinstance(one, str | tuple)
+        }
         column, _, how = lookup.rpartition("__")
-        return lookup in {*own, *columns, *self.linked} or (column in columns and how in OF_A_FILTER)
+        return lookup in {*own, *columns, *self.linked} or (
+            column in columns and how in OF_A_FILTER
+        )
 
     def wait_of(self, request: HttpRequest) -> Wait | None:
         """Return the queue that the list is filtered to, if any."""
@@ -159,7 +169,9 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
         wait = self.wait_of(request)
         return [wait.since, "pk"] if wait else super().get_ordering(request)
 
-    def search_rows(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any] | None:
+    def search_rows(
+        self, request: HttpRequest, rows: QuerySet[Any], typed: str
+    ) -> QuerySet[Any] | None:
         """Return the rows of what was typed; None to search `search_fields` as Django does."""
         return None
 
@@ -168,7 +180,11 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
     ) -> tuple[QuerySet[Any], bool]:
         typed = search_term.strip()
         found = self.search_rows(request, queryset, typed) if typed else queryset
-        return super().get_search_results(request, queryset, search_term) if found is None else (found, False)
+        return (
+            super().get_search_results(request, queryset, search_term)
+            if found is None
+            else (found, False)
+        )
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
@@ -195,10 +211,18 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
         """Return label and address of each page of the list, for those who may."""
         return self._buttons(request, [page for page in self.admin_pages if page.is_of_list])
 
-    def _buttons(self, request: HttpRequest, pages: list[AdminPage], *key: Any) -> list[tuple[str, str]]:
+    def _buttons(
+        self, request: HttpRequest, pages: list[AdminPage], *key: Any
+    ) -> list[tuple[str, str]]:
         user = request.user
-        allowed = [page for page in pages if page.label and (not page.needs or permissions.may(user, page.needs))]
-        return [(page.label, reverse(f"admin:{self._page_name(page)}", args=key)) for page in allowed]
+        allowed = [
+            page
+            for page in pages
+            if page.label and (not page.needs or permissions.may(user, page.needs))
+        ]
+        return [
+            (page.label, reverse(f"admin:{self._page_name(page)}", args=key)) for page in allowed
+        ]
 
     def get_urls(self) -> list[URLPattern]:
         """Return Django's addresses after those of our own pages."""
@@ -215,7 +239,9 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
     def _page_name(self, page: AdminPage) -> str:
         return f"{self.opts.app_label}_{self.opts.model_name}_{page.name}"
 
-    def page_view(self, page: AdminPage, request: HttpRequest, pk: int | None = None) -> HttpResponseBase:
+    def page_view(
+        self, page: AdminPage, request: HttpRequest, pk: int | None = None
+    ) -> HttpResponseBase:
         """Answer one of our own pages. Raises Http404 where it is of a row that doesn't exist."""
         if page.needs:
             permissions.require_permission(request.user, page.needs)
@@ -229,7 +255,12 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
 
     def page_context(self, request: HttpRequest, **more: Any) -> dict[str, Any]:
         """Return the context of a page that is neither Django's list nor its form."""
-        return {**self.admin_site.each_context(request), "opts": self.opts, "model_admin": self, **more}
+        return {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "model_admin": self,
+            **more,
+        }
 
 
 class ReadOnlyInline(OnlyReads, admin.TabularInline):
@@ -245,7 +276,11 @@ class ReadOnlyInline(OnlyReads, admin.TabularInline):
 
 
 def column(
-    description: str, value: Callable[[Any], Any], *, ordering: str | None = None, boolean: bool = False
+    description: str,
+    value: Callable[[Any], Any],
+    *,
+    ordering: str | None = None,
+    boolean: bool = False,
 ) -> Callable[[Any, Any], Any]:
     """Return a column of a list, or a fact on a page: `value` of the row."""
 

@@ -48,9 +48,17 @@ class TypedFilter(admin.SimpleListFilter):
     def choices(self, changelist: Any) -> Any:
         """Return the question, and the rest of the address that the form keeps."""
         name = str(self.parameter_name)
-        kept = {other: value for other, value in changelist.params.items() if other not in {name, "p"}}
+        kept = {
+            other: value for other, value in changelist.params.items() if other not in {name, "p"}
+        }
         kept |= {"q": changelist.query} if changelist.query else {}
-        asked = {"name": name, "asks": self.asks, "type": self.input_type, "kept": kept, "value": self.value() or ""}
+        asked = {
+            "name": name,
+            "asks": self.asks,
+            "type": self.input_type,
+            "kept": kept,
+            "value": self.value() or "",
+        }
         return [{**asked, "refusal": self.refusal if self.is_refused else ""}]
 
 
@@ -85,13 +93,17 @@ def on_day(column: str) -> Callable[[dt.date], Q]:
     """Return the rule for times on a UTC day, written so that an index applies."""
 
     def rule(day: dt.date) -> Q:
-        first, last = (dt.datetime.combine(day, time, dt.UTC) for time in (dt.time.min, dt.time.max))
+        first, last = (
+            dt.datetime.combine(day, time, dt.UTC) for time in (dt.time.min, dt.time.max)
+        )
         return Q(**{f"{column}__gte": first, f"{column}__lte": last})
 
     return rule
 
 
-def choices(title: str, parameter: str, options: Mapping[str, tuple[str, Rule]]) -> type[admin.SimpleListFilter]:
+def choices(
+    title: str, parameter: str, options: Mapping[str, tuple[str, Rule]]
+) -> type[admin.SimpleListFilter]:
     """Return a filter class; `options` maps the address's value to words and a rule.
 
     A rule that depends on the time or the database is a function of now. An unknown value filters

@@ -1,8 +1,8 @@
 """Define what each group of operators may see and do: one table, and one function to read it.
 
-The admin's pages, buttons and addresses all ask `may` or `require_permission`. What a group may see becomes
-Django's view permissions, written by `manage.py operator_groups`; what it may do is in this table
-alone.
+The admin's pages, buttons and addresses all ask `may` or `require_permission`. What a group may
+see becomes Django's view permissions, written by `manage.py operator_groups`; what it may do is
+in this table alone.
 """
 
 import logging

@@ -98,7 +98,9 @@ def age_words(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -
     if waits == "overdue":
         tone, word = "bad", waits
     elif waits == "late":
-        tone, word = ("bad", "act now") if term < DAY else ("warn", "today" if term == DAY else "this week")
+        tone, word = (
+            ("bad", "act now") if term < DAY else ("warn", "today" if term == DAY else "this week")
+        )
     age = timesince(since, now, depth=2).replace(",", "") if since else ""
     return tone, ", ".join(filter(None, (age, word)))
 
@@ -110,7 +112,11 @@ def age_column(wait: Wait, now: dt.datetime) -> Callable[[Any], SafeString | str
     @admin.display(description="waits", ordering=wait.since)
     def waits(row: Any) -> SafeString | str:
         since = reduce(lambda thing, name: getattr(thing, name, None), path, row)
-        return format_html('<span class="badge {}">{}</span>', *age_words(since, wait.term, now)) if since else "–"
+        return (
+            format_html('<span class="badge {}">{}</span>', *age_words(since, wait.term, now))
+            if since
+            else "–"
+        )
 
     return waits
 
@@ -163,4 +169,6 @@ def queue(
 
 def needs(waits: Mapping[str, Wait]) -> type[admin.SimpleListFilter]:
     """Return the list's filter with the same rules as the queues on the first page."""
-    return choices("queue", "needs", {name: (wait.title, wait.rule) for name, wait in waits.items()})
+    return choices(
+        "queue", "needs", {name: (wait.title, wait.rule) for name, wait in waits.items()}
+    )

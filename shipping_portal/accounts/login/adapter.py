@@ -20,7 +20,13 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.address import sender_email
-from shipping_portal.accounts.login import encryption, guesses, known_browsers, security_events, signing_up
+from shipping_portal.accounts.login import (
+    encryption,
+    guesses,
+    known_browsers,
+    security_events,
+    signing_up,
+)
 from shipping_portal.accounts.models import Membership, PickupAddress, Role
 
 BEGUN_WITH = "begun_with"  # session key: which password began the login
@@ -48,8 +54,12 @@ class PortalAccountAdapter(DefaultAccountAdapter):
     """Apply our rules on top of allauth's."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
-        "email_password_mismatch": "That email and password don't match. Check both, or reset your password.",
-        "too_many_login_attempts": "Too many tries. Wait 5 minutes, or reset your password: that works at once.",
+        "email_password_mismatch": (
+            "That email and password don't match. Check both, or reset your password."
+        ),
+        "too_many_login_attempts": (
+            "Too many tries. Wait 5 minutes, or reset your password: that works at once."
+        ),
         "email_taken": "This email is already in use.",
     }
 
@@ -88,7 +98,9 @@ class PortalAccountAdapter(DefaultAccountAdapter):
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send a mail with links to SITE_URL: allauth builds them from the request's Host."""
         ours = {
-            name: urljoin(settings.SITE_URL, urlsplit(value)._replace(scheme="", netloc="").geturl())
+            name: urljoin(
+                settings.SITE_URL, urlsplit(value)._replace(scheme="", netloc="").geturl()
+            )
             for name, value in context.items()
             if name.endswith("_url")
         }
@@ -123,9 +135,15 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         Refuse if the password was changed since the login began: the second factor comes later.
         """
         begun_with = request.session.pop(BEGUN_WITH, None)
-        if begun_with is not None and not constant_time_compare(begun_with, _proof_of_password(user)):
+        if begun_with is not None and not constant_time_compare(
+            begun_with, _proof_of_password(user)
+        ):
             request.session.flush()
-            self.add_message(request, messages.WARNING, message="Your password was changed meanwhile. Log in again.")
+            self.add_message(
+                request,
+                messages.WARNING,
+                message="Your password was changed meanwhile. Log in again.",
+            )
             raise ImmediateHttpResponse(redirect("account_login"))
         super().login(request, user)
         request.session["began_at"] = time.time()
@@ -159,11 +177,17 @@ class PortalAccountAdapter(DefaultAccountAdapter):
 
         Anything further left is the client's claim.
         """
-        hops = [hop.strip() for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
+        hops = [
+            hop.strip()
+            for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+            if hop.strip()
+        ]
         count = settings.TRUSTED_PROXY_COUNT
         return hops[-count] if 0 < count <= len(hops) else str(request.META["REMOTE_ADDR"])
 
-    def add_message(self, request: HttpRequest, level: int, message_template: str = "", *args: Any, **kw: Any) -> None:
+    def add_message(
+        self, request: HttpRequest, level: int, message_template: str = "", *args: Any, **kw: Any
+    ) -> None:
         """Suppress the message that somebody logged in; show all others."""
         if message_template != "account/messages/logged_in.txt":
             super().add_message(request, level, message_template, *args, **kw)

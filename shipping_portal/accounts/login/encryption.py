@@ -45,7 +45,10 @@ def rotate_keys() -> int:
         with transaction.atomic():
             row = Authenticator.objects.select_for_update(no_key=True).filter(pk=pk).first()
             if row is not None:
-                row.data |= {name: _encryption_keys().rotate(row.data[name]).decode() for name in _encrypted_names(row)}
+                row.data |= {
+                    name: _encryption_keys().rotate(row.data[name]).decode()
+                    for name in _encrypted_names(row)
+                }
                 row.save(update_fields=["data"])
                 count += 1
     return count
@@ -58,5 +61,8 @@ def _encrypted_names(row: Authenticator) -> list[str]:
 def _encryption_keys() -> MultiFernet:
     """Return the keys; any sufficiently random text makes one."""
     return MultiFernet(
-        [Fernet(base64.urlsafe_b64encode(hashlib.sha256(key.encode()).digest())) for key in settings.ENCRYPTION_KEYS]
+        [
+            Fernet(base64.urlsafe_b64encode(hashlib.sha256(key.encode()).digest()))
+            for key in settings.ENCRYPTION_KEYS
+        ]
     )

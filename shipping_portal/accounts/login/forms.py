@@ -41,7 +41,9 @@ class Plain(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        emails = [name for name, field in self.fields.items() if isinstance(field, forms.EmailField)]
+        emails = [
+            name for name, field in self.fields.items() if isinstance(field, forms.EmailField)
+        ]
         # A password is read exactly as typed.
         if self.is_bound:
             self.data = with_seen(self.data, emails)
@@ -50,7 +52,9 @@ class Plain(forms.Form):
                 field.error_messages["required"] = NEEDED[name]
             field.widget.attrs.pop("placeholder", None)
             if isinstance(field, forms.EmailField):
-                field.error_messages["invalid"] = "Enter a full email address, like name@example.com."
+                field.error_messages["invalid"] = (
+                    "Enter a full email address, like name@example.com."
+                )
             if isinstance(field.widget, forms.PasswordInput):
                 too_long = "Use at most %(limit_value)d characters; this has %(show_value)d."
                 field.validators.append(MaxLengthValidator(LONGEST_PASSWORD, too_long))
@@ -70,7 +74,9 @@ class SignUpForm(Plain, account_forms.SignupForm):
     field_order = ("name", "business", "email", "password1", "country", "no_dangerous_goods")
 
     name = LineField(label="Your name", max_length=120)
-    business = LineField(label="Business name", max_length=120, help_text="Printed on labels as your company.")
+    business = LineField(
+        label="Business name", max_length=120, help_text="Printed on labels as your company."
+    )
     country = forms.ChoiceField(
         label="Country you send from",
         choices=Sender.Country.choices,
@@ -78,13 +84,19 @@ class SignUpForm(Plain, account_forms.SignupForm):
         help_text="Sets the words and units of every page.",
         error_messages={"invalid_choice": "Choose one of the countries on the list."},
     )
-    no_dangerous_goods = forms.BooleanField(label="I won't send dangerous goods, and I accept the terms")
+    no_dangerous_goods = forms.BooleanField(
+        label="I won't send dangerous goods, and I accept the terms"
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["email"].label = "Work email"
-        self.fields["email"].help_text = "The carrier and drivers write here. Use an inbox a person reads."
-        self.fields["password1"].help_text = "At least 12 characters. A few unrelated words work well."
+        self.fields[
+            "email"
+        ].help_text = "The carrier and drivers write here. Use an inbox a person reads."
+        self.fields[
+            "password1"
+        ].help_text = "At least 12 characters. A few unrelated words work well."
         self.fields["name"].widget.attrs["autocomplete"] = "name"
         self.fields["business"].widget.attrs["autocomplete"] = "organization"
 
@@ -150,7 +162,8 @@ class CodeField(forms.CharField):
 
 class AsksForCode(Plain):
     code = CodeField(
-        label="Code", widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric"})
+        label="Code",
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric"}),
     )
 
 

@@ -1,7 +1,8 @@
 """Slow down the guessing of passwords.
 
-Each try takes one slot of every count below, and the right password gives its slots back. A slot is a row of the cache
-that only one request can add, so tries made at once are counted one by one.
+Each try takes one slot of every count below, and the right password gives its slots back. A slot
+is a row of the cache that only one request can add, so tries made at once are counted one by
+one.
 """
 
 import ipaddress
@@ -16,8 +17,8 @@ MINUTE = 60
 def take_slots(email: str, address: str, *, is_known: bool) -> list[str]:
     """Return the slots that a try takes; an empty list when it comes too soon after others.
 
-    `is_known`: whether somebody has logged in to this account with this browser. Then tries from other addresses don't
-    count, so nobody can lock somebody else out.
+    `is_known`: whether somebody has logged in to this account with this browser. Then tries from
+    other addresses don't count, so nobody can lock somebody else out.
     """
     slots: list[str] = []
     for key, most, seconds in _counts_of(email.lower(), _network_of(address), is_known=is_known):
@@ -63,10 +64,13 @@ def _slot_names(key: str, most: int) -> list[str]:
 def _network_of(address: str) -> str:
     """Return the address, or the /64 of an IPv6 one: one household has that many addresses.
 
-    What is no address counts as it is: a server behind a Unix socket names none, and some proxies add a port.
+    What is no address counts as it is: a server behind a Unix socket names none, and some
+    proxies add a port.
     """
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return address
-    return str(ipaddress.ip_network(f"{address}/64", strict=False) if parsed.version == 6 else parsed)
+    return str(
+        ipaddress.ip_network(f"{address}/64", strict=False) if parsed.version == 6 else parsed
+    )

@@ -36,7 +36,9 @@ def remember_browser(request: HttpRequest, response: HttpResponse, user: Any) ->
 
 def _read_names(request: HttpRequest) -> list[str]:
     try:
-        found = signing.loads(request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE, ""), salt=SALT, max_age=SECONDS)
+        found = signing.loads(
+            request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE, ""), salt=SALT, max_age=SECONDS
+        )
     except signing.BadSignature:
         return []
     return [str(name) for name in found]

@@ -27,16 +27,23 @@ class DressedUpWordValidator(CommonPasswordValidator):
 
     def validate(self, password: str, user: Any = None) -> None:
         plain = password.lower().strip(AROUND)
-        spelled = {_repeated_part(_letters_of(plain)), _repeated_part(_letters_of(plain.translate(LETTERS_AS_DIGITS)))}
+        spelled = {
+            _repeated_part(_letters_of(plain)),
+            _repeated_part(_letters_of(plain.translate(LETTERS_AS_DIGITS))),
+        }
         near = sorted(_words_near(user), key=len, reverse=True)
-        if plain in self.passwords or any(word in self.passwords or _is_made_of(word, near) for word in spelled):
+        if plain in self.passwords or any(
+            word in self.passwords or _is_made_of(word, near) for word in spelled
+        ):
             raise ValidationError(
-                "This is a common word, or your own or the portal's name, dressed up. A few unrelated words work well.",
+                "This is a common word, or your own or the portal's name, dressed up. A few"
+                " unrelated words work well.",
                 code="dressed_up_word",
             )
         if not plain or len(set(password)) < FEWEST_LETTERS:
             raise ValidationError(
-                "This is digits alone, or the same few letters again. A few unrelated words work well.",
+                "This is digits alone, or the same few letters again. A few unrelated words work"
+                " well.",
                 code="dressed_up_word",
             )
 
@@ -67,7 +74,11 @@ def _words_near(user: Any) -> set[str]:
     business = membership.sender.name if membership else getattr(user, "business", "")
     named = [settings.BRAND_NAME, urlsplit(settings.SITE_URL).hostname or "", business]
     named += [str(getattr(user, part, "")) for part in ("name", "email")]
-    words = {_letters_of(word) for text in named for word in (text.lower(), *re.split(r"[\W_]+", text.lower()))}
+    words = {
+        _letters_of(word)
+        for text in named
+        for word in (text.lower(), *re.split(r"[\W_]+", text.lower()))
+    }
     return {word for word in OUR_WORDS | words if len(word) >= SHORTEST_WORD}
 
 
@@ -79,7 +90,10 @@ class StaffLengthValidator:
 
     def validate(self, password: str, user: Any = None) -> None:
         if getattr(user, "is_staff", False) and len(password) < STAFF_LENGTH:
-            raise ValidationError(f"An operator's password has at least {STAFF_LENGTH} characters.", code="staff_short")
+            raise ValidationError(
+                f"An operator's password has at least {STAFF_LENGTH} characters.",
+                code="staff_short",
+            )
 
     def get_help_text(self) -> str:
         return f"At least {STAFF_LENGTH} characters for operators."
@@ -94,9 +108,12 @@ class StolenPasswordValidator:
 
     def validate(self, password: str, user: Any = None) -> None:
         wanted = hashlib.sha1(password.encode(), usedforsecurity=False).hexdigest().upper()
-        if settings.STOLEN_PASSWORDS_FILE and _is_listed(Path(settings.STOLEN_PASSWORDS_FILE), wanted.encode()):
+        if settings.STOLEN_PASSWORDS_FILE and _is_listed(
+            Path(settings.STOLEN_PASSWORDS_FILE), wanted.encode()
+        ):
             raise ValidationError(
-                "This password is on a list of stolen ones. Choose another, and change it wherever else you use it.",
+                "This password is on a list of stolen ones. Choose another, and change it wherever"
+                " else you use it.",
                 code="stolen",
             )
 

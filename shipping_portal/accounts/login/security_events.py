@@ -24,7 +24,13 @@ from shipping_portal.accounts.models.audit import subject_of
 
 logger = structlog.get_logger("security")
 # Events that anybody can cause at will: the log has each, the audit log one in ten minutes.
-ENDLESS = {"log-in failed", "log-in slowed down", "requests slowed down", "second factor failed", "denied"}
+ENDLESS = {
+    "log-in failed",
+    "log-in slowed down",
+    "requests slowed down",
+    "second factor failed",
+    "denied",
+}
 AT_MOST_EVERY = dt.timedelta(minutes=10)
 
 
@@ -89,12 +95,16 @@ def forget_guesses(request: HttpRequest, user: User, **more: Any) -> None:
 
 
 @receiver(account.email_removed)
-def email_removed(request: HttpRequest, user: User, email_address: EmailAddress, **more: Any) -> None:
+def email_removed(
+    request: HttpRequest, user: User, email_address: EmailAddress, **more: Any
+) -> None:
     """Notify the removed address too: an attacker reads the one that stays."""
     record_event("log-in address removed", request, user=user)
     if email_address.verified:
         words = {"deleted_email": email_address.email}
-        get_adapter(request).send_notification_mail("account/email/email_deleted", user, words, email_address.email)
+        get_adapter(request).send_notification_mail(
+            "account/email/email_deleted", user, words, email_address.email
+        )
 
 
 @receiver(mfa.authenticator_used)

@@ -1,10 +1,10 @@
 """Let an operator see a sender's own pages: with a reason, for half an hour, read-only.
 
-The operator stays logged in as themselves, so logs and audit name them. `lent_membership` lends them a
-place in the account that is never stored, and `refuse_all_but_reading` runs before every sender's
-page: what isn't in PAGES is closed, so they reach no label, signed link, file or one-time key.
-Without permission to reveal personal data they see it masked, like a bookkeeper. It ends with the
-login and with the permission.
+The operator stays logged in as themselves, so logs and audit name them. `lent_membership` lends
+them a place in the account that is never stored, and `refuse_all_but_reading` runs before every
+sender's page: what isn't in PAGES is closed, so they reach no label, signed link, file or
+one-time key. Without permission to reveal personal data they see it masked, like a bookkeeper.
+It ends with the login and with the permission.
 """
 
 import datetime as dt

@@ -38,7 +38,9 @@ class Live:
     is_this: bool
 
 
-def end_old_sessions(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def end_old_sessions(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     """Log out expired sessions before any page sees the request (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -80,7 +82,9 @@ def end_session(user: Any, name: str, *, this_key: str | None) -> int:
     """Log this person out of the place with this name, unless it is this one; return how many."""
     if len(name) != NAME_LENGTH:
         return 0
-    return _end_sessions(_sessions_of(user).exclude(pk=key_digest(this_key)).filter(pk__startswith=name))
+    return _end_sessions(
+        _sessions_of(user).exclude(pk=key_digest(this_key)).filter(pk__startswith=name)
+    )
 
 
 def end_others(user: Any, *, this_key: str | None) -> int:
@@ -90,11 +94,17 @@ def end_others(user: Any, *, this_key: str | None) -> int:
 
 def device_name(user_agent: str) -> str:
     """Return a browser's kind of device: enough to tell one's own phone from a stranger's."""
-    if re.search("iPad|Tablet", user_agent) or ("Android" in user_agent and "Mobile" not in user_agent):
+    if re.search("iPad|Tablet", user_agent) or (
+        "Android" in user_agent and "Mobile" not in user_agent
+    ):
         return "Tablet"
     if re.search(r"Mobi|iPhone", user_agent):
         return "Phone"
-    return "Computer" if re.search(r"Windows|Macintosh|Linux|X11|CrOS", user_agent) else "Unknown device"
+    return (
+        "Computer"
+        if re.search(r"Windows|Macintosh|Linux|X11|CrOS", user_agent)
+        else "Unknown device"
+    )
 
 
 def _sessions_of(user: Any) -> QuerySet[Session]:

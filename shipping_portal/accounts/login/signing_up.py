@@ -5,7 +5,8 @@ first_limit  a few parcels at once, the rest once it is approved (orders/booking
 approve      parcels may be prepared and priced, none booked, until it is approved
 invited      nobody signs up
 
-People who join an account by invitation (accounts/teams/team.py) open none, so that works in each mode.
+People who join an account by invitation (accounts/teams/team.py) open none, so that works in
+each mode.
 """
 
 import datetime as dt
@@ -47,9 +48,12 @@ def open_account(user: User, *, name: str, country: str, now: dt.datetime) -> Se
     """
     approved = now if settings.SIGN_UP == "open" else None
     sender = Sender.objects.create(
-        name=name, country=country, zone=places.zone_of(country, ""), dangerous_goods_acknowledged_at=now,
+        name=name,
+        country=country,
+        zone=places.zone_of(country, ""),
+        dangerous_goods_acknowledged_at=now,
         approved_at=approved,
-    )  # fmt: skip
+    )
     Membership.objects.create(sender=sender, user=user, role=Role.OWNER)
     Audit.write("dangerous goods acknowledged", sender, by=user, sender=sender, at=now)
     if settings.ACCOUNT_EMAIL_VERIFICATION != "mandatory":
@@ -62,7 +66,9 @@ def announce_account(user: User, *, now: dt.datetime) -> None:
     """Queue the operators' email about this person's account, once their address is confirmed."""
     owned = Q(memberships__user=user, memberships__role=Role.OWNER)
     for sender in Sender.objects.filter(owned, approved_at=None):
-        request, is_new = ApprovalRequest.objects.get_or_create(sender=sender, defaults={"due_at": now})
+        request, is_new = ApprovalRequest.objects.get_or_create(
+            sender=sender, defaults={"due_at": now}
+        )
         if is_new:
             enqueue("approval", request.pk)
 
@@ -70,11 +76,18 @@ def announce_account(user: User, *, now: dt.datetime) -> None:
 @transaction.atomic
 def approve_account(sender: Sender, *, by: User, note: str, now: dt.datetime) -> None:
     """Let it book without its first limit, and notify its people. Raises Sender.NotAllowed."""
-    if not Sender.objects.filter(pk=sender.pk, approved_at=None, suspended_at=None).update(approved_at=now):
+    if not Sender.objects.filter(pk=sender.pk, approved_at=None, suspended_at=None).update(
+        approved_at=now
+    ):
         raise Sender.NotAllowed("This account isn't waiting for approval.")
     Audit.write("account approved", sender, by=by, sender=sender, reason=note, at=now)
     fact = outbox.Event(
-        sender=sender, kind=KIND, dedupe_key=f"{KIND}:{sender.pk}", line=APPROVED, path=reverse("home"), happened_at=now
+        sender=sender,
+        kind=KIND,
+        dedupe_key=f"{KIND}:{sender.pk}",
+        line=APPROVED,
+        path=reverse("home"),
+        happened_at=now,
     )
     outbox.notify(fact, now=now)
 
@@ -98,6 +111,10 @@ def _approval_text(sender: Sender) -> str:
     owner = User.objects.filter(membership__sender=sender).order_by("pk")[:1].get()
     link = settings.SITE_URL + reverse("admin:accounts_sender_change", args=[sender.pk])
     return MAIL.format(
-        business=sender.name, country=sender.get_country_display(), number=sender.number,
-        name=owner.get_full_name(), email=owner.email, link=link,
-    )  # fmt: skip
+        business=sender.name,
+        country=sender.get_country_display(),
+        number=sender.number,
+        name=owner.get_full_name(),
+        email=owner.email,
+        link=link,
+    )

@@ -31,7 +31,12 @@ You get this because of your settings there. To stop this kind of email:
 """
 
 
-@job("mail", queue=Notification.objects.filter(sent_at=None).select_related("user"), lane="sender", order=120)
+@job(
+    "mail",
+    queue=Notification.objects.filter(sent_at=None).select_related("user"),
+    lane="sender",
+    order=120,
+)
 def send_due_mail(first: Notification) -> None:
     """Send the email this notification belongs to.
 
@@ -66,8 +71,12 @@ def _gather_notifications(first: Notification) -> list[Notification]:
     now = timezone.now()
     if not first.renew(now + LEASE):
         return []
-    owed = Notification.objects.filter(user=first.user, batch_key=first.batch_key, sent_at=None, parked_at=None)
-    owed.filter(Q(due_at__lte=now) | Q(last_error=UNDER_WAY)).update(due_at=first.due_at, last_error=SENDING)
+    owed = Notification.objects.filter(
+        user=first.user, batch_key=first.batch_key, sent_at=None, parked_at=None
+    )
+    owed.filter(Q(due_at__lte=now) | Q(last_error=UNDER_WAY)).update(
+        due_at=first.due_at, last_error=SENDING
+    )
     return list(owed.filter(due_at=first.due_at).order_by("happened_at", "pk"))
 
 
@@ -82,7 +91,10 @@ def _make_mail(user: User, rows: Sequence[Notification]) -> EmailMessage:
         subject=KINDS[rows[0].kind].subject_of(len(rows)) if len(kinds) == 1 else "Your parcels",
         body=TEXT.format(lines="\n".join(lines), link=settings.SITE_URL + path, stop=stop),
         to=[user.email],
-        headers={"List-Unsubscribe": f"<{stop}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"},
+        headers={
+            "List-Unsubscribe": f"<{stop}>",
+            "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+        },
     )
 
 

@@ -10,7 +10,14 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from shipping_portal.accounts.models import Membership, Notification, NotificationChoice, Role, Sender, User
+from shipping_portal.accounts.models import (
+    Membership,
+    Notification,
+    NotificationChoice,
+    Role,
+    Sender,
+    User,
+)
 
 GATHER = dt.timedelta(seconds=120 * settings.TIME_SCALE)  # nearby events leave as one email
 DIGEST_HOUR = 7
@@ -44,12 +51,20 @@ class NotificationKind:
     subject_of_many: str = ""
 
     def subject_of(self, count: int) -> str:
-        return self.subject_of_many.format(count) if count > 1 and self.subject_of_many else self.subject
+        return (
+            self.subject_of_many.format(count)
+            if count > 1 and self.subject_of_many
+            else self.subject
+        )
 
 
 KINDS = {
     "approved": NotificationKind(
-        "Your new account was approved", "Your account is approved", When.NOW, (When.NOW, When.OFF), is_vital=True
+        "Your new account was approved",
+        "Your account is approved",
+        When.NOW,
+        (When.NOW, When.OFF),
+        is_vital=True,
     ),
     "booking": NotificationKind(
         "A booking failed, cost more than agreed, or is settled after a check",
@@ -60,10 +75,16 @@ KINDS = {
         subject_of_many="{} bookings need you",
     ),
     "prices": NotificationKind(
-        "Prices are back for a draft you asked about", "Prices are back for your draft", When.NOW, (When.NOW, When.OFF)
+        "Prices are back for a draft you asked about",
+        "Prices are back for your draft",
+        When.NOW,
+        (When.NOW, When.OFF),
     ),
     "import": NotificationKind(
-        "An import finished after you had left its page", "Your import is finished", When.NOW, (When.NOW, When.OFF)
+        "An import finished after you had left its page",
+        "Your import is finished",
+        When.NOW,
+        (When.NOW, When.OFF),
     ),
     "export": NotificationKind(
         "A file of yours was packed in the background",
@@ -79,12 +100,20 @@ KINDS = {
         (When.NOW, When.OFF),
     ),
     "pickup": NotificationKind(
-        "The driver didn't come, or couldn't collect", "Your pickup", When.NOW, (When.NOW, When.DAILY, When.OFF)
+        "The driver didn't come, or couldn't collect",
+        "Your pickup",
+        When.NOW,
+        (When.NOW, When.DAILY, When.OFF),
     ),
     "delivery": NotificationKind(
-        "A parcel has trouble on its way", "Trouble on the way", When.NOW, (When.NOW, When.DAILY, When.OFF)
+        "A parcel has trouble on its way",
+        "Trouble on the way",
+        When.NOW,
+        (When.NOW, When.DAILY, When.OFF),
     ),
-    "delivered": NotificationKind("A parcel was delivered", "Delivered", When.OFF, (When.NOW, When.DAILY, When.OFF)),
+    "delivered": NotificationKind(
+        "A parcel was delivered", "Delivered", When.OFF, (When.NOW, When.DAILY, When.OFF)
+    ),
     "charge": NotificationKind(
         "A size charge or a penalty was added",
         "A size charge was added",
@@ -100,7 +129,11 @@ KINDS = {
         roles=SEE_MONEY,
     ),
     "statement": NotificationKind(
-        "A weekly statement is ready", "Your weekly statement", When.WEEKLY, (When.WEEKLY, When.OFF), roles=SEE_MONEY
+        "A weekly statement is ready",
+        "Your weekly statement",
+        When.WEEKLY,
+        (When.WEEKLY, When.OFF),
+        roles=SEE_MONEY,
     ),
 }
 
@@ -193,15 +226,23 @@ def still_wanted(rows: Iterable[Notification], user: User) -> list[Notification]
 
     Nothing goes to an unconfirmed address: it may be a stranger's.
     """
-    member = Membership.objects.filter(user=user, user__is_active=True, user__emailaddress__verified=True).first()
+    member = Membership.objects.filter(
+        user=user, user__is_active=True, user__emailaddress__verified=True
+    ).first()
     if member is None:
         return []
     theirs = kinds_for(member.role)
-    off = set(NotificationChoice.objects.filter(user=user, when=When.OFF).values_list("kind", flat=True))
+    off = set(
+        NotificationChoice.objects.filter(user=user, when=When.OFF).values_list("kind", flat=True)
+    )
     # Once queued, a vital one is sent to an owner whatever they chose: perhaps nobody else was
     # notified.
     off -= {name for name, kind in KINDS.items() if kind.is_vital}
-    return [row for row in rows if row.sender_id == member.sender_id and row.kind in theirs and row.kind not in off]
+    return [
+        row
+        for row in rows
+        if row.sender_id == member.sender_id and row.kind in theirs and row.kind not in off
+    ]
 
 
 def _batch_key(event: Event, when: str) -> str:
@@ -233,7 +274,11 @@ def _is_wanted_by(event: Event, members: list[Membership]) -> dict[int, str]:
     # A charge may find its sender days after it was posted; who joined the team since isn't
     # notified.
     roles = KINDS[event.kind].roles
-    there = [member for member in members if member.created_at <= event.happened_at and member.role in roles]
+    there = [
+        member
+        for member in members
+        if member.created_at <= event.happened_at and member.role in roles
+    ]
     wanted = {member.user_id: _chosen_time(member.user, event) for member in there}
     wanted = {user: when for user, when in wanted.items() if when != When.OFF}
     if not wanted and KINDS[event.kind].is_vital:

@@ -3,8 +3,20 @@
 from shipping_portal.accounts.models.audit import Audit
 from shipping_portal.accounts.models.book import ParcelSize, Receiver, ReceiverKey
 from shipping_portal.accounts.models.localities import Locality, LocalityAlias, LocalityList
-from shipping_portal.accounts.models.senders import Membership, OwnedQuerySet, PickupAddress, Role, Sender, belongs_to
-from shipping_portal.accounts.models.team import ApprovalRequest, Invitation, Notification, NotificationChoice
+from shipping_portal.accounts.models.senders import (
+    Membership,
+    OwnedQuerySet,
+    PickupAddress,
+    Role,
+    Sender,
+    belongs_to,
+)
+from shipping_portal.accounts.models.team import (
+    ApprovalRequest,
+    Invitation,
+    Notification,
+    NotificationChoice,
+)
 from shipping_portal.accounts.models.users import Session, User
 
 __all__ = [

@@ -21,13 +21,20 @@ class Audit(models.Model):
         """Raised when somebody tries to change history."""
 
     at = models.DateTimeField()
-    actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
-    sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, null=True, related_name="+")
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+    )
+    sender = models.ForeignKey(
+        "accounts.Sender", on_delete=models.PROTECT, null=True, related_name="+"
+    )
     action = models.CharField(max_length=60)
     subject = models.CharField(max_length=120)
     reason = models.TextField(blank=True)
     request_id = models.CharField(
-        max_length=request_ids.LONGEST, blank=True, default=request_ids.current_request, editable=False
+        max_length=request_ids.LONGEST,
+        blank=True,
+        default=request_ids.current_request,
+        editable=False,
     )
 
     class Meta:
@@ -39,7 +46,14 @@ class Audit(models.Model):
 
     @classmethod
     def write(
-        cls, action: str, subject: models.Model | str, *, by: Any, at: dt.datetime, sender: Any = None, reason: str = ""
+        cls,
+        action: str,
+        subject: models.Model | str,
+        *,
+        by: Any,
+        at: dt.datetime,
+        sender: Any = None,
+        reason: str = "",
     ) -> "Audit":
         name = subject if isinstance(subject, str) else subject_of(subject)
         made = cls(at=at, actor=by, sender=sender, action=action, subject=name, reason=reason)

@@ -42,7 +42,11 @@ class Receiver(models.Model):
     objects = OwnedQuerySet.as_manager()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["sender", "fingerprint"], name="one_receiver_once_per_sender")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["sender", "fingerprint"], name="one_receiver_once_per_sender"
+            )
+        ]
         indexes = [
             models.Index(LAST_USED, name="receivers_by_age"),
             models.Index(Upper("email"), name="receivers_by_email"),
@@ -90,7 +94,9 @@ class ParcelSize(models.Model):
     objects = OwnedQuerySet.as_manager()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["sender", "name"], name="one_size_of_a_name_per_sender")]
+        constraints = [
+            models.UniqueConstraint(fields=["sender", "name"], name="one_size_of_a_name_per_sender")
+        ]
 
     def __str__(self) -> str:
         return self.name

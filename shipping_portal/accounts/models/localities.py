@@ -18,7 +18,9 @@ class LocalityList(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["country"], condition=models.Q(is_active=True), name="one_active_list_a_country"
+                fields=["country"],
+                condition=models.Q(is_active=True),
+                name="one_active_list_a_country",
             )
         ]
 
@@ -39,9 +41,14 @@ class Locality(models.Model):
     class Meta:
         verbose_name_plural = "localities"
         constraints = [
-            models.UniqueConstraint(fields=["list", "normalised", "postcode", "state"], name="a_pair_once_a_list")
+            models.UniqueConstraint(
+                fields=["list", "normalised", "postcode", "state"], name="a_pair_once_a_list"
+            )
         ]
-        indexes = [models.Index(fields=["list", "normalised"]), models.Index(fields=["list", "postcode"])]
+        indexes = [
+            models.Index(fields=["list", "normalised"]),
+            models.Index(fields=["list", "postcode"]),
+        ]
 
     def __str__(self) -> str:
         return f"{self.suburb} {self.state} {self.postcode}"

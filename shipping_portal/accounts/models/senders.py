@@ -73,7 +73,10 @@ class Sender(models.Model):
     zone = models.CharField("time zone", max_length=40, default="Australia/Sydney")
     label_size = models.CharField(max_length=7, choices=LabelSize.choices, default=LabelSize.FULL)
     service_rule = models.CharField(
-        "service chosen for you", max_length=15, choices=ServiceRule.choices, default=ServiceRule.CHEAPEST
+        "service chosen for you",
+        max_length=15,
+        choices=ServiceRule.choices,
+        default=ServiceRule.CHEAPEST,
     )
     default_size = models.ForeignKey(
         "accounts.ParcelSize", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
@@ -90,7 +93,8 @@ class Sender(models.Model):
     quotes_a_minute = models.PositiveIntegerField(default=60)
     own_bookings_a_day = models.PositiveIntegerField(null=True, blank=True)
     own_money_a_day = money_field(null=True, blank=True)
-    # What counts for them, written by orders/booking/limits.py alone. Two of them are of the day `counted_on`.
+    # What counts for them, written by orders/booking/limits.py alone. Two of them are of the day
+    # `counted_on`.
     counted_on = models.DateField(null=True, blank=True)
     booked_today = models.IntegerField(default=0)
     spent_today = money_field(default=Decimal(0))
@@ -115,7 +119,8 @@ class Sender(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(closed_at=None) | models.Q(suspension="closed"), name="closed_books_nothing"
+                condition=models.Q(closed_at=None) | models.Q(suspension="closed"),
+                name="closed_books_nothing",
             ),
             models.CheckConstraint(
                 condition=models.Q(suspended_at__isnull=True, suspension="")
@@ -129,9 +134,15 @@ class Sender(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["created_at"], name="senders_waiting", condition=models.Q(approved_at=None, suspended_at=None)
+                fields=["created_at"],
+                name="senders_waiting",
+                condition=models.Q(approved_at=None, suspended_at=None),
             ),
-            models.Index(fields=["closed_at"], name="senders_closed", condition=models.Q(closed_at__isnull=False)),
+            models.Index(
+                fields=["closed_at"],
+                name="senders_closed",
+                condition=models.Q(closed_at__isnull=False),
+            ),
             TrigramIndex(fields=["name"], name="senders_by_part_of_a_name"),
         ]
 
@@ -183,7 +194,14 @@ class Sender(models.Model):
         return self.pickup_addresses.order_by("-is_default", "pk").first()
 
     def suspend(
-        self, *, by: User, category: str, text: str, note: str, at: dt.datetime, stop_dispatch: bool = False
+        self,
+        *,
+        by: User,
+        category: str,
+        text: str,
+        note: str,
+        at: dt.datetime,
+        stop_dispatch: bool = False,
     ) -> None:
         """Stop new bookings and, with `stop_dispatch`, close uncollected labels.
 
@@ -193,9 +211,12 @@ class Sender(models.Model):
             raise self.NotAllowed("A suspension needs a category and a text for the sender.")
         with transaction.atomic():
             changed = Sender.objects.filter(pk=self.pk, suspended_at=None).update(
-                suspended_at=at, suspension=category, suspension_text=text, suspension_note=note,
+                suspended_at=at,
+                suspension=category,
+                suspension_text=text,
+                suspension_note=note,
                 dispatch_stopped_at=at if stop_dispatch else None,
-            )  # fmt: skip
+            )
             if not changed:
                 raise self.NotAllowed("This sender is already suspended.")
             reason = f"{category}: {text}" + (f" Note: {note}" if note else "")
@@ -207,10 +228,16 @@ class Sender(models.Model):
         if not reason.strip():
             raise self.NotAllowed("Say why bookings are on again.")
         with transaction.atomic():
-            changed = Sender.objects.filter(pk=self.pk, suspended_at__isnull=False, erased_at=None).update(
-                suspended_at=None, suspension="", suspension_text="", suspension_note="", dispatch_stopped_at=None,
+            changed = Sender.objects.filter(
+                pk=self.pk, suspended_at__isnull=False, erased_at=None
+            ).update(
+                suspended_at=None,
+                suspension="",
+                suspension_text="",
+                suspension_note="",
+                dispatch_stopped_at=None,
                 closed_at=None,
-            )  # fmt: skip
+            )
             if not changed:
                 raise self.NotAllowed("This sender is not suspended.")
             Audit.write("sender reinstated", self, by=by, sender=self, reason=reason, at=at)

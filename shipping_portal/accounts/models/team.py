@@ -16,7 +16,10 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
     def good(self, now: dt.datetime) -> Self:
         """Return open ones sent by somebody who is still an owner and can log in."""
         inviter = Membership.objects.filter(
-            user=OuterRef("invited_by"), sender=OuterRef("sender"), role=Role.OWNER, user__is_active=True
+            user=OuterRef("invited_by"),
+            sender=OuterRef("sender"),
+            role=Role.OWNER,
+            user__is_active=True,
         )
         return self.filter(Exists(inviter), accepted_at=None, revoked_at=None, expires_at__gt=now)
 
@@ -87,10 +90,18 @@ class Notification(Job):
     sent_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["user", "dedupe_key"], name="one_notification_of_an_event")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "dedupe_key"], name="one_notification_of_an_event"
+            )
+        ]
         indexes = [
-            models.Index(fields=["due_at"], name="notifications_owed", condition=Q(due_at__isnull=False)),
-            models.Index(fields=["happened_at"], name="notifications_with_words", condition=~Q(line="")),
+            models.Index(
+                fields=["due_at"], name="notifications_owed", condition=Q(due_at__isnull=False)
+            ),
+            models.Index(
+                fields=["happened_at"], name="notifications_with_words", condition=~Q(line="")
+            ),
         ]
 
     def __str__(self) -> str:
@@ -103,7 +114,11 @@ class ApprovalRequest(Job):
     sender = models.OneToOneField(Sender, on_delete=models.CASCADE, related_name="+")
 
     class Meta:
-        indexes = [models.Index(fields=["due_at"], name="approvals_owed", condition=Q(due_at__isnull=False))]
+        indexes = [
+            models.Index(
+                fields=["due_at"], name="approvals_owed", condition=Q(due_at__isnull=False)
+            )
+        ]
 
     def __str__(self) -> str:
         return f"approval of {self.sender}"

@@ -44,7 +44,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_staff = models.BooleanField("operator", default=False)
     is_active = models.BooleanField("active", default=True)
     theme = models.CharField(
-        max_length=6, default="system", choices=[("system", "As my device"), ("light", "Light"), ("dark", "Dark")]
+        max_length=6,
+        default="system",
+        choices=[("system", "As my device"), ("light", "Light"), ("dark", "Dark")],
     )
     has_shortcuts = models.BooleanField("single-key shortcuts", default=True)
     date_joined = models.DateTimeField(auto_now_add=True)
@@ -58,7 +60,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     REQUIRED_FIELDS: ClassVar[list[str]] = []
 
     class Meta:
-        constraints = [models.UniqueConstraint(Lower("email"), name="user_email_once_whatever_the_case")]
+        constraints = [
+            models.UniqueConstraint(Lower("email"), name="user_email_once_whatever_the_case")
+        ]
         indexes = [TrigramIndex(fields=["name"], name="people_by_part_of_a_name")]
 
     def __str__(self) -> str:
@@ -71,7 +75,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     def initials(self) -> str:
         """Return two initials: of first and last name, or the first of the email."""
         words = self.get_full_name().split()
-        return "".join(word[0] for word in (words if len(words) == 1 else words[:1] + words[-1:])).upper()
+        return "".join(
+            word[0] for word in (words if len(words) == 1 else words[:1] + words[-1:])
+        ).upper()
 
 
 class Session(AbstractBaseSession):

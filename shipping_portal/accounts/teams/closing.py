@@ -8,7 +8,10 @@ from django.db import transaction
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.jobs import erasing
 
-CLOSED = "Its owner closed it. Take your data with you: all of it is deleted in {days} days, but the bills."
+CLOSED = (
+    "Its owner closed it. Take your data with you: all of it is deleted in {days} days, but the"
+    " bills."
+)
 
 
 class CannotClose(Exception):
@@ -31,9 +34,12 @@ def close_account(sender: Sender, *, by: User, reason: str = "", now: dt.datetim
     if why := in_the_way(sender):
         raise CannotClose(" ".join(why))
     closed = Sender.objects.filter(pk=sender.pk, closed_at=None).update(
-        closed_at=now, suspended_at=now, suspension=Sender.Suspension.CLOSED, suspension_note="",
+        closed_at=now,
+        suspended_at=now,
+        suspension=Sender.Suspension.CLOSED,
+        suspension_note="",
         suspension_text=CLOSED.format(days=settings.CLOSED_ACCOUNT_DAYS),
-    )  # fmt: skip
+    )
     if not closed:
         raise CannotClose("This account is already closed.")
     Audit.write("account closed", sender, by=by, sender=sender, reason=reason, at=now)

@@ -32,7 +32,9 @@ def set_active(person: User, *, is_active: bool, by: User, reason: str, now: dt.
     if person.pk == by.pk:
         raise ChangeRefused("You cannot turn off your own account.")
     with transaction.atomic():
-        if not User.objects.filter(pk=person.pk, is_active=not is_active).update(is_active=is_active):
+        if not User.objects.filter(pk=person.pk, is_active=not is_active).update(
+            is_active=is_active
+        ):
             raise ChangeRefused("Someone else was faster; nothing was changed.")
         action = "account turned on" if is_active else "account turned off"
         Audit.write(action, person, by=by, reason=reason, at=now)
@@ -43,7 +45,9 @@ def log_out(person: User, *, by: User, reason: str, now: dt.datetime) -> None:
     _refuse_beyond_reach(person, by)
     with transaction.atomic():
         count = sessions.end_all(person)
-        Audit.write("logged out everywhere", person, by=by, reason=f"{count} sessions: {reason}", at=now)
+        Audit.write(
+            "logged out everywhere", person, by=by, reason=f"{count} sessions: {reason}", at=now
+        )
 
 
 def reset_second_factor(person: User, *, by: User, reason: str, now: dt.datetime) -> None:
@@ -53,7 +57,9 @@ def reset_second_factor(person: User, *, by: User, reason: str, now: dt.datetime
         if not removed:
             raise ChangeRefused("There is no second factor to remove.")
         Audit.write("second factor reset", person, by=by, reason=reason, at=now)
-    is_unconfirmed = EmailAddress.objects.filter(user=person, email__iexact=person.email, verified=False).exists()
+    is_unconfirmed = EmailAddress.objects.filter(
+        user=person, email__iexact=person.email, verified=False
+    ).exists()
     if person.is_active and not is_unconfirmed:
         send_mail("Two-step verification was turned off", SECOND_FACTOR_MAIL, None, [person.email])
 
@@ -87,7 +93,9 @@ def why_no_groups(person: User) -> str:
     """Return why this person can't be in a group, or ""."""
     if person.is_superuser:
         return "A superuser may do everything and is in no group."
-    return "Who ships for a sender cannot work here as well." if hasattr(person, "membership") else ""
+    return (
+        "Who ships for a sender cannot work here as well." if hasattr(person, "membership") else ""
+    )
 
 
 def _refuse_beyond_reach(person: User, by: User) -> None:
@@ -101,4 +109,7 @@ def _refuse_beyond_reach(person: User, by: User) -> None:
 def addresses_of(person: int) -> set[str]:
     """Return every email address of a person, in lower case."""
     known = EmailAddress.objects.filter(user=person).values_list("email", flat=True)
-    return {email.lower() for email in (*known, *User.objects.filter(pk=person).values_list("email", flat=True))}
+    return {
+        email.lower()
+        for email in (*known, *User.objects.filter(pk=person).values_list("email", flat=True))
+    }

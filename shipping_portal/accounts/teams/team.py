@@ -39,14 +39,18 @@ class NotPossible(Exception):
     """Raised when the change doesn't apply. The text is for the person who asked for it."""
 
 
-def invite_person(sender: Sender, email: str, role: str, *, by: User, now: dt.datetime) -> Invitation:
+def invite_person(
+    sender: Sender, email: str, role: str, *, by: User, now: dt.datetime
+) -> Invitation:
     """Send somebody a link.
 
     It replaces an open invitation of the address, so that one link works.
     """
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
-        made = _create_invitation(sender, email.strip().lower(), role, token_hash(token), by=by, now=now)
+        made = _create_invitation(
+            sender, email.strip().lower(), role, token_hash(token), by=by, now=now
+        )
     _send_invitation(made, token)
     return made
 
@@ -62,12 +66,19 @@ def _create_invitation(
     if open_ones.exclude(email=email).filter(expires_at__gt=now).count() >= MOST_OPEN:
         raise NotPossible(f"{MOST_OPEN} invitations are open. Revoke one first.")
     if sender.invitations.filter(created_at__gt=now - dt.timedelta(days=1)).count() >= MOST_A_DAY:
-        raise NotPossible(f"{MOST_A_DAY} invitations were sent within 24 hours. Send the next one tomorrow.")
+        raise NotPossible(
+            f"{MOST_A_DAY} invitations were sent within 24 hours. Send the next one tomorrow."
+        )
     open_ones.filter(email=email).update(revoked_at=now)
     made = Invitation.objects.create(
-        sender=sender, email=email, role=role, token_hash=token_hash, invited_by=by, created_at=now,
+        sender=sender,
+        email=email,
+        role=role,
+        token_hash=token_hash,
+        invited_by=by,
+        created_at=now,
         expires_at=now + GOOD_FOR,
-    )  # fmt: skip
+    )
     Audit.write("invited", made, by=by, sender=sender, reason=role, at=now)
     return made
 
@@ -82,7 +93,11 @@ def revoke_invitation(invitation: Invitation, *, by: User, now: dt.datetime) -> 
 
 def find_invitation(token: str) -> Invitation | None:
     """Return the invitation a link belongs to, open or not."""
-    return Invitation.objects.select_related("sender", "invited_by").filter(token_hash=token_hash(token)).first()
+    return (
+        Invitation.objects.select_related("sender", "invited_by")
+        .filter(token_hash=token_hash(token))
+        .first()
+    )
 
 
 def with_address(email: str) -> QuerySet[User]:
@@ -108,7 +123,9 @@ def accept_invitation(invitation: Invitation, user: User, *, now: dt.datetime) -
 def _new_member(invitation: Invitation, user: User) -> Membership:
     try:
         with transaction.atomic():
-            return Membership.objects.create(sender=invitation.sender, user=user, role=invitation.role)
+            return Membership.objects.create(
+                sender=invitation.sender, user=user, role=invitation.role
+            )
     except IntegrityError as error:
         # They accepted another account at the same instant.
         raise NotPossible(ELSEWHERE) from error
@@ -141,7 +158,9 @@ def _end_invitations_by(member: Membership, now: dt.datetime) -> None:
 
 def require_second_factor(sender: Sender, *, needed: bool, by: User, now: dt.datetime) -> None:
     with transaction.atomic():
-        if Sender.objects.filter(~Q(needs_second_factor=needed), pk=sender.pk).update(needs_second_factor=needed):
+        if Sender.objects.filter(~Q(needs_second_factor=needed), pk=sender.pk).update(
+            needs_second_factor=needed
+        ):
             action = "second factor required" if needed else "second factor optional"
             Audit.write(action, sender, by=by, sender=sender, at=now)
 
@@ -170,6 +189,10 @@ def _send_invitation(invitation: Invitation, token: str) -> None:
     }
     subject = " ".join(f"{words['inviter']} invites you to {words['business']}".split())
     try:
-        send_mail(subject, MAIL.format(portal=settings.BRAND_NAME, **words), None, [invitation.email])
+        send_mail(
+            subject, MAIL.format(portal=settings.BRAND_NAME, **words), None, [invitation.email]
+        )
     except OSError as error:  # like every SMTP error
-        raise NotPossible(f"The email to {invitation.email} couldn't be sent. Try again.") from error
+        raise NotPossible(
+            f"The email to {invitation.email} couldn't be sent. Try again."
+        ) from error

@@ -35,11 +35,16 @@ MAY = {
 
 
 class InviteForm(Plain):
-    email = forms.EmailField(label="Email", max_length=254, error_messages={"required": "Enter an email address."})
+    email = forms.EmailField(
+        label="Email", max_length=254, error_messages={"required": "Enter an email address."}
+    )
     role = forms.ChoiceField(
         choices=Role.choices,
         initial=Role.SHIPPER,
-        error_messages={"required": "Choose a role.", "invalid_choice": "Choose one of the roles on the list."},
+        error_messages={
+            "required": "Choose a role.",
+            "invalid_choice": "Choose one of the roles on the list.",
+        },
     )
 
     def clean_email(self) -> str:
@@ -81,7 +86,9 @@ def team_page(request: MemberRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         chosen = form.cleaned_data
         try:
-            team.invite_person(request.sender, chosen["email"], chosen["role"], by=request.user, now=timezone.now())
+            team.invite_person(
+                request.sender, chosen["email"], chosen["role"], by=request.user, now=timezone.now()
+            )
         except team.NotPossible as error:
             form.add_error("email", str(error))
         else:
@@ -90,9 +97,15 @@ def team_page(request: MemberRequest) -> HttpResponse:
     context = {
         "form": form,
         "members": request.sender.memberships.select_related("user").order_by("user__email"),
-        "invitations": _open_invitations(request).select_related("invited_by").order_by("-created_at"),
+        "invitations": (
+            _open_invitations(request).select_related("invited_by").order_by("-created_at")
+        ),
         "roles": [(role, role.label, may) for role, may in MAY.items()],
-        "activity": Audit.objects.filter(sender=request.sender).select_related("actor").order_by("-pk")[:ACTIVITY],
+        "activity": (
+            Audit.objects.filter(sender=request.sender)
+            .select_related("actor")
+            .order_by("-pk")[:ACTIVITY]
+        ),
         "now": timezone.now(),
     }
     return render(request, "accounts/team.html", context, status=422 if form.errors else 200)
@@ -103,7 +116,9 @@ def team_page(request: MemberRequest) -> HttpResponse:
 @reauthentication_required
 def change_member(request: MemberRequest, member: int) -> HttpResponse:
     """Set another `role`, or end the membership with `remove`."""
-    found = get_object_or_404(request.sender.memberships.select_related("user", "sender"), pk=member)
+    found = get_object_or_404(
+        request.sender.memberships.select_related("user", "sender"), pk=member
+    )
     role = request.POST.get("role", "")
     try:
         if "remove" in request.POST:
@@ -128,7 +143,9 @@ def change_invitation(request: MemberRequest, invitation: Any) -> HttpResponse:
     try:
         if "resend" in request.POST:
             team.invite_person(request.sender, found.email, found.role, by=request.user, now=now)
-            messages.success(request, f"Sent {found.email} a new link. The old one no longer works.")
+            messages.success(
+                request, f"Sent {found.email} a new link. The old one no longer works."
+            )
         else:
             team.revoke_invitation(found, by=request.user, now=now)
             messages.success(request, f"The link sent to {found.email} no longer works.")
@@ -144,7 +161,12 @@ def second_factor_rule(request: MemberRequest) -> HttpResponse:
     needed = request.POST.get("needed") == "yes"
     team.require_second_factor(request.sender, needed=needed, by=request.user, now=timezone.now())
     messages.success(
-        request, "Everyone now needs two-step verification." if needed else "Two-step verification is optional now."
+        request,
+        (
+            "Everyone now needs two-step verification."
+            if needed
+            else "Two-step verification is optional now."
+        ),
     )
     return redirect("team")
 
@@ -200,7 +222,12 @@ def _open_invitations(request: MemberRequest) -> Any:
 
 
 def _invitation_page(
-    request: HttpRequest, found: Invitation, form: JoinForm | None, *, problem: str = "", status: int = 200
+    request: HttpRequest,
+    found: Invitation,
+    form: JoinForm | None,
+    *,
+    problem: str = "",
+    status: int = 200,
 ) -> HttpResponse:
     context = {
         "invitation": found,
@@ -210,4 +237,6 @@ def _invitation_page(
         "may": MAY[Role(found.role)],
         "login_url": f"{reverse('account_login')}?next={request.path}",
     }
-    return render(request, "accounts/invitation.html", context, status=422 if form and form.errors else status)
+    return render(
+        request, "accounts/invitation.html", context, status=422 if form and form.errors else status
+    )

@@ -100,7 +100,9 @@ def icon(name: str, size: str = "") -> SafeString:
     Use it beside a word or inside a labelled control.
     """
     sign = static("icons.svg")
-    return format_html('<svg class="i {}" aria-hidden="true"><use href="{}#{}"/></svg>', size, sign, name)
+    return format_html(
+        '<svg class="i {}" aria-hidden="true"><use href="{}#{}"/></svg>', size, sign, name
+    )
 
 
 @register.filter
@@ -116,7 +118,9 @@ def fixes(form: Any) -> list[tuple[str, str]]:
     for field in form:
         group = "_0" if field.use_fieldset else ""
         for error in field.errors:
-            found.setdefault(error, f"{field.id_for_label or field.auto_id}{'' if field.id_for_label else group}")
+            found.setdefault(
+                error, f"{field.id_for_label or field.auto_id}{'' if field.id_for_label else group}"
+            )
     return [(place, error) for error, place in found.items()]
 
 
@@ -149,9 +153,12 @@ def brand_colours() -> SafeString | str:
 
 
 DEMO_ACTS = (
-    ("driver-comes", "Driver comes"), ("driver-misses", "Driver misses"), ("drop-off", "Drop off"),
-    ("lose-the-reply", "Lose the reply"), ("bill-the-week", "Bill the week"),
-)  # fmt: skip
+    ("driver-comes", "Driver comes"),
+    ("driver-misses", "Driver misses"),
+    ("drop-off", "Drop off"),
+    ("lose-the-reply", "Lose the reply"),
+    ("bill-the-week", "Bill the week"),
+)
 
 
 @register.inclusion_tag("_demo_bar.html", takes_context=True)
@@ -163,7 +170,13 @@ def demo_bar(context: dict[str, Any]) -> dict[str, Any]:
     back = request.get_full_path() if request.method in ("GET", "HEAD") else "/"
     dashboard = f"{settings.CARRIER_BASE_URL}/dashboard"
     token = context.get("csrf_token")
-    return {"shown": True, "acts": DEMO_ACTS, "back": back, "csrf_token": token, "dashboard": dashboard}
+    return {
+        "shown": True,
+        "acts": DEMO_ACTS,
+        "back": back,
+        "csrf_token": token,
+        "dashboard": dashboard,
+    }
 
 
 @register.inclusion_tag("_demo_log_ins.html", takes_context=True)

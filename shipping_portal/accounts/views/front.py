@@ -28,7 +28,9 @@ KEPT_A_YEAR = cache_control(public=True, max_age=365 * 24 * 3600, immutable=True
 @public
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    return redirect(landing_page(request.user) if request.user.is_authenticated else "account_login")
+    return redirect(
+        landing_page(request.user) if request.user.is_authenticated else "account_login"
+    )
 
 
 @audience(*BOOKERS)
@@ -56,7 +58,11 @@ def suggest_localities(request: MemberRequest) -> HttpResponse:
     country = request.GET.get("country", request.sender.country).upper()
     found = places.suggest_places(country, request.GET.get("q", ""))
     return JsonResponse(
-        [{"suburb": place.suburb, "state": place.state, "postcode": place.postcode} for place in found], safe=False
+        [
+            {"suburb": place.suburb, "state": place.state, "postcode": place.postcode}
+            for place in found
+        ],
+        safe=False,
     )
 
 
@@ -105,19 +111,33 @@ def brand_logo(request: HttpRequest) -> HttpResponse:
 class Sample(OnceOnly):
     """One control of each kind."""
 
-    line = forms.CharField(label="Text", help_text="A hint says what to enter before it goes wrong.")
-    amount = forms.CharField(
-        label="Number", required=False, widget=forms.TextInput(attrs={"inputmode": "decimal", "class": "number"})
+    line = forms.CharField(
+        label="Text", help_text="A hint says what to enter before it goes wrong."
     )
-    words = forms.CharField(label="Long text", required=False, widget=forms.Textarea(attrs={"rows": 2}))
-    country = forms.ChoiceField(label="Select", choices=[("AU", "Australia"), ("US", "United States")])
+    amount = forms.CharField(
+        label="Number",
+        required=False,
+        widget=forms.TextInput(attrs={"inputmode": "decimal", "class": "number"}),
+    )
+    words = forms.CharField(
+        label="Long text", required=False, widget=forms.Textarea(attrs={"rows": 2})
+    )
+    country = forms.ChoiceField(
+        label="Select", choices=[("AU", "Australia"), ("US", "United States")]
+    )
     choice = forms.ChoiceField(
         label="Radios", choices=[("a", "The first"), ("b", "The second")], widget=forms.RadioSelect
     )
     tick = forms.BooleanField(label="A tick", required=False)
 
 
-STATES = {"booking": "Booking", "booked": "Booked", "in_transit": "On the way", "held": "Held", "lost": "Lost"}
+STATES = {
+    "booking": "Booking",
+    "booked": "Booked",
+    "in_transit": "On the way",
+    "held": "Held",
+    "lost": "Lost",
+}
 
 
 @audience(*EVERY_MEMBER)
@@ -151,7 +171,11 @@ def help_index(request: HttpRequest) -> HttpResponse:
     """Show all articles, or those that contain every search word."""
     q = one_line(request.GET.get("q", "")[:LONGEST_SEARCH]).strip()
     words = q.lower().split()
-    found = {slug: title for slug, title in ARTICLES.items() if all(word in _article_text(slug) for word in words)}
+    found = {
+        slug: title
+        for slug, title in ARTICLES.items()
+        if all(word in _article_text(slug) for word in words)
+    }
     return render(request, "help/help.html", {"q": q, "articles": found})
 
 

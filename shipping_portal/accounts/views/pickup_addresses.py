@@ -69,7 +69,9 @@ def _first_guess(request: MemberRequest) -> dict[str, str]:
 
 def _form_page(request: MemberRequest, address: PickupAddress | None, *, then: str) -> HttpResponse:
     initial = {} if address else _first_guess(request)
-    form = PickupAddressForm(request.POST or None, sender=request.sender, address=address, initial=initial)
+    form = PickupAddressForm(
+        request.POST or None, sender=request.sender, address=address, initial=initial
+    )
     if request.method == "POST" and form.is_valid():
         form.save(by=request.user, at=timezone.now())
         messages.success(request, "Pickup address saved.")
@@ -77,4 +79,6 @@ def _form_page(request: MemberRequest, address: PickupAddress | None, *, then: s
             messages.warning(request, sentence)
         return redirect(then)
     context = {"form": form, "address": address, "is_only": then != "pickup_addresses"}
-    return render(request, "accounts/pickup_address.html", context, status=422 if form.errors else 200)
+    return render(
+        request, "accounts/pickup_address.html", context, status=422 if form.errors else 200
+    )

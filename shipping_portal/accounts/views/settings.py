@@ -13,7 +13,15 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
 from shipping_portal.accounts import access
-from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, OWNER, SEE_MONEY, MemberRequest, audience, public
+from shipping_portal.accounts.access import (
+    BOOKERS,
+    EVERY_MEMBER,
+    OWNER,
+    SEE_MONEY,
+    MemberRequest,
+    audience,
+    public,
+)
 from shipping_portal.accounts.login import sessions
 from shipping_portal.accounts.mail import mailing, outbox
 from shipping_portal.accounts.models import Audit, Sender, User
@@ -49,7 +57,9 @@ def settings_overview(request: MemberRequest) -> HttpResponse:
 @audience(*EVERY_MEMBER)
 @require_http_methods(["GET", "POST"])
 def profile(request: MemberRequest) -> HttpResponse:
-    return _settings_panel(request, "profile", "Profile", ProfileForm(request.POST or None, instance=request.user))
+    return _settings_panel(
+        request, "profile", "Profile", ProfileForm(request.POST or None, instance=request.user)
+    )
 
 
 @audience(*EVERY_MEMBER)
@@ -70,7 +80,9 @@ def keyboard(request: MemberRequest) -> HttpResponse:
 @audience(OWNER)
 @require_http_methods(["GET", "POST"])
 def business(request: MemberRequest) -> HttpResponse:
-    return _settings_panel(request, "business", "Business", BusinessForm(request.POST or None, instance=request.sender))
+    return _settings_panel(
+        request, "business", "Business", BusinessForm(request.POST or None, instance=request.sender)
+    )
 
 
 @audience(OWNER)
@@ -94,7 +106,9 @@ def own_limits(request: MemberRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def label_size(request: MemberRequest) -> HttpResponse:
     form = LabelsForm(request.POST or None, instance=request.sender)
-    return _settings_panel(request, "label_size", "Labels", form, template="accounts/label_size.html")
+    return _settings_panel(
+        request, "label_size", "Labels", form, template="accounts/label_size.html"
+    )
 
 
 @audience(OWNER)
@@ -139,7 +153,9 @@ def _settings_panel(
         form.store()
         if isinstance(form.instance, Sender):
             action = f"{title.lower()} settings saved"
-            Audit.write(action, request.sender, by=request.user, sender=request.sender, at=timezone.now())
+            Audit.write(
+                action, request.sender, by=request.user, sender=request.sender, at=timezone.now()
+            )
         messages.success(request, f"{title} saved.")
         return redirect("settings")
     context = {"form": form, "name": name, "title": title, **more}
@@ -155,7 +171,9 @@ def security(request: MemberRequest) -> HttpResponse:
         if "end_others" in request.POST:
             ended = sessions.end_others(request.user, this_key=this_key)
         else:
-            ended = sessions.end_session(request.user, request.POST.get("end", ""), this_key=this_key)
+            ended = sessions.end_session(
+                request.user, request.POST.get("end", ""), this_key=this_key
+            )
         messages.success(request, f"Logged out of {ended} {'place' if ended == 1 else 'places'}.")
         return redirect("security")
     places = sessions.live_sessions(request.user, this_key=this_key)
@@ -178,7 +196,9 @@ def notifications(request: MemberRequest) -> HttpResponse:
         (name, kind, chosen[name], [(when, when in kind.choices) for when in outbox.When])
         for name, kind in kinds.items()
     ]
-    return render(request, "accounts/notifications.html", {"rows": rows, "whens": list(outbox.When)})
+    return render(
+        request, "accounts/notifications.html", {"rows": rows, "whens": list(outbox.When)}
+    )
 
 
 @public
@@ -193,5 +213,8 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     if request.method == "POST":
         for kind in found[1]:
             outbox.choose_when(user, kind, outbox.When.OFF, now=timezone.now())
-    context = {"kinds": [outbox.KINDS[kind] for kind in found[1]], "is_done": request.method == "POST"}
+    context = {
+        "kinds": [outbox.KINDS[kind] for kind in found[1]],
+        "is_done": request.method == "POST",
+    }
     return render(request, "accounts/unsubscribe.html", context)

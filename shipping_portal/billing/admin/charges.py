@@ -69,7 +69,11 @@ def _order(typed: str) -> Order | None:
 def assign(charge: Charge, *, owner: tuple[Sender, Order | None], **written: Any) -> str:
     """Assign it with the Extra Cover that was in the same price."""
     sender, order = owner
-    parts = Charge.objects.unmatched().filter(report=charge.report_id, line=charge.line).order_by("part")
+    parts = (
+        Charge.objects.unmatched()
+        .filter(report=charge.report_id, line=charge.line)
+        .order_by("part")
+    )
     try:
         for part in list(parts) or [charge]:
             matching.assign_charge(part, sender=sender, order=order)
@@ -97,7 +101,11 @@ class WhichForm(ReasonForm):
     """Which held lines of a report, and why."""
 
     which = forms.ChoiceField(
-        choices=[("", "All on hold"), ("Why they wait", Hold.choices), ("What they are", ChargeKind.choices)],
+        choices=[
+            ("", "All on hold"),
+            ("Why they wait", Hold.choices),
+            ("What they are", ChargeKind.choices),
+        ],
         required=False,
     )
     field_order = ["which", "reason"]
@@ -106,7 +114,9 @@ class WhichForm(ReasonForm):
 def decided(*, post: bool) -> Callable[..., str]:
     """Return a function that decides a report's held lines, or one line with its Extra Cover."""
 
-    def do(thing: BillingReport | Charge, *, now: dt.datetime, which: str = "", **written: Any) -> str:
+    def do(
+        thing: BillingReport | Charge, *, now: dt.datetime, which: str = "", **written: Any
+    ) -> str:
         if isinstance(thing, BillingReport):
             held = Charge.objects.filter(HELD, report=thing)
             chosen = held.filter(Q(held=which) | Q(kind=which)) if which else held
@@ -151,7 +161,11 @@ class WeekFilter(admin.SimpleListFilter):
     parameter_name = "week"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        weeks = BillingReport.objects.order_by("-week").values_list("week", flat=True).distinct()[:WEEKS]
+        weeks = (
+            BillingReport.objects.order_by("-week")
+            .values_list("week", flat=True)
+            .distinct()[:WEEKS]
+        )
         return [(week.isoformat(), f"{week:%-d %b %Y}") for week in weeks]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Charge]) -> QuerySet[Charge]:
@@ -179,7 +193,8 @@ class ChargeAdmin(ActionsAdmin):
         AdminAction(
             "assign",
             "Assign to a parcel or sender",
-            "This charge is unassigned. It will go on the sender's statement for the week it was charged.",
+            "This charge is unassigned. It will go on the sender's statement for the week it was"
+            " charged.",
             assign,
             needs="billing",
             audit="charge assigned",
@@ -189,8 +204,8 @@ class ChargeAdmin(ActionsAdmin):
         AdminAction(
             "accept",
             "Accept this price",
-            "The carrier is right, though it isn't what was booked. The sender pays it, and the parcel leaves the "
-            "queue.",
+            "The carrier is right, though it isn't what was booked. The sender pays it, and the"
+            " parcel leaves the queue.",
             _accept,
             needs="billing",
             audit="charge accepted",
@@ -199,8 +214,8 @@ class ChargeAdmin(ActionsAdmin):
         AdminAction(
             "count",
             "Count this charge",
-            "The carrier confirms it is a charge of its own. It goes on the sender's statement for the week of its "
-            "report.",
+            "The carrier confirms it is a charge of its own. It goes on the sender's statement for"
+            " the week of its report.",
             decided(post=True),
             needs="billing",
             audit="held charge counted",
@@ -209,7 +224,8 @@ class ChargeAdmin(ActionsAdmin):
         AdminAction(
             "leave-out",
             "Leave it out",
-            "The carrier billed it by mistake and will correct it. It stays in the report and is never counted.",
+            "The carrier billed it by mistake and will correct it. It stays in the report and is"
+            " never counted.",
             decided(post=False),
             needs="billing",
             audit="held charge left out",
@@ -218,7 +234,8 @@ class ChargeAdmin(ActionsAdmin):
         AdminAction(
             "reverse",
             "Reverse",
-            "Adds a line for the opposite amount to this week's statement. Both lines stay visible.",
+            "Adds a line for the opposite amount to this week's statement. Both lines stay"
+            " visible.",
             _reverse,
             needs="billing",
             audit="charge reversed",
@@ -236,7 +253,10 @@ class ChargeAdmin(ActionsAdmin):
             "owner",
             {
                 "nobody": ("Unassigned, posted", queues.CHARGES["nobody"].rule),
-                "unmatched": ("Unassigned", lambda now: Q(pk__in=Charge.objects.unmatched().values("pk"))),
+                "unmatched": (
+                    "Unassigned",
+                    lambda now: Q(pk__in=Charge.objects.unmatched().values("pk")),
+                ),
                 "sender": ("Assigned", Q(sender__isnull=False)),
             },
         ),
@@ -262,22 +282,40 @@ class ChargeAdmin(ActionsAdmin):
     inlines = [DisputeInline]
     fieldsets = [
         (None, {"fields": ["kind", "money", "from_report", "parcel", "owner", "posted_at"]}),
-        ("From the carrier", {"fields": ["word", "stated", "reference", "day", "repeats", "on_hold"]}),
+        (
+            "From the carrier",
+            {"fields": ["word", "stated", "reference", "day", "repeats", "on_hold"]},
+        ),
         ("Size", {"fields": [("declared_kg", "measured_kg"), ("declared_m3", "measured_m3")]}),
         ("From operators", {"fields": ["reason", "by", "takes_back", "taken_back_by"]}),
     ]
-    readonly_fields = ["money", "repeats", "on_hold", "from_report", "parcel", "owner", "takes_back", "taken_back_by"]
+    readonly_fields = [
+        "money",
+        "repeats",
+        "on_hold",
+        "from_report",
+        "parcel",
+        "owner",
+        "takes_back",
+        "taken_back_by",
+    ]
 
     def wait_of(self, request: HttpRequest) -> Wait | None:
         return super().wait_of(request) or queues.ON_HOLD.get(request.GET.get("hold", ""))
 
     related = ("order", "sender", "report", "by", "reverses", "reversed_by")
 
-    def search_rows(self, request: HttpRequest, rows: QuerySet[Charge], typed: str) -> QuerySet[Charge]:
+    def search_rows(
+        self, request: HttpRequest, rows: QuerySet[Charge], typed: str
+    ) -> QuerySet[Charge]:
         """Search by the referenced order, and among lines without an owner: both have an index."""
-        theirs = Charge.objects.filter(order__in=with_reference(Order.objects.all(), typed).order_by().values("pk"))
+        theirs = Charge.objects.filter(
+            order__in=with_reference(Order.objects.all(), typed).order_by().values("pk")
+        )
         nobodys = Charge.objects.filter(sender=None, reference__upper=typed.upper())
-        return rows.filter(pk__in=theirs.order_by().values("pk").union(nobodys.order_by().values("pk")))
+        return rows.filter(
+            pk__in=theirs.order_by().values("pk").union(nobodys.order_by().values("pk"))
+        )
 
     @admin.display(description="posted", ordering="posted_at")
     def posted(self, charge: Charge) -> str:
@@ -285,11 +323,17 @@ class ChargeAdmin(ActionsAdmin):
         return f"{charge.posted_at:%-d %b %Y}" if charge.posted_at else "–"
 
     # What was decided about a line on hold, or why it isn't counted yet.
-    on_hold = column("on hold", lambda it: it.get_decision_display() or it.get_held_display() or "–")
+    on_hold = column(
+        "on hold", lambda it: it.get_decision_display() or it.get_held_display() or "–"
+    )
     repeats = column("repeat", lambda charge: charge.is_repeat, boolean=True)
-    owner = column("sender", lambda charge: link_to(charge.sender) if charge.sender else "Unassigned")
+    owner = column(
+        "sender", lambda charge: link_to(charge.sender) if charge.sender else "Unassigned"
+    )
     takes_back = column("reverses", lambda charge: link_to(charge.reverses))
-    taken_back_by = column("reversed by", lambda charge: link_to(getattr(charge, "reversed_by", None)))
+    taken_back_by = column(
+        "reversed by", lambda charge: link_to(getattr(charge, "reversed_by", None))
+    )
 
     @admin.display(description="amount")
     def money(self, charge: Charge) -> str:

@@ -14,7 +14,14 @@ from shipping_portal.accounts.adminkit.actions import ReasonForm, audited
 from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyAdmin
 from shipping_portal.billing.models import BillingProfile, BillingReport
 from shipping_portal.billing.reports.fields import FIELDS, NEEDED, Profile
-from shipping_portal.billing.reports.reading import LARGEST, NotAReport, Problem, ReportRow, ReportTotal, read_report
+from shipping_portal.billing.reports.reading import (
+    LARGEST,
+    NotAReport,
+    Problem,
+    ReportRow,
+    ReportTotal,
+    read_report,
+)
 
 FORM = ("delimiter", "date_form", "decimal_sign", "refunds_positive", "cover_inside", "total_word")
 TRIED = 3
@@ -34,8 +41,11 @@ class ColumnsForm(ReasonForm, forms.ModelForm):
         fields = FORM
         labels = {"total_word": "Type used for total rows"}
         help_texts = {
-            "decimal_sign": "Thousands may be written as in 1,021.36, 1 021.36 or 1'021.36, and a minus as in -21.36, "
-            "21.36-, (21.36) or 21.36 CR. A currency, as in $21.36 or AUD 21.36, has to be the line's."
+            "decimal_sign": (
+                "Thousands may be written as in 1,021.36, 1 021.36 or 1'021.36, and a minus as in"
+                " -21.36, 21.36-, (21.36) or 21.36 CR. A currency, as in $21.36 or AUD 21.36, has"
+                " to be the line's."
+            )
         }
         widgets = {"total_word": forms.TextInput}
 
@@ -43,7 +53,10 @@ class ColumnsForm(ReasonForm, forms.ModelForm):
         super().__init__(*arguments, **named)
         for field, label in FIELDS.items():
             self.fields[f"column_{field}"] = forms.CharField(
-                label=label, required=field in NEEDED, max_length=100, initial=self.instance.columns.get(field, "")
+                label=label,
+                required=field in NEEDED,
+                max_length=100,
+                initial=self.instance.columns.get(field, ""),
             )
         self.order_fields([*(f"column_{field}" for field in FIELDS), *FORM, "file", "reason"])
 
@@ -52,7 +65,10 @@ class ColumnsForm(ReasonForm, forms.ModelForm):
         """Return heading and fields of each part of the page."""
         fields = list(self)
         columns = [field for field in fields if field.name.startswith("column_")]
-        return [("Column header for", columns), ("Format", [field for field in fields if field not in columns])]
+        return [
+            ("Column header for", columns),
+            ("Format", [field for field in fields if field not in columns]),
+        ]
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -62,7 +78,9 @@ class ColumnsForm(ReasonForm, forms.ModelForm):
         return {"columns": kept, **{name: self.cleaned_data[name] for name in FORM}}
 
 
-def columns_page(request: HttpRequest, profile: BillingProfile, context: dict[str, Any]) -> HttpResponse:
+def columns_page(
+    request: HttpRequest, profile: BillingProfile, context: dict[str, Any]
+) -> HttpResponse:
     """Try the columns on the newest file, repeatedly; save them with a reason."""
     data = (request.POST, request.FILES) if request.method == "POST" else (None, None)
     form, tried = ColumnsForm(*data, instance=profile), None
@@ -75,7 +93,12 @@ def columns_page(request: HttpRequest, profile: BillingProfile, context: dict[st
         audited("report columns set", _set, profile, by=request.user, now=timezone.now(), **answers)
         messages.success(request, "Columns set. Posted reports don't change.")
         return redirect("admin:billing_billingprofile_change", profile.pk)
-    shown = {"title": f"Billing report columns for {profile.account}", "profile": profile, "form": form, "tried": tried}
+    shown = {
+        "title": f"Billing report columns for {profile.account}",
+        "profile": profile,
+        "form": form,
+        "tried": tried,
+    }
     return TemplateResponse(request, "admin/report_columns.html", context | shown)
 
 
@@ -90,7 +113,11 @@ def _tried(profile: BillingProfile, form: ColumnsForm) -> dict[str, Any]:
     if not content:
         return {"name": ""}
     try:
-        records = (it for it in read_report(content, Profile(**form.chosen)) if not isinstance(it, ReportTotal))
+        records = (
+            it
+            for it in read_report(content, Profile(**form.chosen))
+            if not isinstance(it, ReportTotal)
+        )
         found = list(islice(records, TRIED))
     except NotAReport as refusal:
         return {"name": name, "refusal": str(refusal)}
@@ -105,7 +132,11 @@ def _file_to_try(profile: BillingProfile, given: Any) -> tuple[str, bytes]:
     """Return the chosen file, else the account's newest."""
     if given:
         return given.name, given.read(LARGEST)
-    newest = BillingReport.objects.filter(account=profile.account, file__isnull=False).order_by("-pk").first()
+    newest = (
+        BillingReport.objects.filter(account=profile.account, file__isnull=False)
+        .order_by("-pk")
+        .first()
+    )
     return (newest.name, bytes(newest.file.content)) if newest else ("", b"")
 
 
@@ -130,5 +161,9 @@ class BillingProfileAdmin(ReadOnlyAdmin):
     @admin.display(description="columns")
     def read_as(self, profile: BillingProfile) -> str:
         """Show which column is read as what."""
-        read_columns = (f"{FIELDS[field]}: “{name}”" for field, name in profile.columns.items() if field in FIELDS)
+        read_columns = (
+            f"{FIELDS[field]}: “{name}”"
+            for field, name in profile.columns.items()
+            if field in FIELDS
+        )
         return ", ".join(read_columns)

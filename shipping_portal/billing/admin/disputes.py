@@ -54,14 +54,21 @@ class AnswerForm(forms.Form):
 
 
 @transaction.atomic
-def _answer(dispute: Dispute, *, verdict: str, credit: Decimal | None, text: str, by: User, now: dt.datetime) -> None:
+def _answer(
+    dispute: Dispute, *, verdict: str, credit: Decimal | None, text: str, by: User, now: dt.datetime
+) -> None:
     """Answer a dispute. The sender's text is the reason in the audit log as well."""
     accepted = verdict == ACCEPT
     credit = credit if accepted else None
     if credit and credit > abs(dispute.charge.amount):
-        raise Refused(f"The charge is {dispute.charge}. To credit more than that, add a credit on the sender's page.")
+        raise Refused(
+            f"The charge is {dispute.charge}. To credit more than that, add a credit on the"
+            " sender's page."
+        )
     try:
-        disputing.answer_dispute(dispute, accepted=accepted, text=text, by=by, now=now, credit=credit)
+        disputing.answer_dispute(
+            dispute, accepted=accepted, text=text, by=by, now=now, credit=credit
+        )
     except disputing.AlreadyAnswered:
         raise Refused("Another operator has already answered it.") from None
     given = f", credit {credit} {dispute.charge.currency}" if credit else ""
@@ -78,7 +85,13 @@ def photo(request: HttpRequest, dispute: Dispute, context: dict[str, Any]) -> Ht
     """Return the photo of a dispute to those who answer it."""
     if dispute.photo is None:
         raise Http404
-    Audit.write("photo of a dispute downloaded", dispute, by=request.user, sender=dispute.sender, at=timezone.now())
+    Audit.write(
+        "photo of a dispute downloaded",
+        dispute,
+        by=request.user,
+        sender=dispute.sender,
+        at=timezone.now(),
+    )
     return photos.photo_download(dispute.photo)
 
 
@@ -90,7 +103,8 @@ class DisputeAdmin(ActionsAdmin):
         AdminAction(
             "answer",
             "Answer",
-            "The sender sees your answer next to the charge. The charge stays; a credit is added as a separate line.",
+            "The sender sees your answer next to the charge. The charge stays; a credit is added as"
+            " a separate line.",
             _answer,
             needs="billing",
             applies=lambda dispute: dispute.state == Dispute.State.OPEN,
@@ -122,7 +136,9 @@ class DisputeAdmin(ActionsAdmin):
         """Link to the photo, as a file to download."""
         if dispute.photo_id is None:
             return "–"
-        return format_html('<a href="{}">Download</a>', reverse("admin:billing_dispute_photo", args=[dispute.pk]))
+        return format_html(
+            '<a href="{}">Download</a>', reverse("admin:billing_dispute_photo", args=[dispute.pk])
+        )
 
     @admin.display(description="sender's message")
     def says(self, dispute: Dispute) -> str:

@@ -72,7 +72,9 @@ def _reverse(report: BillingReport, *, by: User, now: dt.datetime, reason: str) 
     try:
         count = correcting.reverse_report(report, by=by, now=now, reason=reason)
     except correcting.NotReversible:
-        raise Refused("This report isn't posted, or one of its lines was reversed just now. Try again.") from None
+        raise Refused(
+            "This report isn't posted, or one of its lines was reversed just now. Try again."
+        ) from None
     return f"{report.name}, {count} line{'' if count == 1 else 's'}"
 
 
@@ -82,9 +84,15 @@ def _reversal(report: BillingReport) -> list[list[str]]:
     lines = {"lines": Count("pk"), "amount": Sum("amount")}
     by_sender: Any = unreversed.values("sender__name", "currency").annotate(**lines)
     in_all: Any = unreversed.values("currency").annotate(**lines).order_by("currency")
-    rows = [*by_sender.order_by(F("sender__name").asc(nulls_last=True), "currency")[:MOST_SHOWN], *in_all]
+    rows = [
+        *by_sender.order_by(F("sender__name").asc(nulls_last=True), "currency")[:MOST_SHOWN],
+        *in_all,
+    ]
     head = ["Sender", "Lines reversed", "Amount", "Change"]
-    return [head, *([row.get("sender__name", "All senders") or "Unassigned", *_change(row)] for row in rows)]
+    return [
+        head,
+        *([row.get("sender__name", "All senders") or "Unassigned", *_change(row)] for row in rows),
+    ]
 
 
 def _change(row: dict[str, Any]) -> tuple[str, ...]:
@@ -101,7 +109,9 @@ def _on_hold(report: BillingReport) -> list[list[str]]:
     columns = ("held", "kind", "currency")
     held = report.lines.filter(HELD).order_by(*columns).values(*columns)
     sums: Any = held.annotate(lines=Count("pk"), amount=Sum("amount"))
-    rows = [[Hold(row["held"]).label, ChargeKind(row["kind"]).label, *_change(row)[:2]] for row in sums]
+    rows = [
+        [Hold(row["held"]).label, ChargeKind(row["kind"]).label, *_change(row)[:2]] for row in sums
+    ]
     return [["Why", "What", "Lines", "Amount"], *rows]
 
 
@@ -109,8 +119,8 @@ act = partial(AdminAction, needs="billing", refusals=(posting.NotReady, Refused)
 POST = act(
     "post",
     "Post",
-    "Makes every line final and visible to its sender, but for those on hold. To correct a mistake later, reverse a "
-    "line or the whole report: posted lines can't be edited.",
+    "Makes every line final and visible to its sender, but for those on hold. To correct a mistake"
+    " later, reverse a line or the whole report: posted lines can't be edited.",
     _ended_by(posting.post_report),
     audit="billing report posted",
     applies=lambda report: report.state == State.CHECKED,
@@ -121,7 +131,11 @@ POST = act(
 class BillingReportAdmin(ActionsAdmin):
     """Weekly reports: uploaded, checked, posted or voided."""
 
-    admin_pages = (AdminPage("upload", uploading.page, needs="billing", label="Upload a report", is_of_list=True),)
+    admin_pages = (
+        AdminPage(
+            "upload", uploading.page, needs="billing", label="Upload a report", is_of_list=True
+        ),
+    )
     admin_actions = (
         POST,
         act(
@@ -135,8 +149,9 @@ class BillingReportAdmin(ActionsAdmin):
         act(
             "reverse",
             "Reverse",
-            "Adds a line for the opposite amount to this week's statement for every line of this report. Both stay "
-            "visible. Charges on hold or unassigned no longer count at all. The same file can be uploaded again.",
+            "Adds a line for the opposite amount to this week's statement for every line of this"
+            " report. Both stay visible. Charges on hold or unassigned no longer count at all. The"
+            " same file can be uploaded again.",
             _reverse,
             audit="billing report reversed",
             applies=lambda report: report.state == State.POSTED,
@@ -154,8 +169,8 @@ class BillingReportAdmin(ActionsAdmin):
         act(
             "state-total",
             "Set total",
-            "The total on the carrier's invoice, less refunds. The report can only be posted if its lines add up to "
-            "the same.",
+            "The total on the carrier's invoice, less refunds. The report can only be posted if its"
+            " lines add up to the same.",
             _state_total,
             audit="billing total stated",
             applies=lambda report: report.state == State.CHECKED,
@@ -164,17 +179,19 @@ class BillingReportAdmin(ActionsAdmin):
         act(
             "count-repeats",
             "Count duplicate lines",
-            "Lines like these have already been posted, so they aren't counted. Count them only if the carrier "
-            "confirms that they are separate charges.",
+            "Lines like these have already been posted, so they aren't counted. Count them only if"
+            " the carrier confirms that they are separate charges.",
             _count_repeats,
             audit="repeated lines counted",
-            applies=lambda report: report.state == State.CHECKED and report.lines.filter(is_repeat=True).exists(),
+            applies=lambda report: (
+                report.state == State.CHECKED and report.lines.filter(is_repeat=True).exists()
+            ),
         ),
         act(
             "count-held",
             "Count what is on hold",
-            "Counts the lines of this report that are on hold, all of them or those of one kind. Do it only if the "
-            "carrier confirms that they are charges of their own.",
+            "Counts the lines of this report that are on hold, all of them or those of one kind. Do"
+            " it only if the carrier confirms that they are charges of their own.",
             decided(post=True),
             audit="held charges counted",
             applies=_has_held,
@@ -184,8 +201,8 @@ class BillingReportAdmin(ActionsAdmin):
         act(
             "leave-held",
             "Leave out what is on hold",
-            "Leaves out the lines of this report that are on hold, all of them or those of one kind, because the "
-            "carrier billed them by mistake.",
+            "Leaves out the lines of this report that are on hold, all of them or those of one"
+            " kind, because the carrier billed them by mistake.",
             decided(post=False),
             audit="held charges left out",
             applies=_has_held,
@@ -195,7 +212,18 @@ class BillingReportAdmin(ActionsAdmin):
     )
     change_form_template = "admin/billing_report.html"
     list_display = [
-        *("week", "name", "state", "rows", "matched", "unmatched", "repeats", "held", "comes_to", "says"),
+        *(
+            "week",
+            "name",
+            "state",
+            "rows",
+            "matched",
+            "unmatched",
+            "repeats",
+            "held",
+            "comes_to",
+            "says",
+        ),
         "account",
     ]
     list_display_links = ["week", "name"]
@@ -216,7 +244,11 @@ class BillingReportAdmin(ActionsAdmin):
     def thing_context(self, request: HttpRequest, thing: BillingReport) -> dict[str, Any]:
         """Show the report's totals, with the form to post it."""
         shown = super().thing_context(request, thing) | uploading.report_state(thing)
-        if shown["can_post"] and not shown["obstacles"] and permissions.may(request.user, POST.needs):
+        if (
+            shown["can_post"]
+            and not shown["obstacles"]
+            and permissions.may(request.user, POST.needs)
+        ):
             shown |= {"form": ReasonForm(), "post": POST}
         shown["acts"] = [act for act in shown["acts"] if act[0] != POST.label]
         shown["may_bill"] = permissions.may(request.user, "billing")

@@ -25,13 +25,20 @@ from shipping_portal.billing.reports.fields import profile_of
 class ReportUploadForm(forms.Form):
     """The carrier's file, unchanged."""
 
-    file = forms.FileField(help_text="The carrier's original CSV. It has no effect until you post it.")
-    account = forms.ModelChoiceField(CarrierAccount.objects.order_by("pk"), label="Carrier account", empty_label=None)
+    file = forms.FileField(
+        help_text="The carrier's original CSV. It has no effect until you post it."
+    )
+    account = forms.ModelChoiceField(
+        CarrierAccount.objects.order_by("pk"), label="Carrier account", empty_label=None
+    )
     week = forms.DateField(
         required=False,
         label="Any day in the billing week",
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="Leave empty to use the week before the date in the file's name, or last week if there is none.",
+        help_text=(
+            "Leave empty to use the week before the date in the file's name, or last week if there"
+            " is none."
+        ),
     )
     total = forms.DecimalField(
         required=False,
@@ -40,7 +47,9 @@ class ReportUploadForm(forms.Form):
         label="Invoice total",
         help_text="Only if the file has no total. Less refunds.",
     )
-    currency = forms.RegexField(r"^[A-Za-z]{3}$", required=False, label="Currency of the total, like AUD")
+    currency = forms.RegexField(
+        r"^[A-Za-z]{3}$", required=False, label="Currency of the total, like AUD"
+    )
 
     def clean_file(self) -> Any:
         """Reject a file larger than a report may be."""
@@ -65,7 +74,9 @@ class ReportUploadForm(forms.Form):
 def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     """Upload the file, then show its totals. A repeated file is rejected with a link to it."""
     if request.method != "POST":
-        return _page(request, context, ReportUploadForm(initial={"account": gateway.all_accounts()[0].pk}))
+        return _page(
+            request, context, ReportUploadForm(initial={"account": gateway.all_accounts()[0].pk})
+        )
     form = ReportUploadForm(request.POST, request.FILES)
     if not form.is_valid():
         return _page(request, context, form)
@@ -85,7 +96,13 @@ def _taken(form: ReportUploadForm, by: Any) -> BillingReport:
     content, now = file.read(), timezone.now()
     with transaction.atomic():
         report = uploads.take(
-            given["account"], file.name, content, by=by, now=now, week=given["week"], stated=form.stated
+            given["account"],
+            file.name,
+            content,
+            by=by,
+            now=now,
+            week=given["week"],
+            stated=form.stated,
         )
         words = f"{report.name}, {report.week}"
         Audit.write("billing report taken", report, by=by, reason=words, at=now)
@@ -106,10 +123,12 @@ def report_state(report: BillingReport) -> dict[str, Any]:
         "tally": tally,
         "kinds": posting.report_totals(report),
         "balances": report_balances(report, tally),
-        "held": Charge.objects.filter(HELD, report=report)
-        .order_by("currency")
-        .values("currency")
-        .annotate(amount=Sum("amount")),
+        "held": (
+            Charge.objects.filter(HELD, report=report)
+            .order_by("currency")
+            .values("currency")
+            .annotate(amount=Sum("amount"))
+        ),
         "undecided": undecided(report),
         "obstacles": posting.posting_obstacles(report) if is_checked else [],
         "can_post": is_checked,

@@ -55,7 +55,9 @@ class ChargeWordAdmin(ActionsAdmin):
     fields = ["word", "means", "lines_waiting", "first_seen_at"]
     readonly_fields = ["means", "lines_waiting"]
 
-    means = column("means", lambda word: word.get_meaning_display() or "Unmapped", ordering="meaning")
+    means = column(
+        "means", lambda word: word.get_meaning_display() or "Unmapped", ordering="meaning"
+    )
     waiting = column("lines waiting", lambda word: word.waiting)
     lines_waiting = column("lines waiting", lambda word: with_waiting([word])[0].waiting)
 
@@ -65,14 +67,21 @@ class ChargeWordAdmin(ActionsAdmin):
 
 def undecided(report: BillingReport) -> list[ChargeWord]:
     """Return the terms that prevent posting, each with its `waiting` lines."""
-    lines = report.lines.filter(kind=ChargeKind.UNKNOWN).order_by().values("term").annotate(waiting=Count("pk"))
+    lines = (
+        report.lines.filter(kind=ChargeKind.UNKNOWN)
+        .order_by()
+        .values("term")
+        .annotate(waiting=Count("pk"))
+    )
     counts = {row["term"]: row["waiting"] for row in lines}
     return _with_waiting(ChargeWord.objects.filter(pk__in=counts).order_by("word"), counts)
 
 
 def with_waiting(words: Collection[ChargeWord]) -> list[Any]:
     """Return these terms with their `waiting` lines: unposted, without another kind. One query."""
-    lines = Charge.objects.filter(term__in=[word.pk for word in words], kind=ChargeKind.UNKNOWN, posted_at=None)
+    lines = Charge.objects.filter(
+        term__in=[word.pk for word in words], kind=ChargeKind.UNKNOWN, posted_at=None
+    )
     counted = lines.order_by().values("term").annotate(waiting=Count("pk"))
     return _with_waiting(words, {row["term"]: row["waiting"] for row in counted})
 

@@ -44,11 +44,18 @@ def credit_sender(
     """
     if amount <= 0 or (order and order.sender_id != sender.pk):
         raise ValueError(f"{amount} for {sender}")
-    return _post_line(Charge(
-        **_operator_line(sender, by, now, reason), account=order.account if order else gateway.current_account(), order=order,
-        kind=ChargeKind.CREDIT, stated=amount, amount=-amount, currency=currency,
-        reference=(order.carrier_reference or "") if order else "",
-    ))  # fmt: skip
+    return _post_line(
+        Charge(
+            **_operator_line(sender, by, now, reason),
+            account=order.account if order else gateway.current_account(),
+            order=order,
+            kind=ChargeKind.CREDIT,
+            stated=amount,
+            amount=-amount,
+            currency=currency,
+            reference=(order.carrier_reference or "") if order else "",
+        )
+    )
 
 
 def reverse_charge(charge: Charge, *, by: User, now: dt.datetime, reason: str) -> Charge:
@@ -81,7 +88,9 @@ def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason:
             count = _reverse_all(unreversed, by=by, now=now, reason=reason)
             own_key = Concat(Substr("key", 1, 40), Value("-r"), Cast("pk", CharField()))
             report.lines.update(key=own_key)
-            for waiting in BillingReport.objects.filter(account=report.account_id, state=State.CHECKED):
+            for waiting in BillingReport.objects.filter(
+                account=report.account_id, state=State.CHECKED
+            ):
                 checking.read_report_again(waiting, now=now)
     except IntegrityError:
         # An operator has reversed one of its lines.
@@ -92,7 +101,9 @@ def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason:
 
 def _reverse_all(lines: QuerySet[Charge], *, by: User, now: dt.datetime, reason: str) -> int:
     made, count = set(), 0
-    for batch in iter(lambda: list(lines.filter(sender__isnull=False).select_related("sender")[:BATCH]), []):
+    for batch in iter(
+        lambda: list(lines.filter(sender__isnull=False).select_related("sender")[:BATCH]), []
+    ):
         taken_back = [_reversing_line(line, by=by, now=now, reason=reason) for line in batch]
         for line in batch:
             if line.is_size_charge:
@@ -109,10 +120,16 @@ def _reversing_line(charge: Charge, **written: Any) -> Charge:
     if charge.sender is None:
         raise NotReversible
     return Charge(
-        **_operator_line(charge.sender, **written), account=charge.account, order_id=charge.order_id, kind=charge.kind,
-        stated=-charge.amount, amount=-charge.amount, currency=charge.currency, reference=charge.reference,
+        **_operator_line(charge.sender, **written),
+        account=charge.account,
+        order_id=charge.order_id,
+        kind=charge.kind,
+        stated=-charge.amount,
+        amount=-charge.amount,
+        currency=charge.currency,
+        reference=charge.reference,
         reverses=charge,
-    )  # fmt: skip
+    )
 
 
 @transaction.atomic
@@ -126,6 +143,11 @@ def _operator_line(sender: Sender, by: User, now: dt.datetime, reason: str) -> d
     """Return what all our own lines have; they are posted at once, in the sender's current week."""
     day = now.astimezone(sender.tzinfo).date()
     return {
-        "sender": sender, "key": uuid.uuid4().hex, "by": by, "reason": reason[:500], "posted_at": now,
-        "day": day, "week": week_of(day),
-    }  # fmt: skip
+        "sender": sender,
+        "key": uuid.uuid4().hex,
+        "by": by,
+        "reason": reason[:500],
+        "posted_at": now,
+        "day": day,
+        "week": week_of(day),
+    }

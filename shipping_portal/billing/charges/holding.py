@@ -39,8 +39,23 @@ from shipping_portal.billing.models import (
 from shipping_portal.billing.reports import kinds
 
 BATCH = 1000  # references compared, and lines marked, by one statement
-READ = ("report", "line", "part", "key", "is_repeat", "held", "decision", "reference", "order", "kind", "word",
-        "amount", "currency", "day", "week")  # fmt: skip
+READ = (
+    "report",
+    "line",
+    "part",
+    "key",
+    "is_repeat",
+    "held",
+    "decision",
+    "reference",
+    "order",
+    "kind",
+    "word",
+    "amount",
+    "currency",
+    "day",
+    "week",
+)
 
 
 @dataclass(eq=False)
@@ -125,7 +140,9 @@ class Group:
         """
         if one.has_number and other.has_number:
             return False
-        return _is_same_word(one.first.word, other.first.word) and self._is_same_day(one.first, other.first)
+        return _is_same_word(one.first.word, other.first.word) and self._is_same_day(
+            one.first, other.first
+        )
 
     def _is_same_day(self, one: Charge, other: Charge) -> bool:
         if one.day == other.day or one.day is None or other.day is None:
@@ -134,7 +151,11 @@ class Group:
         return one.amount < 0 and (one.day in self.days or other.day in self.days)
 
     def _counting(self, of: Collection[str]) -> list[ComparedLine]:
-        return [item for item in self.items if item.counts and any(part.kind in of for part in item.parts)]
+        return [
+            item
+            for item in self.items
+            if item.counts and any(part.kind in of for part in item.parts)
+        ]
 
     def _allowed(self) -> int:
         """Return how often this order may be charged.
@@ -142,7 +163,9 @@ class Group:
         The refund of a cancellation may be in a later report, unless the first charge was for the
         used label.
         """
-        refunds = len(self._counting(CANCEL_REFUNDS)) + sum(item.amount < 0 for item in self._counting(COSTS))
+        refunds = len(self._counting(CANCEL_REFUNDS)) + sum(
+            item.amount < 0 for item in self._counting(COSTS)
+        )
         is_cancelled = self.order is not None and kinds.may_be_cancelled(self.order)
         return 1 + max(refunds, int(is_cancelled and bool(self._counting([ChargeKind.ORDER]))))
 
@@ -198,18 +221,29 @@ def _same_lines(report: BillingReport) -> Iterator[Group]:
     by_name = groupby(found.iterator(chunk_size=BATCH), key=attrgetter("name"))
     while own := {name: list(theirs) for name, theirs in islice(by_name, BATCH)}:
         known = _known_references(report, own)
-        numbered = _numbered_reports({line.report_id for lines in (*own.values(), *known.values()) for line in lines})
-        several = [lines[0].order_id for name, lines in own.items() if len(lines) + len(known[name]) > 1]
-        orders = kinds.with_cancellations(Order.objects.filter(pk__in=[key for key in several if key])).in_bulk()
+        numbered = _numbered_reports(
+            {line.report_id for lines in (*own.values(), *known.values()) for line in lines}
+        )
+        several = [
+            lines[0].order_id for name, lines in own.items() if len(lines) + len(known[name]) > 1
+        ]
+        orders = kinds.with_cancellations(
+            Order.objects.filter(pk__in=[key for key in several if key])
+        ).in_bulk()
         for name, lines in own.items():
-            items = [*_group_items(known[name], numbered, is_own=False), *_group_items(lines, numbered, is_own=True)]
+            items = [
+                *_group_items(known[name], numbered, is_own=False),
+                *_group_items(lines, numbered, is_own=True),
+            ]
             yield Group(name, orders.get(lines[0].order_id), items)
 
 
 def _known_references(report: BillingReport, names: Collection[str]) -> dict[str, list[Any]]:
     """Return, by reference, what other reports of this carrier account posted or hold."""
     found: dict[str, list[Any]] = defaultdict(list)
-    posted = Charge.objects.filter(account=report.account_id, report__state=BillingReport.State.POSTED, is_repeat=False)
+    posted = Charge.objects.filter(
+        account=report.account_id, report__state=BillingReport.State.POSTED, is_repeat=False
+    )
     for line in _in_order(posted.exclude(report=report.pk)).filter(name__in=list(names)):
         found[line.name].append(line)
     return found
@@ -226,7 +260,9 @@ def _numbered_reports(reports: Collection[int]) -> set[int]:
     return {pk for pk, profile in profiles if profile.get("columns", {}).get("line_id")}
 
 
-def _group_items(lines: list[Any], numbered: Collection[int], *, is_own: bool) -> Iterator[ComparedLine]:
+def _group_items(
+    lines: list[Any], numbered: Collection[int], *, is_own: bool
+) -> Iterator[ComparedLine]:
     for (report, _), parts in groupby(lines, key=attrgetter("report_id", "line")):
         item = ComparedLine(list(parts), is_own, report in numbered)
         first: Any = item.first

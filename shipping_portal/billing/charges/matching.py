@@ -18,8 +18,15 @@ from shipping_portal.billing.reports import kinds, posting
 from shipping_portal.billing.reports.reading import other_spellings
 from shipping_portal.jobs.registry import chore
 
-NEEDED = ("account_id", "carrier_reference", "sender_id", "cancelled_at", "used_after_cancel_at", "progress",
-          "progress_at")  # fmt: skip
+NEEDED = (
+    "account_id",
+    "carrier_reference",
+    "sender_id",
+    "cancelled_at",
+    "used_after_cancel_at",
+    "progress",
+    "progress_at",
+)
 
 AROUND = dt.timedelta(days=60)  # of a line's day: a refund comes weeks after its parcel's pickup
 
@@ -32,7 +39,9 @@ def orders_of(account: int, references: Collection[str]) -> dict[str, Order]:
     """Return an account's orders with these references, by upper-case reference."""
     wanted = {reference.upper() for reference in references}
     found = Order.objects.filter(account=account, carrier_reference__upper__in=wanted).only(*NEEDED)
-    return {str(order.carrier_reference).upper(): order for order in kinds.with_cancellations(found)}
+    return {
+        str(order.carrier_reference).upper(): order for order in kinds.with_cancellations(found)
+    }
 
 
 def whole_references(account: int, references: Collection[str]) -> dict[str, str]:
@@ -40,13 +49,24 @@ def whole_references(account: int, references: Collection[str]) -> dict[str, str
 
     Only if exactly one known number fits, of an order or an earlier line.
     """
-    spelled = {text: {text, *others} for text in references if text[:1] != "0" and (others := other_spellings(text))}
+    spelled = {
+        text: {text, *others}
+        for text in references
+        if text[:1] != "0" and (others := other_spellings(text))
+    }
     wanted = {one for spellings in spelled.values() for one in spellings}
     if not wanted:
         return {}
     ordered = Order.objects.filter(account=account, carrier_reference__upper__in=wanted)
-    billed = Charge.objects.posted().annotate(name=Upper("reference")).filter(account=account, name__in=wanted)
-    known = {*ordered.values_list("carrier_reference", flat=True), *billed.values_list("reference", flat=True)}
+    billed = (
+        Charge.objects.posted()
+        .annotate(name=Upper("reference"))
+        .filter(account=account, name__in=wanted)
+    )
+    known = {
+        *ordered.values_list("carrier_reference", flat=True),
+        *billed.values_list("reference", flat=True),
+    }
     found = {text: spellings & known for text, spellings in spelled.items()}
     return {text: one.pop() for text, one in found.items() if len(one) == 1}
 
@@ -72,10 +92,12 @@ def _of_customer_references(account: int, lines: list[Charge], sender: Sender) -
     named = {line.customer_reference.upper() for line in lines} - {""}
     days = [line.day or line.week for line in lines]
     first, last = min(days) - AROUND, max(days) + AROUND
-    held = Order.objects.filter(sender=sender, account=account, carrier_reference__isnull=False).annotate(
-        day=DAY, upper=Upper("customer_reference")
+    held = Order.objects.filter(
+        sender=sender, account=account, carrier_reference__isnull=False
+    ).annotate(day=DAY, upper=Upper("customer_reference"))
+    near = held.filter(
+        Q(day__range=(first, last)) | Q(day=NO_DAY, created_at__date__range=(first, last))
     )
-    near = held.filter(Q(day__range=(first, last)) | Q(day=NO_DAY, created_at__date__range=(first, last)))
     found: dict[str, list[Order]] = {}
     for order in near.filter(upper__in=named) if named else ():
         found.setdefault(order.customer_reference.upper(), []).append(order)
@@ -84,7 +106,9 @@ def _of_customer_references(account: int, lines: list[Charge], sender: Sender) -
 
 def match_late() -> int:
     """Give lines without an owner to the order that has their reference by now; return how many."""
-    theirs = Order.objects.filter(account=OuterRef("account"), carrier_reference__upper=Upper(OuterRef("reference")))
+    theirs = Order.objects.filter(
+        account=OuterRef("account"), carrier_reference__upper=Upper(OuterRef("reference"))
+    )
     waiting = Charge.objects.unmatched().exclude(reference="").filter(Exists(theirs))
     matched = 0
     for charge in waiting.order_by("pk")[:500]:

@@ -8,7 +8,13 @@ from django.db.models.functions import Coalesce, Least, Round
 
 from orders.models import Order
 from orders.models.statuses import Status
-from shipping_portal.billing.models import CANCEL_REFUNDS, BillingReport, Charge, ChargeKind, round_cents
+from shipping_portal.billing.models import (
+    CANCEL_REFUNDS,
+    BillingReport,
+    Charge,
+    ChargeKind,
+    round_cents,
+)
 
 LOOKS_BACK = dt.timedelta(days=90)
 ENOUGH_REPORTS = 2
@@ -68,7 +74,9 @@ def note_unexpected(lines: QuerySet[Charge]) -> None:
 
 def _odd_orders(lines: QuerySet[Charge]) -> set[int]:
     """Return the orders whose charge and cover differ from the agreed amount or currency."""
-    costs = lines.filter(kind__in=(ChargeKind.ORDER, ChargeKind.COVER), order__isnull=False).order_by()
+    costs = lines.filter(
+        kind__in=(ChargeKind.ORDER, ChargeKind.COVER), order__isnull=False
+    ).order_by()
     sums = costs.values_list("order", "currency", "order__currency")
     billed = sums.annotate(billed=Sum("amount"), expected=Min(EXPECTED))
     return {
@@ -104,14 +112,17 @@ def _costing_orders(now: dt.datetime) -> QuerySet[Order]:
 
 def _in_reported_week(moment: str) -> Q:
     """Return whether this moment is in a reported week, with reports of two weeks since."""
-    posted = BillingReport.objects.filter(state=BillingReport.State.POSTED).order_by("account", "week")
+    posted = BillingReport.objects.filter(state=BillingReport.State.POSTED).order_by(
+        "account", "week"
+    )
     weeks: dict[int, list[dt.date]] = defaultdict(list)
     for account, week in posted.values_list("account", "week").distinct():
         weeks[account].append(week)
     found = Q(pk__in=[])
     for account, known in weeks.items():
         if len(known) >= ENOUGH_REPORTS:
-            begin, last = _start_of_day(known[0]), _start_of_day(known[-ENOUGH_REPORTS] + dt.timedelta(days=7))
+            begin = _start_of_day(known[0])
+            last = _start_of_day(known[-ENOUGH_REPORTS] + dt.timedelta(days=7))
             found |= Q(("account", account), (f"{moment}__gte", begin), (f"{moment}__lt", last))
     return found
 

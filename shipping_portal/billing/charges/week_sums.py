@@ -25,7 +25,9 @@ SENDERS = 200  # checked by one statement
 
 def weeks_of(lines: QuerySet[Charge]) -> set[Week]:
     """Return the weeks that these lines count in."""
-    return set(lines.filter(sender__isnull=False).order_by().values_list("sender", "week").distinct())
+    return set(
+        lines.filter(sender__isnull=False).order_by().values_list("sender", "week").distinct()
+    )
 
 
 @transaction.atomic
@@ -50,9 +52,16 @@ def _count_lines(of: Q) -> list[WeekSum]:
         sums = grouped.annotate(Count("pk"), Count("order", distinct=True), Sum("amount"))
         for sender, week, currency, kind, count_of_lines, orders, amount in sums:
             found.append(
-                WeekSum(sender_id=sender, week=week, currency=currency, kind=kind, lines=count_of_lines, orders=orders,
-                        amount=round_cents(amount))
-            )  # fmt: skip
+                WeekSum(
+                    sender_id=sender,
+                    week=week,
+                    currency=currency,
+                    kind=kind,
+                    lines=count_of_lines,
+                    orders=orders,
+                    amount=round_cents(amount),
+                )
+            )
     return found
 
 
@@ -69,11 +78,21 @@ def recount_weeks(now: dt.datetime) -> None:
 def wrong_weeks(of: Q) -> set[Week]:
     """Return the weeks whose totals differ from their lines."""
     kept = {_row_facts(row) for row in WeekSum.objects.filter(of)}
-    return {(sender, week) for sender, week, *_ in kept ^ {_row_facts(row) for row in _count_lines(of)}}
+    return {
+        (sender, week) for sender, week, *_ in kept ^ {_row_facts(row) for row in _count_lines(of)}
+    }
 
 
 def _row_facts(row: WeekSum) -> tuple[int, dt.date, str, str, int, int, str]:
-    return row.sender_id, row.week, row.currency, row.kind, row.lines, row.orders, str(round_cents(row.amount))
+    return (
+        row.sender_id,
+        row.week,
+        row.currency,
+        row.kind,
+        row.lines,
+        row.orders,
+        str(round_cents(row.amount)),
+    )
 
 
 @transaction.atomic

@@ -24,7 +24,9 @@ class AlreadyAnswered(Exception):
 
 
 @transaction.atomic
-def open_all(charges: Collection[Charge], *, by: User, text: str, photo: bytes, now: dt.datetime) -> int:
+def open_all(
+    charges: Collection[Charge], *, by: User, text: str, photo: bytes, now: dt.datetime
+) -> int:
     """Dispute several lines of one sender with one text and photo; return how many were new."""
     if not charges:
         return 0
@@ -39,7 +41,9 @@ def open_all(charges: Collection[Charge], *, by: User, text: str, photo: bytes, 
     return made
 
 
-def open_for(charge: Charge, *, by: User, text: str, now: dt.datetime, photo: DisputePhoto | None = None) -> Dispute:
+def open_for(
+    charge: Charge, *, by: User, text: str, now: dt.datetime, photo: DisputePhoto | None = None
+) -> Dispute:
     """Dispute one of the sender's lines.
 
     Raises AlreadyOpen, and ValueError for a line without an owner.
@@ -79,7 +83,13 @@ def dispute_facts(charge: Charge) -> dict[str, Any]:
 
 @transaction.atomic
 def answer_dispute(
-    dispute: Dispute, *, accepted: bool, text: str, by: User, now: dt.datetime, credit: Decimal | None = None
+    dispute: Dispute,
+    *,
+    accepted: bool,
+    text: str,
+    by: User,
+    now: dt.datetime,
+    credit: Decimal | None = None,
 ) -> None:
     """Answer a dispute with a text for the sender, and a credit if due. Raises AlreadyAnswered."""
     state = Dispute.State.ACCEPTED if accepted else Dispute.State.DECLINED
@@ -89,9 +99,14 @@ def answer_dispute(
     if credit:
         charge = dispute.charge
         given = correcting.credit_sender(
-            dispute.sender, credit, charge.currency, by=by, now=now, order=charge.order,
+            dispute.sender,
+            credit,
+            charge.currency,
+            by=by,
+            now=now,
+            order=charge.order,
             reason=f"{charge.get_kind_display()}: {text}",
-        )  # fmt: skip
+        )
         mine = Dispute.objects.filter(pk=dispute.pk)
         mine.update(credit=given)
     dispute.refresh_from_db()

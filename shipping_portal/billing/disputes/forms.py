@@ -34,8 +34,14 @@ class DisputeForm(forms.Form):
     photo = forms.FileField(
         label="Photo",
         required=False,
-        help_text="Of the parcel on the scale, or with a tape measure. JPEG or PNG, up to 2 MB. Its location is cut.",
-        error_messages={"empty": "This file is empty.", "max_length": "Give the file a shorter name."},
+        help_text=(
+            "Of the parcel on the scale, or with a tape measure. JPEG or PNG, up to 2 MB. Its"
+            " location is cut."
+        ),
+        error_messages={
+            "empty": "This file is empty.",
+            "max_length": "Give the file a shorter name.",
+        },
         widget=forms.FileInput(attrs={"accept": "image/jpeg,image/png", "data-most-mb": "2"}),
     )
     content = b""

@@ -13,7 +13,20 @@ MOST_BYTES = 2_000_000
 KINDS = {"jpg": "image/jpeg", "png": "image/png", "heic": "image/heic"}
 PNG = b"\x89PNG\r\n\x1a\n"
 # What a decoder needs: other chunks or segments may say where, when and by whom it was taken.
-CHUNKS = {b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"sBIT", b"pHYS", b"bKGD"}
+CHUNKS = {
+    b"IHDR",
+    b"PLTE",
+    b"IDAT",
+    b"IEND",
+    b"tRNS",
+    b"gAMA",
+    b"cHRM",
+    b"sRGB",
+    b"iCCP",
+    b"sBIT",
+    b"pHYS",
+    b"bKGD",
+}
 PICTURE_ENDS, SCAN_BEGINS, COMMENT = 0xD9, 0xDA, 0xFE
 NOTES = range(0xE1, 0xF0)  # APP1 to APP15
 COLOURS = {0xE2: b"ICC_PROFILE\0", 0xEE: b"Adobe"}
@@ -34,7 +47,9 @@ def strip_photo(content: bytes) -> tuple[str, bytes]:
         if content.startswith(PNG):
             return "png", _strip_png(content)
     except (IndexError, ValueError) as error:
-        raise NotAPhoto("This photo is damaged or cut off. Open it, save it as a JPEG, and send that.") from error
+        raise NotAPhoto(
+            "This photo is damaged or cut off. Open it, save it as a JPEG, and send that."
+        ) from error
     raise NotAPhoto("This isn't a photo we can take. Send a JPEG or PNG.")
 
 
@@ -50,7 +65,9 @@ def _strip_jpeg(content: bytes) -> bytes:
             if found is None:
                 raise ValueError("a scan without an end")
             end = found.start()
-        if marker != COMMENT and (marker not in NOTES or content.startswith(COLOURS.get(marker, b"-"), at + 4)):
+        if marker != COMMENT and (
+            marker not in NOTES or content.startswith(COLOURS.get(marker, b"-"), at + 4)
+        ):
             kept.append(content[at:end])
         at = end
     return b"".join([*kept, b"\xff\xd9"])

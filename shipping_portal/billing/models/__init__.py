@@ -14,7 +14,12 @@ from shipping_portal.billing.models.kinds import (
     round_cents,
     week_of,
 )
-from shipping_portal.billing.models.reports import BillingProfile, BillingReport, ChargeWord, ReportFile
+from shipping_portal.billing.models.reports import (
+    BillingProfile,
+    BillingReport,
+    ChargeWord,
+    ReportFile,
+)
 
 __all__ = [
     "CANCEL_REFUNDS",

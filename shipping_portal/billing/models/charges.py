@@ -11,7 +11,13 @@ from django.db.models.functions import Upper
 from orders.models.account import CarrierAccount
 from orders.models.order import Order
 from shipping_portal.accounts.models import OwnedQuerySet
-from shipping_portal.billing.models.kinds import GIVEN_BACK, SIZE_CHARGES, ChargeKind, Hold, round_cents
+from shipping_portal.billing.models.kinds import (
+    GIVEN_BACK,
+    SIZE_CHARGES,
+    ChargeKind,
+    Hold,
+    round_cents,
+)
 from shipping_portal.billing.models.reports import BillingReport, ChargeWord
 
 # A line's position in a statement: kinds in the order in which the interface names them.
@@ -63,25 +69,35 @@ class Charge(models.Model):
         LEAVE = "leave", "Left out"
 
     account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="charges")
-    report = models.ForeignKey(BillingReport, on_delete=models.PROTECT, null=True, blank=True, related_name="lines")
+    report = models.ForeignKey(
+        BillingReport, on_delete=models.PROTECT, null=True, blank=True, related_name="lines"
+    )
     line = models.PositiveIntegerField(default=0)  # of the file; its header is line 1
     part = models.PositiveSmallIntegerField(default=0)  # 1: the Extra Cover inside the line's price
     key = models.CharField(max_length=64)
     is_repeat = models.BooleanField(default=False)  # posted before: shown, and left out
     # Not posted before an operator decides; see holding.py.
-    held = models.CharField("on hold", max_length=8, choices=Hold.choices, blank=True, default="", db_default="")
-    decision = models.CharField(max_length=5, choices=Decision.choices, blank=True, default="", db_default="")
+    held = models.CharField(
+        "on hold", max_length=8, choices=Hold.choices, blank=True, default="", db_default=""
+    )
+    decision = models.CharField(
+        max_length=5, choices=Decision.choices, blank=True, default="", db_default=""
+    )
     is_unexpected = models.BooleanField(default=False)  # not as booked; set when posted or matched
     week = models.DateField()  # Monday of the billing week whose statement has it
     posted_at = models.DateTimeField(null=True, blank=True)
     reference = models.CharField(max_length=100, blank=True)
     customer_reference = models.CharField(max_length=255, blank=True)
-    order = models.ForeignKey(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="charges")
+    order = models.ForeignKey(
+        Order, on_delete=models.PROTECT, null=True, blank=True, related_name="charges"
+    )
     sender = models.ForeignKey(
         "accounts.Sender", on_delete=models.PROTECT, null=True, blank=True, related_name="charges"
     )
     kind = models.CharField(max_length=20, choices=ChargeKind.choices)
-    term = models.ForeignKey(ChargeWord, on_delete=models.PROTECT, null=True, blank=True, related_name="lines")
+    term = models.ForeignKey(
+        ChargeWord, on_delete=models.PROTECT, null=True, blank=True, related_name="lines"
+    )
     word = models.CharField("carrier's term", max_length=300, blank=True)
     stated = models.DecimalField(max_digits=16, decimal_places=2)
     amount = models.DecimalField(max_digits=16, decimal_places=2)
@@ -92,19 +108,28 @@ class Charge(models.Model):
     measured_kg = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)
     measured_m3 = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
     reason = models.CharField(max_length=500, blank=True)
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
-    reverses = models.OneToOneField("self", on_delete=models.PROTECT, null=True, blank=True, related_name="reversed_by")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    reverses = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="reversed_by"
+    )
 
     objects = ChargeQuerySet.as_manager()
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["report", "line", "part"], name="a_line_of_a_report_once"),
             models.UniqueConstraint(
-                fields=["account", "key", "part"], condition=Q(posted_at__isnull=False), name="a_line_is_posted_once"
+                fields=["report", "line", "part"], name="a_line_of_a_report_once"
+            ),
+            models.UniqueConstraint(
+                fields=["account", "key", "part"],
+                condition=Q(posted_at__isnull=False),
+                name="a_line_is_posted_once",
             ),
             models.CheckConstraint(
-                condition=Q(order=None) | Q(sender__isnull=False), name="a_charged_order_has_its_sender"
+                condition=Q(order=None) | Q(sender__isnull=False),
+                name="a_charged_order_has_its_sender",
             ),
             models.CheckConstraint(
                 condition=Q(posted_at=None) | ~Q(kind="unknown") & Q(is_repeat=False),
@@ -120,11 +145,17 @@ class Charge(models.Model):
                 name="charges_of_a_statement",
                 condition=Q(posted_at__isnull=False),
             ),
-            models.Index(Upper("reference"), "account", name="charges_unmatched", condition=Q(sender=None)),
+            models.Index(
+                Upper("reference"), "account", name="charges_unmatched", condition=Q(sender=None)
+            ),
             models.Index(Upper("reference"), "account", name="charges_of_a_reference"),
             models.Index(fields=["report", "kind"], name="charges_of_a_report"),
-            models.Index(fields=["report"], name="charges_on_hold", condition=~Q(held="") & Q(decision="")),
-            models.Index(fields=["order"], name="charges_unexpected", condition=Q(is_unexpected=True)),
+            models.Index(
+                fields=["report"], name="charges_on_hold", condition=~Q(held="") & Q(decision="")
+            ),
+            models.Index(
+                fields=["order"], name="charges_unexpected", condition=Q(is_unexpected=True)
+            ),
             models.Index(
                 fields=["sender", "order"],
                 name="charges_given_back",
@@ -143,11 +174,13 @@ class Charge(models.Model):
 class WeekSum(models.Model):
     """A sender's posted lines in a week, by currency and kind; the row without a kind has all.
 
-    Recounted from the lines with every change (billing/charges/week_sums.py), so that no page adds up a
-    history.
+    Recounted from the lines with every change (billing/charges/week_sums.py), so that no page
+    adds up a history.
     """
 
-    sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, db_index=False, related_name="week_sums")
+    sender = models.ForeignKey(
+        "accounts.Sender", on_delete=models.PROTECT, db_index=False, related_name="week_sums"
+    )
     week = models.DateField()  # its Monday
     currency = models.CharField(max_length=3)
     kind = models.CharField(max_length=20, choices=ChargeKind.choices, blank=True)
@@ -159,7 +192,9 @@ class WeekSum(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["sender", "week", "currency", "kind"], name="a_week_is_summed_once")
+            models.UniqueConstraint(
+                fields=["sender", "week", "currency", "kind"], name="a_week_is_summed_once"
+            )
         ]
 
     def __str__(self) -> str:

@@ -13,7 +13,9 @@ from shipping_portal.billing.models.charges import Charge
 class DisputePhoto(models.Model):
     """A photo sent with a dispute, byte for byte: downloaded, never displayed."""
 
-    sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, related_name="dispute_photos")
+    sender = models.ForeignKey(
+        "accounts.Sender", on_delete=models.PROTECT, related_name="dispute_photos"
+    )
     kind = models.CharField(max_length=4)  # of shipping_portal.billing.photos
     sha256 = models.CharField(max_length=64)
     content = models.BinaryField()
@@ -42,13 +44,20 @@ class Dispute(models.Model):
 
     charge = models.ForeignKey(Charge, on_delete=models.PROTECT, related_name="disputes")
     sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, related_name="disputes")
-    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
+    )
     made_at = models.DateTimeField()
     text = models.TextField(max_length=2000)
     facts = models.JSONField(default=dict)
     # Of all lines that were disputed together.
     photo = models.ForeignKey(
-        DisputePhoto, on_delete=models.SET_NULL, null=True, blank=True, db_index=False, related_name="disputes"
+        DisputePhoto,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        db_index=False,
+        related_name="disputes",
     )
     state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
     answer = models.TextField("answer to the sender", max_length=2000, blank=True)
@@ -56,13 +65,17 @@ class Dispute(models.Model):
     answered_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
-    credit = models.OneToOneField(Charge, on_delete=models.PROTECT, null=True, blank=True, related_name="settles")
+    credit = models.OneToOneField(
+        Charge, on_delete=models.PROTECT, null=True, blank=True, related_name="settles"
+    )
 
     objects = DisputeQuerySet.as_manager()
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["charge"], condition=Q(state="open"), name="one_open_dispute_per_line")
+            models.UniqueConstraint(
+                fields=["charge"], condition=Q(state="open"), name="one_open_dispute_per_line"
+            )
         ]
         indexes = [
             models.Index(fields=["state", "made_at"], name="disputes_by_age"),

@@ -15,9 +15,13 @@ class BillingProfile(models.Model):
     `columns` maps our field (shipping_portal.billing.fields) to the header in the file.
     """
 
-    account = models.OneToOneField(CarrierAccount, on_delete=models.PROTECT, related_name="billing_profile")
+    account = models.OneToOneField(
+        CarrierAccount, on_delete=models.PROTECT, related_name="billing_profile"
+    )
     delimiter = models.CharField(
-        max_length=1, default=",", choices=[(",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "bar")]
+        max_length=1,
+        default=",",
+        choices=[(",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "bar")],
     )
     columns = models.JSONField(default=dict)
     date_form = models.CharField(
@@ -35,7 +39,11 @@ class BillingProfile(models.Model):
         blank=True,
         default="",
         db_default="",
-        choices=[("", "dot, and ask what 1,021 is"), (".", "dot: 1,021.36"), (",", "comma: 1.021,36")],
+        choices=[
+            ("", "dot, and ask what 1,021 is"),
+            (".", "dot: 1,021.36"),
+            (",", "comma: 1.021,36"),
+        ],
     )
     refunds_positive = models.BooleanField("refunds are positive amounts", default=True)
     cover_inside = models.BooleanField("price includes Extra Cover", default=True)
@@ -54,7 +62,9 @@ class ChargeWord(models.Model):
 
     ORDER_REFUND = "order-refund"  # cancelled or not, and in which cycle: by its order
     MEANINGS = [
-        (kind.value, kind.label) for kind in ChargeKind if kind not in (ChargeKind.UNKNOWN, ChargeKind.CREDIT)
+        (kind.value, kind.label)
+        for kind in ChargeKind
+        if kind not in (ChargeKind.UNKNOWN, ChargeKind.CREDIT)
     ] + [(ORDER_REFUND, "Refund of an order; which, the order says")]
 
     word = models.CharField("carrier's term", max_length=300, unique=True)
@@ -85,7 +95,9 @@ class BillingReport(Job):
         VOID = "void", "Void"
         REVERSED = "reversed", "Reversed"
 
-    account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="billing_reports")
+    account = models.ForeignKey(
+        CarrierAccount, on_delete=models.PROTECT, related_name="billing_reports"
+    )
     name = models.CharField(max_length=120)
     sha256 = models.CharField(max_length=64)
     week = models.DateField()  # its Monday
@@ -98,7 +110,9 @@ class BillingReport(Job):
     # of its lines when posted; see balancing.py
     tally = models.JSONField(null=True, blank=True, editable=False)
     uploaded_at = models.DateTimeField()
-    uploaded_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    uploaded_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+    )
     ended_at = models.DateTimeField(null=True, blank=True)  # posted or voided
     ended_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"

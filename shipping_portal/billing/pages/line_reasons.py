@@ -35,9 +35,13 @@ INTERFACE = {
 PLAIN = {
     ChargeKind.ORDER: "The price of the booking.",
     ChargeKind.COVER: "The Extra Cover of the booking.",
-    ChargeKind.UNDER_DECLARED: "The carrier found it bigger or heavier than declared. Its report gives no measures.",
+    ChargeKind.UNDER_DECLARED: (
+        "The carrier found it bigger or heavier than declared. Its report gives no measures."
+    ),
     ChargeKind.OVERSIZE: "It was over the service's limit.",
-    ChargeKind.UN_CANCELLATION: "Its label was used after it was cancelled, so the carrier charges for it again.",
+    ChargeKind.UN_CANCELLATION: (
+        "Its label was used after it was cancelled, so the carrier charges for it again."
+    ),
     ChargeKind.CANCEL_REFUND: "It was cancelled in the week it was booked.",
     ChargeKind.CANCEL_REFUND_LATER: "It was cancelled after it had been invoiced.",
     ChargeKind.DELAY_REFUND: "The carrier gave money back because it was late.",
@@ -63,7 +67,11 @@ def kind_name(kind: str) -> str:
 def count_of_kind(kind: str, count: int) -> str:
     """Return `1 booking` or `41 size charges`."""
     one, several = NAMES[ChargeKind(kind)]
-    return f"{count:,} {several}" if count != 1 else f"1 {one if one.startswith('Extra') else one.lower()}"
+    return (
+        f"{count:,} {several}"
+        if count != 1
+        else f"1 {one if one.startswith('Extra') else one.lower()}"
+    )
 
 
 def interface_name(kind: str) -> str:
@@ -105,7 +113,11 @@ def measured_sentence(charge: Charge, sender: Sender) -> str:
     declared, found = _declared_words(charge, sender, parts), _measured_words(charge, sender, parts)
     if not found:
         return ""
-    return f"You declared {declared}. The carrier measured {found}." if declared else f"The carrier measured {found}."
+    return (
+        f"You declared {declared}. The carrier measured {found}."
+        if declared
+        else f"The carrier measured {found}."
+    )
 
 
 def declared_words(charge: Charge, sender: Sender) -> str:
@@ -125,16 +137,22 @@ def _declared_words(charge: Charge, sender: Sender, parts: tuple[bool, bool]) ->
     m3 = charge.declared_m3 if charge.measured_m3 is not None else None
     sides, volume = _sides_words(charge.order, m3), _volume_words(m3, sender)
     return _join_measures(
-        _weight_words(_declared_kg(charge), sender), f"{sides} ({volume})" if sides else volume, parts
+        _weight_words(_declared_kg(charge), sender),
+        f"{sides} ({volume})" if sides else volume,
+        parts,
     )
 
 
 def _measured_words(charge: Charge, sender: Sender, parts: tuple[bool, bool]) -> str:
-    return _join_measures(_weight_words(charge.measured_kg, sender), _volume_words(charge.measured_m3, sender), parts)
+    return _join_measures(
+        _weight_words(charge.measured_kg, sender), _volume_words(charge.measured_m3, sender), parts
+    )
 
 
 def _join_measures(weight: str, volume: str, parts: tuple[bool, bool]) -> str:
-    return " and ".join(words for words, wanted in zip((weight, volume), parts, strict=True) if words and wanted)
+    return " and ".join(
+        words for words, wanted in zip((weight, volume), parts, strict=True) if words and wanted
+    )
 
 
 def _declared_kg(charge: Charge) -> Decimal | None:
@@ -147,14 +165,22 @@ def _weight_words(kg: Decimal | None, sender: Sender) -> str:
     """Format a weight in that country's unit."""
     if kg is None:
         return ""
-    return f"{plain(round(kg / KILOGRAMS['lb'], 2))} lb" if sender.country == "US" else f"{plain(kg)} kg"
+    return (
+        f"{plain(round(kg / KILOGRAMS['lb'], 2))} lb"
+        if sender.country == "US"
+        else f"{plain(kg)} kg"
+    )
 
 
 def _volume_words(m3: Decimal | None, sender: Sender) -> str:
     """Format a volume as people picture it, not as a fraction of a cubic metre."""
     if m3 is None:
         return ""
-    return f"{m3 * CUBIC_INCHES:,.0f} cu in" if sender.country == "US" else f"{plain(round(m3 * 1000, 2))} L"
+    return (
+        f"{m3 * CUBIC_INCHES:,.0f} cu in"
+        if sender.country == "US"
+        else f"{plain(round(m3 * 1000, 2))} L"
+    )
 
 
 def _sides_words(order: Order | None, m3: Decimal | None) -> str:

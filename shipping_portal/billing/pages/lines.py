@@ -65,7 +65,11 @@ def _week_booked(order: Order | None, sender: Sender) -> str:
 def _booked_in(line: Charge, sender: Sender) -> str:
     """Return the days of the week it was booked in; a price is dated by its booking anyway."""
     booked = statements.week_named(_week_booked(line.order, sender))
-    return statements.week_words(booked, sender) if booked and line.kind not in statements.PRICES else ""
+    return (
+        statements.week_words(booked, sender)
+        if booked and line.kind not in statements.PRICES
+        else ""
+    )
 
 
 def dispute_state(line: Charge, sender: Sender) -> dict[str, Any]:
@@ -77,7 +81,9 @@ def dispute_state(line: Charge, sender: Sender) -> dict[str, Any]:
         words = f"Being reviewed since {local_date(found.made_at, sender)}."
         return {"disputed": words, "answer": "", "may_dispute": False, "photo": found.photo_id}
     return {
-        "disputed": f"{ANSWERED[Dispute.State(found.state)]} on {local_date(found.answered_at, sender)}.",
+        "disputed": (
+            f"{ANSWERED[Dispute.State(found.state)]} on {local_date(found.answered_at, sender)}."
+        ),
         "answer": found.answer,
         "may_dispute": found.state == Dispute.State.DECLINED,
         "photo": found.photo_id,
@@ -144,7 +150,9 @@ CELLS: dict[str, Cell] = {
     "To": lambda line, sender, role: shown_receiver(line.order, role).name if line.order else "",
     "Booked in week": lambda line, sender, role: _week_booked(line.order, sender),
     "Reason": lambda line, sender, role: line_reason(line, sender),
-    "Declared": lambda line, sender, role: declared_words(line, sender) if line.is_size_charge else "",
+    "Declared": lambda line, sender, role: (
+        declared_words(line, sender) if line.is_size_charge else ""
+    ),
     "Measured": lambda line, sender, role: measured_words(line, sender),
     "Amount": lambda line, sender, role: line.amount,
     "Currency": lambda line, sender, role: line.currency,

@@ -24,7 +24,9 @@ POSTED_FOR = dt.timedelta(days=14)  # a line that finds its sender later isn't n
 LATE_REPORT = dt.timedelta(days=120)
 ADDED = "{amount} added to {reference}. {reason}"
 ANSWERED = "We've answered your question about {what}{money}. The answer is next to the charge."
-CHANGED = "Your statement for {week} has changed, as the carrier confirmed charges: {net} for {parcels}."
+CHANGED = (
+    "Your statement for {week} has changed, as the carrier confirmed charges: {net} for {parcels}."
+)
 READY = "Your statement for {week} is ready: {net} for {parcels}."
 
 
@@ -54,7 +56,9 @@ def found_its_sender(charge: Charge) -> None:
     for line in _size_charges(Charge.objects.filter(lately, pk=charge.pk)).select_related("report"):
         if line.report:
             its_like = _size_charges(line.report.lines.filter(sender=line.sender))
-            outbox.notify(_size_charge_event(line, line.report, is_alone=its_like.count() == 1), now=now)
+            outbox.notify(
+                _size_charge_event(line, line.report, is_alone=its_like.count() == 1), now=now
+            )
 
 
 def notify_answered(dispute: Dispute, now: dt.datetime) -> None:
@@ -89,12 +93,15 @@ def size_charges(report: BillingReport) -> Iterator[Event]:
         yield _size_charge_event(line, report, is_alone=charges_of[line.sender_id] == 1)
 
 
-def statement_events(report: BillingReport, later: QuerySet[Charge] | None = None) -> Iterator[Event]:
+def statement_events(
+    report: BillingReport, later: QuerySet[Charge] | None = None
+) -> Iterator[Event]:
     """Yield each sender's statement event, once a week, with the page's own figures.
 
     With lines that count `later` than their report, a statement that had others before has changed.
     """
-    name, theirs = week_name(report.week), _week_of_its_senders(report.lines.all() if later is None else later, report)
+    name = week_name(report.week)
+    theirs = _week_of_its_senders(report.lines.all() if later is None else later, report)
     nets, parcels = _week_balances(theirs), _count_parcels(theirs)
     before = {} if later is None else _count_parcels(theirs.exclude(pk__in=later))
     first = "" if later is None else min(later.values_list("pk", flat=True))
@@ -131,7 +138,9 @@ def _size_charge_event(line: Charge, report: BillingReport, *, is_alone: bool) -
         sender=line.sender,
         kind="charge",
         dedupe_key=f"charge:{line.pk}",
-        line=ADDED.format(amount=money(line.amount, line.currency), reference=line.reference, reason=explained),
+        line=ADDED.format(
+            amount=money(line.amount, line.currency), reference=line.reference, reason=explained
+        ),
         path=page_of(line) if is_alone and line.order else statement,
         happened_at=line.posted_at or report.ended_at or report.uploaded_at,
         batch_key=f"charges:{report.pk}",
@@ -140,8 +149,16 @@ def _size_charge_event(line: Charge, report: BillingReport, *, is_alone: bool) -
 
 def _week_of_its_senders(lines: QuerySet[Charge], report: BillingReport) -> QuerySet[Charge]:
     """Return these lines' senders' charges for the report's week, from any report."""
-    senders = lines.filter(posted_at__isnull=False).filter(sender__isnull=False).order_by().values("sender").distinct()
-    return Charge.objects.posted().filter(week=report.week, sender__in=list(senders.values_list("sender", flat=True)))
+    senders = (
+        lines.filter(posted_at__isnull=False)
+        .filter(sender__isnull=False)
+        .order_by()
+        .values("sender")
+        .distinct()
+    )
+    return Charge.objects.posted().filter(
+        week=report.week, sender__in=list(senders.values_list("sender", flat=True))
+    )
 
 
 def _week_balances(week: QuerySet[Charge]) -> dict[int, list[tuple[str, Decimal]]]:

@@ -77,7 +77,9 @@ def weight_advice(sender: Sender, details: ParcelDetails, *, kept: str = "") -> 
     size = _size_of(sender, details)
     if size is None or str(size.uuid) == kept:
         return None
-    history = _histories_of(_billed_orders(sender).filter(size=size).order_by("-pk")[:LAST]).get(size.pk)
+    history = _histories_of(_billed_orders(sender).filter(size=size).order_by("-pk")[:LAST]).get(
+        size.pk
+    )
     typical = history.typical if history else None
     if history is None or typical is None or in_metric(details.measures)["weight_kg"] >= typical:
         return None
@@ -112,11 +114,15 @@ def suggest_size(sender: Sender, lines: QuerySet[Charge]) -> Suggestion | None:
     """
     charged = lines.filter(kind__in=SIZE_CHARGES, amount__gt=0).order_by()
     counts = dict(charged.values_list("order__size").annotate(lines=Count("pk")))
-    key = max((size for size in counts if size), key=lambda size: (counts[size], size), default=None)
+    key = max(
+        (size for size in counts if size), key=lambda size: (counts[size], size), default=None
+    )
     if key is None or counts[key] < FEWEST:
         return None
     size = sender.sizes.get(pk=key)
-    history = _histories_of(_billed_orders(sender).filter(size=size).order_by("-pk")[:LAST]).get(key)
+    history = _histories_of(_billed_orders(sender).filter(size=size).order_by("-pk")[:LAST]).get(
+        key
+    )
     typical = history.typical if history else None
     if typical is None or (weight := in_unit(typical, size.weight_units)) <= size.weight:
         return None
@@ -125,7 +131,12 @@ def suggest_size(sender: Sender, lines: QuerySet[Charge]) -> Suggestion | None:
 
 def size_rates(sender: Sender, today: dt.date) -> dict[int, Rate]:
     """Return the rate of each billed size of a sender, by key, in two queries."""
-    year = Q(sender=sender, week__gte=today - YEAR, order__size__isnull=False, order__status=Status.BOOKED)
+    year = Q(
+        sender=sender,
+        week__gte=today - YEAR,
+        order__size__isnull=False,
+        order__status=Status.BOOKED,
+    )
     under = Q(kind=ChargeKind.UNDER_DECLARED)
     billed = _by_size(Charge.objects.posted().filter(year))
     charged = _size_charges().filter(year)
@@ -139,7 +150,9 @@ def in_unit(kilograms: Decimal, unit: str) -> Decimal:
 
 
 def _by_size(charges: QuerySet[Charge]) -> dict[int, int]:
-    counts = charges.order_by().values("order__size").annotate(parcels=Count("order", distinct=True))
+    counts = (
+        charges.order_by().values("order__size").annotate(parcels=Count("order", distinct=True))
+    )
     return {row["order__size"]: row["parcels"] for row in counts}
 
 
@@ -149,7 +162,10 @@ def _size_of(sender: Sender, details: ParcelDetails) -> ParcelSize | None:
         return sender.sizes.filter(uuid=details.size).first()
     sides = details.measures
     same = sender.sizes.filter(
-        length=sides.length, width=sides.width, height=sides.height, dimension_units=sides.dimension_units
+        length=sides.length,
+        width=sides.width,
+        height=sides.height,
+        dimension_units=sides.dimension_units,
     )
     found = list(same[:2])
     return found[0] if len(found) == 1 else None
@@ -168,12 +184,17 @@ def _size_charges() -> QuerySet[Charge]:
 
 
 def _histories_of(billed: QuerySet[Order]) -> dict[int, History]:
-    orders = {pk: (size, declared) for pk, size, declared in billed.values_list("pk", "size", "weight_kg")}
+    orders = {
+        pk: (size, declared) for pk, size, declared in billed.values_list("pk", "size", "weight_kg")
+    }
     above = _measured_above(orders)
     found: dict[int, list[int]] = defaultdict(list)
     for pk, (size, _) in orders.items():
         found[size].append(pk)
-    return {size: History(len(pks), tuple(above[pk] for pk in pks if pk in above)) for size, pks in found.items()}
+    return {
+        size: History(len(pks), tuple(above[pk] for pk in pks if pk in above))
+        for size, pks in found.items()
+    }
 
 
 def _measured_above(orders: dict[int, tuple[int, Decimal]]) -> dict[int, Decimal]:

@@ -89,10 +89,15 @@ def balances_of(sums: Iterable[tuple[str, str, Decimal]]) -> list[Balance]:
     found = list(sums)
 
     def total(currency: str, kinds: Iterable[str]) -> Decimal:
-        return sum((amount for kind, unit, amount in found if unit == currency and kind in kinds), NOTHING)
+        return sum(
+            (amount for kind, unit, amount in found if unit == currency and kind in kinds), NOTHING
+        )
 
     return [
-        Balance(unit, *(total(unit, kinds) for kinds in (PRICES, ADJUSTMENTS, REFUNDS, (ChargeKind.CREDIT,))))
+        Balance(
+            unit,
+            *(total(unit, kinds) for kinds in (PRICES, ADJUSTMENTS, REFUNDS, (ChargeKind.CREDIT,))),
+        )
         for unit in sorted({unit for _, unit, _ in found})
     ]
 
@@ -130,12 +135,17 @@ def week_rows(sums: QuerySet[WeekSum], *, before: dt.date | None) -> Weeks:
     if not shown:
         return Weeks([], None)
     amounts: dict[str, Any] = {
-        name: Sum("amount", filter=Q(kind__in=kinds), default=NOTHING) for name, (_, kinds) in COLUMNS.items()
+        name: Sum("amount", filter=Q(kind__in=kinds), default=NOTHING)
+        for name, (_, kinds) in COLUMNS.items()
     }
     of_all = Q(kind="")
     rows = sums.filter(week__in=shown).values("week", "currency").order_by("-week", "currency")
-    summed = rows.annotate(parcels=Sum("orders", filter=of_all), net=Sum("amount", filter=of_all), **amounts)
-    return Weeks([dict(row) for row in summed], week_name(shown[-1]) if len(found) > WEEKS else None)
+    summed = rows.annotate(
+        parcels=Sum("orders", filter=of_all), net=Sum("amount", filter=of_all), **amounts
+    )
+    return Weeks(
+        [dict(row) for row in summed], week_name(shown[-1]) if len(found) > WEEKS else None
+    )
 
 
 def final_until() -> dt.date | None:
@@ -171,10 +181,15 @@ class Statement:
         )
         order = {kind: place for place, kind in enumerate(ChargeKind.values)}
         rows = [
-            {"kind": row.kind, "currency": row.currency, "count": row.lines, "amount": round_cents(row.amount),
-             "disputed": disputed[row.kind, row.currency]}
+            {
+                "kind": row.kind,
+                "currency": row.currency,
+                "count": row.lines,
+                "amount": round_cents(row.amount),
+                "disputed": disputed[row.kind, row.currency],
+            }
             for row in self.sums.exclude(kind="")
-        ]  # fmt: skip
+        ]
         return sorted(rows, key=lambda row: (order[row["kind"]], row["currency"]))
 
     @property
@@ -193,7 +208,9 @@ class Statement:
         if self.kind == DISPUTED:
             lines = lines.filter(REVIEWED)
         for word in self.q.split():
-            lines = lines.filter(Q(reference__icontains=word) | Q(order__customer_reference__icontains=word))
+            lines = lines.filter(
+                Q(reference__icontains=word) | Q(order__customer_reference__icontains=word)
+            )
         return lines
 
     @cached_property
@@ -206,7 +223,9 @@ class Statement:
         found: dict[str, dict[str, Any]] = {}
         for row in self.groups:
             if row["kind"] in kinds:
-                of = found.setdefault(row["currency"], {"currency": row["currency"], "count": 0, "amount": NOTHING})
+                of = found.setdefault(
+                    row["currency"], {"currency": row["currency"], "count": 0, "amount": NOTHING}
+                )
                 of["count"] += row["count"]
                 of["amount"] += row["amount"]
         return [found[currency] for currency in sorted(found)]
@@ -231,11 +250,15 @@ def new_size_charges(lines: QuerySet[Charge], since: dt.datetime) -> dict[str, A
 
 
 def _adjusted_orders(value: str, scope: SenderScope) -> Q | None:
-    found = Charge.objects.posted().filter(sender=scope.sender, kind__in=ADJUSTMENTS, order__isnull=False)
+    found = Charge.objects.posted().filter(
+        sender=scope.sender, kind__in=ADJUSTMENTS, order__isnull=False
+    )
     return Q(pk__in=found.values("order")) if value == "yes" and scope.sees_money else None
 
 
-listing.FILTERS["adjusted"] = listing.Filter("Charges", _adjusted_orders, lambda value, choices: "Adjusted")
+listing.FILTERS["adjusted"] = listing.Filter(
+    "Charges", _adjusted_orders, lambda value, choices: "Adjusted"
+)
 
 
 NAME = re.compile(r"([0-9]{4})-W([0-9]{2})", re.ASCII)

@@ -9,19 +9,30 @@ import re
 from decimal import Decimal
 
 BIGGEST = Decimal(10) ** 12
-DASHES = dict.fromkeys(map(ord, "\N{MINUS SIGN}\N{EN DASH}\N{SMALL HYPHEN-MINUS}\N{FULLWIDTH HYPHEN-MINUS}"), "-")
+DASHES = dict.fromkeys(
+    map(ord, "\N{MINUS SIGN}\N{EN DASH}\N{SMALL HYPHEN-MINUS}\N{FULLWIDTH HYPHEN-MINUS}"), "-"
+)
 DOLLARS = {"AUD", "CAD", "USD", "NZD", "SGD", "HKD"}
 SIGNS = {
-    "$": DOLLARS, "A$": {"AUD"}, "AU$": {"AUD"}, "C$": {"CAD"}, "CA$": {"CAD"}, "US$": {"USD"}, "NZ$": {"NZD"},
-    "€": {"EUR"}, "£": {"GBP"}, "¥": {"JPY", "CNY"},
-}  # fmt: skip
+    "$": DOLLARS,
+    "A$": {"AUD"},
+    "AU$": {"AUD"},
+    "C$": {"CAD"},
+    "CA$": {"CAD"},
+    "US$": {"USD"},
+    "NZ$": {"NZD"},
+    "€": {"EUR"},
+    "£": {"GBP"},
+    "¥": {"JPY", "CNY"},
+}
 MARK = r"(?P<unit>[A-Z]{0,2}[$€£¥]|[A-Z]{3})|(?P<side>CR|DR)|(?P<sign>[-+])"
 BEFORE = re.compile(rf"({MARK}) ?", re.IGNORECASE)
 BEHIND = re.compile(rf" ?({MARK})$", re.IGNORECASE)
 # Decimal would also read "1e2", "1_0" and other scripts' digits. A spreadsheet writes 1.06E+01.
 NUMBER = {
     sign: re.compile(
-        rf"([0-9]++|[0-9]{{1,3}}(?P<by>[ '’{other}])[0-9]{{3}}((?P=by)[0-9]{{3}})*)(?P<part>[{sign}][0-9]*)?"
+        r"([0-9]++|[0-9]{1,3}(?P<by>["
+        rf" '’{other}])[0-9]{{3}}((?P=by)[0-9]{{3}})*)(?P<part>[{sign}][0-9]*)?"
         rf"|[{sign}][0-9]+|[0-9][{sign}][0-9]+E[+-][0-9]{{2}}"
     )
     for sign, other in ((".", ","), (",", "."))
@@ -61,10 +72,15 @@ def read_number(text: str, decimal_sign: str, *, written: str = "") -> Decimal:
     shown = (written or text)[:40]
     found = NUMBER[decimal_sign or "."].fullmatch(text)
     if not found:
-        raise UnreadableCell(f"“{shown}” is not a number. {ASKED if re.search('[0-9][.,][0-9]', text) else ''}".strip())
+        asked = ASKED if re.search("[0-9][.,][0-9]", text) else ""
+        raise UnreadableCell(f"“{shown}” is not a number. {asked}".strip())
     if not decimal_sign and found["by"] == "," and not found["part"] and text.count(",") == 1:
-        raise UnreadableCell(f"“{shown}” may be {text.replace(',', '')} or {text.replace(',', '.')}. {ASKED}")
-    plain = re.sub("[ '’]", "", text).replace("," if decimal_sign != "," else ".", "").replace(",", ".")
+        raise UnreadableCell(
+            f"“{shown}” may be {text.replace(',', '')} or {text.replace(',', '.')}. {ASKED}"
+        )
+    plain = (
+        re.sub("[ '’]", "", text).replace("," if decimal_sign != "," else ".", "").replace(",", ".")
+    )
     number = Decimal(plain)
     if abs(number) >= BIGGEST:
         raise UnreadableCell(f"“{shown}” is not a number.")

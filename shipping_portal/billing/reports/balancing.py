@@ -49,7 +49,9 @@ def report_tallies(reports: Collection[BillingReport]) -> dict[int, Tally]:
     for key, kept in posted.items():
         found = {currency: Decimal(amount) for currency, amount in kept["found"].items()}
         nobody, waiting, left = unmatched.get(key, 0), held.get(key, 0), left_out.get(key, 0)
-        made[key] = Tally(kept["lines"] - nobody - waiting - left, nobody, kept["repeats"], waiting, left, found)
+        made[key] = Tally(
+            kept["lines"] - nobody - waiting - left, nobody, kept["repeats"], waiting, left, found
+        )
     return made
 
 

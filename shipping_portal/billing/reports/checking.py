@@ -17,10 +17,23 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.billing.charges import holding, matching
-from shipping_portal.billing.models import COSTS, STALE, BillingReport, Charge, ChargeKind, ChargeWord
+from shipping_portal.billing.models import (
+    COSTS,
+    STALE,
+    BillingReport,
+    Charge,
+    ChargeKind,
+    ChargeWord,
+)
 from shipping_portal.billing.reports import kinds
 from shipping_portal.billing.reports.fields import Profile, profile_of
-from shipping_portal.billing.reports.reading import NotAReport, Problem, ReportRow, ReportTotal, read_report
+from shipping_portal.billing.reports.reading import (
+    NotAReport,
+    Problem,
+    ReportRow,
+    ReportTotal,
+    read_report,
+)
 from shipping_portal.jobs.registry import enqueue, job
 
 State = BillingReport.State
@@ -48,7 +61,13 @@ def read_report_again(report: BillingReport, *, now: dt.datetime) -> bool:
     with transaction.atomic():
         unposted = BillingReport.objects.filter(pk=report.pk, state__in=UNPOSTED)
         if not unposted.update(
-            state=State.READING, due_at=now, read=0, rows=0, problems=[], profile=profile, **BillingReport.AFRESH
+            state=State.READING,
+            due_at=now,
+            read=0,
+            rows=0,
+            problems=[],
+            profile=profile,
+            **BillingReport.AFRESH,
         ):
             return False
         # Kept, so that a reread line keeps its number in the admin and an operator's decision about
@@ -81,9 +100,13 @@ def _read_records(report: BillingReport) -> Iterator[ReportRow | ReportTotal | P
         yield Problem(1, str(refusal))
 
 
-def _store_batch(report: BillingReport, batch: list[tuple[int, ReportRow | ReportTotal | Problem]]) -> None:
+def _store_batch(
+    report: BillingReport, batch: list[tuple[int, ReportRow | ReportTotal | Problem]]
+) -> None:
     upto = batch[-1][0]
-    fresh = [record for place, record in batch if place > report.read and isinstance(record, ReportRow)]
+    fresh = [
+        record for place, record in batch if place > report.read and isinstance(record, ReportRow)
+    ]
     # It was stored before a worker was killed.
     if upto <= report.read:
         return
@@ -114,7 +137,11 @@ def _decide_as_before(line: Charge, before: Charge | None) -> None:
     """Keep an operator's decision about a held line that says the same and isn't posted
     elsewhere.
     """
-    if before and not line.is_repeat and all(getattr(line, name) == getattr(before, name) for name in DECIDED_ABOUT):
+    if (
+        before
+        and not line.is_repeat
+        and all(getattr(line, name) == getattr(before, name) for name in DECIDED_ABOUT)
+    ):
         line.held, line.decision = before.held, before.decision
 
 
@@ -133,7 +160,8 @@ class Reader:
     def of(cls, report: BillingReport, rows: list[ReportRow]) -> Self:
         orders = matching.orders_of(report.account_id, {row.reference for row in rows})
         posted = Charge.objects.posted().filter(
-            account=report.account_id, key__in=[key for row in rows for key in (row.key, row.used_key, *row.other_keys)]
+            account=report.account_id,
+            key__in=[key for row in rows for key in (row.key, row.used_key, *row.other_keys)],
         )
         return cls(
             report,
@@ -146,7 +174,8 @@ class Reader:
 
     def lines(self, row: ReportRow) -> list[Charge]:
         """Return the row's line, and the Extra Cover in its price as a line of its own."""
-        term, order = self.terms[kinds.normalise_word(row.word)], self.orders.get(row.reference.upper())
+        term = self.terms[kinds.normalise_word(row.word)]
+        order = self.orders.get(row.reference.upper())
         kind = self.history.kind(term.meaning, order, self.report.week)
         whole = row.price if self.profile.cover_inside else row.price + row.cover
         key = self._key(row, kind, order)
@@ -174,26 +203,54 @@ class Reader:
         is_anew = (posted and posted <= week) or self.history.is_given_back(order, week)
         return row.used_key if is_anew else row.key
 
-    def _line(self, row: ReportRow, term: ChargeWord, kind: str, stated: Decimal, key: str, *, part: int = 0) -> Charge:
+    def _line(
+        self,
+        row: ReportRow,
+        term: ChargeWord,
+        kind: str,
+        stated: Decimal,
+        key: str,
+        *,
+        part: int = 0,
+    ) -> Charge:
         turned = term.meaning in kinds.MEANS_REFUND and self.profile.refunds_positive
         order = self.orders.get(row.reference.upper())
         return Charge(
-            account_id=self.report.account_id, report_id=self.report.pk, line=row.number, part=part, key=key,
-            is_repeat=key in self.posted, week=self.report.week, reference=row.reference,
+            account_id=self.report.account_id,
+            report_id=self.report.pk,
+            line=row.number,
+            part=part,
+            key=key,
+            is_repeat=key in self.posted,
+            week=self.report.week,
+            reference=row.reference,
             customer_reference=row.customer_reference,
-            order_id=order.pk if order else None, sender_id=order.sender_id if order else None, kind=kind,
-            term_id=term.pk, word=row.word,
-            stated=stated, amount=-stated if turned else stated, currency=row.currency, day=row.day,
+            order_id=order.pk if order else None,
+            sender_id=order.sender_id if order else None,
+            kind=kind,
+            term_id=term.pk,
+            word=row.word,
+            stated=stated,
+            amount=-stated if turned else stated,
+            currency=row.currency,
+            day=row.day,
             **row.measures,
-        )  # fmt: skip
+        )
 
 
-def _finish_reading(report: BillingReport, totals: dict[str, Decimal], problems: list[Problem]) -> None:
+def _finish_reading(
+    report: BillingReport, totals: dict[str, Decimal], problems: list[Problem]
+) -> None:
     if not report.rows and not problems:
         problems = [Problem(1, "The file has no lines.")]
     listed = [[problem.number, problem.message] for problem in problems[:MOST_PROBLEMS]]
     if len(problems) > MOST_PROBLEMS:
-        listed.append([problems[MOST_PROBLEMS].number, f"And {len(problems) - MOST_PROBLEMS} more like these."])
+        listed.append(
+            [
+                problems[MOST_PROBLEMS].number,
+                f"And {len(problems) - MOST_PROBLEMS} more like these.",
+            ]
+        )
     stated = {currency: str(total) for currency, total in totals.items()} or report.stated
     with transaction.atomic():
         state = State.DAMAGED if problems else State.CHECKED

@@ -53,13 +53,22 @@ def why_unusable() -> str:
         if os.path.isdir(folder) and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             return f"The portal can't read {folder} or move files in it."
     root = settings.REPORTS_FOLDER
-    return f"REPORTS_FOLDER is {root}, which isn't a folder." if root and not os.path.isdir(root) else ""
+    return (
+        f"REPORTS_FOLDER is {root}, which isn't a folder."
+        if root and not os.path.isdir(root)
+        else ""
+    )
 
 
 def stuck_since(now: dt.datetime) -> list[dt.datetime]:
     """Return since when overdue files wait, those in folders of no account included."""
     own = [folder for folder, _ in _account_folders()]
-    beside = (place for root in own[:1] for place in root.glob("[!.]*/") if place.name not in (TAKEN, REFUSED))
+    beside = (
+        place
+        for root in own[:1]
+        for place in root.glob("[!.]*/")
+        if place.name not in (TAKEN, REFUSED)
+    )
     places = {*own, *(folder / TAKING for folder in own), *beside}
     return [at for place in places for _, at in _files_by_name(place) if at <= now - STUCK]
 
@@ -80,12 +89,18 @@ def _finished_files(folder: Path, now: dt.datetime) -> Iterator[Path]:
 def _files_by_name(place: Path) -> list[tuple[Path, dt.datetime]]:
     """Return a folder's files by name and time of last change, move or rename. None for a link."""
     found = []
-    is_listed = os.path.isdir(place) and not os.path.islink(place) and os.access(place, os.R_OK | os.X_OK)
+    is_listed = (
+        os.path.isdir(place) and not os.path.islink(place) and os.access(place, os.R_OK | os.X_OK)
+    )
     for name in sorted(os.listdir(place)) if is_listed else ():
         # Another sweeper has moved it.
         with suppress(OSError):
             facts = (place / name).lstat()
-            if stat.S_ISREG(facts.st_mode) and not name.startswith(".") and not name.lower().endswith(UNFINISHED):
+            if (
+                stat.S_ISREG(facts.st_mode)
+                and not name.startswith(".")
+                and not name.lower().endswith(UNFINISHED)
+            ):
                 found.append((place / name, dt.datetime.fromtimestamp(facts.st_ctime, dt.UTC)))
     return found
 
@@ -103,7 +118,12 @@ def _take_file(file: Path, folder: Path, configured: CarrierSettings, now: dt.da
     name = os.fsencode(claimed.name.partition("-")[2] or claimed.name).decode(errors="replace")
     try:
         report = uploads.take(
-            gateway.account_of(configured), name, _read_content(claimed), by=None, now=now, keeps_refused=True
+            gateway.account_of(configured),
+            name,
+            _read_content(claimed),
+            by=None,
+            now=now,
+            keeps_refused=True,
         )
     except uploads.TakenBefore as known:
         report = known.report
@@ -119,7 +139,9 @@ def _take_file(file: Path, folder: Path, configured: CarrierSettings, now: dt.da
 
 def _read_content(file: Path) -> bytes:
     """Return its bytes, or one more than a report may have."""
-    with open(file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)) as content:
+    with open(
+        file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)
+    ) as content:
         return content.read(LARGEST + 1)
 
 

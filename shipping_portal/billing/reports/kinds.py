@@ -48,7 +48,10 @@ def known_terms(words: Iterable[str], *, now: dt.datetime) -> dict[str, ChargeWo
     found = _stored_terms(wanted)
     if new := wanted - set(found):
         ChargeWord.objects.bulk_create(
-            (ChargeWord(word=word, meaning=KNOWN.get(word, ""), first_seen_at=now) for word in sorted(new)),
+            (
+                ChargeWord(word=word, meaning=KNOWN.get(word, ""), first_seen_at=now)
+                for word in sorted(new)
+            ),
             ignore_conflicts=True,
         )
         found = _stored_terms(wanted)
@@ -76,7 +79,9 @@ class History:
         reported = own.filter(report__isnull=False, is_repeat=False, held="")
         reported = reported.exclude(report__state=BillingReport.State.REVERSED)
         for charge in reported.only("order_id", "kind", "week", "posted_at", "report_id"):
-            self.add(charge, counts=charge.posted_at is not None or charge.report_id == self.report_id)
+            self.add(
+                charge, counts=charge.posted_at is not None or charge.report_id == self.report_id
+            )
 
     def add(self, charge: Charge, *, counts: bool = True) -> None:
         """Add a line. One in another unposted report only shows that something was refunded."""
@@ -105,19 +110,28 @@ class History:
 
     def is_given_back(self, order: Order, week: dt.date) -> bool:
         """Return whether every charge up to this week was refunded because it was cancelled."""
-        return _count_up_to(week, self._costs(order)) <= _count_up_to(week, self.given_back[order.pk]) > 0
+        return (
+            _count_up_to(week, self._costs(order))
+            <= _count_up_to(week, self.given_back[order.pk])
+            > 0
+        )
 
     def _refund(self, order: Order | None, week: dt.date) -> str:
         if order is None or not may_be_cancelled(order):
             return ChargeKind.OTHER_REFUND
         # Two reports may be of one week: the first one's charges are invoiced when the second
         # refunds them.
-        is_same_cycle = week in self._costs(order) and not _count_up_to(week, self.invoiced[order.pk])
+        is_same_cycle = week in self._costs(order) and not _count_up_to(
+            week, self.invoiced[order.pk]
+        )
         return ChargeKind.CANCEL_REFUND if is_same_cycle else ChargeKind.CANCEL_REFUND_LATER
 
     def _costs(self, order: Order) -> Counter[dt.date]:
         """Return the weeks in which it was charged, and how often."""
-        return self.weeks[order.pk, ChargeKind.ORDER] + self.weeks[order.pk, ChargeKind.UN_CANCELLATION]
+        return (
+            self.weeks[order.pk, ChargeKind.ORDER]
+            + self.weeks[order.pk, ChargeKind.UN_CANCELLATION]
+        )
 
 
 def _count_up_to(week: dt.date, counted: Counter[dt.date]) -> int:
@@ -136,7 +150,9 @@ def may_be_cancelled(order: Order) -> bool:
     False once its label is used.
     """
     unclear = Status.CANCEL_UNCONFIRMED
-    return order.cancelled_at is not None or any(change.new == unclear for change in order.changes.all())
+    return order.cancelled_at is not None or any(
+        change.new == unclear for change in order.changes.all()
+    )
 
 
 def was_used(order: Order, week: dt.date) -> bool:

@@ -13,7 +13,14 @@ from orders.booking import limits
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.charges import holding, reconciling, week_sums
-from shipping_portal.billing.models import REFUNDS, BillingReport, Charge, ChargeKind, Hold, round_cents
+from shipping_portal.billing.models import (
+    REFUNDS,
+    BillingReport,
+    Charge,
+    ChargeKind,
+    Hold,
+    round_cents,
+)
 from shipping_portal.billing.pages import notifications
 from shipping_portal.billing.reports.balancing import keep_tally, report_balances
 
@@ -32,13 +39,25 @@ class NotReady(Exception):
 def report_totals(report: BillingReport) -> list[Any]:
     """Return `lines` and `amount` by currency and kind, with repeats and held lines apart."""
     columns = ("currency", "is_repeat", "held", "decision", "kind")
-    sums = report.lines.order_by(*columns).values(*columns).annotate(lines=Count("pk"), amount=Sum("amount"))
-    return [{**row, "amount": round_cents(row["amount"]), "words": _kind_words(**row)} for row in sums]
+    sums = (
+        report.lines.order_by(*columns)
+        .values(*columns)
+        .annotate(lines=Count("pk"), amount=Sum("amount"))
+    )
+    return [
+        {**row, "amount": round_cents(row["amount"]), "words": _kind_words(**row)} for row in sums
+    ]
 
 
 def _kind_words(kind: str, *, is_repeat: bool, held: str, decision: str, **sums: Any) -> str:
     """Return what the lines are, and why they don't count if they don't."""
-    left = "left out" if decision == Charge.Decision.LEAVE else f"on hold: {Hold(held).label}" if held else ""
+    left = (
+        "left out"
+        if decision == Charge.Decision.LEAVE
+        else f"on hold: {Hold(held).label}"
+        if held
+        else ""
+    )
     why = "already posted" if is_repeat else left
     return ", ".join(filter(None, (ChargeKind(kind).label, why)))
 
@@ -47,15 +66,22 @@ def posting_obstacles(report: BillingReport) -> list[str]:
     """Return why it can't be posted; empty if it can."""
     if report.state != State.CHECKED:
         return [f"It is {report.get_state_display().lower()}."]
-    unknown = report.lines.filter(kind=ChargeKind.UNKNOWN).order_by("word").values_list("word", flat=True).distinct()
+    unknown = (
+        report.lines.filter(kind=ChargeKind.UNKNOWN)
+        .order_by("word")
+        .values_list("word", flat=True)
+        .distinct()
+    )
     found = [f"“{word}” isn't mapped yet." for word in unknown[:20]]
     for row in report_balances(report):
         if row.difference is None:
-            found.append(f"The file has no {row.currency} total. Set the one on the carrier's invoice.")
+            found.append(
+                f"The file has no {row.currency} total. Set the one on the carrier's invoice."
+            )
         elif row.difference:
             found.append(
-                f"{row.currency} lines add up to {row.found}, but the stated total is {row.stated}: off by "
-                f"{row.difference}."
+                f"{row.currency} lines add up to {row.found}, but the stated total is {row.stated}:"
+                f" off by {row.difference}."
             )
     return found
 
@@ -92,7 +118,9 @@ def _let_count(report: BillingReport, now: dt.datetime) -> None:
     """Post some thousand lines per statement: a hundred thousand would come near the timeout."""
     last = report.lines.aggregate(last=Max("line"))["last"] or 0
     for first in range(0, last + 1, BATCH):
-        lines = report.lines.filter(is_repeat=False, held="", line__gte=first, line__lt=first + BATCH)
+        lines = report.lines.filter(
+            is_repeat=False, held="", line__gte=first, line__lt=first + BATCH
+        )
         lines.update(posted_at=now)
 
 
@@ -129,9 +157,13 @@ def decide_lines(lines: Collection[Charge], *, post: bool, now: dt.datetime) -> 
     for account in sorted({line.account_id for line in lines}):
         with transaction.atomic():
             CarrierAccount.objects.select_for_update(no_key=True).get(pk=account)
-            held = Charge.objects.exclude(held="").filter(account=account, is_repeat=False, posted_at=None)
+            held = Charge.objects.exclude(held="").filter(
+                account=account, is_repeat=False, posted_at=None
+            )
             same = Charge.objects.posted().filter(account=OuterRef("account"), key=OuterRef("key"))
-            chosen = held.filter(~Exists(same), pk__in=[line.pk for line in lines], report__state__in=DECIDABLE)
+            chosen = held.filter(
+                ~Exists(same), pk__in=[line.pk for line in lines], report__state__in=DECIDABLE
+            )
             found += _decide_chosen(list(chosen.select_related("report")), post=post, now=now)
     return found
 
@@ -175,8 +207,12 @@ def end_exposure(lines: QuerySet[Charge]) -> None:
     owners = lines.filter(order__isnull=False)
     rows = Sender.objects.filter(pk__in=owners.values("sender")).order_by("pk")
     list(rows.select_for_update(no_key=True).values_list("pk"))
-    _release_limits(Order.objects.filter(pk__in=owners.filter(kind__in=BILLS).values("order"), unbilled__gt=0))
-    _count_dearer(Order.objects.filter(pk__in=owners.values("order"), reserved_on=F("sender__counted_on")))
+    _release_limits(
+        Order.objects.filter(pk__in=owners.filter(kind__in=BILLS).values("order"), unbilled__gt=0)
+    )
+    _count_dearer(
+        Order.objects.filter(pk__in=owners.values("order"), reserved_on=F("sender__counted_on"))
+    )
 
 
 def _release_limits(orders: QuerySet[Order]) -> None:

@@ -125,7 +125,11 @@ class Cells:
         text, sign = self.text(field), self.profile.decimal_sign
         amount = read_amount(text, sign, self.currency()) if text else Decimal(0)
         if amount != round(amount, 2):
-            asked = "" if sign else " If its dot separates thousands, set the decimal sign in the billing profile."
+            asked = (
+                ""
+                if sign
+                else " If its dot separates thousands, set the decimal sign in the billing profile."
+            )
             raise UnreadableCell(f"“{text[:40]}” is not an amount to the cent.{asked}")
         return round(amount, 2)
 
@@ -147,7 +151,9 @@ class Cells:
         try:
             return _parse_day(text, self.profile.date_form)
         except ValueError:
-            raise UnreadableCell(f"“{text[:40]}” is not a date as the profile says they are written.") from None
+            raise UnreadableCell(
+                f"“{text[:40]}” is not a date as the profile says they are written."
+            ) from None
 
     def currency(self) -> str:
         text = self.text("currency").upper()
@@ -199,8 +205,12 @@ def _places(header: list[str], columns: dict[str, str]) -> dict[str, int]:
     if missing := [columns.get(field) or field for field in NEEDED if field not in places]:
         raise NotAReport(f"The file has no column {', '.join(f'“{name}”' for name in missing)}.")
     # We can't guess which of two amounts is due.
-    if twice := [columns[field] for field, place in places.items() if names.count(names[place]) > 1]:
-        raise NotAReport(f"The file has more than one column {', '.join(f'“{name}”' for name in twice)}.")
+    if twice := [
+        columns[field] for field, place in places.items() if names.count(names[place]) > 1
+    ]:
+        raise NotAReport(
+            f"The file has more than one column {', '.join(f'“{name}”' for name in twice)}."
+        )
     return places
 
 
@@ -239,7 +249,10 @@ def _row(number: int, of: Cells, alike: Counter[bytes]) -> ReportRow:
         cover=of.money("cover"),
         currency=of.currency(),
         day=of.day("refund_date") or of.day("order_date"),
-        measures={name: of.measure(name) for name in ("declared_kg", "declared_m3", "measured_kg", "measured_m3")},
+        measures={
+            name: of.measure(name)
+            for name in ("declared_kg", "declared_m3", "measured_kg", "measured_m3")
+        },
     )
 
 
@@ -248,7 +261,9 @@ def other_spellings(number: str) -> list[str]:
     if not (number.isascii() and number.isdecimal()):
         return []
     digits = number.lstrip("0")
-    return [other for zeros in range(MOST_ZEROS) if digits and (other := "0" * zeros + digits) != number]
+    return [
+        other for zeros in range(MOST_ZEROS) if digits and (other := "0" * zeros + digits) != number
+    ]
 
 
 def _identity(of: Cells, word: str) -> str:
@@ -260,5 +275,11 @@ def _identity(of: Cells, word: str) -> str:
         return f"id {own}"
     whole = of.money("price") if of.profile.cover_inside else of.money("price") + of.money("cover")
     days = of.day("order_date"), of.day("refund_date")
-    meaning = (word.casefold(), of.text("reference").upper(), f"{whole:.2f}", of.currency(), *map(str, days))
+    meaning = (
+        word.casefold(),
+        of.text("reference").upper(),
+        f"{whole:.2f}",
+        of.currency(),
+        *map(str, days),
+    )
     return "\x1f".join(meaning)

@@ -48,10 +48,16 @@ def take(
     problems = _problems(content, profile, keeps_refused=keeps_refused)
     sha256 = hashlib.sha256(content).hexdigest()
     made = BillingReport(
-        account=account, name=name[-120:], sha256=sha256, week=week_of(week) if week else week_in(name, now),
-        due_at=now, profile=profile.to_json(), uploaded_at=now, uploaded_by=by,
+        account=account,
+        name=name[-120:],
+        sha256=sha256,
+        week=week_of(week) if week else week_in(name, now),
+        due_at=now,
+        profile=profile.to_json(),
+        uploaded_at=now,
+        uploaded_by=by,
         stated={currency: str(total) for currency, total in (stated or {}).items()},
-    )  # fmt: skip
+    )
     if problems:
         made.state, made.due_at, made.problems = BillingReport.State.DAMAGED, None, problems
     try:
@@ -61,7 +67,9 @@ def take(
             if not problems:
                 enqueue("report", made.pk)
     except IntegrityError:
-        before = BillingReport.objects.exclude(state__in=(BillingReport.State.VOID, BillingReport.State.REVERSED))
+        before = BillingReport.objects.exclude(
+            state__in=(BillingReport.State.VOID, BillingReport.State.REVERSED)
+        )
         raise TakenBefore(before.get(account=account, sha256=sha256)) from None
     return made
 

@@ -20,8 +20,12 @@ def charges_of(context: template.Context, order: Order) -> lines.Charged | None:
     request: MemberRequest = context["request"]
     if request.membership.role not in SEE_MONEY:
         return None
-    found = statements.lines_of(request.user, request.sender).filter(order=order).order_by("week", "pk")
-    return lines.parcel_charges(statements.explained_lines(found)[:MOST_LINES], request.sender, request.membership.role)
+    found = (
+        statements.lines_of(request.user, request.sender).filter(order=order).order_by("week", "pk")
+    )
+    return lines.parcel_charges(
+        statements.explained_lines(found)[:MOST_LINES], request.sender, request.membership.role
+    )
 
 
 @register.simple_tag
@@ -43,4 +47,7 @@ def sizes_with_history(sender: Sender) -> list[dict[str, object]]:
         found = histories[size.pk].typical if size.pk in histories else None
         return size_guard.in_unit(found, size.weight_units) if found else None
 
-    return [{"size": size, "rate": rates.get(size.pk), "typical": typical(size)} for size in list_sizes(sender)]
+    return [
+        {"size": size, "rate": rates.get(size.pk), "typical": typical(size)}
+        for size in list_sizes(sender)
+    ]

@@ -66,7 +66,12 @@ def own_service(row: ImportRow) -> str:
 @register.filter
 def loose(problems: dict[str, list[str]]) -> list[str]:
     """Return what is wrong with a row as a whole."""
-    return [text for name in problems if name in ("", STATUS) or name.startswith(KEY) for text in problems[name]]
+    return [
+        text
+        for name in problems
+        if name in ("", STATUS) or name.startswith(KEY)
+        for text in problems[name]
+    ]
 
 
 @register.filter

@@ -23,7 +23,10 @@ from shipping_portal.importing.listing import import_of
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.views.checking import check_page, common_pickup_days
 
-SOME_LEFT = "{owed} of {rows} rows are being booked. The others have changed, or their order number is booked already."
+SOME_LEFT = (
+    "{owed} of {rows} rows are being booked. The others have changed, or their order number is"
+    " booked already."
+)
 
 
 @audience(*BOOKERS)
@@ -37,7 +40,9 @@ def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         return check_page(request, found, form, status=422)
     day = form.cleaned_data["pickup_date"]
     if day and day not in common_pickup_days(request.sender, submitting.ready(found)):
-        form.add_error("pickup_date", error_sentence(booking_rules.PickupDayPassed(), request.sender))
+        form.add_error(
+            "pickup_date", error_sentence(booking_rules.PickupDayPassed(), request.sender)
+        )
         return check_page(request, found, form, status=422)
     try:
         booking_rules.refuse_unless_booking_is_on(request.sender, timezone.now())
@@ -56,11 +61,14 @@ def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpRespo
     seen = submitting.Seen(chosen["rows"], chosen["newest"], chosen["doubts"])
     press = submitting.Press(
         chosen["rule"], request.user, timezone.now(), chosen["pickup_date"], seen, chosen["last"]
-    )  # fmt: skip
+    )
     try:
         owed = submitting.begin(file, press)
     except submitting.MoreIsReady:
-        messages.warning(request, "Rows or prices have changed. Nothing is booked yet: check the total, then book.")
+        messages.warning(
+            request,
+            "Rows or prices have changed. Nothing is booked yet: check the total, then book.",
+        )
         return redirect("check_import", file.uuid)
     if not owed:
         messages.info(request, "No row was left to book. Nothing was booked by this.")
@@ -105,9 +113,12 @@ def shipped_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpRespon
     upload, is_ours = shipped.upload_of(found), not shops.of(found.header)
     ending = "csv" if upload.delimiter == "," else "txt"
     return sheets.stream_sheet(
-        f"shipped-orders.{ending}", list(upload.columns), shipped.lines(found, upload), has_mark=is_ours,
+        f"shipped-orders.{ending}",
+        list(upload.columns),
+        shipped.lines(found, upload),
+        has_mark=is_ours,
         delimiter=upload.delimiter,
-    )  # fmt: skip
+    )
 
 
 @audience(*BOOKERS)
@@ -170,7 +181,7 @@ def _agree(request: MemberRequest, file: Import) -> None:
         if agreed < len(prices):
             messages.info(
                 request,
-                f"{agreed} of {len(prices)} were booked by this. Nothing was booked for the others: they changed "
-                "meanwhile, their pickup day has passed, or booking stopped on the way. "
-                "Open one of them to book it at today's price, or on another day.",
+                f"{agreed} of {len(prices)} were booked by this. Nothing was booked for the others:"
+                " they changed meanwhile, their pickup day has passed, or booking stopped on the"
+                " way. Open one of them to book it at today's price, or on another day.",
             )

@@ -63,14 +63,24 @@ def check_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 
 
 def check_page(
-    request: MemberRequest, file: Import, form: BookAllForm, *, status: int = 200, rate_form: RateForm | None = None
+    request: MemberRequest,
+    file: Import,
+    form: BookAllForm,
+    *,
+    status: int = 200,
+    rate_form: RateForm | None = None,
 ) -> HttpResponse:
     address = request.sender.pickup_address()
     if file.state == Import.State.MATCHING or address is None:
         return redirect("match_columns", file.uuid)
     counts = progress.counts(file)
     show = request.GET.get("show") or ("fix" if counts.fix and not counts.unchecked else "all")
-    context: dict[str, Any] = {"file": file, "form": form, "counts": counts, "show": show if show in TABS else "all"}
+    context: dict[str, Any] = {
+        "file": file,
+        "form": form,
+        "counts": counts,
+        "show": show if show in TABS else "all",
+    }
     context["by_price"] = request.GET.get("sort") == "price"
     context |= _to_book(request, file, form)
     rows = row_form.to_fix(file) if counts.fix else []
@@ -121,7 +131,9 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
     sure = outliers.sure(choices, doubts)
     totals = choosing.totals_by_rule([choice.row.products for choice in sure], last) if sure else []
     doubted = {choice.row.pk: doubt.reason for doubt in doubts for choice in doubt.choices}
-    doubted_warnings = file.rows.filter(state=State.WARNING, pk__in=doubted).count() if doubted else 0
+    doubted_warnings = (
+        file.rows.filter(state=State.WARNING, pk__in=doubted).count() if doubted else 0
+    )
     return {
         "before": uploads.booked_before(file) if ready else None,
         "ready": ready,
@@ -148,7 +160,11 @@ def common_pickup_days(sender: Sender, rows: list[choosing.Ready]) -> list[dt.da
     address = sender.pickup_address()
     firsts = [asking.first_pickup(offer) for row in rows for offer in bookable(row.products)]
     first = max(filter(None, firsts), default=None)
-    return booking_rules.pickup_days(sender, address.party(), timezone.now(), first=first) if address else []
+    return (
+        booking_rules.pickup_days(sender, address.party(), timezone.now(), first=first)
+        if address
+        else []
+    )
 
 
 def _average(sure: list[choosing.Choice]) -> Money | None:
@@ -165,7 +181,9 @@ def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Take every row left out for one of its shop's reasons; each is checked like any other."""
     found = import_of(request, file)
     taken = checking.take_all(found, request.POST.get("why", ""), timezone.now())
-    messages.info(request, f"{taken} row{'' if taken == 1 else 's'} taken. Nothing is booked by this.")
+    messages.info(
+        request, f"{taken} row{'' if taken == 1 else 's'} taken. Nothing is booked by this."
+    )
     return redirect("check_import", found.uuid)
 
 
@@ -186,7 +204,9 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
     Posting checks it again, and rows with the same problem if asked.
     """
     mine = ImportRow.objects.filter(file__sender__memberships__user=request.user, file__uuid=file)
-    found = get_object_or_404(mine.select_related("file__sender", "file__made_by", "order", "joined_into"), pk=row)
+    found = get_object_or_404(
+        mine.select_related("file__sender", "file__made_by", "order", "joined_into"), pk=row
+    )
     address = request.sender.pickup_address()
     if address is None or found.order or found.state == ImportRow.State.OWED:
         messages.info(request, "This row is handed over for booking, so it stays as it is.")
@@ -203,9 +223,12 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
         is_done = _save(request, found, form)
     if not is_done:
         messages.warning(
-            request, f"Row {found.number} was changed or booked meanwhile, so it stays as it is. Look at it."
+            request,
+            f"Row {found.number} was changed or booked meanwhile, so it stays as it is. Look"
+            " at it.",
         )
-    return redirect(f"{reverse('check_import', args=[found.file.uuid])}?show={request.POST.get('show') or 'fix'}#grid")
+    shown = request.POST.get("show") or "fix"
+    return redirect(f"{reverse('check_import', args=[found.file.uuid])}?show={shown}#grid")
 
 
 @audience(*BOOKERS)
@@ -213,7 +236,9 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
 def save_rows(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Save every row on the page whose fields were changed."""
     found, address = import_of(request, file), request.sender.pickup_address()
-    saved = row_form.save_changed(found, address, request.POST.dict(), timezone.now()) if address else 0
+    saved = (
+        row_form.save_changed(found, address, request.POST.dict(), timezone.now()) if address else 0
+    )
     if saved:
         messages.success(request, f"{saved} row{'s are' if saved > 1 else ' is'} checked again.")
     else:
@@ -224,7 +249,9 @@ def save_rows(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 def _joined(request: MemberRequest, row: ImportRow) -> HttpResponse:
     """Make a row of another's parcel a parcel of its own."""
     if request.method == "POST" and not joining.separate(row, timezone.now()):
-        messages.warning(request, f"Row {row.number} is booked with the row it was joined to, so it stays there.")
+        messages.warning(
+            request, f"Row {row.number} is booked with the row it was joined to, so it stays there."
+        )
     if request.method == "POST":
         return redirect(f"{reverse('check_import', args=[row.file.uuid])}?show=joined#grid")
     return redirect("import_row", row.file.uuid, row.joined_into_id)
@@ -243,7 +270,11 @@ def _save(request: MemberRequest, row: ImportRow, form: row_form.ParcelForm) -> 
     if "anyway" in request.POST:
         corrected |= leaving_out.let_through(row)
     saved = row_form.save(
-        row.file, row, corrected, alike="alike" in request.POST or "alike" in request.GET, now=timezone.now()
+        row.file,
+        row,
+        corrected,
+        alike="alike" in request.POST or "alike" in request.GET,
+        now=timezone.now(),
     )
     checking.check_row(row.pk)
     if saved > 1:

@@ -62,11 +62,18 @@ def decide_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     if kind:
         known = unit in units.TABLES.get(kind, ())
         # Overrides the column's own name, which says another unit, in this file alone.
-        named = f"{units.READ_AS}{kind}" if units.of_columns(found.header, found.columns, kind) else kind
-        if not known or not checking.begin(found, found.columns, found.constants | {named: unit}, now):
+        named = (
+            f"{units.READ_AS}{kind}"
+            if units.of_columns(found.header, found.columns, kind)
+            else kind
+        )
+        if not known or not checking.begin(
+            found, found.columns, found.constants | {named: unit}, now
+        ):
             messages.warning(request, CHANGED)
         return redirect("check_import", file)
-    rule, last = request.POST.get("rule", ""), request.POST.get("last") or choosing.last_product(request.sender)
+    rule = request.POST.get("rule", "")
+    last = request.POST.get("last") or choosing.last_product(request.sender)
     doubts = outliers.look(found, choosing.choices_by_rule(submitting.ready(found), rule, last))
     answer = outliers.skip if "skip" in request.POST else outliers.say_right
     if not answer(found, doubts, request.POST.get("skip") or request.POST.get("right", "")):
@@ -85,7 +92,9 @@ def answer_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     if "rate" in posted:
         if not form.is_valid():
             return check_page(request, found, BookAllForm(), rate_form=form, status=422)
-        answered = answering.use_rate(found, form.cleaned_data["code"], form.cleaned_data["rate"], now)
+        answered = answering.use_rate(
+            found, form.cleaned_data["code"], form.cleaned_data["rate"], now
+        )
     elif posted.get("column") == "all":
         answered = answering.pass_over(found, waiting.values(), now)
     elif posted.get("column") in waiting:
@@ -97,7 +106,9 @@ def answer_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     elif "correct" in posted:
         answered = answering.correct(found, posted["correct"], now)
     if answered:
-        messages.success(request, f"{answered} row{'s are' if answered > 1 else ' is'} checked again.")
+        messages.success(
+            request, f"{answered} row{'s are' if answered > 1 else ' is'} checked again."
+        )
     else:
         messages.warning(request, CHANGED)
     return redirect("check_import", file)
@@ -109,7 +120,11 @@ def remove_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Ask, then delete an import, archive one with bookings, or restore an archived one."""
     found = import_of(request, file)
     if request.method == "GET":
-        context = {"file": found, "counts": progress.counts(found), "may_delete": keeping.may_delete(found)}
+        context = {
+            "file": found,
+            "counts": progress.counts(found),
+            "may_delete": keeping.may_delete(found),
+        }
         return render(request, "importing/import_remove.html", context)
     if "back" in request.POST:
         keeping.bring_back(found)
@@ -117,7 +132,11 @@ def remove_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     try:
         is_deleted = keeping.take_off_the_list(found, timezone.now())
     except keeping.UnderWay:
-        messages.warning(request, f"{found.file_name} is being booked. You can remove it once that has finished.")
+        messages.warning(
+            request, f"{found.file_name} is being booked. You can remove it once that has finished."
+        )
     else:
-        messages.success(request, f"{found.file_name} is {'deleted' if is_deleted else 'archived'}.")
+        messages.success(
+            request, f"{found.file_name} is {'deleted' if is_deleted else 'archived'}."
+        )
     return redirect("imports")

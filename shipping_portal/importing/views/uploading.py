@@ -24,7 +24,8 @@ NEWEST = 50
 @require_GET
 def imports(request: MemberRequest) -> HttpResponse:
     """List the newest files with their state; archived ones apart."""
-    mine, show_archived = Import.objects.for_user(request.user), request.GET.get("archived") == "yes"
+    mine = Import.objects.for_user(request.user)
+    show_archived = request.GET.get("archived") == "yes"
     files = mine.filter(archived_at__isnull=not show_archived).order_by("-created_at")
     # Select the page first, or the rows of every file ever sent would be counted.
     newest = Import.objects.filter(pk__in=list(files.values_list("pk", flat=True)[:NEWEST]))
@@ -50,15 +51,21 @@ def new_import(request: MemberRequest) -> HttpResponse:
             return render(request, "importing/import_new.html", {"form": form}, status=429)
     form = ImportUploadForm(request.POST or None, request.FILES or None)
     if request.method == "GET" or not form.is_valid():
-        return render(request, "importing/import_new.html", {"form": form}, status=422 if form.errors else 200)
+        return render(
+            request, "importing/import_new.html", {"form": form}, status=422 if form.errors else 200
+        )
     before = uploads.taken_before(form.sheet, request.sender)
-    file = uploads.take(form.sheet, name=form.file_name, sender=request.sender, by=request.user, now=timezone.now())
+    file = uploads.take(
+        form.sheet, name=form.file_name, sender=request.sender, by=request.user, now=timezone.now()
+    )
     if before:
         messages.warning(request, _known_file(before))
     if form.sheet.dropped:
         names = ", ".join(f"“{text}”" for text in form.sheet.dropped[:4])
         messages.info(request, f"We left out lines that aren't orders: {names}.")
-    return redirect("match_columns" if file.state == Import.State.MATCHING else "check_import", file.uuid)
+    return redirect(
+        "match_columns" if file.state == Import.State.MATCHING else "check_import", file.uuid
+    )
 
 
 @audience(*BOOKERS)
@@ -95,13 +102,16 @@ def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         "missing": [match.field.label.lower() for match in matches if match.is_missing],
         "others": [match for match in matches if not match.is_used],
     }
-    return render(request, "importing/import_match.html", context, status=422 if form.errors else 200)
+    return render(
+        request, "importing/import_match.html", context, status=422 if form.errors else 200
+    )
 
 
 def _too_many(error: uploads.TooManyFiles, sender: Sender) -> str:
     return (
-        f"You gave us {error.most} files within an hour, the most there is. Files that couldn't be read count as well. "
-        f"Nothing of this one was read: upload it again after {local_time(error.free_at, sender)}."
+        f"You gave us {error.most} files within an hour, the most there is. Files that couldn't be"
+        " read count as well. Nothing of this one was read: upload it again after"
+        f" {local_time(error.free_at, sender)}."
     )
 
 

@@ -55,7 +55,9 @@ class ActorFilter(admin.SimpleListFilter):
 
 
 def export_rows(request: HttpRequest, context: dict[str, Any]) -> HttpResponseBase:
-    """Return the list as it is filtered, newest first. The export is recorded in the audit as well."""
+    """Return the list as it is filtered, newest first. The export is recorded in the audit as
+    well.
+    """
     page = context["model_admin"]
     if not page.has_view_permission(request):
         raise PermissionDenied
@@ -96,7 +98,9 @@ class AuditAdmin(ReadOnlyAdmin):
     search_fields = ["subject"]  # turns the box on; get_search_results does the looking
     search_help_text = "Object, like “order 17”, parcel reference, action or person's email"
 
-    def search_rows(self, request: HttpRequest, rows: QuerySet[Audit], typed: str) -> QuerySet[Audit]:
+    def search_rows(
+        self, request: HttpRequest, rows: QuerySet[Audit], typed: str
+    ) -> QuerySet[Audit]:
         """Search for the whole text: “order 17” is one object, not two words."""
         typed = " ".join(typed.lower().split())
         named = with_reference(Order.objects.all(), typed).only("pk")

@@ -37,14 +37,24 @@ ENDS = [
 ]
 AS_IT_IS = "as it is"
 TEXTS = {
-    BOOKINGS: "Booking is paused while the carrier sorts something out. Parcels already booked are not affected.",
-    QUOTES: "Prices are paused while the carrier sorts something out. Parcels already booked are not affected.",
+    BOOKINGS: (
+        "Booking is paused while the carrier sorts something out. Parcels already booked are not"
+        " affected."
+    ),
+    QUOTES: (
+        "Prices are paused while the carrier sorts something out. Parcels already booked are not"
+        " affected."
+    ),
 }
 MEANINGS = {
-    BOOKINGS: "Stops all new bookings, for every sender, and booking pages say why. Bookings already sent are still "
-    "settled. Tracking, labels and cancelling keep working.",
-    QUOTES: "Stops all price requests. Bookings with an expired price wait; the rest are sent. Tracking, labels and "
-    "cancelling keep working.",
+    BOOKINGS: (
+        "Stops all new bookings, for every sender, and booking pages say why. Bookings already sent"
+        " are still settled. Tracking, labels and cancelling keep working."
+    ),
+    QUOTES: (
+        "Stops all price requests. Bookings with an expired price wait; the rest are sent."
+        " Tracking, labels and cancelling keep working."
+    ),
 }
 
 
@@ -67,7 +77,10 @@ class ChangePauseForm(PauseForm):
     """Another text or end for a current pause."""
 
     ends = forms.ChoiceField(
-        label="Ends", choices=[(AS_IT_IS, "Keep current end"), *ENDS], required=False, widget=forms.RadioSelect
+        label="Ends",
+        choices=[(AS_IT_IS, "Keep current end"), *ENDS],
+        required=False,
+        widget=forms.RadioSelect,
     )
 
 
@@ -81,11 +94,15 @@ def end_of(choice: str, now: dt.datetime) -> dt.datetime | None:
     return tomorrow.replace(hour=MORNING, minute=0, second=0, microsecond=0)
 
 
-def _pause(what: str, account: CarrierAccount, *, ends: str, now: dt.datetime, **written: Any) -> None:
+def _pause(
+    what: str, account: CarrierAccount, *, ends: str, now: dt.datetime, **written: Any
+) -> None:
     pausing.pause_account(account, what, ends_at=end_of(ends, now), now=now, **written)
 
 
-def _change(what: str, account: CarrierAccount, *, ends: str, now: dt.datetime, **written: Any) -> None:
+def _change(
+    what: str, account: CarrierAccount, *, ends: str, now: dt.datetime, **written: Any
+) -> None:
     kept = account.kept_pause(what)
     ends_at = kept.ends_at if kept and ends == AS_IT_IS else end_of(ends, now)
     pausing.change_pause(account, what, ends_at=ends_at, now=now, **written)
@@ -100,7 +117,9 @@ def _is_paused(what: str, account: CarrierAccount) -> bool:
 
 
 def _can_be_paused(what: str, account: CarrierAccount) -> bool:
-    return carrier_accounts.find_settings(account).takes_new_orders and not _is_paused(what, account)
+    return carrier_accounts.find_settings(account).takes_new_orders and not _is_paused(
+        what, account
+    )
 
 
 def _as_kept(what: str, account: CarrierAccount) -> dict[str, Any]:
@@ -137,11 +156,17 @@ def pause_actions(what: str, *, resumed: str) -> tuple[AdminAction, ...]:
     )
 
 
-DESCRIBED = ["role", "described_by", "contract_file", "webhook_secrets"]  # by the settings, not by the row
-STATE = [field.name for field in CarrierAccount._meta.fields if field.name not in {"id", "name", "fingerprint"}]
+# by the settings, not by the row
+DESCRIBED = ["role", "described_by", "contract_file", "webhook_secrets"]
+STATE = [
+    field.name
+    for field in CarrierAccount._meta.fields
+    if field.name not in {"id", "name", "fingerprint"}
+]
 LEFT_BEHIND = (
-    "{count} of its orders {are} still open, and we can't ask the carrier about them: no polling, labels or "
-    "cancelling, and unclear bookings wait. Add the account to OLDER_CARRIERS, with its settings and key, and restart."
+    "{count} of its orders {are} still open, and we can't ask the carrier about them: no polling,"
+    " labels or cancelling, and unclear bookings wait. Add the account to OLDER_CARRIERS, with its"
+    " settings and key, and restart."
 )
 
 
@@ -162,7 +187,10 @@ class CarrierAccountAdmin(ActionsAdmin):
     """Carrier accounts: pauses, the carrier's own stop, and settings."""
 
     admin_actions = (
-        *pause_actions(BOOKINGS, resumed="Waiting bookings are sent within a minute, at their accepted price or less."),
+        *pause_actions(
+            BOOKINGS,
+            resumed="Waiting bookings are sent within a minute, at their accepted price or less.",
+        ),
         *pause_actions(QUOTES, resumed="Senders get prices again right away."),
         act(
             "try-now",
@@ -174,21 +202,32 @@ class CarrierAccountAdmin(ActionsAdmin):
         act(
             "end-stop",
             "Clear the stop",
-            "This account takes no new orders, so no booking can show whether the carrier still refuses it. "
-            "Tracking, labels and cancelling contact the carrier either way.",
+            "This account takes no new orders, so no booking can show whether the carrier still"
+            " refuses it. Tracking, labels and cancelling contact the carrier either way.",
             pausing.end_stop,
             applies=_was_stopped,
         ),
         act(
             "end-fault",
             "The fault is corrected",
-            "The carrier refused how we asked. Once the settings or the contract file are right, this ends the alert. "
-            "Another refusal begins a new one.",
+            "The carrier refused how we asked. Once the settings or the contract file are right,"
+            " this ends the alert. Another refusal begins a new one.",
             pausing.end_fault,
             applies=lambda account: account.fault_at is not None,
         ),
     )
-    list_display = [*("name", "role", "bookings", "quotes", "stopped_at", "stopped_reason", "fault", "resting_until")]
+    list_display = [
+        *(
+            "name",
+            "role",
+            "bookings",
+            "quotes",
+            "stopped_at",
+            "stopped_reason",
+            "fault",
+            "resting_until",
+        )
+    ]
     waits = ("held", {"stopped": queues.STOPPED, "fault": queues.AT_FAULT})
     list_filter = [
         choices(
@@ -208,8 +247,14 @@ class CarrierAccountAdmin(ActionsAdmin):
         """Return the problem while open orders can't be followed."""
         if gateway.is_reachable(thing):
             return ""
-        count = carrier_accounts.still_open(CarrierAccount.objects.filter(pk=thing.pk), timezone.now()).count()
-        return LEFT_BEHIND.format(count=f"{count:,}", are="is" if count == 1 else "are") if count else ""
+        count = carrier_accounts.still_open(
+            CarrierAccount.objects.filter(pk=thing.pk), timezone.now()
+        ).count()
+        return (
+            LEFT_BEHIND.format(count=f"{count:,}", are="is" if count == 1 else "are")
+            if count
+            else ""
+        )
 
     role = column("role", lambda account: find_settings(account).role)
 
@@ -223,13 +268,21 @@ class CarrierAccountAdmin(ActionsAdmin):
     def contract_file(self, account: CarrierAccount) -> str:
         """Show the name of its contract file."""
         configured = find_settings(account).configured
-        return Path(configured.contract_file).name or "None: all points as assumed" if configured else "–"
+        return (
+            Path(configured.contract_file).name or "None: all points as assumed"
+            if configured
+            else "–"
+        )
 
     @admin.display(description="webhook secrets")
     def webhook_secrets(self, account: CarrierAccount) -> str:
         """Return how many are accepted; never one of them."""
         configured = find_settings(account).configured
-        return f"{len(configured.webhook_secrets)} in {configured.secrets_setting}" if configured else "–"
+        return (
+            f"{len(configured.webhook_secrets)} in {configured.secrets_setting}"
+            if configured
+            else "–"
+        )
 
     @admin.display(description="waiting bookings")
     def waiting(self, account: CarrierAccount) -> str:

@@ -20,14 +20,18 @@ from shipping_portal.billing.admin.charges import ChargeAdmin
 from shipping_portal.billing.models import Charge
 from shipping_portal.staff import assigning
 
-TOO_MANY = f"You can assign up to {assigning.MOST} lines at once. Select fewer. Nothing was assigned."
+TOO_MANY = (
+    f"You can assign up to {assigning.MOST} lines at once. Select fewer. Nothing was assigned."
+)
 NO_LINES = "No lines selected. Nothing was assigned."
 
 
 class LinesForm(ReasonForm):
     """One sender for all of the lines, and the reason."""
 
-    sender = forms.CharField(label="Assign to", max_length=20, help_text="The sender's A-number, like A-1007.")
+    sender = forms.CharField(
+        label="Assign to", max_length=20, help_text="The sender's A-number, like A-1007."
+    )
     field_order = ["sender", "reason"]
 
     def clean_sender(self) -> Sender:
@@ -55,13 +59,22 @@ def assign_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     done = assigning.assign_all(lines, shown, reason=reason, by=request.user, now=now)
     rest = [line for line in lines if line not in done]
     summary = f"{len(done)} assigned to {form.cleaned_data['sender']}."
-    messages.success(request, summary if not rest else f"{summary} {len(rest)} not assigned: see below.")
+    messages.success(
+        request, summary if not rest else f"{summary} {len(rest)} not assigned: see below."
+    )
     return _page(request, context, form, rest) if rest else _back(request)
 
 
-def _page(request: HttpRequest, context: dict[str, Any], form: LinesForm, lines: list[assigning.Line]) -> HttpResponse:
+def _page(
+    request: HttpRequest, context: dict[str, Any], form: LinesForm, lines: list[assigning.Line]
+) -> HttpResponse:
     going = [line for line in lines if line.goes_to]
-    shown = {"form": form, "lines": lines, "going": going, "sums": assigning.sums_by_currency(lines)}
+    shown = {
+        "form": form,
+        "lines": lines,
+        "going": going,
+        "sums": assigning.sums_by_currency(lines),
+    }
     shown = {**context, "title": "Assign lines to one sender", **shown}
     return TemplateResponse(request, "admin/assign_lines.html", shown)
 
@@ -73,9 +86,15 @@ def _back(request: HttpRequest, error: str = "") -> HttpResponse:
 
 
 def _shown(ticks: list[str]) -> dict[int, str]:
-    """Return where the page showed each line to go; "" for nowhere yet. Invalid boxes are left out."""
+    """Return where the page showed each line to go; "" for nowhere yet. Invalid boxes are left
+    out.
+    """
     pairs = (tick.partition(":") for tick in ticks)
-    return {int(pk): goes_to for pk, _, goes_to in pairs if pk.isascii() and pk.isdecimal() and len(pk) < 19}
+    return {
+        int(pk): goes_to
+        for pk, _, goes_to in pairs
+        if pk.isascii() and pk.isdecimal() and len(pk) < 19
+    }
 
 
 @admin.register(Charge)
@@ -87,7 +106,9 @@ class DeskChargeAdmin(ChargeAdmin):
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Offer the action in the list of unassigned lines, to users who may assign."""
-        is_offered = request.GET.get("owner") == "nobody" and permissions.may(request.user, "billing")
+        is_offered = request.GET.get("owner") == "nobody" and permissions.may(
+            request.user, "billing"
+        )
         return dict(super().get_actions(request)) if is_offered else {}
 
     @admin.action(description="Assign to one sender")
@@ -96,4 +117,9 @@ class DeskChargeAdmin(ChargeAdmin):
         ticked = list(queryset.order_by().values_list("pk", flat=True)[: assigning.MOST + 1])
         if len(ticked) > assigning.MOST:
             return _back(request, TOO_MANY)
-        return _page(request, self.page_context(request), LinesForm(), assigning.plan_assignment(ticked, None))
+        return _page(
+            request,
+            self.page_context(request),
+            LinesForm(),
+            assigning.plan_assignment(ticked, None),
+        )

@@ -21,12 +21,18 @@ class PersonForm(forms.Form):
 
     email = forms.EmailField(label="Email", required=False)
     phone = forms.CharField(required=False, max_length=30)
-    name = forms.CharField(required=False, max_length=120, help_text="Part of a name is enough. Add the postcode.")
+    name = forms.CharField(
+        required=False, max_length=120, help_text="Part of a name is enough. Add the postcode."
+    )
     postcode = forms.CharField(required=False, max_length=12)
 
     def clean(self) -> dict[str, Any]:
         typed: dict[str, Any] = super().clean() or {}
-        if not (typed.get("email") or typed.get("phone") or (typed.get("name") and typed.get("postcode"))):
+        if not (
+            typed.get("email")
+            or typed.get("phone")
+            or (typed.get("name") and typed.get("postcode"))
+        ):
             raise forms.ValidationError("Enter an email, a phone, or a name and postcode.")
         return typed
 
@@ -52,7 +58,9 @@ def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     for sought in form.cleaned_data.values() if found is not None else ():
         if sought:
             finding.record_sought(request.user, sought)
-    return TemplateResponse(request, "admin/erase.html", context | {"form": form, "found": found, "most": acts.MOST})
+    return TemplateResponse(
+        request, "admin/erase.html", context | {"form": form, "found": found, "most": acts.MOST}
+    )
 
 
 def _confirm(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:

@@ -28,7 +28,13 @@ def page(request: HttpRequest, about: Order | Sender, context: dict[str, Any]) -
     """Save a note and return to its subject; on an error keep what was typed."""
     form = NoteForm(request.POST if request.method == "POST" else None)
     if request.method != "POST" or not form.is_valid():
-        shown = {**context, "title": f"Add a note: {about}", "act": PAGE, "original": about, "form": form}
+        shown = {
+            **context,
+            "title": f"Add a note: {about}",
+            "act": PAGE,
+            "original": about,
+            "form": form,
+        }
         return TemplateResponse(request, "admin/act.html", shown)
     by: Any = request.user
     order, sender = (about, about.sender) if isinstance(about, Order) else (None, about)

@@ -19,7 +19,9 @@ from shipping_portal.staff.resolution import undoing
 @transaction.atomic
 def _cancel(order: Order, *, reason: str, by: User, now: dt.datetime) -> None:
     cancels.ask_to_cancel(order, by=by, why=f"for the sender: {reason}", now=now)
-    Audit.write("cancelled for the sender", order, by=by, sender=order.sender, reason=reason, at=now)
+    Audit.write(
+        "cancelled for the sender", order, by=by, sender=order.sender, reason=reason, at=now
+    )
 
 
 def _is_unclear(order: Order) -> bool:
@@ -30,24 +32,32 @@ def _is_unclear(order: Order) -> bool:
 def duplicate_booking_notice(order: Order) -> str:
     """Return what happened and what to do, for the top of the order's page, or ""."""
     named = [
-        f"attempt {it.generation} named {it.seen_reference}" for it in duplicate_bookings.waiting_duplicates(order)
+        f"attempt {it.generation} named {it.seen_reference}"
+        for it in duplicate_bookings.waiting_duplicates(order)
     ]
     if not named:
         return ""
     own = f"has {order.carrier_reference}" if order.carrier_reference else "has no reference"
     return (
-        f"Second carrier order: this order {own}, but the carrier's answer to {' and to '.join(named)}. "
-        "The carrier may charge for both. Ask it to void the unused one, then press Second order settled."
+        f"Second carrier order: this order {own}, but the carrier's answer to"
+        f" {' and to '.join(named)}. The carrier may charge for both. Ask it to void the unused"
+        " one, then press Second order settled."
     )
 
 
-act = partial(AdminAction, needs="resolve", refusals=(Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected))
+act = partial(
+    AdminAction,
+    needs="resolve",
+    refusals=(Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected),
+)
 UNDO = AdminAction(
     name="undo-adoption",
     label="Undo the adoption",
-    explains="The adopted reference belongs to another order, and no one has its label. This order becomes unclear "
-    "again. The reference, its scans and its charges are released for the right order. The sender is told not to "
-    "book it again.",
+    explains=(
+        "The adopted reference belongs to another order, and no one has its label. This order"
+        " becomes unclear again. The reference, its scans and its charges are released for the"
+        " right order. The sender is told not to book it again."
+    ),
     do=undoing.undo_adoption,
     needs="resolve",
     applies=lambda order: undoing.is_adopted(order) and not undoing.undo_obstacle(order),
@@ -56,10 +66,13 @@ UNDO = AdminAction(
 CONTEST = AdminAction(
     name="contest-adoption",
     label="Contest the adoption",
-    explains="The adopted reference belongs to another order, and someone has its label or has acted on its charges. "
-    "This order becomes a conflict, and the sender is told not to use the label. Its reference, scans and charges "
-    "are released for the right order, except disputed or reversed charges: settle those on their own pages. Then "
-    "press Resolve, and ask the sender which label is on which parcel.",
+    explains=(
+        "The adopted reference belongs to another order, and someone has its label or has acted on"
+        " its charges. This order becomes a conflict, and the sender is told not to use the label."
+        " Its reference, scans and charges are released for the right order, except disputed or"
+        " reversed charges: settle those on their own pages. Then press Resolve, and ask the sender"
+        " which label is on which parcel."
+    ),
     do=undoing.contest_adoption,
     needs="resolve",
     applies=lambda order: undoing.is_adopted(order) and bool(undoing.undo_obstacle(order)),
@@ -68,8 +81,10 @@ CONTEST = AdminAction(
 SETTLED = AdminAction(
     name="second-order-settled",
     label="Second order settled",
-    explains="Use this once the carrier has voided the unused order, or says there is none. Record what they said. "
-    "This order doesn't change.",
+    explains=(
+        "Use this once the carrier has voided the unused order, or says there is none. Record what"
+        " they said. This order doesn't change."
+    ),
     do=duplicate_bookings.resolve_duplicate,
     needs="resolve",
     applies=lambda order: duplicate_bookings.waiting_duplicates(order).exists(),
@@ -78,8 +93,10 @@ SETTLED = AdminAction(
 CANCEL = act(
     name="cancel",
     label="Cancel for the sender",
-    explains="Only before it is picked up. Never cancel after a missed or futile pickup: arrange another day with "
-    "the carrier. The sender sees that it's being cancelled.",
+    explains=(
+        "Only before it is picked up. Never cancel after a missed or futile pickup: arrange another"
+        " day with the carrier. The sender sees that it's being cancelled."
+    ),
     do=_cancel,
     needs="cancel_for_sender",
     applies=lambda order: can_cancel(order, timezone.now()),
@@ -87,14 +104,20 @@ CANCEL = act(
 CONFIRMED = act(
     name="carrier-cancelled-it",
     label="The carrier cancelled it",
-    explains="Only if the carrier confirms it. The sender sees “Cancelled”, and any replacement is booked now.",
+    explains=(
+        "Only if the carrier confirms it. The sender sees “Cancelled”, and any replacement is"
+        " booked now."
+    ),
     do=partial(cancel_outcomes.resolve, is_cancelled=True),
     applies=_is_unclear,
 )
 STILL_BOOKED = act(
     name="still-booked",
     label="It is still booked",
-    explains="Only if the carrier confirms it. The sender can use the label again, or ask to cancel again.",
+    explains=(
+        "Only if the carrier confirms it. The sender can use the label again, or ask to cancel"
+        " again."
+    ),
     do=partial(cancel_outcomes.resolve, is_cancelled=False),
     applies=_is_unclear,
 )

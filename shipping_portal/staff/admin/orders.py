@@ -36,7 +36,9 @@ class AssignedFilter(admin.SimpleListFilter):
             case "mine":
                 return queryset.filter(assignment__operator=request.user.pk)
             case "others":
-                return queryset.filter(assignment__isnull=False).exclude(assignment__operator=request.user.pk)
+                return queryset.filter(assignment__isnull=False).exclude(
+                    assignment__operator=request.user.pk
+                )
             case "nobody":
                 return queryset.filter(assignment=None)
         return queryset
@@ -46,7 +48,18 @@ class AttemptInline(ReadOnlyInline):
     """Each attempt to book, as recorded before it left."""
 
     model = BookingAttempt
-    fields = [*("generation", "state", "sent_at", "done_at", "http_status", "error", "seen_reference", "replays")]
+    fields = [
+        *(
+            "generation",
+            "state",
+            "sent_at",
+            "done_at",
+            "http_status",
+            "error",
+            "seen_reference",
+            "replays",
+        )
+    ]
     deferred = ("body", "response")
 
 
@@ -70,7 +83,9 @@ DAYS: Any = {  # by an index: when it was sent in, the last time it was
     "today": ("Today, UTC", lambda now: Q(submitted_at__gte=midnight(now))),
     "yesterday": (
         "Yesterday, UTC",
-        lambda now: Q(submitted_at__gte=midnight(now) - dt.timedelta(days=1), submitted_at__lt=midnight(now)),
+        lambda now: Q(
+            submitted_at__gte=midnight(now) - dt.timedelta(days=1), submitted_at__lt=midnight(now)
+        ),
     ),
     "week": ("Last 7 days", lambda now: Q(submitted_at__gte=now - dt.timedelta(days=7))),
     "older": ("More than a week ago", lambda now: Q(submitted_at__lt=now - dt.timedelta(days=7))),
@@ -115,7 +130,11 @@ class OrderAdmin(ActionsAdmin):
         SenderFilter,
         choices("created", "made", DAYS),
         by_day("day booked, UTC", "day", on_day("submitted_at")),
-        by_day("pickup day, not collected", "pickup", lambda day: WAITS_FOR_DRIVER & Q(carrier_pickup_date=day)),
+        by_day(
+            "pickup day, not collected",
+            "pickup",
+            lambda day: WAITS_FOR_DRIVER & Q(carrier_pickup_date=day),
+        ),
         "status",
         "progress",
         choices(
@@ -128,19 +147,29 @@ class OrderAdmin(ActionsAdmin):
     list_select_related = ["sender"]
     search_fields = ["search"]  # turns the box on; get_search_results does the looking
     search_help_text = (
-        "Reference, order number, sender or A-number, or the receiver's name, postcode, or whole email or phone"
+        "Reference, order number, sender or A-number, or the receiver's name, postcode, or whole"
+        " email or phone"
     )
     change_form_template = "admin/parcel.html"
-    exclude = ["pickup", "search", "form_token", "form_hash", *(f"receiver_{name}" for name in MASKED)]
+    exclude = [
+        "pickup",
+        "search",
+        "form_token",
+        "form_hash",
+        *(f"receiver_{name}" for name in MASKED),
+    ]
     readonly_fields = ["uuid", "reached", "from_where", "public_tracking_url"]
     inlines = [AttemptInline, CancelInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
         near = ("sender", "account", "made_by", "replaces", "parcel", "assignment__operator")
-        rows = Order.objects.select_related(*near)  # the list sorts it, maybe by `since`, which it has from here
+        # the list sorts it, maybe by `since`, which it has from here
+        rows = Order.objects.select_related(*near)
         return rows.annotate(since=queues.undecided_since()) if self.wait_of(request) else rows
 
-    def search_rows(self, request: HttpRequest, rows: QuerySet[Order], typed: str) -> QuerySet[Order]:
+    def search_rows(
+        self, request: HttpRequest, rows: QuerySet[Order], typed: str
+    ) -> QuerySet[Order]:
         """Search for every word; a whole uuid or A-number is looked up directly."""
         finding.record_search(request.user, typed)
         return rows.filter(finding.orders_by(typed))
@@ -151,13 +180,21 @@ class OrderAdmin(ActionsAdmin):
         A queue's list shows the waiting time in place of the creation time.
         """
         is_queue = self.wait_of(request) is not None
-        name, *facts = (column for column in super().get_list_display(request) if not (is_queue and column == "made"))
+        name, *facts = (
+            column
+            for column in super().get_list_display(request)
+            if not (is_queue and column == "made")
+        )
         return [name, *(["resolve"] if permissions.may(request.user, "resolve") else []), *facts]
 
     def thing_context(self, request: HttpRequest, thing: Order) -> dict[str, Any]:
         """Show the parcel as a person reads it, above its columns."""
         masked = {"masked_contact": self.reached(thing), "masked_pickup": self.from_where(thing)}
-        return super().thing_context(request, thing) | parcel_page.context(thing, request.user) | masked
+        return (
+            super().thing_context(request, thing)
+            | parcel_page.context(thing, request.user)
+            | masked
+        )
 
     def notice(self, thing: Order) -> str:
         """Return the notice of a waiting duplicate booking, if any."""
@@ -169,26 +206,44 @@ class OrderAdmin(ActionsAdmin):
         if order.status not in resolving.RESOLVABLE:
             return "–"
         url = reverse("admin:orders_order_resolve", args=[order.pk])
-        return format_html('<a href="{}">Resolve<span class="visually-hidden"> {}</span></a>', url, order)
+        return format_html(
+            '<a href="{}">Resolve<span class="visually-hidden"> {}</span></a>', url, order
+        )
 
-    name = column("order", str, ordering="pk")  # the carrier's reference, or the order's number here
+    # the carrier's reference, or the order's number here
+    name = column("order", str, ordering="pk")
 
     @admin.display(description="status", ordering="status")
     def state(self, order: Order) -> str:
         """Show its status, and where the parcel is while it is booked."""
         shown = order.get_progress_display() if order.status == "booked" else ""
-        return f"{order.get_status_display()}: {shown.lower()}" if shown else order.get_status_display()
+        return (
+            f"{order.get_status_display()}: {shown.lower()}"
+            if shown
+            else order.get_status_display()
+        )
 
     to = column("to", lambda it: f"{it.receiver_name}, {it.receiver_suburb} {it.receiver_postcode}")
     made = column("created", lambda order: order.created_at, ordering="pk")
-    looked_after_by = column("assigned to", lambda it: it.assignment.operator if hasattr(it, "assignment") else "–")
+    looked_after_by = column(
+        "assigned to", lambda it: it.assignment.operator if hasattr(it, "assignment") else "–"
+    )
 
     @admin.display(description="email, phone, street and instructions")
     def reached(self, order: Order) -> str:
         """Show enough to tell two receivers apart; the rest is revealed for a reason."""
-        return ", ".join(mask_value(text) for name in MASKED if (text := getattr(order, f"receiver_{name}"))) or "–"
+        return (
+            ", ".join(
+                mask_value(text) for name in MASKED if (text := getattr(order, f"receiver_{name}"))
+            )
+            or "–"
+        )
 
     @admin.display(description="from")
     def from_where(self, order: Order) -> str:
         """Show the sender's side as booked, its people masked."""
-        return ", ".join(mask_value(text) if name in PERSONAL else text for name, text in order.pickup.items() if text)
+        return ", ".join(
+            mask_value(text) if name in PERSONAL else text
+            for name, text in order.pickup.items()
+            if text
+        )

@@ -38,7 +38,9 @@ ELSEWHERE = {
 class AssignForm(forms.Form):
     """The case's owner."""
 
-    operator = forms.ModelChoiceField(User.objects.none(), required=False, empty_label="No one", label="Assigned to")
+    operator = forms.ModelChoiceField(
+        User.objects.none(), required=False, empty_label="No one", label="Assigned to"
+    )
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -55,8 +57,12 @@ class MailForm(forms.Form):
     def __init__(self, *arguments: Any, order: Order, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.fields["to"].queryset = casework.mail_recipients(order)  # type: ignore[attr-defined]
-        self.fields["to"].help_text = "An owner or a shipper. Never the receiver: the carrier emails receivers."
-        self.fields["text"].help_text = "We add a link to the parcel. Replies go to the contact address."
+        self.fields[
+            "to"
+        ].help_text = "An owner or a shipper. Never the receiver: the carrier emails receivers."
+        self.fields[
+            "text"
+        ].help_text = "We add a link to the parcel. Replies go to the contact address."
         self.fields["text"].widget.attrs["rows"] = 12
 
 
@@ -72,12 +78,16 @@ def context(order: Order, by: Any) -> dict[str, Any]:
         "waits": _waits(order, now),
         "receiver_country": countries.country_name(order.receiver_country),
         "lines": money_lines(order.breakdown),
-        "scans": [_masked(scan) for scan in timeline.for_parcel(getattr(order, "parcel", None), UTC)],
+        "scans": [
+            _masked(scan) for scan in timeline.for_parcel(getattr(order, "parcel", None), UTC)
+        ],
         "labels": order.labels.order_by("pk"),
         "charges": charges[:MOST],
         "net": charges.posted().net(),
         "changes": order.changes.select_related("by").order_by("-pk")[:MOST],
-        "attempts": _if_seen(by, "bookingattempt", order.attempts.defer("body", "response").order_by("-pk")),
+        "attempts": _if_seen(
+            by, "bookingattempt", order.attempts.defer("body", "response").order_by("-pk")
+        ),
         "calls": _if_seen(by, "carriercall", order.calls.order_by("-pk")[:10]),
         "cancels": order.cancels.select_related("by").defer("response").order_by("-pk")[:MOST],
         "mails": order.operator_mails.select_related("by", "to").order_by("-pk")[:MOST],
@@ -88,7 +98,9 @@ def context(order: Order, by: Any) -> dict[str, Any]:
 
 
 def _masked(scan: timeline.TimelineEntry) -> timeline.TimelineEntry:
-    return replace(scan, words=without_emails(scan.words), description=without_emails(scan.description))
+    return replace(
+        scan, words=without_emails(scan.words), description=without_emails(scan.description)
+    )
 
 
 def _if_seen(by: Any, model: str, rows: Any) -> Any:
@@ -125,13 +137,25 @@ def mail_page(request: HttpRequest, order: Order, context: dict[str, Any]) -> Ht
     """Show a prepared text to edit, and queue the email."""
     about = request.GET.get("about", "")
     about = about if about in SenderMail.About.values else SenderMail.About.OTHER
-    start = {"about": about, "text": casework.prepare_text(order, about), "to": _first_choice(order)}
+    start = {
+        "about": about,
+        "text": casework.prepare_text(order, about),
+        "to": _first_choice(order),
+    }
     form = MailForm(request.POST if request.method == "POST" else None, order=order, initial=start)
     if request.method == "POST" and form.is_valid():
-        mail = casework.queue_mail(order, **form.cleaned_data, by=_operator(request), now=timezone.now())
+        mail = casework.queue_mail(
+            order, **form.cleaned_data, by=_operator(request), now=timezone.now()
+        )
         messages.success(request, f"Email to {mail.to} queued.")
         return redirect("admin:orders_order_change", order.pk)
-    shown = {**context, "title": f"Email the sender of {order}", "order": order, "form": form, "about": about}
+    shown = {
+        **context,
+        "title": f"Email the sender of {order}",
+        "order": order,
+        "form": form,
+        "about": about,
+    }
     return TemplateResponse(request, "admin/mail.html", shown | {"texts": SenderMail.About.choices})
 
 

@@ -47,8 +47,8 @@ class RestoreAdmin(ActionsAdmin):
         act(
             "release",
             "Book held parcels",
-            "Only if the carrier has none of these parcels, or it charges for each a second time. First skip each "
-            "import that it already has. They are booked once the gap is closed.",
+            "Only if the carrier has none of these parcels, or it charges for each a second time."
+            " First skip each import that it already has. They are booked once the gap is closed.",
             restoring.release_held,
             applies=_holds,
             form=CountForm,
@@ -64,8 +64,9 @@ class RestoreAdmin(ActionsAdmin):
         AdminAction(
             "lift",
             "Close the gap",
-            "Bookings resume right away. First tell the affected senders which parcels the carrier has: anyone who "
-            "can't find a parcel here will book it again. Labels we couldn't check with the carrier are shown again.",
+            "Bookings resume right away. First tell the affected senders which parcels the carrier"
+            " has: anyone who can't find a parcel here will book it again. Labels we couldn't check"
+            " with the carrier are shown again.",
             restoring.lift_gap,
             needs="restore",
             applies=lambda restore: restore.lifted_at is None,
@@ -74,12 +75,24 @@ class RestoreAdmin(ActionsAdmin):
     )
     list_display = ["__str__", "backup_at", "restored_at", "lifted_at", "lifted_by"]
     list_select_related = ["lifted_by"]
-    fields = ["backup_at", "restored_at", "unknown", "held", "imports", "labels", "lifted_at", "lifted_by"]
+    fields = [
+        "backup_at",
+        "restored_at",
+        "unknown",
+        "held",
+        "imports",
+        "labels",
+        "lifted_at",
+        "lifted_by",
+    ]
     readonly_fields = ["unknown", "held", "imports", "labels"]
 
     def notice(self, thing: Any) -> str:
         """Say that bookings are paused while the gap is open."""
-        open_now = "Bookings are paused. Only the carrier knows what was booked between backup and restore."
+        open_now = (
+            "Bookings are paused. Only the carrier knows what was booked between backup and"
+            " restore."
+        )
         return open_now if thing.lifted_at is None else ""
 
     @admin.display(description="where its bookings will appear")
@@ -102,7 +115,10 @@ class RestoreAdmin(ActionsAdmin):
         now = timezone.now()
         owed = Count("rows", filter=Q(rows__state=ImportRow.State.OWED))
         files = restore.imports.select_related("sender").annotate(owed=owed).order_by("pk")[:100]
-        rows = ((link_to(file), file.sender, file.owed, timesince(file.begun_at or now)) for file in files)
+        rows = (
+            (link_to(file), file.sender, file.owed, timesince(file.begun_at or now))
+            for file in files
+        )
         return format_html_join(", ", "{} of {} ({} rows, of {} ago)", rows) or "–"
 
     @admin.display(description="hidden labels")
@@ -125,8 +141,8 @@ class DeadLetterAdmin(ActionsAdmin):
         AdminAction(
             "try-again",
             "Try again",
-            "Runs again at the next sweep, with five new tries. Anything already sent to the carrier is never sent "
-            "again.",
+            "Runs again at the next sweep, with five new tries. Anything already sent to the"
+            " carrier is never sent again.",
             _try_again,
             needs="retry",
             audit="dead letter tried again",
@@ -148,7 +164,8 @@ class DeadLetterAdmin(ActionsAdmin):
         owed = dead_letters.model_of(letter)
         if owed is None:  # a letter of an older release
             return str(letter.row)
-        model = Parcel if owed is Poll else owed  # a poll has its parcel's number, and no page of its own
+        # a poll has its parcel's number, and no page of its own
+        model = Parcel if owed is Poll else owed
         options = model._meta
         if not admin.site.is_registered(model):  # such as a row of an import
             return f"{options.verbose_name} {letter.row}"

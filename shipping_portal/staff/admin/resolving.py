@@ -24,11 +24,13 @@ from shipping_portal.staff.resolution.verifying import known_order_id
 
 RESOLVABLE = case.UNCLEAR
 NOTHING_TO_COMPARE = (
-    "The contract has no way to look up the carrier's order, so we can't tell whose reference this is. Compare the "
-    "places and the price yourself."
+    "The contract has no way to look up the carrier's order, so we can't tell whose reference this"
+    " is. Compare the places and the price yourself."
 )
 KEPT_UNCHECKED = " The carrier's tracking can't be checked from here either, so check your typing."
-COMPARED = "The carrier's order with this ID must show our order key or this order's customer reference."
+COMPARED = (
+    "The carrier's order with this ID must show our order key or this order's customer reference."
+)
 
 
 class DecisionForm(ReasonForm):
@@ -52,7 +54,9 @@ class AdoptForm(DecisionForm):
             return
         self.fields["carrier_order_id"].help_text = "Without it the order can't be cancelled here."
         is_tracked = contract_of(order.account).operation("track") is not None
-        self.fields["reference"].help_text = NOTHING_TO_COMPARE + ("" if is_tracked else KEPT_UNCHECKED)
+        self.fields["reference"].help_text = NOTHING_TO_COMPARE + (
+            "" if is_tracked else KEPT_UNCHECKED
+        )
 
 
 def _adopt(order: Order, *, reference: str, **written: Any) -> None:
@@ -63,8 +67,16 @@ def _adopt(order: Order, *, reference: str, **written: Any) -> None:
 Decision = tuple[type[DecisionForm], Callable[..., None], str]
 DECISIONS: dict[str, Decision] = {
     "adopt": (AdoptForm, _adopt, "Booked under the carrier's reference."),
-    "not_booked": (DecisionForm, deciding.not_booked, "Settled as not booked. The sender can book it again."),
-    "keep_waiting": (DecisionForm, deciding.keep_waiting, "Still open. Your reason is in the audit log."),
+    "not_booked": (
+        DecisionForm,
+        deciding.not_booked,
+        "Settled as not booked. The sender can book it again.",
+    ),
+    "keep_waiting": (
+        DecisionForm,
+        deciding.keep_waiting,
+        "Still open. Your reason is in the audit log.",
+    ),
 }
 
 
@@ -72,8 +84,13 @@ def page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpRes
     """Show the evidence, or carry out one decision. 409 if somebody else was faster."""
     if order.status not in RESOLVABLE:
         return _page(request, order, context | {"is_resolved": True}, status=409)
-    if request.method == "POST" and request.POST.get("attempt", "") not in {"", case.last_attempt(order)}:
-        return _page(request, order, context | {"moved_on": True, "forms": _forms(order, {})}, status=409)
+    if request.method == "POST" and request.POST.get("attempt", "") not in {
+        "",
+        case.last_attempt(order),
+    }:
+        return _page(
+            request, order, context | {"moved_on": True, "forms": _forms(order, {})}, status=409
+        )
     chosen = request.POST.get("decision", "") if request.method == "POST" else ""
     if chosen not in DECISIONS:
         return _page(request, order, context)
@@ -82,11 +99,16 @@ def page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpRes
     if form.is_valid() and _taken(decide, order, form, request.user):
         messages.success(request, f"{order}: {done}")
         return redirect("admin:orders_order_change", order.pk)
-    return _page(request, order, context | {"forms": _forms(order, {}) | {chosen: form}, "chosen": chosen})
+    return _page(
+        request, order, context | {"forms": _forms(order, {}) | {chosen: form}, "chosen": chosen}
+    )
 
 
 def _forms(order: Order, picked: dict[str, str]) -> dict[str, forms.Form]:
-    return {name: form(order=order, prefix=name, initial=picked) for name, (form, _, _) in DECISIONS.items()}
+    return {
+        name: form(order=order, prefix=name, initial=picked)
+        for name, (form, _, _) in DECISIONS.items()
+    }
 
 
 def _taken(decide: Callable[..., None], order: Order, form: forms.Form, by: Any) -> bool:
@@ -98,7 +120,9 @@ def _taken(decide: Callable[..., None], order: Order, form: forms.Form, by: Any)
     return True
 
 
-def _page(request: HttpRequest, order: Order, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+def _page(
+    request: HttpRequest, order: Order, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
     found = case.gather_evidence(order)
     reference = request.GET.get("reference", found.likeliest)
     picked = {"reference": reference, "carrier_order_id": known_order_id(order, reference)}
@@ -120,7 +144,10 @@ class OrderIdForm(ReasonForm):
 ADD_ORDER_ID = AdminAction(
     name="add-order-id",
     label="Add the carrier's order ID",
-    explains="Looks up this ID at the carrier. It must belong to this reference. Then its label is fetched.",
+    explains=(
+        "Looks up this ID at the carrier. It must belong to this reference. Then its label is"
+        " fetched."
+    ),
     do=verifying.add_order_id,
     needs="resolve",
     applies=verifying.lacks_order_id,
@@ -135,11 +162,17 @@ def reveal_page(request: HttpRequest, order: Order, context: dict[str, Any]) -> 
     shown = {**context, "title": f"Personal data for {order}", "order": order, "form": form}
     if request.method == "POST" and form.is_valid():
         reason, sender, now = form.cleaned_data["reason"], order.sender, timezone.now()
-        Audit.write("personal data revealed", order, by=request.user, sender=sender, reason=reason, at=now)
+        Audit.write(
+            "personal data revealed", order, by=request.user, sender=sender, reason=reason, at=now
+        )
         contract = contract_of(order.account)
         people = {"Receiver": asdict(order.receiver()), "From": order.pickup}
-        shown["people"] = {whose: ", ".join(filter(None, person.values())) for whose, person in people.items()}
-        shown["attempts"] = [_bodies(attempt, contract) for attempt in order.attempts.order_by("-pk")]
+        shown["people"] = {
+            whose: ", ".join(filter(None, person.values())) for whose, person in people.items()
+        }
+        shown["attempts"] = [
+            _bodies(attempt, contract) for attempt in order.attempts.order_by("-pk")
+        ]
     return TemplateResponse(request, "admin/reveal.html", shown)
 
 

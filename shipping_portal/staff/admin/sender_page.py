@@ -24,8 +24,11 @@ LAST_PARCELS, LAST_MAILS, MOST = 20, 10, 50
 WEEKS = 5
 SEE_AS = {
     "label": "See as this sender",
-    "explains": "You can view this sender's pages for 30 minutes, without labels, carrier links, files or settings. "
-    "Nothing you press changes anything. The audit log records that you looked, and why.",
+    "explains": (
+        "You can view this sender's pages for 30 minutes, without labels, carrier links, files or"
+        " settings. Nothing you press changes anything. The audit log records that you looked, and"
+        " why."
+    ),
 }
 
 
@@ -40,13 +43,28 @@ def context(sender: Sender, by: Any) -> dict[str, Any]:
         "orders": [{"order": order, "status": status_label(order, now)[1]} for order in orders],
         "lists": _lists(sender),
         "weeks": _weeks(sender, now),
-        "credits": Charge.objects.posted().filter(sender=sender, report=None).order_by("-week", "-pk")[:LAST_MAILS],
-        "disputes": Dispute.objects.open().filter(sender=sender).select_related("charge").order_by("made_at")[:MOST],
-        "people": sender.memberships.select_related("user").order_by("pk")[:MOST] if sees_people else None,
+        "credits": (
+            Charge.objects.posted()
+            .filter(sender=sender, report=None)
+            .order_by("-week", "-pk")[:LAST_MAILS]
+        ),
+        "disputes": (
+            Dispute.objects.open()
+            .filter(sender=sender)
+            .select_related("charge")
+            .order_by("made_at")[:MOST]
+        ),
+        "people": (
+            sender.memberships.select_related("user").order_by("pk")[:MOST] if sees_people else None
+        ),
         "links_people": by.has_perm("accounts.view_user"),
         "addresses": sender.pickup_addresses.order_by("-is_default", "pk")[:LAST_MAILS],
         "limits": limit_words.usage(sender, now),
-        "mails": Notification.objects.filter(sender=sender).select_related("user").order_by("-pk")[:LAST_MAILS],
+        "mails": (
+            Notification.objects.filter(sender=sender)
+            .select_related("user")
+            .order_by("-pk")[:LAST_MAILS]
+        ),
         **noting.shown(sender, by),
     }
 
@@ -60,7 +78,10 @@ def _lists(sender: Sender) -> list[tuple[str, str]]:
         "Disputes": "billing_dispute",
         "Audit": "accounts_audit",
     }
-    return [(words, f"{reverse(f'admin:{name}_changelist')}?sender={sender.number}") for words, name in lists.items()]
+    return [
+        (words, f"{reverse(f'admin:{name}_changelist')}?sender={sender.number}")
+        for words, name in lists.items()
+    ]
 
 
 def _weeks(sender: Sender, now: dt.datetime) -> list[Any]:
@@ -74,9 +95,17 @@ def see_as_page(request: HttpRequest, sender: Sender, context: dict[str, Any]) -
     """Ask why; then redirect to the sender's first page."""
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        seeing_as.begin_seeing_as(request, sender, reason=form.cleaned_data["reason"], now=timezone.now())
+        seeing_as.begin_seeing_as(
+            request, sender, reason=form.cleaned_data["reason"], now=timezone.now()
+        )
         return redirect("today")
-    shown = {**context, "title": f"See as {sender}", "act": SEE_AS, "original": sender, "form": form}
+    shown = {
+        **context,
+        "title": f"See as {sender}",
+        "act": SEE_AS,
+        "original": sender,
+        "form": form,
+    }
     return TemplateResponse(request, "admin/act.html", shown)
 
 

@@ -37,11 +37,19 @@ class SuspendForm(forms.Form):
         choices=[one for one in Sender.Suspension.choices if one[0] != Sender.Suspension.CLOSED]
     )
     text = SafeText(label="Message to the sender", min_length=10, max_length=1000)
-    note = SafeText(label="Internal note", required=False, max_length=2000, help_text="Never shown to the sender.")
+    note = SafeText(
+        label="Internal note",
+        required=False,
+        max_length=2000,
+        help_text="Never shown to the sender.",
+    )
     stop_dispatch = forms.BooleanField(
         label="Stop dispatch",
         required=False,
-        help_text="Labels of parcels not yet picked up can no longer be opened. Cancel any that are already printed.",
+        help_text=(
+            "Labels of parcels not yet picked up can no longer be opened. Cancel any that are"
+            " already printed."
+        ),
     )
 
 
@@ -62,7 +70,10 @@ class LimitsForm(ReasonForm):
         min_value=0,
         max_digits=16,
         decimal_places=2,
-        help_text="In the sender's currency. Amounts in another currency count as they are. Leave empty for no limit.",
+        help_text=(
+            "In the sender's currency. Amounts in another currency count as they are. Leave empty"
+            " for no limit."
+        ),
     )
     unbilled_limit = forms.DecimalField(
         label="Booked, not yet billed",
@@ -104,7 +115,9 @@ def _limit(sender: Sender, **written: Any) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in chosen.items())
 
 
-def _credit(sender: Sender, *, amount: Decimal, currency: str, reason: str, by: User, now: dt.datetime) -> str:
+def _credit(
+    sender: Sender, *, amount: Decimal, currency: str, reason: str, by: User, now: dt.datetime
+) -> str:
     """Give a credit as an operator's own line, with the reason the sender reads."""
     correcting.credit_sender(sender, amount, currency, by=by, now=now, reason=reason)
     return f"{amount} {currency}"
@@ -127,7 +140,20 @@ class PickupAddressInline(ReadOnlyInline):
     """Where its parcels start."""
 
     model = PickupAddress
-    fields = [*("name", "company", "email", "phone", "line1", "line2", "suburb", "state", "postcode", "is_default")]
+    fields = [
+        *(
+            "name",
+            "company",
+            "email",
+            "phone",
+            "line1",
+            "line2",
+            "suburb",
+            "state",
+            "postcode",
+            "is_default",
+        )
+    ]
     show_change_link = False
 
 
@@ -149,8 +175,8 @@ class SenderAdmin(ActionsAdmin):
         act(
             "decline",
             "Decline",
-            "Suspends the new account, so it can't book. Its people see your message when they log in. If you "
-            "reinstate it, it waits for approval again.",
+            "Suspends the new account, so it can't book. Its people see your message when they log"
+            " in. If you reinstate it, it waits for approval again.",
             _suspend,
             applies=_waits,
             form=SuspendForm,
@@ -159,8 +185,9 @@ class SenderAdmin(ActionsAdmin):
         act(
             "suspend",
             "Suspend",
-            "Stops all new bookings for this sender. Bookings already sent are still settled. Tracking, billing and "
-            "cancelling unsent parcels keep working, and so do labels unless you stop dispatch.",
+            "Stops all new bookings for this sender. Bookings already sent are still settled."
+            " Tracking, billing and cancelling unsent parcels keep working, and so do labels unless"
+            " you stop dispatch.",
             _suspend,
             applies=lambda sender: not sender.is_suspended and not _waits(sender),
             form=SuspendForm,
@@ -168,15 +195,17 @@ class SenderAdmin(ActionsAdmin):
         act(
             "reinstate",
             "Reinstate",
-            "Turns bookings on again right away. Orders that need the sender's approval keep waiting for it.",
+            "Turns bookings on again right away. Orders that need the sender's approval keep"
+            " waiting for it.",
             _reinstate,
             applies=lambda sender: sender.is_suspended and sender.erased_at is None,
         ),
         AdminAction(
             "close",
             "Close",
-            "At the owner's request. Stops all bookings. After CLOSED_ACCOUNT_DAYS, its receivers, files and people "
-            "are erased; bills, amounts, references and dates stay. Until then, Reinstate undoes this.",
+            "At the owner's request. Stops all bookings. After CLOSED_ACCOUNT_DAYS, its receivers,"
+            " files and people are erased; bills, amounts, references and dates stay. Until then,"
+            " Reinstate undoes this.",
             closing.close_account,
             needs="erase",
             applies=lambda sender: sender.closed_at is None,
@@ -185,8 +214,9 @@ class SenderAdmin(ActionsAdmin):
         AdminAction(
             "limits",
             "Set limits",
-            "Sets how much this sender can book in a day and owe before billing, how often it can ask for prices, "
-            "and how many pickup days it is offered. The owner's own limits stay; the lower limit applies.",
+            "Sets how much this sender can book in a day and owe before billing, how often it can"
+            " ask for prices, and how many pickup days it is offered. The owner's own limits stay;"
+            " the lower limit applies.",
             _limit,
             needs="limits",
             audit="limits set",
@@ -209,7 +239,18 @@ class SenderAdmin(ActionsAdmin):
         AdminPage("see_as", sender_page.see_as_page, needs="see_as", label="See as this sender"),
         AdminPage("stop_seeing", sender_page.stop_seeing, is_of_list=True),
     )
-    list_display = [*("number", "name", "country", "zone", "approved_at", "suspended_at", "suspension", "created_at")]
+    list_display = [
+        *(
+            "number",
+            "name",
+            "country",
+            "zone",
+            "approved_at",
+            "suspended_at",
+            "suspension",
+            "created_at",
+        )
+    ]
     list_display_links = ["number", "name"]
     waits = ("bookings", queues.SENDERS)
     list_filter = [
@@ -225,9 +266,18 @@ class SenderAdmin(ActionsAdmin):
         "country",
     ]
     search_fields = ["name"]
-    search_help_text = "Name, A-number, member's email or name, or a pickup address's phone, contact or suburb"
+    search_help_text = (
+        "Name, A-number, member's email or name, or a pickup address's phone, contact or suburb"
+    )
     exclude = [
-        *("counted_on", "booked_today", "spent_today", "unbilled", "minute_began_at", "quotes_this_minute"),
+        *(
+            "counted_on",
+            "booked_today",
+            "spent_today",
+            "unbilled",
+            "minute_began_at",
+            "quotes_this_minute",
+        ),
         *("booked_in_all", "spent_in_all"),
     ]
     change_form_template = "admin/sender.html"
@@ -235,7 +285,10 @@ class SenderAdmin(ActionsAdmin):
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """Show the most used action beside each sender, for users who may."""
-        return [*super().get_list_display(request), *(["act"] if permissions.may(request.user, "suspend") else [])]
+        return [
+            *super().get_list_display(request),
+            *(["act"] if permissions.may(request.user, "suspend") else []),
+        ]
 
     def thing_context(self, request: HttpRequest, thing: Sender) -> dict[str, Any]:
         """Show the sender as a person reads it, above its columns."""
@@ -245,7 +298,9 @@ class SenderAdmin(ActionsAdmin):
     def parcels(self, sender: Sender) -> SafeString:
         """Link to the account's parcels, newest first."""
         url = reverse("admin:orders_order_changelist")
-        return format_html('<a href="{}?sender={}">Every parcel of this sender</a>', url, sender.number)
+        return format_html(
+            '<a href="{}?sender={}">Every parcel of this sender</a>', url, sender.number
+        )
 
     @admin.display(description="act")
     def act(self, sender: Sender) -> SafeString:
@@ -255,6 +310,8 @@ class SenderAdmin(ActionsAdmin):
         url = reverse("admin:accounts_sender_act", args=[sender.pk, name])
         return format_html('<a href="{}">{}</a>', url, label)
 
-    def search_rows(self, request: HttpRequest, rows: QuerySet[Sender], typed: str) -> QuerySet[Sender]:
+    def search_rows(
+        self, request: HttpRequest, rows: QuerySet[Sender], typed: str
+    ) -> QuerySet[Sender]:
         finding.record_search(request.user, typed)
         return rows.filter(finding.senders_by(typed))

@@ -65,7 +65,9 @@ def check_conditions(now: dt.datetime) -> None:
 def _open_alert(condition: Condition, now: dt.datetime) -> None:
     facts = {"title": condition.title, "severity": condition.severity, "url": condition.url}
     times = {"opened_at": now, "seen_at": now, "sent_at": now}
-    alert, is_new = Alert.objects.get_or_create(name=condition.name, closed_at=None, defaults=facts | times)
+    alert, is_new = Alert.objects.get_or_create(
+        name=condition.name, closed_at=None, defaults=facts | times
+    )
     if is_new:
         _queue_messages(alert, "opened", now, condition)
 
@@ -83,11 +85,15 @@ def _go_on(alert: Alert, condition: Condition, now: dt.datetime) -> None:
 
 @transaction.atomic
 def _close_alert(alert: Alert, now: dt.datetime) -> None:
-    if Alert.objects.filter(pk=alert.pk, closed_at=None, seen_at__lte=now - CLEAR_AFTER).update(closed_at=now):
+    if Alert.objects.filter(pk=alert.pk, closed_at=None, seen_at__lte=now - CLEAR_AFTER).update(
+        closed_at=now
+    ):
         _queue_messages(alert, "closed", now)
 
 
-def _queue_messages(alert: Alert, state: str, now: dt.datetime, condition: Condition | None = None) -> None:
+def _queue_messages(
+    alert: Alert, state: str, now: dt.datetime, condition: Condition | None = None
+) -> None:
     """Queue one message for each channel that is set."""
     content = {
         "alert": alert.pk,
@@ -104,9 +110,14 @@ def _queue_messages(alert: Alert, state: str, now: dt.datetime, condition: Condi
         "text": _message_text(alert, state, now, condition),
     }
     channels = AlertMessage.Channel
-    for channel, to in {channels.MAIL: settings.ALERT_EMAILS, channels.WEBHOOK: settings.ALERT_WEBHOOK_URL}.items():
+    for channel, to in {
+        channels.MAIL: settings.ALERT_EMAILS,
+        channels.WEBHOOK: settings.ALERT_WEBHOOK_URL,
+    }.items():
         if to:
-            message = AlertMessage.objects.create(alert=alert, channel=channel, content=content, due_at=now)
+            message = AlertMessage.objects.create(
+                alert=alert, channel=channel, content=content, due_at=now
+            )
             enqueue("alert", message.pk)
 
 
@@ -138,7 +149,9 @@ def send_due_message(message: AlertMessage) -> None:
 
 def _send_message(message: AlertMessage) -> None:
     if message.channel == AlertMessage.Channel.MAIL:
-        send_mail(message.content["text"], MAIL.format(**message.content), None, settings.ALERT_EMAILS)
+        send_mail(
+            message.content["text"], MAIL.format(**message.content), None, settings.ALERT_EMAILS
+        )
         return
     body = json.dumps(message.content).encode()
     headers = {"Content-Type": "application/json", SIGNATURE: sign_body(body, timezone.now())}
@@ -150,7 +163,9 @@ def sign_body(body: bytes, now: dt.datetime) -> str:
     `seconds.body`.
     """
     seconds = int(now.timestamp())
-    made = hmac.new(settings.ALERT_WEBHOOK_SECRET.encode(), f"{seconds}.".encode() + body, hashlib.sha256)
+    made = hmac.new(
+        settings.ALERT_WEBHOOK_SECRET.encode(), f"{seconds}.".encode() + body, hashlib.sha256
+    )
     return f"t={seconds},v1={made.hexdigest()}"
 
 
@@ -163,13 +178,24 @@ def _send_heartbeat() -> None:
         logger.warning("heartbeat_undelivered", extra={"why": str(problem)})
 
 
-def _send_request(url: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> None:
+def _send_request(
+    url: str, body: bytes | None = None, headers: dict[str, str] | None = None
+) -> None:
     is_trial = settings.DEMO or settings.TESTING
-    may_reach = may_connect_anywhere if is_trial else outgoing.reach_of(url, settings.ALERT_PRIVATE_HOSTS)
+    may_reach = (
+        may_connect_anywhere if is_trial else outgoing.reach_of(url, settings.ALERT_PRIVATE_HOSTS)
+    )
     # A public service beside our own receiver keeps its public authority.
     is_ours = urlsplit(url).hostname in settings.ALERT_PRIVATE_HOSTS
     authority = settings.ALERT_CA_BUNDLE if is_ours else None
-    outgoing.send(url, user_agent=user_agent(), body=body, headers=headers, may_reach=may_reach, ca_bundle=authority)
+    outgoing.send(
+        url,
+        user_agent=user_agent(),
+        body=body,
+        headers=headers,
+        may_reach=may_reach,
+        ca_bundle=authority,
+    )
 
 
 @retention.term("alerts")

@@ -26,10 +26,13 @@ def look_at_certificates(now: dt.datetime) -> None:
             ends_at = certificates.ends_at(origin, proxy=proxy)
         except (OSError, HTTPException, ValueError) as problem:
             logger.warning(
-                "certificate_not_seen", extra={"server": _server_name(origin), "error": type(problem).__name__}
+                "certificate_not_seen",
+                extra={"server": _server_name(origin), "error": type(problem).__name__},
             )
             continue
-        Certificate.objects.update_or_create(server=_server_name(origin), defaults={"ends_at": ends_at, "seen_at": now})
+        Certificate.objects.update_or_create(
+            server=_server_name(origin), defaults={"ends_at": ends_at, "seen_at": now}
+        )
 
 
 def ending_certificates(now: dt.datetime) -> list[Certificate]:
@@ -41,7 +44,11 @@ def ending_certificates(now: dt.datetime) -> list[Certificate]:
 def _servers_to_look_at() -> dict[Origin, str]:
     """Return our own server and each carrier's, with the proxy to it."""
     ours = {settings.SITE_URL: ""}
-    theirs = {one.base_url: settings.CARRIER_PROXY for one in carrier_settings.all_settings() if not one.is_closed}
+    theirs = {
+        one.base_url: settings.CARRIER_PROXY
+        for one in carrier_settings.all_settings()
+        if not one.is_closed
+    }
     found = {Origin.of(url): proxy for url, proxy in (theirs | ours).items()}
     return {origin: proxy for origin, proxy in found.items() if origin and origin.scheme == "https"}
 

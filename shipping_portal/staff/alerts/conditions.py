@@ -41,57 +41,102 @@ class Condition:
     oldest: dt.datetime | None = None
 
 
+CHECK_FOLDER = (
+    "Check that the portal can read the files and that their folder is named after an account."
+)
+
+
 def present_conditions(now: dt.datetime) -> list[Condition]:
     """Return all that needs an operator now."""
-    return [*_queue_conditions(now), *_backlog_conditions(now), *_account_conditions(now), *_data_conditions(now)]
+    return [
+        *_queue_conditions(now),
+        *_backlog_conditions(now),
+        *_account_conditions(now),
+        *_data_conditions(now),
+    ]
 
 
 def _queue_conditions(now: dt.datetime) -> Iterator[Condition]:
     for queue in queues.waiting_queues(now):
         if queue.urgency == "overdue":
             severity = Severity.PAGE if queue.term <= WAKES_WITHIN else Severity.TICKET
-            yield Condition(queue.name, queue.title, queue.next_step, severity, queue.url, queue.count, queue.oldest)
+            yield Condition(
+                queue.name,
+                queue.title,
+                queue.next_step,
+                severity,
+                queue.url,
+                queue.count,
+                queue.oldest,
+            )
 
 
 def _backlog_conditions(now: dt.datetime) -> Iterator[Condition]:
     due = health.count_backlog(now)
     if due.oldest and now - due.oldest >= WORK_IS_LATE:
-        title, step = "Jobs are running late", "Bookings are waiting. Check the workers, the broker and the database."
-        yield Condition("jobs-late", title, step, Severity.PAGE, reverse("admin:index"), due.rows, due.oldest)
+        title = "Jobs are running late"
+        step = "Bookings are waiting. Check the workers, the broker and the database."
+        yield Condition(
+            "jobs-late", title, step, Severity.PAGE, reverse("admin:index"), due.rows, due.oldest
+        )
 
 
 def _account_conditions(now: dt.datetime) -> Iterator[Condition]:
     accounts, url = gateway.all_accounts(), reverse("admin:orders_carrieraccount_changelist")
     # A rest of half a minute falls between two checks, so it counts until the carrier answers a
     # booking.
-    resting = [one.resting_until for one in accounts if one.resting_until and one.resting_until > now - STILL_SILENT]
+    resting = [
+        one.resting_until
+        for one in accounts
+        if one.resting_until and one.resting_until > now - STILL_SILENT
+    ]
     if resting:
         title = "The carrier isn't answering bookings"
-        step = "Five in a row got no clear answer. Check the carrier's status. Waiting bookings are sent automatically."
+        step = (
+            "Five in a row got no clear answer. Check the carrier's status. Waiting bookings are"
+            " sent automatically."
+        )
         yield Condition("carrier-silent", title, step, Severity.PAGE, url, len(resting))
     if gaps := sum(webhook_health.is_alarmed(account, now) for account in accounts):
         title = "Webhooks are going missing"
-        step = "Polling is finding scans first. Run webhook_url --test and check the carrier's webhook settings."
+        step = (
+            "Polling is finding scans first. Run webhook_url --test and check the carrier's webhook"
+            " settings."
+        )
         yield Condition("webhook-gap", title, step, Severity.TICKET, reverse("admin:index"), gaps)
     silent = [since for account in accounts if (since := webhook_health.silent_since(account, now))]
     if silent:
         title = "No webhook arrives"
-        step = "Only polling brings scans now. Run webhook_url --test and check the carrier's webhook settings."
-        yield Condition("webhook-silent", title, step, Severity.TICKET, url, len(silent), min(silent))
+        step = (
+            "Only polling brings scans now. Run webhook_url --test and check the carrier's webhook"
+            " settings."
+        )
+        yield Condition(
+            "webhook-silent", title, step, Severity.TICKET, url, len(silent), min(silent)
+        )
 
 
 def _data_conditions(now: dt.datetime) -> Iterator[Condition]:
     if restores := list(Restore.objects.open().order_by("restored_at")):
-        title, step = ("Restore gap still open", "Bookings are paused. Compare with the carrier, then close the gap.")
+        title = "Restore gap still open"
+        step = "Bookings are paused. Compare with the carrier, then close the gap."
         url = reverse("admin:orders_restore_changelist")
-        yield Condition("restore-gap", title, step, Severity.PAGE, url, len(restores), restores[0].restored_at)
+        yield Condition(
+            "restore-gap", title, step, Severity.PAGE, url, len(restores), restores[0].restored_at
+        )
     if LabelBytes.stored() > settings.LABEL_STORE_GB * GIGABYTE:
-        title, step = "Label store over quota", "Add database space, or shorten LABEL_RETENTION_DAYS."
-        yield Condition("label-store", title, step, Severity.TICKET, reverse("admin:orders_label_changelist"))
+        title = "Label store over quota"
+        step = "Add database space, or shorten LABEL_RETENTION_DAYS."
+        yield Condition(
+            "label-store", title, step, Severity.TICKET, reverse("admin:orders_label_changelist")
+        )
     backup_at = marks.last_backup_at()
     if backup_at and now - backup_at > dt.timedelta(hours=settings.BACKUP_HOURS):
-        title, step = "No recent backup", "Check the backup job. Its last step is manage.py backup_taken."
-        yield Condition("backup-old", title, step, Severity.TICKET, reverse("admin:index"), 1, backup_at)
+        title = "No recent backup"
+        step = "Check the backup job. Its last step is manage.py backup_taken."
+        yield Condition(
+            "backup-old", title, step, Severity.TICKET, reverse("admin:index"), 1, backup_at
+        )
     yield from _certificate_conditions(now)
     yield from _money_conditions(now)
     yield from _report_conditions(now)
@@ -108,7 +153,9 @@ def _certificate_conditions(now: dt.datetime) -> Iterator[Condition]:
         if found:
             names = ", ".join(f"{one.server} on {desk_time(one.ends_at)}" for one in found)
             step = f"Renew it, or ask the carrier to, and load it into the proxy. It ends: {names}."
-            yield Condition(name, "A certificate runs out", step, severity, reverse("admin:index"), len(found))
+            yield Condition(
+                name, "A certificate runs out", step, severity, reverse("admin:index"), len(found)
+            )
 
 
 def _money_conditions(now: dt.datetime) -> Iterator[Condition]:
@@ -126,10 +173,24 @@ def _money_conditions(now: dt.datetime) -> Iterator[Condition]:
 def _report_conditions(now: dt.datetime) -> Iterator[Condition]:
     unusable, stuck = folder.why_unusable(), folder.stuck_since(now)
     if unusable or stuck:
-        step = unusable or "Check that the portal can read the files and that their folder is named after an account."
-        title, url = "Billing reports stuck in their folder", reverse("admin:billing_billingreport_changelist")
-        yield Condition("reports-folder", title, step, Severity.TICKET, url, len(stuck) or 1, min(stuck, default=None))
+        step = unusable or CHECK_FOLDER
+        title = "Billing reports stuck in their folder"
+        url = reverse("admin:billing_billingreport_changelist")
+        yield Condition(
+            "reports-folder",
+            title,
+            step,
+            Severity.TICKET,
+            url,
+            len(stuck) or 1,
+            min(stuck, default=None),
+        )
     if overdue := awaiting.overdue_reports(now):
-        title, url = "The carrier's billing report is missing", reverse("admin:billing_billingreport_changelist")
-        step = "Parcels of over nine days ago are in no report. Upload it, or ask the carrier for it."
-        yield Condition("bill-missing", title, step, Severity.TICKET, url, len(overdue), min(overdue))
+        title = "The carrier's billing report is missing"
+        url = reverse("admin:billing_billingreport_changelist")
+        step = (
+            "Parcels of over nine days ago are in no report. Upload it, or ask the carrier for it."
+        )
+        yield Condition(
+            "bill-missing", title, step, Severity.TICKET, url, len(overdue), min(overdue)
+        )

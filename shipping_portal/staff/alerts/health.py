@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, DurationField, ExpressionWrapper, F, Max, Min, Q, QuerySet, Value, Window
+from django.db.models import (
+    Count,
+    DurationField,
+    ExpressionWrapper,
+    F,
+    Max,
+    Min,
+    Q,
+    QuerySet,
+    Value,
+    Window,
+)
 from django.db.models.functions import CumeDist
 from django.urls import reverse
 
@@ -97,7 +108,9 @@ def _of_account(known: Known, now: dt.datetime) -> AccountHealth:
 
 def _recent_operations(now: dt.datetime) -> list[OperationHealth]:
     calls = CarrierCall.objects.filter(at__gt=now - WINDOW)
-    counted = calls.values("operation").annotate(calls=Count("pk"), errors=Count("pk", filter=~Q(outcome__in=CLEAR)))
+    counted = calls.values("operation").annotate(
+        calls=Count("pk"), errors=Count("pk", filter=~Q(outcome__in=CLEAR))
+    )
     p95 = _slow_times(calls)
     return [
         OperationHealth(row["operation"], row["calls"], row["errors"], p95[row["operation"]])
@@ -129,7 +142,9 @@ def count_backlog(now: dt.datetime) -> Backlog:
 
 
 def _due_of_kind(kind: JobKind, now: dt.datetime) -> QuerySet[Any]:
-    rows = kind.due(now).select_related(None).order_by().annotate(job=Value(kind.name)).values("job")
+    rows = (
+        kind.due(now).select_related(None).order_by().annotate(job=Value(kind.name)).values("job")
+    )
     return rows.annotate(n=Count("pk"), oldest=Min("due_at"))
 
 
@@ -193,7 +208,9 @@ def webhook_meter(now: dt.datetime) -> Meter:
     }
     counts["polled_first"] = Count("pk", filter=webhook_health.POLLED_FIRST & since["Last hour"])
     day = webhook_health.missing_webhooks().filter(since["Last 24 hours"], received_at__lte=now)
-    found: list[Any] = list(day.values("account", "account__name").annotate(**counts).order_by("account"))
+    found: list[Any] = list(
+        day.values("account", "account__name").annotate(**counts).order_by("account")
+    )
     rows = [
         HealthRow(title, *(sum(one[f"{kind}_{place}"] for one in found) for kind in KINDS))
         for place, title in enumerate(since)
@@ -204,10 +221,14 @@ def webhook_meter(now: dt.datetime) -> Meter:
 
 def clocks_ahead(now: dt.datetime) -> list[ClockAhead]:
     """Return the accounts with fast clocks in the last 24 hours, in one query."""
-    ahead = TrackingEvent.objects.filter(IS_AHEAD, received_at__gt=now - SPANS["Last 24 hours"], received_at__lte=now)
+    ahead = TrackingEvent.objects.filter(
+        IS_AHEAD, received_at__gt=now - SPANS["Last 24 hours"], received_at__lte=now
+    )
     most = Max(ExpressionWrapper(F("scan_time") - F("received_at"), DurationField()))
     found: list[Any] = list(
-        ahead.order_by("account").values("account", "account__name").annotate(n=Count("pk"), by=most)
+        ahead.order_by("account")
+        .values("account", "account__name")
+        .annotate(n=Count("pk"), by=most)
     )
     return [
         ClockAhead(
@@ -222,7 +243,11 @@ def clocks_ahead(now: dt.datetime) -> list[ClockAhead]:
 
 def webhook_alarms(now: dt.datetime) -> list[Alarm]:
     """Return the accounts that lose webhooks, in one query over the scans of an hour."""
-    found = webhook_health.found_first_by_polling(now).values("account", "account__name").order_by("account")
+    found = (
+        webhook_health.found_first_by_polling(now)
+        .values("account", "account__name")
+        .order_by("account")
+    )
     counted: list[Any] = list(found.annotate(polled_first=Count("pk")))
     return [_make_alarm(one) for one in counted if one["polled_first"] >= webhook_health.ALARM]
 
@@ -241,7 +266,13 @@ def log_alarms(now: dt.datetime) -> None:
     """Log one line an hour for each account whose alarm is on, however many sweepers run."""
     for account in gateway.all_accounts():
         once = f"webhook gap logged {account.pk}"
-        if webhook_health.is_alarmed(account, now) and LastTime.is_first_in(webhook_health.WINDOW, once, now=now):
+        if webhook_health.is_alarmed(account, now) and LastTime.is_first_in(
+            webhook_health.WINDOW, once, now=now
+        ):
             found = webhook_health.found_first_by_polling(now).filter(account=account).count()
-            details = {"account": account.name, "found_by_polling": found, "polling": "twice as often"}
+            details = {
+                "account": account.name,
+                "found_by_polling": found,
+                "polling": "twice as often",
+            }
             logger.error("webhook_gap", extra=details)

@@ -53,7 +53,9 @@ FAMILIES = {
     "label_store_bytes": ("Size of stored label files.",),
     "label_store_quota_bytes": ("Size allowed for label files.",),
     "backup_age_seconds": ("Time since the last backup.",),
-    "billing_report_age_seconds": ("Time since the last billing report; before it, since the first booking.",),
+    "billing_report_age_seconds": (
+        "Time since the last billing report; before it, since the first booking.",
+    ),
     "certificate_seconds_left": ("Time until the server's certificate ends.", "server"),
 }
 
@@ -73,7 +75,9 @@ def metrics(request: HttpRequest) -> HttpResponse:
     registry = CollectorRegistry()
     registry.register(Rows(timezone.now()))
     headers = {"Cache-Control": "no-store"}
-    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4, headers=headers)
+    return HttpResponse(
+        generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4, headers=headers
+    )
 
 
 class Rows:
@@ -106,7 +110,9 @@ def _age_seconds(since: dt.datetime | None, now: dt.datetime) -> float:
 
 def _queue_figures(now: dt.datetime) -> dict[str, Values]:
     found = queues.waiting_queues(now)
-    open_now = dict(Alert.objects.filter(closed_at=None).values_list("severity").annotate(Count("pk")))
+    open_now = dict(
+        Alert.objects.filter(closed_at=None).values_list("severity").annotate(Count("pk"))
+    )
     return {
         "queue_items": {queue.name: queue.count for queue in found},
         "queue_oldest_seconds": {queue.name: _age_seconds(queue.oldest, now) for queue in found},
@@ -120,25 +126,37 @@ def _job_figures(now: dt.datetime) -> dict[str, Values]:
     due = health.due_by_kind(now)
     return {
         "jobs_due": nothing | {row["job"]: row["n"] for row in due},
-        "jobs_oldest_seconds": nothing | {row["job"]: _age_seconds(row["oldest"], now) for row in due},
+        "jobs_oldest_seconds": (
+            nothing | {row["job"]: _age_seconds(row["oldest"], now) for row in due}
+        ),
         "dead_letters": nothing | dict(DeadLetter.objects.values_list("job").annotate(Count("pk"))),
     }
 
 
 def _account_figures(now: dt.datetime) -> dict[str, Values]:
-    rows = {one.configured.prefix: one.account for one in carrier_accounts.named_accounts() if one.configured}
+    rows = {
+        one.configured.prefix: one.account
+        for one in carrier_accounts.named_accounts()
+        if one.configured
+    }
     latest = WebhookDelivery.objects.filter(polled_for="").order_by("-received_at")
     # so that the last one wins
     heard = list(latest.values_list("account", "received_at")[:LOOKED_BACK])[::-1]
     last = dict(heard)
-    gaps = dict(webhook_health.found_first_by_polling(now).values_list("account").annotate(Count("pk")))
+    gaps = dict(
+        webhook_health.found_first_by_polling(now).values_list("account").annotate(Count("pk"))
+    )
     return {
         "webhook_age_seconds": {
-            name: _age_seconds(last.get(row.pk, heard[0][1]), now) for name, row in rows.items() if heard
+            name: _age_seconds(last.get(row.pk, heard[0][1]), now)
+            for name, row in rows.items()
+            if heard
         },
         "webhook_gaps": {name: gaps.get(row.pk, 0) for name, row in rows.items()},
         "account_held": {
-            (name, why): is_so for name, row in rows.items() for why, is_so in _account_holds(row, now).items()
+            (name, why): is_so
+            for name, row in rows.items()
+            for why, is_so in _account_holds(row, now).items()
         },
     }
 
@@ -173,5 +191,7 @@ def _data_figures(now: dt.datetime) -> dict[str, Values]:
     left = dict(Certificate.objects.values_list("server", "ends_at"))
     return {
         **{name: {(): float(figure)} for name, figure in figures.items()},
-        "certificate_seconds_left": {server: -_age_seconds(ends_at, now) for server, ends_at in left.items()},
+        "certificate_seconds_left": {
+            server: -_age_seconds(ends_at, now) for server, ends_at in left.items()
+        },
     }

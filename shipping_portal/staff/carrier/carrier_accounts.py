@@ -55,20 +55,29 @@ def named_accounts() -> list[Known]:
     One query, once they have rows.
     """
     every = carrier_settings.all_settings()
-    rows = CarrierAccount.objects.in_bulk([configured.fingerprint for configured in every], field_name="fingerprint")
+    rows = CarrierAccount.objects.in_bulk(
+        [configured.fingerprint for configured in every], field_name="fingerprint"
+    )
     return [
-        Known(rows.get(configured.fingerprint) or gateway.account_of(configured), configured) for configured in every
+        Known(rows.get(configured.fingerprint) or gateway.account_of(configured), configured)
+        for configured in every
     ]
 
 
 def asked_by_nobody() -> QuerySet[CarrierAccount]:
     """Return the accounts without settings."""
-    configured = [configured.fingerprint for configured in carrier_settings.all_settings() if not configured.is_closed]
+    configured = [
+        configured.fingerprint
+        for configured in carrier_settings.all_settings()
+        if not configured.is_closed
+    ]
     return CarrierAccount.objects.exclude(fingerprint__in=configured)
 
 
 def still_open(accounts: QuerySet[CarrierAccount], now: dt.datetime) -> QuerySet[Order]:
     """Return these accounts' orders that await a reply or a scan; 45 silent days end that."""
-    heard = Order.objects.filter(OPEN, account__in=accounts).annotate(heard_at=Coalesce("progress_at", "booked_at"))
+    heard = Order.objects.filter(OPEN, account__in=accounts).annotate(
+        heard_at=Coalesce("progress_at", "booked_at")
+    )
     moving = Q(status=Status.BOOKED, heard_at__gt=now - GIVE_UP_SILENT) & ~Q(progress__in=TERMINAL)
     return heard.filter(moving | Q(status__in=UNCLEAR))

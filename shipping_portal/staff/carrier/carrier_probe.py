@@ -18,7 +18,14 @@ from shipping_portal.carrier.values import value_at
 
 LONGEST_ANSWER = 300
 OF_A_PRODUCT = (
-    *("quoted_code", "quoted_name", "quoted_first_mile", "quoted_service", "quoted_price", "quoted_currency"),
+    *(
+        "quoted_code",
+        "quoted_name",
+        "quoted_first_mile",
+        "quoted_service",
+        "quoted_price",
+        "quoted_currency",
+    ),
     *("breakdown", "taxes", "plan", "eta_dates", "eta_days", "eta_send_date", "quoted_cover"),
 )
 NOT_ASKED = "book, cancel, view, label, subscribe and the link; each needs an order"
@@ -35,14 +42,26 @@ class Finding:
 
 def probe_carrier(configured: CarrierSettings) -> Iterator[Finding]:
     """Yield the answer to each question in turn, each with at most one request of its own."""
-    client = gateway.carrier_client(gateway.account_of(configured)) if has_tables() else client_of(configured)
+    client = (
+        gateway.carrier_client(gateway.account_of(configured))
+        if has_tables()
+        else client_of(configured)
+    )
     offered: list[Product] = []
     yield _ask_question("Our account is accepted", lambda: _probe_ping(client))
     yield _ask_question("Another key is refused", lambda: _refused_to_strangers(configured))
-    yield _ask_question("Products are offered with prices", lambda: _probe_products(client, offered))
-    yield Finding("Members of a product were found", bool(offered) or None, _missing_members(offered, client.contract))
+    yield _ask_question(
+        "Products are offered with prices", lambda: _probe_products(client, offered)
+    )
+    yield Finding(
+        "Members of a product were found",
+        bool(offered) or None,
+        _missing_members(offered, client.contract),
+    )
     yield _ask_question("An unknown reference is not found", lambda: _not_found(client))
-    yield Finding("The partner id is set", bool(configured.partner_id), f"{configured.prefix}_PARTNER_ID")
+    yield Finding(
+        "The partner id is set", bool(configured.partner_id), f"{configured.prefix}_PARTNER_ID"
+    )
 
 
 def _ask_question(question: str, ask: Callable[[], tuple[bool, str]]) -> Finding:
@@ -86,7 +105,9 @@ def _missing_members(offered: list[Product], contract: Contract) -> str:
     named = [(point, getattr(contract, point)) for point in OF_A_PRODUCT]
     sought = [(point, path) for point, path in named if path]
     missing = [
-        f"{point} ({path})" for point, path in sought if all(value_at(product.raw, path) is None for product in offered)
+        f"{point} ({path})"
+        for point, path in sought
+        if all(value_at(product.raw, path) is None for product in offered)
     ]
     found = f"{len(sought) - len(missing)} of {len(sought)}"
     return f"{found}; none had {', '.join(missing)}" if missing else found
@@ -114,7 +135,9 @@ def _small_parcel() -> Shipment:
     lists = LocalityList.objects.filter(country="AU", is_active=True)
     active = lists.first() if has_tables() else None
     if active:
-        listed = list(active.localities.order_by("pk").values_list("suburb", "state", "postcode")[:2])
+        listed = list(
+            active.localities.order_by("pk").values_list("suburb", "state", "postcode")[:2]
+        )
         pairs = listed if len(listed) == 2 else pairs
     start, end = (_made_up_party(*pair) for pair in pairs)
     size = Measures(Decimal(1), "kg", Decimal(20), Decimal(15), Decimal(10), "cm")

@@ -133,9 +133,16 @@ def page(request: HttpRequest) -> HttpResponse:
     context = {
         **admin.site.each_context(request),
         "title": "Webhook listener",
-        "accounts": [(configured, _addresses(configured)) for configured in carrier_settings.all_settings()],
+        "accounts": [
+            (configured, _addresses(configured)) for configured in carrier_settings.all_settings()
+        ],
         "may_test": permissions.may(request.user, "replay"),
-        "last": WebhookDelivery.objects.filter(polled_for="").order_by("-received_at").defer("body").first(),
+        "last": (
+            WebhookDelivery.objects.filter(polled_for="")
+            .order_by("-received_at")
+            .defer("body")
+            .first()
+        ),
         "refused": WebhookTally.objects.filter(day=timezone.now().date()).order_by("reason"),
     }
     return TemplateResponse(request, "admin/listener.html", context)
@@ -152,7 +159,8 @@ def _send(request: HttpRequest) -> None:
     """Send a test event as the chosen account's carrier."""
     every = carrier_settings.all_settings()
     configured = next(
-        (configured for configured in every if configured.prefix == request.POST.get("account")), every[0]
+        (configured for configured in every if configured.prefix == request.POST.get("account")),
+        every[0],
     )
     try:
         answer = f"The listener accepted the test event: {send_test_event(configured)}."
@@ -160,4 +168,10 @@ def _send(request: HttpRequest) -> None:
     except (NoSecret, TestFailed) as error:
         answer = str(error)
         messages.error(request, answer)
-    Audit.write("listener tested", gateway.account_of(configured), by=request.user, reason=answer, at=timezone.now())
+    Audit.write(
+        "listener tested",
+        gateway.account_of(configured),
+        by=request.user,
+        reason=answer,
+        at=timezone.now(),
+    )

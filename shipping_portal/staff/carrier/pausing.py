@@ -41,7 +41,9 @@ def pause_account(
             raise PauseRefused(f"{what.capitalize()} are already paused.")
         new = Pause(what, now, text, ends_at)
         _replace_pause(account, what, new)
-        Audit.write(f"{what} paused", account, by=by, reason=f"{_describe_pause(new)}: {reason}", at=now)
+        Audit.write(
+            f"{what} paused", account, by=by, reason=f"{_describe_pause(new)}: {reason}", at=now
+        )
 
 
 def change_pause(
@@ -58,10 +60,18 @@ def change_pause(
     with transaction.atomic():
         new = replace(_running_pause(account, what, now), text=text, ends_at=ends_at)
         _replace_pause(account, what, new)
-        Audit.write(f"{what} pause changed", account, by=by, reason=f"{_describe_pause(new)}: {reason}", at=now)
+        Audit.write(
+            f"{what} pause changed",
+            account,
+            by=by,
+            reason=f"{_describe_pause(new)}: {reason}",
+            at=now,
+        )
 
 
-def resume_account(account: CarrierAccount, what: str, *, by: User, reason: str, now: dt.datetime) -> None:
+def resume_account(
+    account: CarrierAccount, what: str, *, by: User, reason: str, now: dt.datetime
+) -> None:
     """End the pause at once; waiting bookings leave within a minute. Raises PauseRefused."""
     with transaction.atomic():
         _running_pause(account, what, now)
@@ -115,10 +125,17 @@ def end_fault(account: CarrierAccount, *, by: User, reason: str, now: dt.datetim
     Not for a refusal after this account was read.
     """
     with transaction.atomic():
-        as_read = CarrierAccount.objects.filter(pk=account.pk, fault_at=account.fault_at, fault_at__isnull=False)
+        as_read = CarrierAccount.objects.filter(
+            pk=account.pk, fault_at=account.fault_at, fault_at__isnull=False
+        )
         if not as_read.update(fault_at=None, fault_since=None):
-            raise PauseRefused("The carrier has just refused again, or somebody else said so before. Check it again.")
-        Audit.write("account's fault corrected", account, by=by, reason=f"{account.fault}: {reason}", at=now)
+            raise PauseRefused(
+                "The carrier has just refused again, or somebody else said so before. Check it"
+                " again."
+            )
+        Audit.write(
+            "account's fault corrected", account, by=by, reason=f"{account.fault}: {reason}", at=now
+        )
 
 
 def _running_pause(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:

@@ -38,14 +38,38 @@ LIVE = dt.date(2026, 8, 17)  # the Monday of the five days still in progress
 LIVE_DAYS, ENDS = 5, dt.timedelta(hours=1, minutes=15)  # of the last day, in UTC
 DATE = re.compile(r"\b2026-\d\d-\d\d")
 TABLES = (
-    "accounts.ParcelSize", "accounts.Receiver", "accounts.ReceiverKey", "orders.Quote", "orders.Order",
-    "orders.BookingAttempt", "orders.CancelAttempt", "orders.OrderChange", "orders.Label", "orders.LabelBytes",
-    "orders.Draft", "tracking.Parcel", "tracking.Poll", "tracking.TrackingEvent", "tracking.EventWord",
-    "billing.ChargeWord", "billing.BillingReport", "billing.ReportFile", "billing.Charge", "billing.Dispute",
+    "accounts.ParcelSize",
+    "accounts.Receiver",
+    "accounts.ReceiverKey",
+    "orders.Quote",
+    "orders.Order",
+    "orders.BookingAttempt",
+    "orders.CancelAttempt",
+    "orders.OrderChange",
+    "orders.Label",
+    "orders.LabelBytes",
+    "orders.Draft",
+    "tracking.Parcel",
+    "tracking.Poll",
+    "tracking.TrackingEvent",
+    "tracking.EventWord",
+    "billing.ChargeWord",
+    "billing.BillingReport",
+    "billing.ReportFile",
+    "billing.Charge",
+    "billing.Dispute",
     "accounts.Audit",
-)  # fmt: skip
+)
 CARRIERS_SIZES = {"full": "a4", "cropped": "cropped"}
-OF_SENDER = ("default_size", "counted_on", "booked_today", "spent_today", "unbilled", "booked_in_all", "spent_in_all")
+OF_SENDER = (
+    "default_size",
+    "counted_on",
+    "booked_today",
+    "spent_today",
+    "unbilled",
+    "booked_in_all",
+    "spent_in_all",
+)
 WAITING = {"email": f"jonas@{demo.DOMAIN}", "name": "Jonas Keller"}
 
 
@@ -86,14 +110,20 @@ def follow_the_carrier() -> None:
     """Keep the sandbox parcels' account and links when it listens at another port."""
     current = carrier_settings.current_settings()
     a_port = re.compile(rf"{re.escape(current.account)} at (http://127\.0\.0\.1:\d+)")
-    for former in filter(None, map(a_port.fullmatch, CarrierAccount.objects.values_list("name", flat=True))):
+    for former in filter(
+        None, map(a_port.fullmatch, CarrierAccount.objects.values_list("name", flat=True))
+    ):
         # If both have orders already, each keeps its own, and the admin shows those left behind.
         with suppress(CommandError):
             carrier_moved.move(replace(current, base_url=former[1]), current)
-    linked = Order.objects.filter(account__fingerprint=current.fingerprint, public_tracking_url__startswith="http:")
+    linked = Order.objects.filter(
+        account__fingerprint=current.fingerprint, public_tracking_url__startswith="http:"
+    )
     moved = list(linked.exclude(public_tracking_url__startswith=f"{current.base_url}/"))
     for order in moved:
-        order.public_tracking_url = re.sub(r"^http://[^/]+", current.base_url, order.public_tracking_url)
+        order.public_tracking_url = re.sub(
+            r"^http://[^/]+", current.base_url, order.public_tracking_url
+        )
     Order.objects.bulk_update(moved, ["public_tracking_url"], batch_size=200)
 
 
@@ -104,7 +134,9 @@ def _tell_the_carrier(state: Path, ledger: list[dict[str, Any]]) -> None:
     (state / "ledger.jsonl").write_text("".join(lines), encoding="utf-8")
     for kept in LabelBytes.objects.select_related("label__order"):
         size = CARRIERS_SIZES[kept.label.size]
-        (state / "labels" / f"{kept.label.order.carrier_order_id}-{size}.pdf").write_bytes(kept.content)
+        (state / "labels" / f"{kept.label.order.carrier_order_id}-{size}.pdf").write_bytes(
+            kept.content
+        )
 
 
 def with_dates_at(text: str, now: dt.datetime) -> str:
@@ -138,12 +170,14 @@ def _fill_table(model: type[models.Model], columns: list[str], rows: list[list[A
     fields: list[Any] = [model._meta.get_field(name) for name in columns]
     reads = [_column_reader(field) for field in fields]
     made = [
-        model(**{
-            field.attname: None if cell is None else read(cell)
-            for field, read, cell in zip(fields, reads, row, strict=True)
-        })
+        model(
+            **{
+                field.attname: None if cell is None else read(cell)
+                for field, read, cell in zip(fields, reads, row, strict=True)
+            }
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
     model._default_manager.bulk_create(made, batch_size=200)
     with connection.cursor() as cursor:
         for statement in connection.ops.sequence_reset_sql(no_style(), [model]):
@@ -155,11 +189,17 @@ def _column_reader(field: Any) -> Callable[[Any], Any]:
     if field.related_model is User:
         return dict(User.objects.values_list("email", "pk")).__getitem__
     if field.related_model in (Sender, CarrierAccount):
-        ours = _demo_business().pk if field.related_model is Sender else gateway.current_account().pk
+        ours = (
+            _demo_business().pk if field.related_model is Sender else gateway.current_account().pk
+        )
         return lambda _: ours
     if isinstance(field, models.BinaryField):
         return lambda cell: cell.encode("latin-1")
-    return field.to_python if not isinstance(field, models.JSONField | models.ForeignKey) else lambda cell: cell
+    return (
+        field.to_python
+        if not isinstance(field, models.JSONField | models.ForeignKey)
+        else lambda cell: cell
+    )
 
 
 def _hash_again() -> None:

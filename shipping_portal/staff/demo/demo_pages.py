@@ -38,7 +38,9 @@ def mail(request: HttpRequest) -> HttpResponse:
     """Show the newest mails in the demo's folder, as text with links."""
     _only_here(request)
     folder = Path(getattr(settings, "EMAIL_FILE_PATH", "") or "/nowhere")
-    files = sorted(folder.glob("*.log"), key=lambda file: file.stat().st_mtime, reverse=True)[:MOST_MAILS]
+    files = sorted(folder.glob("*.log"), key=lambda file: file.stat().st_mtime, reverse=True)[
+        :MOST_MAILS
+    ]
     mails = [_read_mail(text) for file in files for text in reversed(_split_mails(file))]
     return render(request, "demo_mail.html", {"mails": mails[:MOST_MAILS]})
 
@@ -62,17 +64,29 @@ def _only_here(request: HttpRequest) -> None:
 
 def _driver_comes() -> str:
     taken = _turn_switch("driver", {"missed": False})["parcels"]
-    return f"The driver picked up {taken}. Scans arrive within a minute." if taken else "Nothing waits for a driver."
+    return (
+        f"The driver picked up {taken}. Scans arrive within a minute."
+        if taken
+        else "Nothing waits for a driver."
+    )
 
 
 def _driver_misses() -> str:
     left = _turn_switch("driver", {"missed": True})["parcels"]
-    return f"No driver came for {left}. Another one comes in ten minutes." if left else "Nothing waits for a driver."
+    return (
+        f"No driver came for {left}. Another one comes in ten minutes."
+        if left
+        else "Nothing waits for a driver."
+    )
 
 
 def _drop_off() -> str:
     left = _turn_switch("drop_off", {})["parcels"]
-    return f"You dropped off {left}. Scans arrive within a minute." if left else "Nothing waits to be dropped off."
+    return (
+        f"You dropped off {left}. Scans arrive within a minute."
+        if left
+        else "Nothing waits to be dropped off."
+    )
 
 
 def _lose_the_reply() -> str:
@@ -81,7 +95,13 @@ def _lose_the_reply() -> str:
 
 
 def _bill_the_week() -> str:
-    call_command("billing_import", _turn_switch("report", {})["path"], "--post", verbosity=0, stdout=StringIO())
+    call_command(
+        "billing_import",
+        _turn_switch("report", {})["path"],
+        "--post",
+        verbosity=0,
+        stdout=StringIO(),
+    )
     return "The carrier's report since the last one is taken in and posted."
 
 
@@ -104,7 +124,11 @@ def _turn_switch(what: str, members: dict[str, Any]) -> Any:
 
 def _split_mails(file: Path) -> list[str]:
     """Split a file of Django's file-based backend, which ends each mail with a line of dashes."""
-    return [text for text in re.split(r"^-{79}\n", file.read_text(errors="replace"), flags=re.M) if text.strip()]
+    return [
+        text
+        for text in re.split(r"^-{79}\n", file.read_text(errors="replace"), flags=re.M)
+        if text.strip()
+    ]
 
 
 def _read_mail(text: str) -> dict[str, Any]:

@@ -5,4 +5,13 @@ from shipping_portal.staff.models.cases import Assignment, Note, SenderMail
 from shipping_portal.staff.models.certificates import Certificate
 from shipping_portal.staff.models.views import DeskView
 
-__all__ = ["Alert", "AlertMessage", "Assignment", "Certificate", "DeskView", "Note", "SenderMail", "Severity"]
+__all__ = [
+    "Alert",
+    "AlertMessage",
+    "Assignment",
+    "Certificate",
+    "DeskView",
+    "Note",
+    "SenderMail",
+    "Severity",
+]

@@ -28,7 +28,9 @@ class Alert(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["name"], condition=Q(closed_at=None), name="one_open_alert_of_a_name")
+            models.UniqueConstraint(
+                fields=["name"], condition=Q(closed_at=None), name="one_open_alert_of_a_name"
+            )
         ]
         indexes = [models.Index(fields=["closed_at"], name="alerts_by_end")]
 
@@ -48,7 +50,11 @@ class AlertMessage(Job):
     content = models.JSONField()
 
     class Meta:
-        indexes = [models.Index(fields=["due_at"], name="alert_messages_owed", condition=Q(due_at__isnull=False))]
+        indexes = [
+            models.Index(
+                fields=["due_at"], name="alert_messages_owed", condition=Q(due_at__isnull=False)
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.channel} about {self.alert}"

@@ -21,7 +21,9 @@ class Note(models.Model):
         """Raised when somebody tries to change a note."""
 
     sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="+")
-    order = models.ForeignKey(Order, on_delete=models.CASCADE, null=True, blank=True, related_name="operator_notes")
+    order = models.ForeignKey(
+        Order, on_delete=models.CASCADE, null=True, blank=True, related_name="operator_notes"
+    )
     text = models.TextField(max_length=2000)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField()
@@ -39,7 +41,9 @@ class Assignment(models.Model):
     """Who owns an order's case. Without a row, nobody does."""
 
     order = models.OneToOneField(Order, on_delete=models.CASCADE, related_name="assignment")
-    operator = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assignments")
+    operator = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assignments"
+    )
     at = models.DateTimeField()
 
     def __str__(self) -> str:
@@ -66,7 +70,11 @@ class SenderMail(Job):
     sent_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        indexes = [models.Index(fields=["due_at"], name="sender_mails_owed", condition=Q(due_at__isnull=False))]
+        indexes = [
+            models.Index(
+                fields=["due_at"], name="sender_mails_owed", condition=Q(due_at__isnull=False)
+            )
+        ]
 
     def __str__(self) -> str:
         return f"mail {self.pk} about {self.order}"

@@ -10,13 +10,19 @@ class DeskView(models.Model):
     `list` is its address by name, `query` its filters, no search.
     """
 
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="desk_views")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="desk_views"
+    )
     list = models.CharField(max_length=60)
     name = models.CharField(max_length=60)
     query = models.CharField(max_length=400)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["owner", "list", "name"], name="a_desk_view_once_by_name")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner", "list", "name"], name="a_desk_view_once_by_name"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name

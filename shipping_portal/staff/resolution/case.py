@@ -44,7 +44,12 @@ class HistoryStep:
 
 def case_steps(order: Order, attempts: list[BookingAttempt]) -> list[HistoryStep]:
     """Return the steps in order. Calls are included while their log is stored."""
-    found = [*_change_steps(order), *_attempt_steps(attempts), *_call_steps(order, attempts), *_audit_steps(order)]
+    found = [
+        *_change_steps(order),
+        *_attempt_steps(attempts),
+        *_call_steps(order, attempts),
+        *_audit_steps(order),
+    ]
     return sorted(found, key=lambda step: step.at)
 
 
@@ -90,7 +95,10 @@ def _call_steps(order: Order, attempts: list[BookingAttempt]) -> Iterator[Histor
     sent: Counter[int] = Counter()
     for call in reversed(order.calls.order_by("-pk")[:MOST_ROWS]):
         took = dt.timedelta(milliseconds=call.milliseconds)
-        result = f"{f'HTTP {call.status}' if call.status else 'no HTTP status'}, after {span_in_words(took)}"
+        result = (
+            f"{f'HTTP {call.status}' if call.status else 'no HTTP status'}, after"
+            f" {span_in_words(took)}"
+        )
         outcome = OUTCOMES.get(call.outcome, call.outcome)
         if call.operation != "book":
             yield HistoryStep(call.at, f"{call.operation.capitalize()}: {outcome.lower()}", result)
@@ -104,11 +112,17 @@ def _call_steps(order: Order, attempts: list[BookingAttempt]) -> Iterator[Histor
 
 def _attempt_of(call: CarrierCall, attempts: list[BookingAttempt]) -> int:
     """Return the generation of the last attempt recorded before this call ended."""
-    return max((attempt.generation for attempt in attempts if attempt.sent_at <= call.at), default=1)
+    return max(
+        (attempt.generation for attempt in attempts if attempt.sent_at <= call.at), default=1
+    )
 
 
 def _audit_steps(order: Order) -> Iterator[HistoryStep]:
-    for row in Audit.objects.filter(subject=subject_of(order)).select_related("actor").order_by("-pk")[:MOST_ROWS]:
+    for row in (
+        Audit.objects.filter(subject=subject_of(order))
+        .select_related("actor")
+        .order_by("-pk")[:MOST_ROWS]
+    ):
         yield HistoryStep(row.at, row.action.capitalize(), _reason_with_name(row.reason, row.actor))
 
 
@@ -220,4 +234,7 @@ def _support_lines(order: Order, attempts: list[BookingAttempt]) -> Iterator[str
             yield f"Sent: {desk_time(attempt.sent_at, seconds=True)}"
             yield f"Idempotency key: {attempt.key}"
             yield f"What happened: {without_emails(', '.join(attempt_ends(attempt)))}"
-    yield "Do you hold an order under this key? If so: which reference and order id, and is it cancelled?"
+    yield (
+        "Do you hold an order under this key? If so: which reference and order id, and is it"
+        " cancelled?"
+    )

@@ -39,7 +39,9 @@ def adopt_reference(
     _need_an_open_case(order)
     try:
         with waiting.at_a_page(by):
-            found = verifying.confirm_reference(order, reference, carrier_order_id.strip(), heard_at=heard_at)
+            found = verifying.confirm_reference(
+                order, reference, carrier_order_id.strip(), heard_at=heard_at
+            )
     except (verifying.NotConfirmed, waiting.Full) as refusal:
         raise CannotResolve(str(refusal)) from refusal
     reference, summary = found.reference, f"{found}: {verifying.with_doubt(reason, found.doubt)}"
@@ -58,7 +60,9 @@ def adopt_reference(
             duplicate_bookings.note_answers(order, at=now)
             fetching.request_labels(order, (), at=now)
             enqueue("open", order.pk)
-            Audit.write("reference adopted", order, by=by, sender=order.sender, reason=summary, at=now)
+            Audit.write(
+                "reference adopted", order, by=by, sender=order.sender, reason=summary, at=now
+            )
     except (Order.WrongStatus, IntegrityError) as error:
         raise CannotResolve("This order is already resolved.") from error
     # Also match what was charged before the owner was known.
@@ -76,9 +80,13 @@ def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
         with transaction.atomic():
             _refuse_while_it_may_be_sent(order, now)
             problem = {"text": text, "fields": {}}
-            move_to(order, Status.NOT_BOOKED, by=by, reason=reason, at=now, due_at=None, problem=problem)
+            move_to(
+                order, Status.NOT_BOOKED, by=by, reason=reason, at=now, due_at=None, problem=problem
+            )
             _give_up_unknown(order, now)
-            Audit.write("settled as not booked", order, by=by, sender=order.sender, reason=reason, at=now)
+            Audit.write(
+                "settled as not booked", order, by=by, sender=order.sender, reason=reason, at=now
+            )
     except Order.WrongStatus as error:
         raise CannotResolve("This order is already resolved.") from error
 

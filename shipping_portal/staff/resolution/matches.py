@@ -56,7 +56,9 @@ def find_candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candid
         found.setdefault(candidate.reference.upper(), candidate)
     first, last = sent_between(order)
     for line in billed_references(order, first - EARLIER, last + LATER, read_from=first - CLOCKS):
-        known = found.get(line.reference.upper()) or Candidate(line.reference, "Charged by the carrier and unassigned")
+        known = found.get(line.reference.upper()) or Candidate(
+            line.reference, "Charged by the carrier and unassigned"
+        )
         names = (*known.names, Names(customer_reference=line.customer_reference))
         found[line.reference.upper()] = replace(known, billed=line.words, names=names)
     judged = judge_names(order, {name: candidate.names for name, candidate in found.items()})
@@ -84,10 +86,13 @@ def _named_in_replies(order: Order, attempts: list[BookingAttempt]) -> Iterator[
     wanted = {reference.upper() for reference in tellers}
     theirs = Order.objects.filter(account=order.account, carrier_reference__upper__in=wanted)
     taken = {str(other).upper(): other for other in theirs.exclude(pk=order.pk)}
-    scanned, known_from = unowned.known_references(order.account, tellers), sent_between(order)[0] - CLOCKS
+    scanned = unowned.known_references(order.account, tellers)
+    known_from = sent_between(order)[0] - CLOCKS
     for reference, attempt in tellers.items():
         seen = scanned.get(reference.upper())
-        doubt = f", and was not trusted: {attempt.error}" if attempt.error else ", too late to be taken"
+        doubt = (
+            f", and was not trusted: {attempt.error}" if attempt.error else ", too late to be taken"
+        )
         yield Candidate(
             reference=reference,
             why=f"The carrier's answer to attempt {attempt.generation} named it{doubt}",
@@ -95,7 +100,10 @@ def _named_in_replies(order: Order, attempts: list[BookingAttempt]) -> Iterator[
             places=seen.places if seen else "",
             was_named=True,
             taken_by=taken.get(reference.upper()),
-            names=(names_in(bytes(attempt.response), contract_of(order.account)), *(seen.names if seen else ())),
+            names=(
+                names_in(bytes(attempt.response), contract_of(order.account)),
+                *(seen.names if seen else ()),
+            ),
             cannot_be=KNOWN_BEFORE if seen and seen.heard_at < known_from else "",
         )
 
@@ -106,7 +114,9 @@ def _heard_references(order: Order) -> list[Candidate]:
     """
     start, end = unowned.postcodes_of(order)
     first, last = sent_between(order)
-    found = unowned.unowned_references(order.account, first - CLOCKS, first - EARLIER, last + LATER, start | end)
+    found = unowned.unowned_references(
+        order.account, first - CLOCKS, first - EARLIER, last + LATER, start | end
+    )
     return [_heard_of(seen, start, end) for seen in found]
 
 
@@ -147,7 +157,9 @@ def _compare_names(order: Order, names: tuple[Names, ...], others: set[str]) -> 
         if is_its_name(order, name):
             own = own or f"The carrier has it under {_describe_name(name)}"
         elif name.order_key or normalise_word(name.customer_reference) in others:
-            anothers = anothers or f"The carrier has it under another order's name, {_describe_name(name)}"
+            anothers = (
+                anothers or f"The carrier has it under another order's name, {_describe_name(name)}"
+            )
     return own if not anothers else "", anothers
 
 
@@ -163,7 +175,9 @@ def _other_orders(order: Order, names: NamesByReference) -> set[str]:
     if not references:
         return set()
     first, last = sent_between(order)
-    made = Order.objects.filter(account=order.account_id, created_at__range=(first - AROUND, last + AROUND))
+    made = Order.objects.filter(
+        account=order.account_id, created_at__range=(first - AROUND, last + AROUND)
+    )
     # In any case: carriers write in capitals.
     upper = made.exclude(pk=order.pk).annotate(upper=Upper("customer_reference"))
     found = upper.filter(upper__in={name.upper() for name in references})

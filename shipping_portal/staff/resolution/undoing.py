@@ -75,7 +75,9 @@ def undo_adoption(order: Order, *, by: Any, reason: str, now: dt.datetime) -> No
     with transaction.atomic():
         _lock_order(order)
         if why := undo_obstacle(order):
-            raise CannotUndo(f"{why} So it can't simply be undone: press “Contest the adoption” instead.")
+            raise CannotUndo(
+                f"{why} So it can't simply be undone: press “Contest the adoption” instead."
+            )
         _take_back(order, Status.UNCONFIRMED, "adoption undone", by=by, reason=reason, now=now)
 
 
@@ -103,11 +105,23 @@ def _lock_order(order: Order) -> None:
         raise CannotUndo("It is no longer booked under the reference you saw. Reload its page.")
 
 
-def _take_back(order: Order, status: str, action: str, *, by: Any, reason: str, now: dt.datetime) -> None:
+def _take_back(
+    order: Order, status: str, action: str, *, by: Any, reason: str, now: dt.datetime
+) -> None:
     summary = f"{', '.join(_what_is_undone(order))}: {reason}"
     matching.release_lines(order)
-    move_to(order, status, by=by, reason=f"{action} {summary}", at=now, search=order.search_text(), **NOTHING_BOOKED)
-    order.attempts.filter(state=BookingAttempt.State.ACCEPTED).update(state=BookingAttempt.State.UNKNOWN)
+    move_to(
+        order,
+        status,
+        by=by,
+        reason=f"{action} {summary}",
+        at=now,
+        search=order.search_text(),
+        **NOTHING_BOOKED,
+    )
+    order.attempts.filter(state=BookingAttempt.State.ACCEPTED).update(
+        state=BookingAttempt.State.UNKNOWN
+    )
     # Which of several replies is the order's is open again.
     order.attempts.update(duplicate_booking_at=None)
     order.labels.all().delete()

@@ -51,8 +51,12 @@ def unowned_references(
     """Return unowned references first heard of in this period at this account, those nearby
     first.
     """
-    unmatched = _with_dates(account.parcels.filter(queues.unmatched_references(), created_at__gte=known_from))
-    in_time = unmatched.filter(heard_at__range=(known_from, until), first_scan_at__gte=first_scan_from)
+    unmatched = _with_dates(
+        account.parcels.filter(queues.unmatched_references(), created_at__gte=known_from)
+    )
+    in_time = unmatched.filter(
+        heard_at__range=(known_from, until), first_scan_at__gte=first_scan_from
+    )
     at_its_ends = TrackingEvent.objects.filter(parcel=OuterRef("pk"), postcode__in=near)
     nearest = in_time.annotate(near=Exists(at_its_ends)).order_by("-near", "first_scan_at")[:MOST]
     return _with_scans(nearest)
@@ -60,7 +64,9 @@ def unowned_references(
 
 def first_seen(account: CarrierAccount, typed: str) -> tuple[str, dt.datetime | None]:
     """Return a typed reference as its scans spell it, and when we first heard of it, if we did."""
-    seen = _with_dates(Parcel.objects.filter(account=account, reference__upper=typed.strip().upper())).first()
+    seen = _with_dates(
+        Parcel.objects.filter(account=account, reference__upper=typed.strip().upper())
+    ).first()
     return (seen.reference, _heard_at(seen)) if seen else (typed, None)
 
 
@@ -75,7 +81,9 @@ def postcodes_of(order: Order) -> tuple[set[str], set[str]]:
 
 
 def _with_dates(parcels: QuerySet[Parcel]) -> QuerySet[Any]:
-    return parcels.annotate(first_scan_at=Min(happened_at("events__")), heard_at=Min("events__received_at"))
+    return parcels.annotate(
+        first_scan_at=Min(happened_at("events__")), heard_at=Min("events__received_at")
+    )
 
 
 def _heard_at(parcel: Any) -> dt.datetime:
@@ -120,7 +128,9 @@ class Billed:
     customer_reference: str
 
 
-def billed_references(order: Order, early: dt.datetime, late: dt.datetime, *, read_from: dt.datetime) -> list[Billed]:
+def billed_references(
+    order: Order, early: dt.datetime, late: dt.datetime, *, read_from: dt.datetime
+) -> list[Billed]:
     """Return charges on this order's account in this period, from reports since `read_from`.
 
     Those in its own currency come first, the nearest price before the others.
@@ -128,24 +138,39 @@ def billed_references(order: Order, early: dt.datetime, late: dt.datetime, *, re
     days = (early.date(), late.date())
     mondays = (week_of(early.date()), late.date())
     lines = Charge.objects.unmatched().filter(
-        Q(day__range=days) | Q(day=None, week__range=mondays), account=order.account_id, kind__in=MAY_BE_ITS_COST
+        Q(day__range=days) | Q(day=None, week__range=mondays),
+        account=order.account_id,
+        kind__in=MAY_BE_ITS_COST,
     )
     grouped = lines.exclude(reference="").order_by().values("reference", "currency")
     found = grouped.annotate(
-        total=Sum("amount"), on=Min("day"), kg=Max("declared_kg"), file=Min("report__name"),
-        customer=Max("customer_reference"), read_at=Min("report__uploaded_at"),
-    )  # fmt: skip
+        total=Sum("amount"),
+        on=Min("day"),
+        kg=Max("declared_kg"),
+        file=Min("report__name"),
+        customer=Max("customer_reference"),
+        read_at=Min("report__uploaded_at"),
+    )
     away = Abs(F("total") - Value(order.total or Decimal(0), output_field=MONEY))
-    ranked = found.filter(read_at__gte=read_from).annotate(away=away, is_foreign=~Q(currency=order.currency))
+    ranked = found.filter(read_at__gte=read_from).annotate(
+        away=away, is_foreign=~Q(currency=order.currency)
+    )
     nearest = ranked.order_by("is_foreign", "away", "reference")[:MOST]
-    return [Billed(row["reference"], ", ".join(_describe_charge(row, order)), row["customer"]) for row in nearest]
+    return [
+        Billed(row["reference"], ", ".join(_describe_charge(row, order)), row["customer"])
+        for row in nearest
+    ]
 
 
 def _describe_charge(row: Any, order: Order) -> Iterator[str]:
     total = round_cents(row["total"])
     is_its_price = (total, row["currency"]) == (order.total, order.currency)
     yield f"Charged {total} {row['currency']} in {row['file']}"
-    yield "the price of this order" if is_its_price else f"where this order is {order.total} {order.currency}"
+    yield (
+        "the price of this order"
+        if is_its_price
+        else f"where this order is {order.total} {order.currency}"
+    )
     if row["on"]:
         yield f"for an order of {row['on']:%-d %b %Y}"
     if row["kg"]:

@@ -23,16 +23,21 @@ from shipping_portal.jobs.registry import enqueue
 
 UNCHECKED = "not checked: the carrier shows no tracking from here"
 UNCOMPARED = "not compared: the carrier shows no orders from here"
-NAMELESS = "not compared: the carrier's order tells neither our order key nor our customer reference"
+NAMELESS = (
+    "not compared: the carrier's order tells neither our order key nor our customer reference"
+)
 WHERE_THE_ID_IS = (
-    "Open the order with this reference in the carrier's dashboard: the ID is on its page or in the page's address. "
-    "Or send the support text, which asks for it."
+    "Open the order with this reference in the carrier's dashboard: the ID is on its page or in the"
+    " page's address. Or send the support text, which asks for it."
 )
 NEEDS_ID = (
-    f"Enter the carrier's order ID too: only the carrier's order shows whose reference this is. {WHERE_THE_ID_IS}"
+    "Enter the carrier's order ID too: only the carrier's order shows whose reference this is."
+    f" {WHERE_THE_ID_IS}"
 )
 CLOCKS = dt.timedelta(seconds=5)  # how far our own machines' clocks may differ
-MAY_HAVE_ARRIVED = sorted({*BookingAttempt.State} - {BookingAttempt.State.NOT_SENT, BookingAttempt.State.REJECTED})
+MAY_HAVE_ARRIVED = sorted(
+    {*BookingAttempt.State} - {BookingAttempt.State.NOT_SENT, BookingAttempt.State.REJECTED}
+)
 
 
 class NotConfirmed(Exception):
@@ -91,17 +96,23 @@ def _as_spelled(order: Order, typed: str) -> str:
 
     "" if it is none.
     """
-    parts = order.attempts.filter(seen_reference__upper=typed.upper()).values_list("seen_reference", flat=True).first()
+    parts = (
+        order.attempts.filter(seen_reference__upper=typed.upper())
+        .values_list("seen_reference", flat=True)
+        .first()
+    )
     return parts or contract_of(order.account).reference_typed(typed)
 
 
 def _refuse_another_orders(order: Order, reference: str) -> None:
-    same = Order.objects.filter(account=order.account_id, carrier_reference__upper=reference.upper())
+    same = Order.objects.filter(
+        account=order.account_id, carrier_reference__upper=reference.upper()
+    )
     other = same.exclude(pk=order.pk).first()
     if other:
         raise NotConfirmed(
-            f"Another order already has this reference: order {other.pk}. If it was adopted there by mistake, undo "
-            "that adoption first, then adopt it here."
+            f"Another order already has this reference: order {other.pk}. If it was adopted there"
+            " by mistake, undo that adoption first, then adopt it here."
         )
 
 
@@ -113,12 +124,14 @@ def _refuse_heard_before(order: Order, reference: str, heard_at: dt.datetime | N
     unmatched = Charge.objects.unmatched()
     billed = unmatched.filter(account=order.account_id, reference__upper=reference.upper())
     charged_at = billed.aggregate(at=Min("report__uploaded_at"))["at"]
-    heard, sent = min((at for at in (heard_at, charged_at) if at), default=None), sent_between(order)[0]
+    heard = min((at for at in (heard_at, charged_at) if at), default=None)
+    sent = sent_between(order)[0]
     if heard and heard < sent - CLOCKS:
         raise NotConfirmed(
-            f"It belongs to another parcel: we first saw this reference at {desk_time(heard, seconds=True)}, before "
-            f"this order could have reached the carrier ({desk_time(sent, seconds=True)}). Use another reference, or "
-            "send the support text, which asks for the right one."
+            "It belongs to another parcel: we first saw this reference at"
+            f" {desk_time(heard, seconds=True)}, before this order could have reached the carrier"
+            f" ({desk_time(sent, seconds=True)}). Use another reference, or send the support text,"
+            " which asks for the right one."
         )
 
 
@@ -134,8 +147,8 @@ def _check_tracking(order: Order, reference: str) -> tuple[bool, str]:
         return False, UNCHECKED
     except CarrierError as error:
         raise NotConfirmed(
-            f"The carrier doesn't confirm this reference: {_reason_of(error)}. Check the spelling, or try again in a "
-            "minute."
+            f"The carrier doesn't confirm this reference: {_reason_of(error)}. Check the spelling,"
+            " or try again in a minute."
         ) from error
     names = names_in(tracked.body, contract_of(order.account))
     _refuse_another_name(order, names)
@@ -148,17 +161,25 @@ def _check_order(order: Order, reference: str, order_id: str) -> Confirmed:
         viewed = gateway.carrier_of(order, is_person=True).view(order_id)
     except CarrierError as error:
         raise NotConfirmed(
-            f"The carrier doesn't confirm this order ID: {_reason_of(error)}. Check it, or try again in a minute."
+            f"The carrier doesn't confirm this order ID: {_reason_of(error)}. Check it, or try"
+            " again in a minute."
         ) from error
     if not is_same(viewed.reference, reference):
-        raise NotConfirmed(f"That order ID belongs to another reference, {viewed.reference}. {WHERE_THE_ID_IS}")
-    names = names_in(viewed.body, contract_of(order.account))
-    names = Names(order_key=viewed.order_key or names.order_key, customer_reference=names.customer_reference)
-    _refuse_another_name(order, names)
-    if normalise_word(viewed.state) == normalise_word(contract_of(order.account).cancelled_word) and not order.is_held:
         raise NotConfirmed(
-            "The carrier says it is cancelled, so it can't be adopted as booked. If the carrier has no other order "
-            "for this parcel, settle it as not booked."
+            f"That order ID belongs to another reference, {viewed.reference}. {WHERE_THE_ID_IS}"
+        )
+    names = names_in(viewed.body, contract_of(order.account))
+    names = Names(
+        order_key=viewed.order_key or names.order_key, customer_reference=names.customer_reference
+    )
+    _refuse_another_name(order, names)
+    if (
+        normalise_word(viewed.state) == normalise_word(contract_of(order.account).cancelled_word)
+        and not order.is_held
+    ):
+        raise NotConfirmed(
+            "The carrier says it is cancelled, so it can't be adopted as booked. If the carrier has"
+            " no other order for this parcel, settle it as not booked."
         )
     doubt = NAMELESS if is_its_name(order, names) is None else ""
     return Confirmed(viewed.reference, order_id, doubt)
@@ -166,10 +187,14 @@ def _check_order(order: Order, reference: str, order_id: str) -> Confirmed:
 
 def _refuse_another_name(order: Order, names: Names) -> None:
     if is_its_name(order, names) is False:
-        name = f"order key {names.order_key}" if names.order_key else f"customer reference {names.customer_reference}"
+        name = (
+            f"order key {names.order_key}"
+            if names.order_key
+            else f"customer reference {names.customer_reference}"
+        )
         raise NotConfirmed(
-            f"The carrier has that parcel under another of our orders: {name}. Find that order and settle it there. "
-            "For this order, send the support text to the carrier."
+            f"The carrier has that parcel under another of our orders: {name}. Find that order and"
+            " settle it there. For this order, send the support text to the carrier."
         )
 
 
@@ -181,7 +206,9 @@ def lacks_order_id(order: Order) -> bool:
     return order.is_held and not order.carrier_order_id
 
 
-def add_order_id(order: Order, carrier_order_id: str, *, by: Any, reason: str, now: dt.datetime) -> None:
+def add_order_id(
+    order: Order, carrier_order_id: str, *, by: Any, reason: str, now: dt.datetime
+) -> None:
     """Give an adopted order the carrier's id, and make its labels due.
 
     Raises NotConfirmed or waiting.Full.
@@ -191,7 +218,9 @@ def add_order_id(order: Order, carrier_order_id: str, *, by: Any, reason: str, n
         with waiting.at_a_page(by):
             doubt = _check_order(order, str(order.carrier_reference), order_id).doubt
     with transaction.atomic():
-        if not Order.objects.filter(pk=order.pk, carrier_order_id="").update(carrier_order_id=order_id):
+        if not Order.objects.filter(pk=order.pk, carrier_order_id="").update(
+            carrier_order_id=order_id
+        ):
             raise NotConfirmed("This order already has one.")
         owed = order.labels.exclude(state=Label.State.STORED)
         owed.update(state=Label.State.PENDING, due_at=now, problem="", **Label.AFRESH)
@@ -222,7 +251,8 @@ def sent_between(order: Order) -> tuple[dt.datetime, dt.datetime]:
 
 def with_sendings(orders: QuerySet[Order]) -> QuerySet[Any]:
     """Annotate each order with what `time_of_sending` needs."""
-    fenced, arrived = Q(changes__new=Status.UNCONFIRMED, changes__reason=OLDER), Q(attempts__state__in=MAY_HAVE_ARRIVED)
+    fenced = Q(changes__new=Status.UNCONFIRMED, changes__reason=OLDER)
+    arrived = Q(attempts__state__in=MAY_HAVE_ARRIVED)
     return orders.annotate(
         fenced_at=Max("changes__at", filter=fenced),
         first_sent_at=Min("attempts__sent_at", filter=arrived),
@@ -240,7 +270,10 @@ def time_of_sending(order: Any) -> tuple[dt.datetime, dt.datetime]:
 def known_order_id(order: Order, reference: str) -> str:
     """Return the carrier's id for it, if the reply with this reference had one."""
     parts = (
-        order.attempts.exclude(seen_reference="").filter(seen_reference__upper=reference.upper()).order_by("pk").last()
+        order.attempts.exclude(seen_reference="")
+        .filter(seen_reference__upper=reference.upper())
+        .order_by("pk")
+        .last()
     )
     return names_in(bytes(parts.response), contract_of(order.account)).order_id if parts else ""
 

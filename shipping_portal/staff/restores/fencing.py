@@ -81,7 +81,11 @@ def _refuse_half_a_restore() -> None:
     models_of_ours = [model for name in APPS for model in apps.get_app_config(name).get_models()]
     with connection.cursor() as cursor:
         key_of = connection.introspection.get_primary_key_columns
-        keyless = [model._meta.db_table for model in models_of_ours if not key_of(cursor, model._meta.db_table)]
+        keyless = [
+            model._meta.db_table
+            for model in models_of_ours
+            if not key_of(cursor, model._meta.db_table)
+        ]
     if keyless:
         raise HalfRestored(f"{len(keyless)} tables have no primary key, such as {keyless[0]}.")
 
@@ -100,7 +104,9 @@ def _pause_bookings(now: dt.datetime) -> Fenced:
     """Pause every account's bookings until the gap is closed; see staff/restores/restoring.py."""
     gateway.current_account()  # it exists, even if nothing was ever booked
     for account in CarrierAccount.objects.all():
-        CarrierAccount.objects.filter(pk=account.pk).update(paused_at=now, pause_text=GAP_IS_OPEN, pause_ends_at=None)
+        CarrierAccount.objects.filter(pk=account.pk).update(
+            paused_at=now, pause_text=GAP_IS_OPEN, pause_ends_at=None
+        )
         Audit.write("bookings paused", account, by=None, reason="by after_restore", at=now)
     return Fenced("carrier accounts paused for bookings", CarrierAccount.objects.count())
 
@@ -112,7 +118,9 @@ def _fence_bookings(now: dt.datetime) -> Fenced:
     for order in orders:
         problem = {"text": OLDER, "fields": {}, "kind": "restored"}
         move_to(order, Status.UNCONFIRMED, reason=OLDER, at=now, due_at=None, problem=problem)
-    return _count_fenced("bookings now waiting for an operator", (order.created_at for order in orders))
+    return _count_fenced(
+        "bookings now waiting for an operator", (order.created_at for order in orders)
+    )
 
 
 def _fence_cancellations(now: dt.datetime) -> Fenced:
@@ -123,8 +131,12 @@ def _fence_cancellations(now: dt.datetime) -> Fenced:
     attempts = list(wanted)
     for attempt in attempts:
         move_to(attempt.order, Status.CANCEL_UNCONFIRMED, reason=OLDER, at=now, due_at=now, tries=0)
-        CancelAttempt.objects.filter(pk=attempt.pk).update(state=CancelAttempt.State.UNKNOWN, answer=OLDER)
-    return _count_fenced("cancellations to check with the carrier", (attempt.asked_at for attempt in attempts))
+        CancelAttempt.objects.filter(pk=attempt.pk).update(
+            state=CancelAttempt.State.UNKNOWN, answer=OLDER
+        )
+    return _count_fenced(
+        "cancellations to check with the carrier", (attempt.asked_at for attempt in attempts)
+    )
 
 
 def _fence_replacements(restore: Restore) -> Fenced:
@@ -148,12 +160,16 @@ def _withhold_labels(now: dt.datetime) -> list[Fenced]:
     waiting = Order.objects.filter(status=Status.BOOKED, progress__in=STILL_AT_SENDER)
     shown = [row for row in gateway.all_accounts() if contract_of(row).operation("view")]
     comparable = waiting.filter(account__in=shown).exclude(carrier_order_id="")
-    withheld = Label.objects.exclude(state=Label.State.ABSENT).filter(order__in=comparable, purged_at=None)
+    withheld = Label.objects.exclude(state=Label.State.ABSENT).filter(
+        order__in=comparable, purged_at=None
+    )
     count = withheld.update(state=Label.State.WITHHELD, due_at=now, **Label.AFRESH)
     others = waiting.exclude(pk__in=comparable.values("pk"))
     return [
         Fenced("labels hidden until the carrier confirms their parcels", count),
-        _count_fenced("parcels that may be cancelled and can't be checked from here", _booked_times(others)),
+        _count_fenced(
+            "parcels that may be cancelled and can't be checked from here", _booked_times(others)
+        ),
     ]
 
 
@@ -176,7 +192,8 @@ def jump_numbers() -> int:
         (model._meta.db_table, model._meta.pk.attname)
         for name in APPS
         for model in apps.get_app_config(name).get_models()
-        if isinstance(model._meta.pk, models.BigAutoField) and model._meta.label != "orders.DatabaseMark"
+        if isinstance(model._meta.pk, models.BigAutoField)
+        and model._meta.label != "orders.DatabaseMark"
     ]
     for table, column in tables:
         (_in_postgresql if connection.vendor == "postgresql" else _in_sqlite)(table, column)
@@ -193,6 +210,10 @@ def _in_postgresql(table: str, column: str) -> None:
 def _in_sqlite(table: str, column: str) -> None:
     """Set a table's sequence; one that never had a row has no entry yet."""
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE sqlite_sequence SET seq = seq + %s WHERE name = %s", [FURTHER, table])
+        cursor.execute(
+            "UPDATE sqlite_sequence SET seq = seq + %s WHERE name = %s", [FURTHER, table]
+        )
         if not cursor.rowcount:
-            cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, FURTHER])
+            cursor.execute(
+                "INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, FURTHER]
+            )

@@ -96,4 +96,6 @@ def lift_gap(restore: Restore, *, by: User, reason: str, now: dt.datetime) -> No
 def _refuse_another_count(restore: Restore, count: int) -> None:
     waiting = count_held(restore)
     if count != waiting:
-        raise Refused(f"{waiting} parcels are held now, but you entered {count}. Nothing was changed.")
+        raise Refused(
+            f"{waiting} parcels are held now, but you entered {count}. Nothing was changed."
+        )

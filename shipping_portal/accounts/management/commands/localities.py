@@ -11,11 +11,16 @@ from shipping_portal.accounts.address.locality_lists import UnreadableList, impo
 
 
 class Command(BaseCommand):
-    help = "Import the carrier's published pairs: a UTF-8 CSV with the columns country,suburb,state,postcode."
+    help = (
+        "Import the carrier's published pairs: a UTF-8 CSV with the columns"
+        " country,suburb,state,postcode."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         acts = parser.add_subparsers(dest="act", required=True)
-        importing = acts.add_parser("import", help="replace the active list of every country in the file")
+        importing = acts.add_parser(
+            "import", help="replace the active list of every country in the file"
+        )
         importing.add_argument("file", type=Path)
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:

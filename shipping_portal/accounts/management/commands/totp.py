@@ -14,8 +14,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.DEMO:
-            raise CommandError("Only the demo's operator has a code that can be printed. Set DEMO=1 if this is a demo.")
+            raise CommandError(
+                "Only the demo's operator has a code that can be printed. Set DEMO=1 if this is a"
+                " demo."
+            )
         try:
             self.stdout.write(demo.operator_code())
         except Authenticator.DoesNotExist:
-            raise CommandError("There is no demo operator yet. Run `manage.py demo` first.") from None
+            raise CommandError(
+                "There is no demo operator yet. Run `manage.py demo` first."
+            ) from None

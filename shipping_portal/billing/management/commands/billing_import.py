@@ -25,10 +25,16 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument("--week", help="its week, like 2026-W47; taken from its name by default")
-        parser.add_argument("--total", action="append", default=[], help="AUD=412.30, if the file states none")
         parser.add_argument(
-            "--account", default="", help="a name in OLDER_CARRIERS, if it is an older account's report"
+            "--week", help="its week, like 2026-W47; taken from its name by default"
+        )
+        parser.add_argument(
+            "--total", action="append", default=[], help="AUD=412.30, if the file states none"
+        )
+        parser.add_argument(
+            "--account",
+            default="",
+            help="a name in OLDER_CARRIERS, if it is an older account's report",
         )
         parser.add_argument("--post", action="store_true", help="post it, if it balances")
 
@@ -40,7 +46,10 @@ class Command(BaseCommand):
             report.refresh_from_db()
             self.stdout.write(f"{report.read} lines read")
             if report.parked_at:
-                raise CommandError(f"It failed {report.failures} times in a row: {report.last_error}. See the desk.")
+                raise CommandError(
+                    f"It failed {report.failures} times in a row: {report.last_error}. See the"
+                    " desk."
+                )
             time.sleep(1 if report.state == State.READING else 0)
         self._tell(report)
         if options["post"] and report.state != State.POSTED:
@@ -51,9 +60,14 @@ class Command(BaseCommand):
         try:
             account = gateway.account_of(carrier_settings.settings_named(options["account"]))
             return uploads.take(
-                account, path.name, path.read_bytes(), by=None, now=timezone.now(),
-                week=_week(options["week"]), stated=_totals(options["total"]),
-            )  # fmt: skip
+                account,
+                path.name,
+                path.read_bytes(),
+                by=None,
+                now=timezone.now(),
+                week=_week(options["week"]),
+                stated=_totals(options["total"]),
+            )
         except uploads.TakenBefore as error:
             self.stdout.write(str(error))
             return error.report
@@ -61,13 +75,19 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _tell(self, report: BillingReport) -> None:
-        self.stdout.write(f"Report {report.pk}, week of {report.week}: {report.get_state_display().lower()}")
+        self.stdout.write(
+            f"Report {report.pk}, week of {report.week}: {report.get_state_display().lower()}"
+        )
         for number, message in report.problems:
             self.stdout.write(f"  line {number}: {message}")
         for row in posting.report_totals(report):
-            self.stdout.write(f"  {row['words']:<46} {row['lines']:>6} {row['amount']:>12} {row['currency']}")
+            self.stdout.write(
+                f"  {row['words']:<46} {row['lines']:>6} {row['amount']:>12} {row['currency']}"
+            )
         for row in report_balances(report):
-            self.stdout.write(f"  {'in all':<53} {row.found:>12} {row.currency}, stated {row.stated}")
+            self.stdout.write(
+                f"  {'in all':<53} {row.found:>12} {row.currency}, stated {row.stated}"
+            )
 
     def _post(self, report: BillingReport) -> None:
         try:
@@ -75,18 +95,24 @@ class Command(BaseCommand):
         except posting.NotReady as error:
             raise CommandError(f"Not posted. {error}") from error
         on_hold = report.lines.on_hold().count()
-        self.stdout.write(f"Posted. {on_hold} lines are on hold: see the report's page." if on_hold else "Posted.")
+        self.stdout.write(
+            f"Posted. {on_hold} lines are on hold: see the report's page." if on_hold else "Posted."
+        )
 
 
 def _week(text: str | None) -> dt.date | None:
     try:
-        return dt.datetime.strptime(f"{text}-1", "%G-W%V-%u").date() if text else None  # noqa: DTZ007  (a day)
+        # A day has no time zone.
+        return dt.datetime.strptime(f"{text}-1", "%G-W%V-%u").date() if text else None  # noqa: DTZ007
     except ValueError as error:
         raise CommandError(f"{text} isn't a week like 2026-W47.") from error
 
 
 def _totals(pairs: list[str]) -> dict[str, Decimal]:
     try:
-        return {currency: Decimal(total) for currency, _, total in (pair.partition("=") for pair in pairs)}
+        return {
+            currency: Decimal(total)
+            for currency, _, total in (pair.partition("=") for pair in pairs)
+        }
     except InvalidOperation as error:
         raise CommandError("Write a total like AUD=412.30.") from error

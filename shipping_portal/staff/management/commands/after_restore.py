@@ -17,12 +17,12 @@ from shipping_portal.jobs.erased_keys import NoErasedFile
 from shipping_portal.staff.restores import fencing
 
 NEXT = (
-    "Bookings are paused. Start web, worker and sweeper. Then settle what the desk lists under Restores, and close "
-    "the gap there."
+    "Bookings are paused. Start web, worker and sweeper. Then settle what the desk lists under"
+    " Restores, and close the gap there."
 )
 AGAIN = (
-    "The restore isn't complete, as something wrote into the database meanwhile. Stop every process, also on other "
-    "machines, close the database to them and restore again."
+    "The restore isn't complete, as something wrote into the database meanwhile. Stop every"
+    " process, also on other machines, close the database to them and restore again."
 )
 
 
@@ -49,9 +49,14 @@ class Command(BaseCommand):
             raise CommandError(f"Nothing was changed. {why}") from why
         except ProgrammingError as why:
             # Row numbers are the owner's to change.
-            raise CommandError(f"Nothing was changed. Run it as the owner: MIGRATE_DATABASE_URL. {why}") from why
+            raise CommandError(
+                f"Nothing was changed. Run it as the owner: MIGRATE_DATABASE_URL. {why}"
+            ) from why
         if fenced is None:
-            self.stdout.write("This has already been done, and nothing has been restored since. Nothing was changed.")
+            self.stdout.write(
+                "This has already been done, and nothing has been restored since. Nothing was"
+                " changed."
+            )
             return
         for one in fenced:
             age = f", oldest {timesince(one.oldest, now)} ago" if one.oldest else ""

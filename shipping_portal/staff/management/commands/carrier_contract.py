@@ -13,14 +13,23 @@ VERDICTS = {True: "yes", False: "NO", None: "not asked"}
 
 
 class Command(BaseCommand):
-    help = "Prints every contract point: documented, assumed or overridden. --probe checks with the carrier."
+    help = (
+        "Prints every contract point: documented, assumed or overridden. --probe checks with the"
+        " carrier."
+    )
     requires_system_checks = ()  # the contract can be examined before the installation is complete
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--probe", action="store_true", help="Check everything that costs nothing with the carrier."
+            "--probe",
+            action="store_true",
+            help="Check everything that costs nothing with the carrier.",
         )
-        parser.add_argument("--account", default="", help="A name in OLDER_CARRIERS, instead of the current account.")
+        parser.add_argument(
+            "--account",
+            default="",
+            help="A name in OLDER_CARRIERS, instead of the current account.",
+        )
 
     def handle(self, *args: Any, probe: bool, account: str, **options: Any) -> None:
         try:
@@ -33,10 +42,13 @@ class Command(BaseCommand):
         overridden = sum(point.overridden for point in points)
         assumed = sum(point.basis == "assumed" and not point.overridden for point in points)
         self.stdout.write(
-            f"\n{len(points)} points: {overridden} overridden by the contract file, {assumed} still assumed."
+            f"\n{len(points)} points: {overridden} overridden by the contract file, {assumed} still"
+            " assumed."
         )
         if probe and configured.is_closed:
-            raise CommandError(f"{configured.prefix}_KEY is empty, so this account is closed and can't be checked.")
+            raise CommandError(
+                f"{configured.prefix}_KEY is empty, so this account is closed and can't be checked."
+            )
         if probe:
             self._probe(configured)
 

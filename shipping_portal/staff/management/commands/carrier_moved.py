@@ -17,14 +17,18 @@ from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.billing.models import BillingProfile
 
 ACTION = "carrier account moved"
-STILL_DESCRIBED = "Nothing was changed. {}_BASE_URL is still {}. Remove that account from the settings, or keep it "
+STILL_DESCRIBED = (
+    "Nothing was changed. {}_BASE_URL is still {}. Remove that account from the settings, or"
+    " keep it "
+)
 "there."
 NO_ROW = "Nothing was changed. There is no {}. Known accounts: {}."
 IN_USE = (
-    "Nothing was changed. Orders, prices or scans already exist under {new}, and once merged they couldn't be told "
-    "apart. Keep the two separate. While {old} still answers, add it to OLDER_CARRIERS with its own webhook secret, "
-    "and its orders are handled there. If not, they wait at the desk under “Open orders on an unlisted carrier "
-    "account”: ask the carrier about each, and settle it with Resolve."
+    "Nothing was changed. Orders, prices or scans already exist under {new}, and once merged they"
+    " couldn't be told apart. Keep the two separate. While {old} still answers, add it to"
+    " OLDER_CARRIERS with its own webhook secret, and its orders are handled there. If not, they"
+    " wait at the desk under “Open orders on an unlisted carrier account”: ask the carrier about"
+    " each, and settle it with Resolve."
 )
 
 
@@ -32,8 +36,12 @@ class Command(BaseCommand):
     help = "Keep an account's orders, bills and webhooks after the carrier changes its address."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--from", dest="former", required=True, help="the previous CARRIER_BASE_URL")
-        parser.add_argument("--account", default="", help="a name in OLDER_CARRIERS, instead of the current account")
+        parser.add_argument(
+            "--from", dest="former", required=True, help="the previous CARRIER_BASE_URL"
+        )
+        parser.add_argument(
+            "--account", default="", help="a name in OLDER_CARRIERS, instead of the current account"
+        )
 
     def handle(self, *args: Any, former: str, account: str, **options: Any) -> None:
         try:
@@ -50,7 +58,11 @@ def move(old: CarrierSettings, new: CarrierSettings) -> str:
     Raises CommandError.
     """
     if named := next(
-        (configured for configured in carrier_settings.all_settings() if configured.fingerprint == old.fingerprint),
+        (
+            configured
+            for configured in carrier_settings.all_settings()
+            if configured.fingerprint == old.fingerprint
+        ),
         None,
     ):
         raise CommandError(STILL_DESCRIBED.format(named.prefix, old.name))
@@ -69,7 +81,9 @@ def _done_before(old: CarrierSettings, new: CarrierSettings, words: str) -> str:
     row = CarrierAccount.objects.filter(fingerprint=new.fingerprint).first()
     if row and Audit.objects.filter(action=ACTION, subject=subject_of(row), reason=words).exists():
         return "This has already been done. Nothing was changed."
-    raise CommandError(NO_ROW.format(old.name, "; ".join(map(str, CarrierAccount.objects.all())) or "none"))
+    raise CommandError(
+        NO_ROW.format(old.name, "; ".join(map(str, CarrierAccount.objects.all())) or "none")
+    )
 
 
 def _make_way(row: CarrierAccount, old: CarrierSettings, new: CarrierSettings) -> None:

@@ -17,18 +17,35 @@ from shipping_portal.staff.demo import demo_history
 PLACES = settings.BASE_DIR / "shipping_portal" / "sandbox" / "localities.csv"
 PEOPLE = {
     "sender": {"email": demo.SENDER_EMAIL, "password": demo.SENDER_PASSWORD},
-    "operator": {"email": demo.OPERATOR_EMAIL, "password": demo.OPERATOR_PASSWORD, "totp_command": "./dev manage totp"},
+    "operator": {
+        "email": demo.OPERATOR_EMAIL,
+        "password": demo.OPERATOR_PASSWORD,
+        "totp_command": "./dev manage totp",
+    },
 }
 
 
 class Command(BaseCommand):
-    help = "Make the demo's sender, operator and places. Doing it again changes nothing but resets the passwords."
+    help = (
+        "Make the demo's sender, operator and places. Doing it again changes nothing but resets the"
+        " passwords."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--places", type=Path, default=PLACES, help="the carrier's published pairs, as CSV")
-        parser.add_argument("--carrier-state", type=Path, help="the pretend carrier's folder, for a month of history")
-        parser.add_argument("--migrate", action="store_true", help="make or change the tables before")
-        parser.add_argument("--json", action="store_true", help="print the log-ins as JSON, on one line")
+        parser.add_argument(
+            "--places", type=Path, default=PLACES, help="the carrier's published pairs, as CSV"
+        )
+        parser.add_argument(
+            "--carrier-state",
+            type=Path,
+            help="the pretend carrier's folder, for a month of history",
+        )
+        parser.add_argument(
+            "--migrate", action="store_true", help="make or change the tables before"
+        )
+        parser.add_argument(
+            "--json", action="store_true", help="print the log-ins as JSON, on one line"
+        )
 
     def handle(self, *args: Any, places: Path, **options: Any) -> None:
         if not settings.DEMO:

@@ -17,7 +17,9 @@ class Command(BaseCommand):
     help = "Finds due work every SWEEP_SECONDS, hands it to the workers, and does what they miss."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--once", action="store_true", help="Sweep once, print what was found, and stop.")
+        parser.add_argument(
+            "--once", action="store_true", help="Sweep once, print what was found, and stop."
+        )
 
     def handle(self, *args: Any, once: bool, **options: Any) -> None:
         begin_work()

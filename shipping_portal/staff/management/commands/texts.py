@@ -17,7 +17,8 @@ ROOT = Path(settings.BASE_DIR)
 APPS = ("shipping_portal", "orders", "tracking")
 UNREAD = {"migrations", "sandbox"}  # folders with strings that no person reads
 NO_WORDS = re.compile(
-    r"{%\s*comment.*?endcomment\s*%}|{#.*?#}|<!--.*?-->|<(script|style|code|pre)\b.*?</\1>|```.*?```", re.DOTALL
+    r"{%\s*comment.*?endcomment\s*%}|{#.*?#}|<!--.*?-->|<(script|style|code|pre)\b.*?</\1>|```.*?```",
+    re.DOTALL,
 )
 END_OF_A_TEXT = re.compile(
     r"</(?:p|li|h\d|dt|dd|td|th|label|legend|summary|button|option|title|small|div)>|<br>|\n\s*\n|\n[-#|*]|\|"
@@ -36,9 +37,16 @@ class Command(BaseCommand):
 
 def files() -> list[Path]:
     """Return the files with texts: templates, scripts, modules, README and the run-book."""
-    kinds = [("templates", "*.html"), ("templates", "*.txt"), ("static", "*.js"), ("deploy", "*.md")]
+    kinds = [
+        ("templates", "*.html"),
+        ("templates", "*.txt"),
+        ("static", "*.js"),
+        ("deploy", "*.md"),
+    ]
     found = [path for folder, kind in kinds for path in (ROOT / folder).rglob(kind)]
-    found += [path for app in APPS for path in (ROOT / app).rglob("*.py") if not UNREAD & set(path.parts)]
+    found += [
+        path for app in APPS for path in (ROOT / app).rglob("*.py") if not UNREAD & set(path.parts)
+    ]
     return sorted([*found, ROOT / "README.md"])
 
 
@@ -49,7 +57,9 @@ def texts(path: Path) -> Iterable[str]:
     if path.suffix == ".js":
         return [
             one or other
-            for one, other in re.findall(r'"([A-Z][^"\n]* [^"\n]*)"|`([A-Z][^`\n]* [^`\n]*)`', path.read_text())
+            for one, other in re.findall(
+                r'"([A-Z][^"\n]* [^"\n]*)"|`([A-Z][^`\n]* [^`\n]*)`', path.read_text()
+            )
         ]
     return shown(path.read_text()).split("¶")
 
@@ -64,7 +74,9 @@ def shown(template: str) -> str:
 def split(paragraphs: Iterable[str]) -> Iterator[str]:
     for paragraph in paragraphs:
         for part in re.split(r"(?<=[.?:;])\s", paragraph):
-            if (words := " ".join(part.replace(" x ", " ").split())) and re.search(r"[A-Za-z]", words):
+            if (words := " ".join(part.replace(" x ", " ").split())) and re.search(
+                r"[A-Za-z]", words
+            ):
                 yield words
 
 
@@ -74,8 +86,12 @@ def _of_a_module(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             quiet |= {id(part) for part in node.values}
-            text = "".join(str(part.value) if isinstance(part, ast.Constant) else " x " for part in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in quiet:
+            text = "".join(
+                str(part.value) if isinstance(part, ast.Constant) else " x " for part in node.values
+            )
+        elif (
+            isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in quiet
+        ):
             text = node.value
         else:
             continue

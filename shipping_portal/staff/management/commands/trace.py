@@ -18,7 +18,10 @@ Line = tuple[dt.datetime | None, str, str]
 
 
 class Command(BaseCommand):
-    help = "Print one parcel's history in order: moves, carrier calls, labels, scans, charges, actions."
+    help = (
+        "Print one parcel's history in order: moves, carrier calls, labels, scans, charges,"
+        " actions."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("order", help="its carrier reference, order number or UUID")
@@ -34,7 +37,9 @@ class Command(BaseCommand):
             "request": order.request_id or "–",
         }
         self.stdout.write("  ".join(f"{name} {value}" for name, value in facts.items()))
-        for at, kind, text in sorted((line for line in _life(order) if line[0]), key=lambda line: str(line[0])):
+        for at, kind, text in sorted(
+            (line for line in _life(order) if line[0]), key=lambda line: str(line[0])
+        ):
             self.stdout.write(f"{at:%Y-%m-%d %H:%M:%S.%f}Z  {kind:8}  {text}".rstrip())
 
 
@@ -59,20 +64,36 @@ def _life(order: Order) -> Iterator[Line]:
     for attempt in order.attempts.all():
         text = f"attempt {attempt.generation}"
         yield attempt.sent_at, "booking", f"{text} sent, key {attempt.key}"
-        yield attempt.done_at, "booking", f"{text} {attempt.state}, status {attempt.http_status or '–'} {attempt.error}"
+        yield (
+            attempt.done_at,
+            "booking",
+            f"{text} {attempt.state}, status {attempt.http_status or '–'} {attempt.error}",
+        )
     for asked in order.cancels.all():
         yield asked.asked_at, "cancel", "asked for"
         yield asked.done_at, "cancel", f"{asked.state}, status {asked.http_status or '–'}"
     for call in order.calls.all():
         yield call.at, "call", f"{call} in {call.milliseconds} ms, {call.outcome}"
     for label in order.labels.all():
-        yield label.stored_at, "label", f"{label.size} stored, {label.length} bytes, sha256 {label.sha256[:12]}"
+        yield (
+            label.stored_at,
+            "label",
+            f"{label.size} stored, {label.length} bytes, sha256 {label.sha256[:12]}",
+        )
         yield label.served_at, "label", f"{label.size} first served"
         yield label.purged_at, "label", f"{label.size} purged"
     for charge in order.charges.all():
-        yield charge.posted_at, "charge", f"{charge.kind} {charge.amount} {charge.currency}, week {charge.week}"
+        yield (
+            charge.posted_at,
+            "charge",
+            f"{charge.kind} {charge.amount} {charge.currency}, week {charge.week}",
+        )
     for act in Audit.objects.filter(subject=subject_of(order)).select_related("actor"):
-        yield act.at, "act", f"{act.action} by {act.actor_id or 'the portal'}, request {act.request_id or '–'}"
+        yield (
+            act.at,
+            "act",
+            f"{act.action} by {act.actor_id or 'the portal'}, request {act.request_id or '–'}",
+        )
     yield from _tracking(order)
 
 
@@ -85,7 +106,11 @@ def _tracking(order: Order) -> Iterator[Line]:
             event.happened_at,
             "scan",
             f"{event.event_type}, told {event.received_at:%Y-%m-%d %H:%M:%S}Z by {event.source}"
-            + (f", the carrier's clock was ahead by {event.clock_ahead_by}" if event.clock_ahead else ""),
+            + (
+                f", the carrier's clock was ahead by {event.clock_ahead_by}"
+                if event.clock_ahead
+                else ""
+            ),
         )
     for delivery in WebhookDelivery.objects.filter(event__parcel=parcel):
         yield delivery.received_at, "webhook", f"delivery {delivery.pk} {delivery.state}"

@@ -13,7 +13,7 @@ Use the second one only if the dashboard does not keep the part before the @.
 
 {}
 {}"""
-ROTATE = """1. Set this for every web process and restart them; both secrets are accepted from then on:
+ROTATE = """1. Set this for every web process and restart them. Then both secrets are accepted:
 
 {}={}
 
@@ -28,14 +28,26 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         wanted = parser.add_mutually_exclusive_group()
-        wanted.add_argument("--rotate", action="store_true", help="Print a new secret and how to switch to it.")
-        wanted.add_argument("--test", action="store_true", help="Post a test event to the listener.")
-        parser.add_argument(
-            "--authority", default="", help="With --test: a PEM file of the private authority behind SITE_URL."
+        wanted.add_argument(
+            "--rotate", action="store_true", help="Print a new secret and how to switch to it."
         )
-        parser.add_argument("--account", default="", help="A name in OLDER_CARRIERS, instead of the current account.")
+        wanted.add_argument(
+            "--test", action="store_true", help="Post a test event to the listener."
+        )
+        parser.add_argument(
+            "--authority",
+            default="",
+            help="With --test: a PEM file of the private authority behind SITE_URL.",
+        )
+        parser.add_argument(
+            "--account",
+            default="",
+            help="A name in OLDER_CARRIERS, instead of the current account.",
+        )
 
-    def handle(self, *args: Any, rotate: bool, test: bool, account: str, authority: str, **options: Any) -> None:
+    def handle(
+        self, *args: Any, rotate: bool, test: bool, account: str, authority: str, **options: Any
+    ) -> None:
         if authority and not test:
             raise CommandError("--authority goes with --test.")
         try:
@@ -51,5 +63,8 @@ def _answer(configured: CarrierSettings, *, rotate: bool, test: bool, authority:
     if test:
         answer = listener.send_test_event(configured, authority=authority)
         kept = configured.contract.nobodys_reference
-        return f"The listener accepted the test event: {answer}. It is stored under the reference {kept}."
+        return (
+            f"The listener accepted the test event: {answer}. It is stored under the reference"
+            f" {kept}."
+        )
     return PASTE.format(*listener.listener_addresses(configured, shown=True))
