@@ -44,13 +44,18 @@ def count_nodes(file: Path) -> int:
 
 
 def function_lengths() -> dict[str, int]:
-    """Return how many lines each function of the product has, from its `def` to its end, by file and line."""
+    """Return how many lines each function of the product has without its docstring, by file and line."""
     return {
-        f"{file}:{node.lineno} {node.name}": node.end_lineno - node.lineno + 1
+        f"{file}:{node.lineno} {node.name}": node.end_lineno - node.lineno + 1 - _docstring_lines(node)
         for file in product_files()
         for node in ast.walk(_tree(file))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno
     }
+
+
+def _docstring_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    first = node.body[0]
+    return (first.end_lineno or 0) - first.lineno + 1 if ast.get_docstring(node) else 0
 
 
 def _files() -> Iterator[Path]:

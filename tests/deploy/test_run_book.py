@@ -36,7 +36,7 @@ def test_it_has_each_queue_by_its_name_in_the_order_of_the_desk_and_says_how_soo
 
 def test_it_has_each_alert_that_is_no_queue_by_its_name_with_its_severity() -> None:
     source = (ROOT / "shipping_portal/staff/alerts/conditions.py").read_text()
-    sent = re.findall(r'Condition\(\s*"([\w-]+)", title, step, Severity\.(\w+)', source)
+    sent = re.findall(r'Condition\(\s*"([\w-]+)",\s*title,\s*step,\s*Severity\.(\w+)', source)
     sent += re.findall(r'\("(certificate[\w-]*)", Severity\.(\w+)', source)
     table = RUN_BOOK.partition("## Alerts")[2].partition("\n## ")[0]
     told = re.findall(r"^\| `([\w-]+)` \| [^|]+ \| `(\w+)` \|$", table, re.MULTILINE)
