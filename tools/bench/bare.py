@@ -1,4 +1,4 @@
-"""The least that any web server here can do: take a webhook's bytes and insert the row, or give a label's bytes out.
+"""The least that any web server here can do: take a webhook's bytes and insert the row.
 
 A WSGI application without Django, under the same gunicorn, beside which the portal's own is measured.
 """
@@ -17,16 +17,14 @@ INSERT = (
     "reference, due_at, tries, failures, last_error) SELECT id, %s, %s, %s, 'new', '', '', '', %s, 0, 0, '' "
     "FROM orders_carrieraccount LIMIT 1"
 )
-READ = "SELECT content FROM orders_labelbytes WHERE label_id = %s"
 _of_thread = threading.local()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
     if not hasattr(_of_thread, "cursor"):
         _of_thread.cursor = psycopg.connect(os.environ["DATABASE_URL"], autocommit=True).cursor()
-    is_webhook = environ["REQUEST_METHOD"] == "POST"
-    kind, content = ("text/plain", _store(environ)) if is_webhook else ("application/pdf", _label(environ))
-    start_response("200 OK", [("Content-Type", kind), ("Content-Length", str(len(content)))])
+    content = _store(environ)
+    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", str(len(content)))])
     return [content]
 
 
@@ -35,9 +33,3 @@ def _store(environ: dict[str, Any]) -> bytes:
     now = dt.datetime.now(dt.UTC)
     _of_thread.cursor.execute(INSERT, [now, body, hashlib.sha256(body).hexdigest(), now])
     return b"stored"
-
-
-def _label(environ: dict[str, Any]) -> bytes:
-    """Whose it is, is not asked: the request names the row."""
-    _of_thread.cursor.execute(READ, [environ["HTTP_X_ROW"]], binary=True)
-    return bytes(_of_thread.cursor.fetchone()[0])

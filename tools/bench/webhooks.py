@@ -22,6 +22,8 @@ ROUNDS = 5
 SECONDS = 3.0
 CONNECTIONS = 8
 STORED, GROWTH = 0.60, 0.90  # the goals
+OTHERS = {"bare": "tools.bench.bare", "plain": "django.core.wsgi:get_wsgi_application()"}
+WORKERS = "--worker-class=gthread --workers=2 --threads=16"
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ def measure(children: ChildProcesses, databases: dict[str, str]) -> bool:
 
 
 def rates_of(children: ChildProcesses, databases: dict[str, str], file: str = "") -> dict[str, list[float]]:
-    """Requests a second of a server on each of these databases, `bare` or the portal: five interleaved rounds."""
+    """Requests a second of each server, one of OTHERS or the portal, in five interleaved rounds."""
     servers = [start(children, name, url) for name, url in databases.items()]
     rates: dict[str, list[float]] = {server.name: [] for server in servers}
     for _ in range(ROUNDS):
@@ -54,8 +56,9 @@ def rates_of(children: ChildProcesses, databases: dict[str, str], file: str = ""
 def start(children: ChildProcesses, name: str, url: str) -> Server:
     server = Server(name, free_port())
     env = {**os.environ, **bench_settings(url)}
-    bare = "tools.bench.bare --worker-class=gthread --workers=2 --threads=16"
-    program = bare if name == "bare" else f"shipping_portal.wsgi {GUNICORN}"
+    if name == "plain":
+        env["DJANGO_SETTINGS_MODULE"] = "tools.bench.plain"
+    program = f"{OTHERS[name]} {WORKERS}" if name in OTHERS else f"shipping_portal.wsgi {GUNICORN}"
     children.start(
         name, [sys.executable, "-m", "gunicorn", *program.split(), f"--bind=127.0.0.1:{server.port}"], env=env
     )

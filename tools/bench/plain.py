@@ -1,0 +1,9 @@
+"""Settings of the usual way to give a label out: Django's session, a login, one view (plain_view.py)."""
+
+from shipping_portal.settings import *  # noqa: F403
+
+MIDDLEWARE = [
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+]
+ROOT_URLCONF = "tools.bench.plain_view"
