@@ -271,7 +271,7 @@ def guarded(of: Sender, by: User) -> dict[str, str]:
             factories.charge(made, "under-declared", "4.13", measured_kg=Decimal(measured))
     light = Measures(Decimal(1), "kg", size.length, size.width, size.height, "cm")
     quote = factories.quote(of, by, parcel=factories.details(of, measures=light, size=str(size.uuid)))
-    return {"quotes guarded": reverse("quotes", args=[quote.uuid])}
+    return {"quotes guarded": factories.prices_of(quote)}
 
 
 def empty() -> dict[str, Any]:
@@ -299,7 +299,7 @@ def addresses(things: dict[str, Any]) -> dict[str, str]:
     return {
         str(entry.name): address(route, things) if things else f"/{route}"
         for route, entry in OURS
-        if "owner" in audience(entry)
+        if "owner" in audience(entry) and not str(entry.name).startswith("older_")
         if things or "<" not in route
     }
 

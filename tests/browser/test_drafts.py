@@ -56,7 +56,7 @@ def test_a_form_that_is_left_at_once_is_kept_too(log_in: Open) -> None:
 
 FILL = """
 from django.utils import timezone
-from orders import drafts
+from orders.drafting import drafts
 from orders.models import Draft
 from shipping_portal.accounts.models import User
 user = User.objects.get(email={email!r})
@@ -69,7 +69,7 @@ EMPTY = "from orders.models import Draft; Draft.objects.filter(values__receiver_
 
 def test_only_a_paste_that_could_not_be_saved_asks_before_it_is_left(log_in: Open, stack: Stack) -> None:
     page = log_in("sender")
-    stack.manage("shell", "-c", FILL.format(email=stack.people["sender"]["email"]))
+    stack.shell(FILL.format(email=stack.people["sender"]["email"]))
     page.goto("/parcels/new/#smart")
     paste(page, PASTED.replace("Rosa", "Ida"))
     expect(page.locator("#saved")).to_contain_text("50 drafts", timeout=5000)

@@ -123,7 +123,7 @@ def test_b12_a_form_that_comes_back_has_kept_every_value(walk_in: Open, is_draft
 
 def test_b12_what_is_known_is_filled_in_when_a_parcel_is_mended(walk_in: Open, gallery: Any) -> None:
     page = walk_in()
-    page.goto(gallery["typical"]["pages"]["replace"])
+    page.goto(f"{gallery['typical']['pages']['parcel']}replace/")
     for name, value in {"receiver_name": "Noor Tamsin", "receiver_line1": "4 Sample Street",
                         "receiver_postcode": "7000", "description": "Boxed ceramic mugs"}.items():  # fmt: skip
         expect(page.locator(f"[name={name}]")).to_have_value(value)

@@ -37,7 +37,7 @@ def booked_there(stack: Stack, order: dict[str, Any]) -> dict[str, Any]:
 import json, uuid
 from orders.calling import gateway
 from orders.models import Order
-order, carrier = Order.objects.get(pk={order["pk"]}), gateway.carrier(gateway.account())
+order, carrier = Order.objects.get(pk={order["pk"]}), gateway.carrier_client(gateway.current_account())
 shipment = order.details().shipment(product_code=order.product_code, order_key=order.order_key(), pickup_date=None)
 made = carrier.book(carrier.booking_body(shipment), key=str(uuid.uuid4()))
 print(json.dumps({{"reference": made.reference, "order_id": made.order_id}}))

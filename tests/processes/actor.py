@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+import traceback
 import uuid
 import zipfile
 from dataclasses import asdict
@@ -247,5 +248,9 @@ if __name__ == "__main__":
     for line in sys.stdin:
         name, *arguments = json.loads(line)
         close_old_connections()  # the database may have been away
-        sys.stdout.write(json.dumps(COMMANDS[name](*arguments)) + "\n")
+        try:
+            reply = {"value": COMMANDS[name](*arguments)}
+        except Exception:  # noqa: BLE001  (it belongs to who asked; the next one is answered)
+            reply = {"error": traceback.format_exc()}
+        sys.stdout.write(json.dumps(reply) + "\n")
         sys.stdout.flush()

@@ -208,7 +208,10 @@ class Portal:
         """One line to the actor, one line back."""
         self.actor.stdin.write(json.dumps(command).encode() + b"\n")
         self.actor.stdin.flush()
-        return json.loads(self.actor.stdout.readline())
+        reply = json.loads(self.actor.stdout.readline())
+        if "error" in reply:
+            raise RuntimeError(reply["error"])
+        return reply["value"]
 
 
 def _database(folder: Path) -> tuple[str, str]:
