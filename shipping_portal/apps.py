@@ -1,6 +1,18 @@
 """Load Celery and the system checks; shipping_portal/__init__.py stays empty for the sandbox."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
+
+# They register system checks, receivers of signals and metrics as they are imported.
+REGISTERING = (
+    "brand",
+    "celery",
+    "ops.checks",
+    "ops.deploy_checks",
+    "ops.metrics_port",
+    "ops.starting",
+)
 
 
 class PortalConfig(AppConfig):
@@ -8,5 +20,6 @@ class PortalConfig(AppConfig):
     verbose_name = "Shipping Portal"
 
     def ready(self) -> None:
-        """Import what registers itself: system checks, signals of workers, the metrics."""
-        from shipping_portal import brand, celery  # noqa: F401, PLC0415
+        """Import what registers itself."""
+        for module in REGISTERING:
+            import_module(f"shipping_portal.{module}")

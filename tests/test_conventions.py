@@ -9,6 +9,7 @@ from graphlib import TopologicalSorter
 
 import pytest
 
+from shipping_portal.apps import REGISTERING
 from shipping_portal.carrier.points import Fields
 from tests.product_files import CODE, ROOT, named
 
@@ -167,3 +168,12 @@ def test_no_work_is_left_half_done() -> None:
     marks = re.compile(r"TODO|FIXME|XXX|raise NotImplementedError|coming soon", re.IGNORECASE)
     for path in [*CODE, *(ROOT / "templates").rglob("*.html")]:
         assert not marks.search(path.read_text()), named(path)
+
+
+def test_what_registers_itself_is_imported_when_the_portal_starts() -> None:
+    """A check, a signal's receiver or a metric that nothing imports is silent."""
+    folder = ROOT / "shipping_portal"
+    files = [*folder.glob("*.py"), *folder.glob("ops/*.py")]
+    registers = {file for file in files if re.search(r"^@register\(|^@?\w+\.connect\b", file.read_text(), re.MULTILINE)}
+    names = {".".join(file.relative_to(folder).with_suffix("").parts) for file in registers}
+    assert names == set(REGISTERING)
