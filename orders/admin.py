@@ -23,15 +23,19 @@ from shipping_portal.jobs.registry import enqueue
 
 SLOW_MILLISECONDS = 2000
 OPERATIONS = (
-    "quote",
-    "quote_contents",
-    "book",
-    "view",
-    "cancel",
-    "label",
-    "track",
-    "subscribe",
-    "ping",
+    *(
+        "quote",
+        "quote_contents",
+        "prepare",
+        "book",
+        "find",
+        "view",
+        "cancel",
+        "label",
+        "track",
+        "subscribe",
+        "ping",
+    ),
 )
 KEPT = (Label.State.STORED, Label.State.WITHHELD)
 

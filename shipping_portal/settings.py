@@ -171,13 +171,23 @@ CARRIER_LINK_KEY = env("CARRIER_LINK_KEY", default="")
 CARRIER_CA_BUNDLE = env("CARRIER_CA_BUNDLE", default="")
 # http://host:port, the only way out of our network
 CARRIER_PROXY = env("CARRIER_PROXY", default="")
-CARRIER_CLIENT = env("CARRIER_CLIENT", default="shipping_portal.carrier.client.Carrier")
+# a class of client, for a carrier that no contract file describes
+CARRIER_CLIENT = env("CARRIER_CLIENT", default="")
 # user:secret, newest first; two during a rotation
 WEBHOOK_SECRETS = env.list("WEBHOOK_SECRETS", default=[])
 # Each account's own settings. Those above are for the account that takes new orders;
 # OLDER_CARRIERS=OLD,EU names accounts whose orders are followed to their end, by
 # CARRIER_OLD_BASE_URL, … in the same way.
-OF_A_CARRIER = ("BASE_URL", "ACCOUNT", "KEY", "PARTNER_ID", "CONTRACT", "LINK_KEY", "CA_BUNDLE")
+OF_A_CARRIER = (
+    "BASE_URL",
+    "ACCOUNT",
+    "KEY",
+    "PARTNER_ID",
+    "CONTRACT",
+    "LINK_KEY",
+    "CA_BUNDLE",
+    "CLIENT",
+)
 OLDER_CARRIERS = {
     name: (
         {part: env(f"CARRIER_{name}_{part}", default="") for part in OF_A_CARRIER}

@@ -21,6 +21,7 @@ def described(**parts: Any) -> dict[str, Any]:
         "CONTRACT": "",
         "LINK_KEY": LINK_KEY,
         "CA_BUNDLE": "",
+        "CLIENT": "",
         "WEBHOOK_SECRETS": [f"carrier:{WEBHOOK_SECRET}"],
         **parts,
     }

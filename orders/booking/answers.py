@@ -30,6 +30,7 @@ SILENT = "The carrier didn't answer in time"
 AWAY = "The carrier didn't answer"
 SLOW_DOWN = "The carrier asks us to slow down"
 UNREADABLE = "The carrier gave an answer we can't read"
+PENDING = "The carrier hasn't decided yet"
 CUT_OFF = "The carrier's answer didn't reach us"
 MOST = 3  # sentences where there is room for a few
 # These statuses are about the request itself, whatever the words say.
@@ -128,6 +129,8 @@ def why_unclear(error: Exception | None) -> str:
     """
     if not isinstance(error, OutcomeUnknown):
         return CUT_OFF
+    if error.pending:
+        return PENDING
     return UNREADABLE if error.answered else SILENT
 
 

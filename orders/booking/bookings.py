@@ -2,6 +2,7 @@
 
 submit  (web)     order `booking`, due now; nothing sent
 work    (worker)  checked after every wait; attempt written down and committed → one call → settle
+                  a carrier that takes two calls prepares it before the attempt, for nothing
 settle  (worker)  accepted | rejected | not sent | account stopped | unknown
 """
 
@@ -14,7 +15,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Subquery
 from django.utils import timezone
 
-from orders.booking import answers, booking_rules, limits, settling, verdict
+from orders.booking import answers, booking_rules, limits, preparing, settling, verdict
 from orders.booking.limits import LimitReached
 from orders.calling import gateway
 from orders.drafting.parcel_details import ParcelDetails, in_metric
@@ -138,8 +139,9 @@ OWED = (
 
 @job("book", queue=OWED, lane="sender", order=10)
 def process_booking(order: Any) -> None:
-    """Send one due booking, if it may go. After each wait, for a turn and for a price,
-    everything is checked again.
+    """Send one due booking, if it may go.
+
+    After each wait, for a turn, a price or what is prepared, everything is checked again.
     """
     # its worker is gone, unless we are the late one: sent or not, we do not know
     if order.is_in_flight:
@@ -150,7 +152,7 @@ def process_booking(order: Any) -> None:
                 attempt, "the worker stopped before the carrier's answer", at=timezone.now()
             )
         return
-    client, has_fresh_price = None, False
+    client, has_fresh_price, body = None, False, b""
     while going := _may_go(order, is_reread=client is not None, has_fresh_price=has_fresh_price):
         now = timezone.now()
         if client is None:
@@ -164,8 +166,18 @@ def process_booking(order: Any) -> None:
             if not _carry_out(order, priced, now):
                 return
             has_fresh_price = True
+        elif client.takes_two_calls() and not body:
+            # A price and this call may take longer than one lease.
+            prepared = (
+                _carry_out(order, preparing.prepare(order, client, now), now)
+                if order.renew()
+                else None
+            )
+            if prepared is None:
+                return
+            body, has_fresh_price = prepared.body, True
         else:
-            _send(order, client)
+            _send(order, client, body)
             return
 
 
@@ -198,7 +210,7 @@ def _read_again(order: Any) -> bool:
 
 
 def _carry_out(
-    order: Order, found: verdict.Verdict | verdict.PriceVerdict, now: dt.datetime
+    order: Order, found: verdict.Verdict | verdict.PreparedVerdict, now: dt.datetime
 ) -> verdict.Go | None:
     """Carry out a verdict on an order of which nothing was sent. Returns the verdict if it may
     go on.
@@ -231,12 +243,12 @@ def _end_unsent(
                 order, found.status, reason=found.reason, at=now, due_at=None, problem=found.problem
             )
     if found.error:
-        answers.report_fault(found.error, order.account, now, operation="quote")
+        answers.report_fault(found.error, order.account, now, operation=found.asked)
 
 
-def _send(order: Order, client: Carrier) -> None:
+def _send(order: Order, client: Carrier, body: bytes) -> None:
     """Write the attempt down, send it once, and record what came of it."""
-    attempt = _write_down(order, timezone.now())
+    attempt = _write_down(order, timezone.now(), body)
     if attempt is None:
         return
     not_after = settling.send_until(attempt.lease_until)
@@ -248,12 +260,9 @@ def _send(order: Order, client: Carrier) -> None:
         settling.record_outcome(attempt, booked)
 
 
-def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
+def _write_down(order: Order, now: dt.datetime, prepared: bytes = b"") -> BookingAttempt | None:
     """Write the attempt with its exact bytes, committed before the first byte leaves."""
-    shipment = order.details().shipment(
-        product_code=order.product_code, order_key=order.order_key(), pickup_date=order.pickup_date
-    )
-    body = gateway.carrier_of(order).booking_body(shipment)
+    body = prepared or gateway.carrier_of(order).booking_body(preparing.shipment_of(order))
     until = now + lease_time()
     try:
         with transaction.atomic(durable=True):

@@ -1,6 +1,7 @@
-"""Repeat unclear bookings under the same key, where that is safe."""
+"""Look for unclear bookings, or repeat them under the same key, where that is safe."""
 
 import datetime as dt
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -12,14 +13,29 @@ from orders.calling import gateway
 from orders.calling.contract import contract_of
 from orders.models import BookingAttempt, Order, Restore
 from orders.models.statuses import Status
+from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError, Crowded, Rejected
 from shipping_portal.carrier.messages import Booked
+from shipping_portal.carrier.reading import pending_order_id
 from shipping_portal.jobs.models import lease_time
 from shipping_portal.jobs.registry import job
 from shipping_portal.ops.starting import end_if_restored
 
-REPLAY_WAITS = (5, 15, 60, 300, 900, 3600, 14400)  # seconds between replays; the last one repeats
+WAITS = (5, 15, 60, 300, 900, 3600, 14400)  # seconds between looks or replays; the last one repeats
+LOOK_FOR = dt.timedelta(days=7)
 State = BookingAttempt.State
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What may resolve an unclear booking without a person: to look for it, to send it again.
+
+    `pending_id` is the carrier's id of an order that it hadn't decided on.
+    """
+
+    can_look: bool = False
+    can_send: bool = False
+    pending_id: str = ""
 
 
 @job(
@@ -29,21 +45,49 @@ State = BookingAttempt.State
     order=20,
 )
 def resolve_due_order(order: Order) -> None:
-    """Resend the same bytes under the same key, if this carrier is known to keep keys.
+    """Look for an unclear booking, or send the same bytes again under the same key, where that
+    is safe.
 
     Never later than its lease allows, nor once another process resolved the attempt.
     """
     attempt = order.attempts.filter(state=State.UNKNOWN).first()
-    if attempt is None or not _replayable(order, attempt, timezone.now()):
+    ways = _ways_of(order, attempt, timezone.now()) if attempt else Ways()
+    if attempt is None or ways == Ways():
         order.finish()
+        return
+    client = gateway.carrier_of(order, first="view" if ways.can_look else "book")
+    if ways.can_look and (found := _look(client, attempt, ways.pending_id)):
+        settling.record_outcome(attempt, found)
+    elif ways.can_send:
+        _replay(order, attempt, client)
     else:
-        _replay(order, attempt)
+        _wait(order, attempt)
 
 
-def _replayable(order: Order, attempt: BookingAttempt, now: dt.datetime) -> bool:
-    window = dt.timedelta(hours=contract_of(order.account).replay_hours)
-    is_safe = gateway.replays_allowed(order.account) and gateway.is_reachable(order.account)
-    return is_safe and now - attempt.sent_at < window and not _is_of_a_backup(attempt)
+def _ways_of(order: Order, attempt: BookingAttempt, now: dt.datetime) -> Ways:
+    if not gateway.is_reachable(order.account) or _is_of_a_backup(attempt):
+        return Ways()
+    age = now - attempt.sent_at
+    pending_id = pending_order_id(bytes(attempt.response), contract_of(order.account))
+    can_look = gateway.can_find(order.account) or bool(pending_id)
+    return Ways(
+        can_look=can_look and age < LOOK_FOR,
+        can_send=not pending_id and age < gateway.replay_window(order.account),
+        pending_id=pending_id,
+    )
+
+
+def _look(client: Carrier, attempt: BookingAttempt, pending_id: str) -> Booked | Rejected | None:
+    """Return what the carrier made of an attempt. None says nothing: it may still be on its way."""
+    try:
+        if client.can_find:
+            return client.find(bytes(attempt.body), key=str(attempt.key))
+        return client.view_pending(pending_id)
+    except Rejected as error:
+        # A refused state is about this very order; a refused question is not.
+        return error if 200 <= error.status < 300 else None
+    except CarrierError:
+        return None
 
 
 def _is_of_a_backup(attempt: BookingAttempt) -> bool:
@@ -53,9 +97,8 @@ def _is_of_a_backup(attempt: BookingAttempt) -> bool:
     return Restore.objects.since(attempt.sent_at).exists()
 
 
-def _replay(order: Order, attempt: BookingAttempt) -> None:
+def _replay(order: Order, attempt: BookingAttempt, client: Carrier) -> None:
     """Send it again. Only an acceptance or a valid rejection ends it; else it stays unknown."""
-    client = gateway.carrier_of(order, first="book")
     until = timezone.now() + lease_time()
     with transaction.atomic(durable=True):
         end_if_restored()
@@ -97,5 +140,5 @@ def _change(attempt: BookingAttempt, **changes: Any) -> bool:
 
 def _wait(order: Order, attempt: BookingAttempt) -> None:
     _change(attempt, lease_until=timezone.now())
-    seconds = REPLAY_WAITS[min(attempt.replays, len(REPLAY_WAITS) - 1)] * settings.TIME_SCALE
+    seconds = WAITS[min(order.tries + 1, len(WAITS) - 1)] * settings.TIME_SCALE
     order.retry(timezone.now() + dt.timedelta(seconds=seconds))

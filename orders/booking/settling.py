@@ -4,7 +4,8 @@ accepted         booked; label and tracking rows are due now
 rejected         the sender reads why and corrects it
 not sent         this order is due again after a back-off
 account stopped  every booking waits for one test in five minutes; an operator is alerted
-unknown          the same key again if the contract allows it, else an operator; never a new key
+unknown          looked for, or the same key again where that is safe; else an operator; never
+                 a new key
 """
 
 import datetime as dt
@@ -44,13 +45,17 @@ from shipping_portal.carrier.messages import Booked, Money
 from shipping_portal.jobs.registry import enqueue
 
 State = BookingAttempt.State
-FIRST_REPLAY_SECONDS = 5
+FIRST_LOOK_SECONDS = 5
 PERSIST_SECONDS = 60.0
 # an answer settles these; whatever else it meets, somebody decided
 AWAITED = {Status.BOOKING, Status.UNCONFIRMED}
 # An order reported as not booked, and the statuses its sender may have moved it to since.
 SETTLED_OTHERWISE = {Status.NOT_BOOKED, Status.DRAFT, Status.REJECTED}
 LONGEST_URL = 300
+ONLY_A_TEST = (
+    "the carrier says that its booking is a test, so labels are worthless: this is a key of its"
+    " test mode"
+)
 CENT = Decimal("0.01")
 
 
@@ -111,7 +116,9 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
         )
         return
     # Not before: posting a report holds the account's row while it waits for an order's.
-    if is_awaited:
+    if is_awaited and booked.is_test and not settings.DEMO:
+        order.account.stop(ONLY_A_TEST, at)
+    elif is_awaited:
         order.account.note_answer(at)
     elif order.is_held and order.carrier_reference != booked.reference:
         # One key, two references: this carrier's repeats can't be trusted.
@@ -273,13 +280,9 @@ def unknown(
         if not _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, **facts):
             return
         problem = {"kind": "unclear", "text": answers.why_unclear(answer)}
+        due_at = _first_look_at(order, answer, at)
         move_to(
-            order,
-            Status.UNCONFIRMED,
-            reason=why,
-            at=at,
-            due_at=first_replay_at(order, at),
-            problem=problem,
+            order, Status.UNCONFIRMED, reason=why, at=at, due_at=due_at, tries=0, problem=problem
         )
         if answer and answer.conflict:
             move_to(order, Status.CONFLICT, reason=why, at=at, due_at=None)
@@ -305,11 +308,14 @@ def conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt.dateti
             move_to(order, Status.CONFLICT, reason=why, at=at, due_at=None)
 
 
-def first_replay_at(order: Order, at: dt.datetime) -> dt.datetime | None:
-    """Return when the same key may be sent again, or None if only an operator can decide."""
-    if not gateway.replays_allowed(order.account):
+def _first_look_at(
+    order: Order, answer: OutcomeUnknown | None, at: dt.datetime
+) -> dt.datetime | None:
+    """Return when it is looked for or sent again, or None if only an operator can decide."""
+    is_pending = answer is not None and answer.pending
+    if not (is_pending or gateway.can_find(order.account) or gateway.replay_window(order.account)):
         return None
-    return at + dt.timedelta(seconds=FIRST_REPLAY_SECONDS * settings.TIME_SCALE)
+    return at + dt.timedelta(seconds=FIRST_LOOK_SECONDS * settings.TIME_SCALE)
 
 
 def send_until(lease: dt.datetime) -> float:

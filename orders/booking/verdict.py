@@ -4,7 +4,7 @@
 """
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
@@ -25,12 +25,14 @@ NOT_SENT_IN_TIME = "The booking could not be sent for 24 hours."
 
 @dataclass(frozen=True)
 class Go:
-    """It may be sent, once its price has been asked for again if that `is_old`; `agreed` is a
-    new offer's columns.
+    """It may be sent, once its price has been asked for again if that `is_old`.
+
+    `agreed` is a new offer's columns, `body` what the carrier prepared.
     """
 
     agreed: dict[str, Any] | None = None
     is_old: bool = False
+    body: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class BackToDraft:
     problem: dict[str, Any]
     error: Rejected | None = None
     status: str = Status.DRAFT
+    asked: str = "quote"
 
     @property
     def reason(self) -> str:
@@ -48,15 +51,16 @@ class BackToDraft:
 
 @dataclass(frozen=True)
 class Refuse:
-    """It ends here, for this reason."""
+    """It ends here, because of this problem. `error` is the carrier's, if any."""
 
-    reason: str
-    error: None = None
+    problem: dict[str, Any]
+    error: Rejected | None = None
     status: str = Status.REJECTED
+    asked: str = "book"
 
     @property
-    def problem(self) -> dict[str, Any]:
-        return {"text": self.reason}
+    def reason(self) -> str:
+        return f"refused: {self.problem['text']}" if self.error else str(self.problem["text"])
 
 
 @dataclass(frozen=True)
@@ -84,11 +88,13 @@ class StopAccount:
 
 Verdict = Go | BackToDraft | Refuse | WaitUntil
 PriceVerdict = Go | BackToDraft | Retry | StopAccount
+PreparedVerdict = PriceVerdict | Refuse
 
 
 def of_booking(order: Any, now: dt.datetime, *, has_fresh_price: bool = False) -> Verdict:
-    """Return the verdict on a due booking. One that `has_fresh_price` is the account's probe, if
-    it needs one.
+    """Return the verdict on a due booking.
+
+    One that `has_fresh_price`, or is prepared, is the account's probe if it needs one.
     """
     account, is_late = order.account, is_too_late(order, now)
     is_priced_long_ago = not has_fresh_price and is_old(order, now)
@@ -109,7 +115,7 @@ def of_booking(order: Any, now: dt.datetime, *, has_fresh_price: bool = False) -
     if has_pickup_come:
         return BackToDraft({"kind": "pickup_passed", "text": PICKUP_PASSED})
     if is_late:
-        return Refuse(NOT_SENT_IN_TIME)
+        return Refuse({"text": NOT_SENT_IN_TIME})
     return WaitUntil(held) if held else Go(is_old=is_priced_long_ago)
 
 

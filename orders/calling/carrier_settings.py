@@ -15,7 +15,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.utils.module_loading import import_string
 
+from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.hosts import spelled_alike
 
@@ -39,6 +41,7 @@ class CarrierSettings:
     link_key: str = field(repr=False)
     webhook_secrets: tuple[str, ...] = field(repr=False)
     ca_bundle: str = ""
+    client: str = ""
 
     @property
     def name(self) -> str:
@@ -88,8 +91,13 @@ class CarrierSettings:
 
     @property
     def contract(self) -> Contract:
-        """Return the contract, read once per file. Raises ContractError."""
-        return _load_contract(self.contract_file)
+        """Return the contract, read once per class and file. Raises ContractError."""
+        return _load_contract(self.contract_file, self.client)
+
+    @property
+    def client_class(self) -> type[Carrier]:
+        """Return the class of its client. Raises ImportError or TypeError."""
+        return _load_client_class(self.client)
 
 
 def current_settings() -> CarrierSettings:
@@ -145,6 +153,7 @@ def _read_settings(prefix: str, named: Mapping[str, Any]) -> CarrierSettings:
         link_key=named["LINK_KEY"],
         webhook_secrets=tuple(named["WEBHOOK_SECRETS"]),
         ca_bundle=named["CA_BUNDLE"],
+        client=named["CLIENT"],
     )
 
 
@@ -154,5 +163,16 @@ def _fingerprint(name: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def _load_contract(path: str) -> Contract:
-    return Contract.load(path or None)
+def _load_contract(path: str, client: str) -> Contract:
+    try:
+        points = _load_client_class(client).points
+    except (ImportError, TypeError):
+        points = {}  # portal.E018 reports the class
+    return Contract.load(path or None, points)
+
+
+def _load_client_class(name: str) -> type[Carrier]:
+    found = import_string(name) if name else Carrier
+    if not (isinstance(found, type) and issubclass(found, Carrier)):
+        raise TypeError(f"{name} is no kind of shipping_portal.carrier.client.Carrier")
+    return found

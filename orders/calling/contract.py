@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.conf import settings
-from django.utils.module_loading import import_string
 
 from orders.calling import carrier_settings
 from orders.models.account import CarrierAccount
@@ -37,6 +36,11 @@ def contract_of(account: CarrierAccount) -> Contract:
     """Return the account's own contract, or the current one if the environment no longer has it."""
     configured = settings_of(account)
     return configured.contract if configured else current_contract()
+
+
+def client_class_of(account: CarrierAccount) -> type[Carrier]:
+    """Return the class of the account's own client, or of the current one as for contracts."""
+    return (settings_of(account) or carrier_settings.current_settings()).client_class
 
 
 def has_parcel_tools(account: CarrierAccount | None = None) -> bool:
@@ -69,7 +73,7 @@ def client_of(
     Without `on_call` and `turn` nothing is logged and no rate is kept: there may be no database
     yet.
     """
-    made: Carrier = import_string(settings.CARRIER_CLIENT)(
+    return configured.client_class(
         base_url=configured.base_url,
         account=configured.account,
         key=configured.key,
@@ -83,7 +87,6 @@ def client_of(
         ca_bundle=configured.ca_bundle or None,
         proxy=settings.CARRIER_PROXY,
     )
-    return made
 
 
 def user_agent() -> str:

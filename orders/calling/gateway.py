@@ -1,12 +1,14 @@
 """Build the carrier's client for an order's account, and write its call log."""
 
+import datetime as dt
+
 import structlog
 from django.utils import timezone
 from prometheus_client import Counter, Histogram
 
 from orders.calling import carrier_settings
 from orders.calling.carrier_settings import CarrierSettings
-from orders.calling.contract import client_of, contract_of, settings_of
+from orders.calling.contract import client_class_of, client_of, contract_of, settings_of
 from orders.calling.turns import Turns
 from orders.models.account import CarrierAccount, CarrierCall
 from orders.models.order import Order
@@ -109,9 +111,19 @@ def is_reachable(row: CarrierAccount) -> bool:
     return configured is not None and not configured.is_closed
 
 
-def replays_allowed(row: CarrierAccount) -> bool:
-    """Return whether a booking may be repeated.
+def can_find(row: CarrierAccount) -> bool:
+    """Return whether a booking whose reply was lost can be looked for."""
+    return client_class_of(row).can_find
 
-    The carrier keeps keys, and no replay disproved it.
+
+def replay_window(row: CarrierAccount) -> dt.timedelta:
+    """Return for how long a booking may be sent again: never, by its key, or by what was prepared.
+
+    Never, too, once a replay was answered with a second reference.
     """
-    return contract_of(row).replays and row.replays_off_at is None
+    if row.replays_off_at:
+        return dt.timedelta(0)
+    if client_class_of(row).replays_prepared:
+        return dt.timedelta.max
+    contract = contract_of(row)
+    return dt.timedelta(hours=contract.replay_hours if contract.replays else 0)

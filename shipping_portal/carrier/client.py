@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from shipping_portal.carrier import labels, links, paging, reading, writing
@@ -28,6 +28,7 @@ from shipping_portal.carrier.messages import (
     Cancelled,
     LabelFile,
     LabelLink,
+    Prepared,
     Quoted,
     Shipment,
     Tracked,
@@ -39,7 +40,7 @@ T = TypeVar("T")
 Reader = Callable[[Reply, Contract], T]  # turns a reply into a result, or raises
 QUICK = 8.0  # seconds: somebody is looking at the page
 # and labels and tracking; never what costs or cancels
-REPEATABLE = {"quote", "quote_contents", "view", "ping"}
+REPEATABLE = {"quote", "quote_contents", "prepare", "find", "view", "ping"}
 LISTS = 8 * 1024 * 1024  # bytes of a list in a reply: read whole, then cut to what a page can show
 LABEL_PATH = "(label address)"  # the real one gives access to the label
 log = logging.getLogger(__name__)
@@ -50,7 +51,16 @@ class Carrier:
 
     `turn` is called before each request, with its operation and latest time; it returns once the
     request may start, or raises NotSent.
+
+    A carrier that no contract file describes has a subclass. `replays_prepared` says that buying
+    again what was prepared is safe, at any time: a reply that it was bought before is unknown, not
+    rejected. `can_find` says that `find` can look for a booking.
     """
+
+    # What a class knows of its carrier, before any contract file: points of the contract.
+    points: ClassVar[Mapping[str, Any]] = {}
+    replays_prepared = False
+    can_find = False
 
     def __init__(
         self,
@@ -102,6 +112,25 @@ class Carrier:
         """Return the exact bytes `book` will send, to be stored before it is called."""
         return writing.booking_body(shipment, self.contract, self._partner_id)
 
+    @classmethod
+    def takes_two_calls(cls) -> bool:
+        """Return whether `prepare` asks the carrier."""
+        return cls.prepare is not Carrier.prepare
+
+    def prepare(self, shipment: Shipment) -> Prepared:
+        """Return the exact bytes `book` will send, and the price if the carrier says one here.
+
+        Free and repeatable: whatever becomes of it, nothing was bought.
+        """
+        return Prepared(self.booking_body(shipment))
+
+    def find(self, body: bytes, *, key: str) -> Booked | None:
+        """Look for what `book` made of these bytes, and send nothing that buys.
+
+        None says nothing: the booking may still be on its way.
+        """
+        return None
+
     def book(self, body: bytes, *, key: str, not_after: float | None = None) -> Booked:
         """Book with these exact bytes (§4).
 
@@ -120,6 +149,14 @@ class Carrier:
     def view(self, order_id: str) -> Booked:
         """Return the order's current state, cancelled or not."""
         read = partial(reading.read_viewed, order_id=order_id)
+        return self._ask("view", read, order_id=order_id)
+
+    def view_pending(self, order_id: str) -> Booked:
+        """Return an order that the carrier hadn't decided on, once it has booked it.
+
+        Raises as `book` does.
+        """
+        read = partial(reading.read_booked, order_id=order_id)
         return self._ask("view", read, order_id=order_id)
 
     def cancel(self, order_id: str, *, not_after: float | None = None) -> Cancelled:

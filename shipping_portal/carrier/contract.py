@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -81,6 +81,13 @@ class Contract(Fields):
 
     def _keep_promises(self) -> None:
         """Reject a contract in which one point disables what another promises."""
+        if Operation.parse(self.quote).method != "GET":
+            raise ContractError(
+                "The contract's quote asks by query, so it is a GET. Name prices by body in"
+                " quote_contents, and set post_quote = true."
+            )
+        if Operation.parse(self.quote_contents).method == "GET":
+            raise ContractError("The contract's quote_contents asks by body, so it can't be a GET.")
         if self.replays and not self.idempotency_header:
             raise ContractError(
                 "The contract says replays = true, so idempotency_header must name the key's"
@@ -107,17 +114,25 @@ class Contract(Fields):
                 raise ContractError(
                     f"The contract has {min(both)} in {names[0]} and in {names[1]}."
                 )
+        states = (self.cancelled_word, *self.refused_states, *self.pending_states)
+        if len(set(map(normalise_word, states))) < len(states):
+            raise ContractError(
+                "The contract names a state twice in cancelled_word, refused_states and"
+                " pending_states."
+            )
         if self.hs_code_shortest > self.hs_code_longest:
             raise ContractError("The contract's hs_code_shortest is more than its hs_code_longest.")
 
     @classmethod
-    def load(cls, file: Path | str | None = None) -> Contract:
-        """Return the defaults combined with the file's points.
+    def load(
+        cls, file: Path | str | None = None, points: Mapping[str, Any] | None = None
+    ) -> Contract:
+        """Return the defaults combined with the client's own points, then with the file's.
 
         Raises ContractError with a sentence.
         """
-        overrides = cls.overrides(file)
-        defaults = {point.name: point.value for point in cls().points()}
+        overrides, own = cls.overrides(file), dict(points or {})
+        defaults = {point.name: point.value for point in cls(**own).points()}
         if unknown := [_with_nearest(key, defaults) for key in overrides if key not in defaults]:
             what = "a key" if len(unknown) == 1 else "keys"
             raise ContractError(
@@ -126,7 +141,7 @@ class Contract(Fields):
         typed: dict[str, Any] = {
             key: _check_type(key, value, defaults[key]) for key, value in overrides.items()
         }
-        return cls(**typed)
+        return cls(**own | typed)
 
     @staticmethod
     def overrides(file: Path | str | None) -> dict[str, Any]:
@@ -203,7 +218,8 @@ def _check_type(key: str, value: object, default: object) -> object:
             raise ContractError(
                 "The contract's [words] table gives a progress word for each carrier word."
             )
-        return WORDS | {normalise_word(word): progress for word, progress in value.items()}
+        known = default if isinstance(default, dict) else WORDS
+        return known | {normalise_word(word): progress for word, progress in value.items()}
     if isinstance(default, tuple):
         return _check_list(key, value, default)
     if isinstance(default, float) and type(value) is int:

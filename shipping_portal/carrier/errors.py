@@ -80,7 +80,7 @@ class OutcomeUnknown(CarrierError):
 
     `answered` tells an unreadable reply from silence. `reference` was read from an otherwise
     unusable reply. `conflict` means that the reply is about another order than ours, or a cancelled
-    one, so a person has to look.
+    one, so a person has to look. `pending` means that the carrier says it hasn't decided yet.
     """
 
     outcome = "unknown"
@@ -94,6 +94,7 @@ class OutcomeUnknown(CarrierError):
         reference: str = "",
         conflict: bool = False,
         late: bool = False,
+        pending: bool = False,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
@@ -102,6 +103,7 @@ class OutcomeUnknown(CarrierError):
         self.body = body
         self.reference = reference
         self.conflict = conflict
+        self.pending = pending
 
 
 class Crowded(NotSent):

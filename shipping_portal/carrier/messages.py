@@ -121,6 +121,16 @@ class Quoted:
 
 
 @dataclass(frozen=True)
+class Prepared:
+    """A booking that may be sent: its exact bytes, and the price it will cost if the carrier
+    said one.
+    """
+
+    body: bytes = field(repr=False)
+    price: Money | None = None
+
+
+@dataclass(frozen=True)
 class LabelLink:
     """A label's address, which is never shown: it may carry a signature."""
 
@@ -133,7 +143,8 @@ class LabelLink:
 class Booked:
     """An order at the carrier. `body` is its reply without signed links and label addresses.
 
-    `is_cancellable` is None if the carrier doesn't say: then it is asked.
+    `is_cancellable` is None if the carrier doesn't say: then it is asked. `is_test` means that its
+    label is worthless.
     """
 
     order_id: str
@@ -150,6 +161,7 @@ class Booked:
     eta_from: date | None = None
     eta_to: date | None = None
     is_cancellable: bool | None = None
+    is_test: bool = False
 
 
 @dataclass(frozen=True)

@@ -48,14 +48,26 @@ def outcome_of(
 
 
 def unknown_outcome(
-    reply: Reply, contract: Contract, reason: str, *, reference: str = "", conflict: bool = False
+    reply: Reply,
+    contract: Contract,
+    reason: str,
+    *,
+    reference: str = "",
+    conflict: bool = False,
+    pending: bool = False,
 ) -> OutcomeUnknown:
     """Return an OutcomeUnknown that keeps the reply as evidence, without its links."""
     reason = f"conflict: {reason}" if conflict else reason
     body = scrub_body(reply.body, contract)
     late = reply.fault == TOO_LATE
     return OutcomeUnknown(
-        reason, reply.status, body, reference=reference, conflict=conflict, late=late
+        reason,
+        reply.status,
+        body,
+        reference=reference,
+        conflict=conflict,
+        late=late,
+        pending=pending,
     )
 
 
@@ -75,6 +87,11 @@ def _rejection(reply: Reply, contract: Contract) -> CarrierError:
         return unknown_outcome(
             reply, contract, f"the carrier answered {reply.status} in a form we cannot read"
         )
+    return rejected(reply, document, contract)
+
+
+def rejected(reply: Reply, document: Any, contract: Contract) -> Rejected:
+    """Return what a rejecting reply says, by field."""
     refusal = read_refusal(document, contract)
     return Rejected(
         reply.status, refusal.code, refusal.text, refusal.messages, scrub_body(reply.body, contract)

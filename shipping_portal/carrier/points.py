@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from shipping_portal.carrier.shapes import check_shape
 from shipping_portal.carrier.validators import (
+    any_words,
     anything,
     assumed,
     auth_scheme,
@@ -88,6 +89,7 @@ class Fields:
 
     quote: str = documented("GET /products", "§4", operation)
     quote_contents: str = documented("POST /products", "§4", operation)
+    post_quote: bool = assumed(False, "not in the interface", anything)
     post_quote_abroad: bool = assumed(True, "not in the interface", anything)
     post_quote_with_cover: bool = assumed(True, "§4: not shown; decision 0005", anything)
     book: str = documented("POST /orders", "§4", operation)
@@ -205,6 +207,10 @@ class Fields:
         "S[A-Za-z0-9]{5,99}", "§2.2; upper bound assumed", check_shape
     )
     state: str = assumed("state", "not in the interface", needed_path)
+    refused_states: tuple[str, ...] = assumed((), "not in the interface", any_words)
+    pending_states: tuple[str, ...] = assumed((), "not in the interface", any_words)
+    test_field: str = assumed("", "not in the interface")
+    test_word: str = assumed("true", "not in the interface", anything)
     labels: str = assumed("labels", "not in the interface", needed_path)
     label_format: str = assumed("format", "not in the interface")
     label_size: str = assumed("size", "not in the interface")

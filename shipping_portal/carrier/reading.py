@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import date, timedelta
 from typing import Any
 
@@ -21,12 +22,13 @@ from shipping_portal.carrier.messages import (
     Scan,
     Tracked,
 )
-from shipping_portal.carrier.outcomes import parse_json, require_success, unknown_outcome
+from shipping_portal.carrier.outcomes import parse_json, rejected, require_success, unknown_outcome
 from shipping_portal.carrier.scans import BadScan, read_scan
 from shipping_portal.carrier.scrubbing import has_signed_link, scrub_body, scrub_value
 from shipping_portal.carrier.values import (
     ORDER_ID,
     currency_code,
+    load_json,
     match_text,
     normalise_word,
     read_day,
@@ -172,12 +174,17 @@ def _cover_price(row: Any, contract: Contract, currency: str) -> Money | None:
     return read_price(value_at(row, contract.quoted_cover), currency_code(value) or currency)
 
 
-def read_booked(reply: Reply, contract: Contract, *, order_key: str = "") -> Booked:
+def read_booked(
+    reply: Reply, contract: Contract, *, order_key: str = "", order_id: str = ""
+) -> Booked:
     """Return a booking's order.
 
-    A cancelled order, or another order key than ours, is a conflict.
+    A cancelled order, or another order key or id than ours, is a conflict.
     """
+    _require_decided(reply, contract)
     booked = _read_order(reply, contract)
+    if order_id not in ("", booked.order_id):
+        raise _conflicting_booking(reply, contract, booked, "the reply is about another order")
     if normalise_word(booked.state) == normalise_word(contract.cancelled_word):
         raise _conflicting_booking(reply, contract, booked, "the order came back cancelled")
     echo = value_at(parse_json(reply), contract.order_key)
@@ -186,6 +193,40 @@ def read_booked(reply: Reply, contract: Contract, *, order_key: str = "") -> Boo
             reply, contract, booked, "the reply is about another order of ours"
         )
     return booked
+
+
+def _require_decided(reply: Reply, contract: Contract) -> None:
+    """Return unless the state in a successful reply is a refusal, or "not yet"."""
+    require_success(reply, contract)
+    document = parse_json(reply)
+    state = _read_state(document, contract)
+    if _is_among(state, contract.refused_states):
+        raise rejected(reply, document, contract)
+    if _is_among(state, contract.pending_states):
+        raise unknown_outcome(reply, contract, "the carrier has not decided yet", pending=True)
+
+
+def pending_order_id(body: bytes, contract: Contract) -> str:
+    """Return the order id in the stored body of a reply whose state is pending, else ""."""
+    if contract.pending_states:
+        with suppress(ValueError):
+            document = load_json(body, strict=False)
+            if _is_among(_read_state(document, contract), contract.pending_states):
+                return read_identifier(ORDER_ID, value_at(document, contract.order_id))
+    return ""
+
+
+def _is_among(state: str, states: tuple[str, ...]) -> bool:
+    return normalise_word(state) in map(normalise_word, states)
+
+
+def _read_state(document: Any, contract: Contract) -> str:
+    return _read_word(value_at(document, contract.state))
+
+
+def _read_word(value: object) -> str:
+    """Return a word such as a state; true and false are words, too."""
+    return str(value).lower() if isinstance(value, bool) else read_text(value, 100)
 
 
 def read_viewed(reply: Reply, contract: Contract, *, order_id: str) -> Booked:
@@ -217,7 +258,7 @@ def _read_order(reply: Reply, contract: Contract) -> Booked:
     return Booked(
         order_id=order_id,
         reference=reference,
-        state=read_text(value_at(document, contract.state), 100),
+        state=_read_state(document, contract),
         labels=_read_labels(value_at(document, contract.labels), contract),
         pickup_date=read_day(value_at(document, contract.booked_pickup_date)),
         price=cost,
@@ -231,6 +272,9 @@ def _read_order(reply: Reply, contract: Contract) -> Booked:
         eta_from=read_day(value_at(document, contract.booked_eta_from)),
         eta_to=read_day(value_at(document, contract.booked_eta_to)),
         is_cancellable=read_flag(value_at(document, contract.is_cancellable)),
+        is_test=_is_among(
+            _read_word(value_at(document, contract.test_field)), (contract.test_word or "true",)
+        ),
     )
 
 
@@ -263,7 +307,8 @@ def _public_page(url: object, contract: Contract) -> str:
 def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancelled:
     """Read an accepted cancellation: the cancelled word, or a status such as an empty 204."""
     body = scrub_body(reply.body, contract)
-    is_silent = not reply.body or reply.status >= 400
+    document = parse_json(reply)
+    is_silent = not reply.body or document == {} or reply.status >= 400
     if (
         reply.status in contract.cancelled_statuses
         and is_silent
@@ -272,8 +317,7 @@ def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancel
     ):
         return Cancelled(contract.cancelled_word, "", reply.status, body)
     require_success(reply, contract, also_refused=contract.cancel_refused_statuses)
-    document = parse_json(reply)
-    state = read_text(value_at(document, contract.state), 100)
+    state = _read_state(document, contract)
     if (
         read_identifier(ORDER_ID, value := value_at(document, contract.order_id)) != order_id
         and value is not None
@@ -301,7 +345,7 @@ def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list:
             scans.append(_scan_of(row, contract, reference))
         except BadScan as problem:
             unreadable.append((scrub_value(row, contract), problem.reason))
-    state = read_text(value_at(document, contract.state), 100)
+    state = _read_state(document, contract)
     pickup = read_day(value_at(document, contract.booked_pickup_date))
     kept = (*unreadable[:MOST_UNREADABLE], *reply_flags(len(scans), len(unreadable)))
     return Tracked(

@@ -51,6 +51,8 @@ def path(value: str) -> None:
     """A dotted path into JSON, or "" if not sent or absent."""
     if value and not re.fullmatch(r"[\w-]+(\.[\w-]+)*", value, re.ASCII):
         raise ValueError('a path looks like "sender.contact.phone"')
+    if any(part.isdigit() for part in value.split(".")):
+        raise ValueError("a path has names only: no member of a list can be named by its place")
 
 
 def name(value: str) -> None:
@@ -124,6 +126,12 @@ def bookable(value: float) -> None:
         raise ValueError(
             "it is at least 0.25, as a booking's own calls wait six seconds for each other"
         )
+
+
+def any_words(value: tuple[str, ...]) -> None:
+    """A list of words."""
+    if not all(word.strip() for word in value):
+        raise ValueError("a word can't be blank")
 
 
 def listed(value: tuple[str, ...]) -> None:

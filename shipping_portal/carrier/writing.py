@@ -26,11 +26,11 @@ CENTIMETRES = {"cm": Decimal(1), "in": Decimal("2.54")}
 def needs_contents_quote(shipment: Shipment, contract: Contract) -> bool:
     """Return whether the quote must be POSTed: always with contents.
 
-    Across a border and with Extra Cover as the contract says.
+    Without, across a border and with Extra Cover as the contract says.
     """
     abroad = contract.post_quote_abroad and shipment.sender.country != shipment.receiver.country
     covered = contract.post_quote_with_cover and shipment.cover is not None
-    return abroad or covered or bool(shipment.contents)
+    return contract.post_quote or abroad or covered or bool(shipment.contents)
 
 
 def quote_query(shipment: Shipment, contract: Contract, partner_id: str) -> dict[str, str]:

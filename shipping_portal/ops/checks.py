@@ -151,6 +151,21 @@ def check_partner(**options: Any) -> Iterable[CheckMessage]:
 
 
 @register("carrier")
+def check_clients(**options: Any) -> Iterable[CheckMessage]:
+    for configured in carrier_settings.all_settings():
+        try:
+            configured.client_class  # noqa: B018  (raises)
+        except (ImportError, TypeError) as problem:
+            yield Error(
+                f"{configured.prefix}_CLIENT cannot be used: {problem}.",
+                hint=(
+                    "Name a subclass of shipping_portal.carrier.client.Carrier, or leave it empty."
+                ),
+                id="portal.E018",
+            )
+
+
+@register("carrier")
 def check_contract(**options: Any) -> Iterable[CheckMessage]:
     for configured in carrier_settings.all_settings():
         yield from _check_contract(configured)

@@ -44,6 +44,10 @@ def test_the_contract_says_which_status_is_a_no_and_which_is_about_the_account(
     ("points", "answer", "outcome"),
     [
         ({"cancelled_statuses": (202,)}, reply(202, b""), "cancelled"),
+        ({}, reply(200, {}), "cancelled"),
+        ({}, reply(202, {}), OutcomeUnknown),
+        ({"cancelled_word": "true", "state": "approved"}, reply(200, {"approved": True}), "true"),
+        ({"cancelled_word": "true", "state": "approved"}, reply(200, {"approved": False}), OutcomeUnknown),
         ({"cancelled_statuses": (204, 410)}, reply(410, {"error": "gone"}), "cancelled"),
         ({"cancelled_statuses": (200, 202)}, reply(202, {"order_id": "another"}), OutcomeUnknown),
         ({"cancel_refused_statuses": (423,)}, reply(423, {"error": "x"}), Rejected),
@@ -57,6 +61,30 @@ def test_the_contract_says_which_status_answers_a_cancel(client, far_side, point
     else:
         with pytest.raises(outcome):
             client(points).cancel(ORDER_ID)
+
+
+STATES = {"refused_states": ("ERROR",), "pending_states": ("QUEUED",)}
+
+
+@pytest.mark.parametrize(
+    ("points", "answer", "outcome"),
+    [
+        (STATES, order(state="error", carrier_reference=None, messages={"weight": ["is too heavy"]}), Rejected),
+        (STATES, order(state="Queued", carrier_reference=None), OutcomeUnknown),
+        (STATES, order(state="Pickup"), None),
+        ({}, order(state="error"), None),
+    ],
+)
+def test_the_contract_says_which_state_of_a_yes_is_a_no_or_not_yet(client, far_side, points, answer, outcome):
+    if outcome is None:
+        assert book(client, far_side, reply(201, answer), points=points).state == answer["state"]
+        return
+    with pytest.raises(outcome) as caught:
+        book(client, far_side, reply(201, answer), points=points)
+    if outcome is Rejected:
+        assert caught.value.messages == {"weight": ["is too heavy"]}
+    else:
+        assert (caught.value.pending, caught.value.conflict) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +120,8 @@ def test_cover_is_sent_as_a_number_or_as_text(client, form, sent):
     [
         ({}, {"cover": Decimal(300)}, "POST"),
         ({"post_quote_with_cover": False}, {"cover": Decimal(300)}, "GET"),
+        ({"post_quote": True}, {}, "POST"),
+        ({}, {}, "GET"),
         ({}, {"receiver": ABROAD}, "POST"),
         ({"post_quote_abroad": False}, {"receiver": ABROAD}, "GET"),
         ({"post_quote_abroad": False}, {"receiver": ABROAD, "contents": (SHIRTS,)}, "POST"),
@@ -141,6 +171,9 @@ def test_what_a_contract_says_twice_is_refused(tmp_path):
         ("refused_statuses = [401]", "401 in refused_statuses and in stopped_statuses"),
         ("cancelled_statuses = [409]", "409 in cancelled_statuses and in cancel_refused_statuses"),
         ("refused_statuses = [302]", "from 400 to 599"),
+        ('refused_states = ["ERROR"]\npending_states = ["error"]', "names a state twice"),
+        ('pending_states = ["Cancelled"]', "names a state twice"),
+        ('pending_states = [" "]', "can't be blank"),
         ("cancelled_statuses = [500]", "from 200 to 299"),
         ("hs_code_shortest = 12", "more than its hs_code_longest"),
         ("longest_name = 121", "from 1 to 120"),

@@ -445,7 +445,7 @@ def test_a_second_reference_for_one_key_turns_replays_off(
     order.refresh_from_db()
     assert order.status == "booked"
     assert order.carrier_reference != other.reference
-    assert not gateway.replays_allowed(CarrierAccount.objects.get())
+    assert not gateway.replay_window(CarrierAccount.objects.get())
 
 
 def test_after_not_booked_the_sender_may_book_again_under_a_new_name(

@@ -164,7 +164,7 @@ def test_a_replay_leaves_in_good_time_or_not_at_all(
 
 
 def is_asked_with_the_same_key(order: Order, since: dt.datetime, now: dt.datetime) -> bool:
-    return resolving._replayable(order, BookingAttempt(sent_at=since), now)
+    return resolving._ways_of(order, BookingAttempt(sent_at=since), now).can_send
 
 
 def is_still_tried(order: Order, since: dt.datetime, now: dt.datetime) -> bool:

@@ -104,7 +104,7 @@ def _is_spent(worker: Worker, rows: Rows) -> bool:
     """Return whether nothing it may do yet changes anything, ever."""
     if worker.at in {"idle", "sending", "waiting"} or worker.has_lease or worker.has_cancel:
         return False
-    if worker.at == "claimed" or worker.answer not in {"yes", "gone", "anothers", "rejected"}:
+    if worker.at in {"claimed", "prepared"} or worker.answer not in {"yes", "gone", "anothers", "rejected"}:
         return worker.job != "book" or (rows.key, rows.attempt) != (worker.key, "in_flight")
     if worker.job in {"cancel", "look"}:
         return worker.answer == "rejected" or rows.status == "cancelled"

@@ -29,7 +29,7 @@ class Rows(NamedTuple):
 class Worker(NamedTuple):
     """Where a worker is; idle, it may be dead. `has_…` is a compare-and-swap: anybody else's write takes it away."""
 
-    at: str = "idle"  # claimed, sending, waiting, answered
+    at: str = "idle"  # claimed, prepared, sending, waiting, answered
     job: str = ""  # book, replay, cancel, look
     key: int = 0
     answer: str = ""
@@ -49,6 +49,7 @@ class World(NamedTuple):
     late: frozenset[tuple[str, int]] = frozenset()  # requests under way that nobody waits for: job, key
     old_key: int = -1  # of the attempt in a backup that was restored; -1 before that
     is_misled: bool = False  # an operator decided against what is so
+    finds: bool = False  # the carrier can be asked what it made of a booking
 
     def live(self) -> set[int]:
         return {key for key, state in self.made if state == "live"}
@@ -206,19 +207,31 @@ def _begins(world: World, place: int, worker: Worker) -> Iterator[Step]:
         yield from _is_refused(world, place, asking)  # by the newest scans
         yield "worker", "writes it down", write(world, place, asking._replace(at="sending"), cancel="in_flight")
     elif worker.job == "book" and rows.attempt == "in_flight":
-        told = settle(rows, rows.key, "unknown", replays=world.replays)
+        told = settle(rows, rows.key, "unknown", replays=world.replays or world.finds)
         yield "worker", "finds it sent", write(world, place, rows=told)
     elif worker.job == "book":
-        yield "worker", "puts it off", write(world, place, due="now")
-        for status in ("draft", "rejected"):
-            yield "worker", "steps aside", write(world, place, rows=move(rows, status, due=""))
-        for key in _unused(world):
-            sent = worker._replace(at="sending", key=key)
-            yield "worker", "writes it down", write(world, place, sent, attempt="in_flight", key=key)
-    elif rows.attempt == "unknown" and world.replays and rows.key != world.old_key:
-        yield "worker", "sends it again", write(world, place, worker._replace(at="sending", key=rows.key))
+        yield "worker", "prepares it", write(world, place, worker._replace(at="prepared"))
+        yield from _is_prepared(world, place, worker)
+    elif rows.attempt == "unknown" and (world.replays or world.finds) and rows.key != world.old_key:
+        if world.finds:
+            found = worker._replace(
+                at="answered", key=rows.key, answer="yes" if rows.key in world.live() else "unknown"
+            )
+            yield "worker", "looks for it", write(world, place, found)
+        if world.replays:
+            yield "worker", "sends it again", write(world, place, worker._replace(at="sending", key=rows.key))
     else:
         yield "worker", "leaves it to the operator", write(world, place, due="")
+
+
+def _is_prepared(world: World, place: int, worker: Worker) -> Iterator[Step]:
+    """The carrier made nothing of a call that only prepares, whatever came of it."""
+    yield "worker", "puts it off", write(world, place, due="now")
+    for status in ("draft", "rejected"):
+        yield "worker", "steps aside", write(world, place, rows=move(world.rows, status, due=""))
+    for key in _unused(world):
+        sent = worker._replace(at="sending", key=key)
+        yield "worker", "writes it down", write(world, place, sent, attempt="in_flight", key=key)
 
 
 def _unused(world: World) -> list[int]:
@@ -257,7 +270,7 @@ def _ends(world: World, place: int, worker: Worker) -> Iterator[Step]:
     if worker.job == "replay" and answer not in {"yes", "anothers", "rejected"}:
         yield "worker", "asks again later", write(world, place, due="now" if worker.has_lease else world.rows.due)
     elif worker.job in {"book", "replay"}:
-        rows = settle(world.rows, worker.key, answer, replays=world.replays)
+        rows = settle(world.rows, worker.key, answer, replays=world.replays or world.finds)
         yield "worker", f"stores {answer}", write(world, place, rows=rows)
     elif answer in {"yes", "gone"}:
         yield "worker", "stores the yes", write(world, place, rows=store_yes(world.rows))
@@ -295,4 +308,4 @@ def _puts_off_cancelling(world: World, place: int, worker: Worker, state: str) -
         yield "worker", "leaves it to the operator", write(world, place, rows=rows, due="")
 
 
-PHASES = {"claimed": _begins, "sending": _sends, "waiting": _waits, "answered": _ends}
+PHASES = {"claimed": _begins, "prepared": _is_prepared, "sending": _sends, "waiting": _waits, "answered": _ends}

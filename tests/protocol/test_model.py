@@ -30,9 +30,11 @@ Walk = tuple[list[World], Worlds]  # from where, and all that came
 
 
 @cache
-def walks(replays: bool, repeatable: bool, *, workers: int, with_misled: bool) -> tuple[Walk, Walk]:
+def walks(
+    replays: bool, repeatable: bool, *, workers: int, with_misled: bool, finds: bool = False
+) -> tuple[Walk, Walk]:
     """Every world that can come, before a restore and after it."""
-    starts = [World(replays, repeatable, (IDLE,) * workers)]
+    starts = [World(replays, repeatable, (IDLE,) * workers, finds=finds)]
     before = exploring.explore(starts, with_misled=with_misled)
     again = list(exploring.restored(before))
     return (starts, before), (again, exploring.explore(again, with_misled=with_misled))
@@ -70,6 +72,17 @@ def test_nothing_is_booked_twice_and_nothing_stands_still_though_operators_are_m
     replays: bool, repeatable: bool
 ) -> None:
     for walk in walks(replays, repeatable, workers=1, with_misled=True):
+        refute(walk)
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "replays", [False, pytest.param(True, marks=pytest.mark.full)], ids=["looks", "looks and repeats"]
+)
+def test_nothing_is_booked_twice_and_nothing_stands_still_where_a_booking_can_be_looked_for(
+    replays: bool, workers: int
+) -> None:
+    for walk in walks(replays, False, workers=workers, with_misled=workers == 1, finds=True):
         refute(walk)
 
 

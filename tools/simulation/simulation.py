@@ -46,6 +46,7 @@ DECISIONS = 6  # of an operator, in each round
 CONTRACTS = [
     f"replays = {keys}\ncancel_repeatable = {cancels}\n" for keys in ("false", "true") for cancels in ("false", "true")
 ]
+CLIENTS = ["", "tools.simulation.two_calls.TwoCalls"]
 PAUSES = (0.01, 0.5, 2.0, 5.0, 31.0, 61.0, 400.0)  # seconds
 COLLECTED_AFTER = (50_000, 20, 100)  # objects, and rounds: what a seed leaves behind is little
 WEEK = 7 * 24 * 3600.0
@@ -92,8 +93,9 @@ class Portal:
         gc.freeze()  # all of the above stays
         gc.set_threshold(*COLLECTED_AFTER)
 
-    def afresh(self, toml: str) -> Contract:
+    def afresh(self, toml: str, client: str) -> Contract:
         """Forget all orders, on both sides; the carrier and the portal go by these points of the contract."""
+        settings.CARRIER_CLIENT = client
         shutil.rmtree(self.folder / "carrier", ignore_errors=True)
         self.template.backup(connection.connection)
         file = self.folder / f"contract-{CONTRACTS.index(toml)}.toml"
@@ -106,7 +108,7 @@ class Portal:
 def simulate(portal: Portal, dice: Dice, orders: int) -> Told:
     """Live through one seed."""
     world, broken = World(dice), ""
-    contract = portal.afresh(dice.pick(CONTRACTS))
+    contract = portal.afresh(dice.pick(CONTRACTS), dice.pick(CLIENTS))
     with ExitStack() as stack:
         stack.enter_context(worked_out_once())
         stack.enter_context(world.installed())

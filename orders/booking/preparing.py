@@ -1,0 +1,63 @@
+"""Prepare a booking at a carrier that takes two calls: the first is free, repeatable, and may
+name the price.
+"""
+
+import datetime as dt
+from typing import Any
+
+from orders.booking import answers
+from orders.booking.verdict import BackToDraft, Go, PreparedVerdict, Refuse, Retry, StopAccount
+from orders.models import Order
+from orders.quoting import asking
+from shipping_portal.carrier.client import Carrier
+from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
+from shipping_portal.carrier.messages import Money, Shipment
+
+
+def prepare(order: Order, client: Carrier, now: dt.datetime) -> PreparedVerdict:
+    """Return whether the booking may go, with its bytes. Nothing was bought, whatever the
+    verdict.
+    """
+    try:
+        prepared = client.prepare(shipment_of(order))
+    except AccountStopped as error:
+        return StopAccount(error.reason)
+    except Rejected as error:
+        problem = answers.refusal_problem(
+            error, order.sender, order.pickup["country"], to=order.receiver_country
+        )
+        return Refuse(problem, error)
+    except NotSent as error:
+        return Retry(error.retry_after)
+    except CarrierError:  # it bought nothing, so an unclear answer is simply asked for again
+        return Retry()
+    if prepared.price is None:
+        return Go(body=prepared.body)
+    match asking.compare_offer(order, _offer_at(order, prepared.price), now):
+        case BackToDraft() as dearer:
+            return dearer
+        case Go():
+            return Go(body=prepared.body)
+
+
+def shipment_of(order: Order) -> Shipment:
+    """Return what the carrier is asked to book."""
+    return order.details().shipment(
+        product_code=order.product_code, order_key=order.order_key(), pickup_date=order.pickup_date
+    )
+
+
+def _offer_at(order: Order, price: Money) -> dict[str, Any]:
+    """Return the order's accepted offer at another price, as a Quote stores it."""
+    days = {"pickup": order.quoted_pickup_date, "eta_from": order.eta_from, "eta_to": order.eta_to}
+    return {
+        "code": order.product_code,
+        "name": order.product_name,
+        "first_mile": order.first_mile,
+        "duties_paid": order.duties_paid,
+        "amount": str(price.amount),
+        "currency": price.currency,
+        "breakdown": [],
+        "plan": order.plan,
+        **{name: day and day.isoformat() for name, day in days.items()},
+    }
