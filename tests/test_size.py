@@ -11,17 +11,17 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 45_160,
+    "orders": 45_720,
     "shipping_portal/importing": 28_500,
     "shipping_portal/staff": 26_850,
     "shipping_portal/accounts": 26_850,
     "shipping_portal/billing": 22_260,
-    "shipping_portal/carrier": 13_760,
+    "shipping_portal/carrier": 16_760,
     "tracking": 10_960,
     "shipping_portal/reports": 8_990,
     "shipping_portal/exporting": 4_450,
-    "shipping_portal": 2_710,
-    "shipping_portal/ops": 2_600,
+    "shipping_portal": 2_730,
+    "shipping_portal/ops": 2_640,
     "shipping_portal/jobs": 3_290,
     "shipping_portal/http": 1_080,
     "shipping_portal/db": 864,

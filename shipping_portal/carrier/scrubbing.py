@@ -16,6 +16,8 @@ KEEP = 64 * 1024
 ADDRESS = re.compile(r"https?:\\?/\\?/[^\s\"'<>]++", re.I)
 TOKEN = re.compile(r"(?:token|signature|sig)=", re.I)
 JWT = re.compile(r"eyJ[\w.-]*+", re.I)
+# Members that lead to a label or a customs form, which anybody with the address can open.
+FILE = re.compile(r"(?:label|form)_(?:file|(?:\w+_)?url)")
 
 
 def scrub_body(body: bytes, contract: Contract) -> bytes:
@@ -61,7 +63,11 @@ def has_signed_link(text: str, contract: Contract) -> bool:
 def _cut_members(value: Any, secret: set[str], token: str) -> Any:
     if isinstance(value, dict):
         return {
-            key: CUT if key in secret and member else _cut_members(member, secret, token)
+            key: (
+                CUT
+                if member and (key in secret or FILE.fullmatch(key))
+                else _cut_members(member, secret, token)
+            )
             for key, member in value.items()
         }
     if isinstance(value, list):

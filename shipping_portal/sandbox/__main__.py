@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     is_child = os.getppid() == options.parent
     print(f"sandbox ready {running.url}", flush=True)
     while not finished.wait(1.0):
-        if options.parent and not _is_alive(options.parent, is_ours=is_child):
+        if options.parent and not is_alive(options.parent, is_ours=is_child):
             break
     running.stop()
     return 0
@@ -134,7 +134,7 @@ def _config(options: argparse.Namespace) -> Config:
     )
 
 
-def _is_alive(pid: int, *, is_ours: bool) -> bool:
+def is_alive(pid: int, *, is_ours: bool) -> bool:
     """Return whether the parent lives; an unreaped dead process still answers to its number."""
     if is_ours and os.getppid() != pid:
         return False

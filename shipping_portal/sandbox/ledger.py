@@ -9,10 +9,13 @@ from typing import Any
 
 
 class Ledger:
-    """A file of JSON lines. ``write`` returns only after the line is on the disk."""
+    """A file of JSON lines. ``write`` returns only after the line is on the disk.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    Without ``is_synced`` a line outlives its process, but not the machine.
+    """
+
+    def __init__(self, path: Path, *, is_synced: bool = True) -> None:
+        self.path, self._is_synced = path, is_synced
         path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
         self._drop_torn_line()
@@ -24,7 +27,8 @@ class Ledger:
         with self._lock:
             self._file.write(raw)
             self._file.flush()
-            os.fsync(self._file.fileno())
+            if self._is_synced:
+                os.fsync(self._file.fileno())
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Return every effect so far, oldest first."""

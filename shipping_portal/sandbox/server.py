@@ -8,14 +8,41 @@ import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Generic, Protocol, TypeVar, cast
 from wsgiref.handlers import SimpleHandler
 from wsgiref.headers import Headers
 from wsgiref.simple_server import ServerHandler, WSGIRequestHandler, WSGIServer
 
 from shipping_portal.sandbox.app import Sandbox, make_app
 from shipping_portal.sandbox.config import Config
+from shipping_portal.sandbox.trouble import Troubles
 from shipping_portal.sandbox.wire import HangUp
+
+
+class App(Protocol):
+    """A carrier's WSGI application: any of the sandbox's."""
+
+    @property
+    def troubles(self) -> Troubles:
+        """Return the faults in force."""
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any: ...
+
+    def close(self) -> None:
+        """Stop what is planned and close the ledger."""
+
+
+class Place(Protocol):
+    """Where a carrier listens, and how."""
+
+    host: str
+    port: int
+    fd: int | None
+    certificate: Path | None
+    key_file: Path | None
+
+
+A = TypeVar("A", bound=App)
 
 
 class _Handler(ServerHandler):
@@ -81,7 +108,7 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
     block_on_close = False
     request_queue_size = 256
 
-    def __init__(self, app: Sandbox, config: Config) -> None:
+    def __init__(self, app: App, config: Place) -> None:
         self.stopping = threading.Event()
         self.sandbox, self.fd = app, config.fd
         super().__init__((config.host, config.port), _RequestHandler)
@@ -141,11 +168,11 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
 
 
 @dataclass
-class Running:
+class Running(Generic[A]):
     """A carrier running in a thread of this process."""
 
     url: str
-    app: Sandbox
+    app: A
     server: Server
     thread: threading.Thread
 
@@ -158,9 +185,13 @@ class Running:
         self.app.close()
 
 
-def start(config: Config) -> Running:
+def start(config: Config) -> Running[Sandbox]:
     """Serve in a thread; port 0 picks a free one."""
-    app = make_app(config)
+    return serve(make_app(config), config)
+
+
+def serve(app: A, config: Place) -> Running[A]:
+    """Serve this carrier in a thread; port 0 picks a free one."""
     server = Server(app, config)
     if config.certificate:
         server.speak_tls(config.certificate, config.key_file)

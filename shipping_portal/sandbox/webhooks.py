@@ -108,10 +108,16 @@ class Courier:
         return pauses[min(attempt, len(pauses)) - 1] / max(self.depot.settings.speed, 1.0)
 
 
-def post(url: str, body: bytes, *, timeout: float) -> tuple[int | None, str]:
+def post(
+    url: str, body: bytes, *, timeout: float, signature: dict[str, str] | None = None
+) -> tuple[int | None, str]:
     """POST JSON once; URL credentials go into a Basic header, redirects are not followed."""
     parts = urlsplit(url)
-    headers = {"Content-Type": "application/json", "User-Agent": "SandboxCarrier/1.0 (webhooks)"}
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "SandboxCarrier/1.0 (webhooks)",
+        **(signature or {}),
+    }
     if parts.username is not None:
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
         headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()

@@ -1,0 +1,129 @@
+"""Speak to EasyPost: a shipment is free until it is bought, and can be bought once.
+
+`quote` and `prepare` make a shipment. `book` buys the one whose id is in the stored bytes, so that
+a second `book`, and `find`, are about the same purchase, whatever became of a reply.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+import unicodedata
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, ClassVar
+
+from shipping_portal.carrier import easypost_replies as replies
+from shipping_portal.carrier import easypost_writing, labels, messages
+from shipping_portal.carrier.client import LISTS, QUICK, Carrier
+from shipping_portal.carrier.easypost_points import POINTS
+from shipping_portal.carrier.errors import CarrierError, OutcomeUnknown, Rejected
+from shipping_portal.carrier.headers import checked_header
+from shipping_portal.carrier.operations import Operation
+from shipping_portal.carrier.values import ORDER_ID, load_json, match_text, value_at
+
+
+class EasyPost(Carrier):
+    """One EasyPost account. Its key is a live or a test one; both speak to the same address."""
+
+    points: ClassVar[Mapping[str, Any]] = POINTS
+    can_find = True
+    replays_prepared = True
+
+    def __init__(self, *, account: str, key: str, **settings: Any) -> None:
+        """Log in with the key as the user name and no password. `account` only names it here."""
+        super().__init__(account=checked_header("The carrier key", key), key="", **settings)
+
+    def quote(self, shipment: messages.Shipment) -> messages.Quoted:
+        """Return the rates of a shipment made for them, each under a code that stays the same."""
+        read = partial(replies.read_rates, today=datetime.now(UTC).date())
+        body = easypost_writing.quote_body(shipment)
+        return self._ask("quote", read, body=body, seconds=QUICK, cap=LISTS)
+
+    def prepare(self, shipment: messages.Shipment) -> messages.Prepared:
+        """Make the shipment and choose the agreed service's rate. It costs nothing."""
+        read = partial(replies.read_prepared, shipment=shipment)
+        return self._ask("prepare", read, body=easypost_writing.shipment_body(shipment), cap=LISTS)
+
+    def book(self, body: bytes, *, key: str, not_after: float | None = None) -> messages.Booked:
+        """Buy the prepared shipment. If it was bought before, return that purchase."""
+        order_id = _prepared_id(body)
+        read = partial(replies.read_bought, order_id=order_id)
+        try:
+            return self._ask(
+                "book", read, order_id=order_id, body=body, key=key, not_after=not_after
+            )
+        except Rejected as error:
+            if error.code != replies.EXISTS:
+                raise
+        try:
+            return self._ask("find", read, order_id=order_id)
+        except CarrierError as error:
+            # Not even NotSent: it was bought, and must not be prepared again.
+            raise OutcomeUnknown(
+                f"it was bought before, and looking at it failed: {error}"
+            ) from None
+
+    def find(self, body: bytes, *, key: str) -> messages.Booked | None:
+        """Look whether the prepared shipment was bought. Nothing is sent twice by looking."""
+        order_id = _prepared_id(body)
+        try:
+            return self._ask(
+                "find", partial(replies.read_found, order_id=order_id), order_id=order_id
+            )
+        except Rejected:  # such as 404: it isn't known there, which is no proof of anything
+            return None
+
+    def view(self, order_id: str) -> messages.Booked:
+        """Return the shipment as it is now. A label in another format is converted to PDF."""
+        read = partial(replies.read_viewed, order_id=order_id)
+        viewed = self._ask("view", read, order_id=order_id)
+        if viewed.labels or viewed.state:
+            return viewed
+        try:
+            return self._ask("convert", read, order_id=order_id)
+        except CarrierError:
+            return viewed
+
+    def cancel(self, order_id: str, *, not_after: float | None = None) -> messages.Cancelled:
+        """Ask for a refund. Only one that was made is a cancellation."""
+        read = partial(replies.read_refund, order_id=order_id)
+        return self._ask("cancel", read, order_id=order_id, body=b"{}", not_after=not_after)
+
+    def track(self, reference: str) -> messages.Tracked:
+        """Return the scans of the tracker that came with the purchase."""
+        method, url = self._address("track", reference=reference)
+        return self._page(
+            method,
+            url,
+            partial(replies.read_trackers, reference=reference),
+            time.monotonic() + self._deadline,
+        )
+
+    def label(self, link: messages.LabelLink) -> messages.LabelFile:
+        """Fetch a label from the file host, which gets no credentials and may not redirect."""
+        labels.require_safe(link.url, self._base, self.contract)
+        ends_at = time.monotonic() + self._deadline
+        return self._fetch("GET", link.url, labels.read_signed, ends_at, trusted=False)
+
+    def _operation(self, name: str) -> Operation:
+        if name == "convert":
+            return Operation.parse("GET /v2/shipments/{id}/label?file_format=PDF")
+        return super()._operation(
+            {"quote": "quote_contents", "prepare": "quote_contents", "find": "view"}.get(name, name)
+        )
+
+
+def has_valid_signature(body: bytes, signature: str, secret: str) -> bool:
+    """Return whether `X-Hmac-Signature` is by this secret, over the body as it was received."""
+    key = unicodedata.normalize("NFKD", secret).encode()
+    expected = f"hmac-sha256-hex={hmac.new(key, body, hashlib.sha256).hexdigest()}"
+    return bool(secret) and hmac.compare_digest(
+        expected.encode(), signature.encode("utf-8", "replace")
+    )
+
+
+def _prepared_id(body: bytes) -> str:
+    return match_text(ORDER_ID, value_at(load_json(body, strict=False), "rate.shipment_id"))

@@ -1,0 +1,1 @@
+"""A sandbox EasyPost: its documented rules, written anew. No real carrier is behind it."""

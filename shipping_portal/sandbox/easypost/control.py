@@ -1,0 +1,103 @@
+"""Control the sandbox EasyPost under /_sandbox/, from this machine only."""
+
+import inspect
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from shipping_portal.sandbox.easypost.config import REFUND_ENDS
+from shipping_portal.sandbox.easypost.shipments import Shipments
+from shipping_portal.sandbox.easypost.tracking import Tracking
+from shipping_portal.sandbox.easypost.wire import Refusal, not_found
+from shipping_portal.sandbox.requesting import Request
+from shipping_portal.sandbox.trouble import Rule, Troubles
+from shipping_portal.sandbox.wire import Reply, json_reply
+
+
+class Control:
+    """Each endpoint is a method: its name is the path, its arguments the JSON body's members."""
+
+    def __init__(self, shipments: Shipments, tracking: Tracking, troubles: Troubles) -> None:
+        self.shipments, self.tracking, self.troubles = shipments, tracking, troubles
+        self._reads: dict[str, Callable[[], Any]] = {
+            "ledger": lambda: list(shipments.ledger.lines()),
+            "requests": lambda: list(shipments.requests),
+            "deliveries": lambda: list(shipments.deliveries),
+            "settings": lambda: vars(shipments.settings),
+            "wallet": lambda: {"amount": str(shipments.wallet)},
+        }
+        self._writes: dict[str, Callable[..., Any]] = {
+            "trouble": self.trouble,
+            "clear": self.clear,
+            "advance": self.advance,
+            "wallet": self.wallet,
+            "scan": self.scan,
+            "refund": self.refund,
+            "listener": self.listener,
+            "settings": self.settings,
+        }
+
+    def answer(self, request: Request) -> Reply:
+        """Read or write; an invalid body is a 400 that says why."""
+        if not request.is_local:
+            raise not_found()
+        name = request.path.removeprefix("/_sandbox/")
+        if request.method == "GET" and name in self._reads:
+            return json_reply(200, self._reads[name]())
+        if request.method != "POST" or name not in self._writes:
+            raise not_found()
+        try:
+            members, work = request.json() or {}, self._writes[name]
+            if name != "settings":
+                inspect.signature(work).bind(**members)
+            return json_reply(200, work(**members) or {})
+        except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+            raise Refusal(400, "bad_control", str(error)) from error
+
+    def trouble(
+        self,
+        operation: str,
+        verb: str,
+        count: int = 1,
+        probability: float = 0.0,
+        match: str = "",
+        arg: Any = None,
+        commit: bool | None = None,
+    ) -> None:
+        """Make the next ``count`` matching requests fail, or a share of all (``probability``)."""
+        self.troubles.add(Rule(operation, str(verb), count, probability, match, arg, commit))
+
+    def clear(self) -> None:
+        """Remove all faults, and ask the list prices."""
+        self.troubles.clear()
+        self.shipments.settings.price_change = 0.0
+
+    def advance(self, days: float) -> dict[str, str]:
+        """Move the time here forward."""
+        self.shipments.offset += timedelta(days=days)
+        return {"now": self.shipments.stamp()}
+
+    def wallet(self, amount: str) -> None:
+        """Set what is in the wallet."""
+        self.shipments.wallet = Decimal(amount)
+
+    def scan(self, reference: str, status: str, **facts: str) -> None:
+        """Add a scan. ``facts``: status_detail, message, datetime, city, state, zip, country."""
+        self.tracking.add_scan(self.shipments.of_code(reference), status, **facts)
+
+    def refund(self, reference: str, status: str) -> None:
+        """End a refund that was asked for, now."""
+        shipment = self.shipments.of_code(reference)
+        if status not in REFUND_ENDS or shipment.refund_status != "submitted":
+            raise ValueError(f"A refund that was submitted ends as {' or '.join(REFUND_ENDS)}.")
+        self.shipments.end_refund(shipment, status)
+
+    def listener(self, url: str) -> None:
+        """Set the address that events are sent to."""
+        self.shipments.listener = url
+
+    def settings(self, **wanted: Any) -> dict[str, Any]:
+        """Change settings; return all of them."""
+        self.shipments.settings.change(wanted)
+        return vars(self.shipments.settings)

@@ -1,0 +1,124 @@
+"""A parcel at EasyPost, through the portal: two calls, one purchase, whatever becomes of a reply."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders.booking import bookings, resolving
+from orders.cancelling import cancels
+from orders.labels import fetching
+from orders.models import CarrierAccount, Order
+from orders.quoting import asking
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.sandbox.easypost.config import Config
+from shipping_portal.sandbox.easypost.server import start
+from tests import factories
+from tests.sandbox.client import Client
+from tracking import polling
+from tracking.models import Poll
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def easypost(tmp_path: Path, settings: Any) -> Iterator[Client]:
+    """Have the account that takes new orders be one at a sandbox EasyPost."""
+    running = start(Config(state=tmp_path / "easypost"))
+    settings.CARRIER_CLIENT = "shipping_portal.carrier.easypost.EasyPost"
+    settings.CARRIER_BASE_URL, settings.CARRIER_ACCOUNT = running.url, "easypost-test"
+    settings.CARRIER_KEY, settings.CARRIER_CONTRACT = Config.key, ""
+    yield Client(running.url)
+    running.stop()
+
+
+@pytest.fixture
+def submit(easypost: Client, quill: Sender, alice: User) -> Callable[..., Order]:
+    def make(**changes: Any) -> Order:
+        now = timezone.now()
+        quote = asking.ask_for_prices(quill, factories.details(quill, **changes), by=alice, now=now)
+        token, code = uuid.uuid4(), "AustraliaPost:ParcelPost"
+        return bookings.submit(quote=quote, code=code, by=alice, form_token=token, pickup_date=None, now=now)
+
+    return make
+
+
+def work(order: Order) -> Order:
+    """Do whatever is due about this order, as if its time had come."""
+    Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
+    bookings.process_booking(order.pk)
+    resolving.resolve_due_order(order.pk)
+    order.refresh_from_db()
+    return order
+
+
+def bought(easypost: Client) -> int:
+    return len(easypost.effects("bought"))
+
+
+def test_a_parcel_is_booked_labelled_and_followed(submit, easypost):
+    order = work(submit())
+    assert (order.status, order.charged_price, bought(easypost)) == ("booked", order.price, 1)
+    for label in order.labels.all():
+        fetching.fetch_due_label(label.pk)
+    assert {label.intact_bytes()[:5] for label in order.labels.all()} == {b"%PDF-"}
+    calls = list(order.calls.order_by("pk").values_list("operation", flat=True))
+    assert calls == ["prepare", "book", "label", "label"]
+    polling.open_parcel(order.pk)
+    facts = {"status_detail": "received_at_origin_facility", "city": "FITZROY"}
+    easypost.control("scan", reference=order.carrier_reference, status="in_transit", **facts)
+    for _ in range(2):
+        Poll.objects.update(due_at=timezone.now())
+        polling.poll_due_parcel(order.parcel.pk)
+    order.refresh_from_db()
+    assert (order.progress, order.parcel.events.count()) == ("collected", 1)
+
+
+@pytest.mark.parametrize("verb", ["commit-close", "timed-out", "in-progress", "502"])
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_lost_reply_is_resolved_without_anybody(submit, easypost, verb, commit):
+    order = submit()
+    trouble = "accept-close" if verb == "commit-close" and not commit else verb
+    easypost.control("trouble", operation="book", verb=trouble, commit=commit)
+    bookings.process_booking(order.pk)
+    order.refresh_from_db()
+    assert order.status == "unconfirmed"
+    assert work(order).status == "booked"
+    assert bought(easypost) == 1
+
+
+def test_five_dollars_more_in_the_first_call_buy_nothing(submit, easypost):
+    order = submit()
+    easypost.control("settings", price_change=5.0)
+    assert work(order).status == "draft"
+    assert (order.problem["kind"], bought(easypost)) == ("price_rose", 0)
+
+
+def test_an_empty_wallet_stops_the_account_and_the_order_waits(submit, easypost):
+    order = submit()
+    easypost.control("trouble", operation="book", verb="402")
+    assert work(order).status == "booking"
+    assert (CarrierAccount.objects.get(pk=order.account_id).stopped_at is not None, bought(easypost)) == (True, 0)
+
+
+def test_a_refused_first_call_is_shown_at_its_field(submit, easypost):
+    order = submit()
+    Order.objects.filter(pk=order.pk).update(receiver_line1="Sample Street")
+    order.refresh_from_db()
+    assert work(order).status == "rejected"
+    assert list(order.problem["fields"]) == ["receiver_line1"]
+    assert (order.attempts.count(), bought(easypost)) == (0, 0)
+
+
+def test_a_refund_that_does_not_exist_leaves_it_booked(submit, easypost, alice):
+    order = work(submit())
+    cancels.ask_to_cancel(order, by=alice, why="changed", now=timezone.now())
+    Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
+    cancels.process_cancel(order.pk)
+    order.refresh_from_db()
+    assert order.status == "booked"
