@@ -57,7 +57,7 @@ def checked(page: Page, file: Path, rows: Sequence[str]) -> None:
 
 def all_checked(page: Page, rows: int) -> None:
     expect(page.locator("#progress[data-done]")).to_contain_text(
-        re.compile(rf"{rows} of {rows} rows? checked\."), timeout=TIMEOUT
+        re.compile(rf"{rows} of {rows} rows?\s+checked\."), timeout=TIMEOUT
     )
 
 
