@@ -14,7 +14,7 @@ from orders.drafting import drafts, sizes
 from orders.models import Draft, Order, Quote
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
-from tests.pages.typed import AT_HOME, BY_SCRIPT, messages_at, text, value_of
+from tests.pages.typed import AT_HOME, BY_SCRIPT, messages_at, text, title, value_of
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
@@ -277,3 +277,11 @@ def test_a_strangers_receiver_begins_nothing(quill: Sender, bob: User, visit: Vi
     receiver = factories.saved_receiver(quill)
     for named in (receiver.uuid, "nonsense"):
         assert visit(bob).get(f"/parcels/new/?receiver={named}").status_code == 404
+
+
+def test_a_saved_draft_has_a_title_of_its_own(listed: Client, quill: Sender, alice: User) -> None:
+    draft = factories.draft(quill, alice)
+    receiver = draft.values["receiver_name"]
+    new, saved = (title(listed.get(address)) for address in ("/parcels/new/", f"/parcels/drafts/{draft.uuid}/"))
+    assert (receiver in new, receiver in saved) == (False, True)
+    assert " to " not in new
