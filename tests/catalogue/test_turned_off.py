@@ -61,7 +61,7 @@ def test_a_yes_of_somebody_else_counts(owed: Order, alice: User, ana: User, monk
     owed.refresh_from_db()
     bookings.confirm(owed, by=ana, now=timezone.now())
     sent: list[Any] = []
-    monkeypatch.setattr(bookings, "_send", lambda order, client: sent.append(order))
+    monkeypatch.setattr(bookings, "_send", lambda order, client, body: sent.append(order))
     bookings.process_booking(owed.pk)
     assert sent == [owed]
 
