@@ -14,7 +14,8 @@ from playwright.sync_api import CDPSession, Page, expect
 from tests.browser.conftest import Open, Stack
 from tests.browser.walking import fill_parcel, see_prices
 
-MOST_BYTES, MOST_REQUESTS = 63_000, 20
+# With the page that waits for a slow booking, which weighs 2 kB and isn't always there.
+MOST_BYTES, MOST_REQUESTS = 64_000, 20
 MOST_PAINT_MS, MOST_WARM_PAINT_MS, MOST_SHIFT = 1500, 1200, 0.02
 MOST_ANSWER_MS, MOST_LABEL_SECONDS, CARRIER_SECONDS = 300, 2.5, 1.5
 SLOW_4G = {"offline": False, "latency": 150, "downloadThroughput": 1.6e6 / 8, "uploadThroughput": 750e3 / 8}
