@@ -76,17 +76,15 @@ class CarrierCallAdmin(ReadOnlyAdmin):
     waits = ("needs", queues.CALLS)
     linked = ("order__id__exact",)
     list_display = [
-        *(
-            "at",
-            "operation",
-            "method",
-            "path",
-            "status",
-            "outcome",
-            "unreadable",
-            "milliseconds",
-            "about",
-        )
+        "at",
+        "operation",
+        "method",
+        "path",
+        "status",
+        "outcome",
+        "unreadable",
+        "milliseconds",
+        "about",
     ]
     list_filter = [
         # Offer the names we know: listing those that occur would read the whole log.

@@ -68,15 +68,13 @@ class WatchInline(ReadOnlyInline):
 class ParcelAdmin(ReadOnlyAdmin):
     waits = ("whose", queues.PARCELS)
     list_display = [
-        *(
-            "reference",
-            "order",
-            "progress",
-            "last_scan_at",
-            "polled_at",
-            "polled_next_at",
-            "subscription",
-        )
+        "reference",
+        "order",
+        "progress",
+        "last_scan_at",
+        "polled_at",
+        "polled_next_at",
+        "subscription",
     ]
     list_filter = [
         choices(
@@ -125,16 +123,14 @@ def _found_by_polling(within: dt.timedelta) -> Rule:
 @admin.register(TrackingEvent)
 class TrackingEventAdmin(ReadOnlyAdmin):
     list_display = [
-        *(
-            "scan_time",
-            "clock_ahead_by",
-            "parcel",
-            "event_type",
-            "description",
-            "source",
-            "received_at",
-            "set_aside",
-        )
+        "scan_time",
+        "clock_ahead_by",
+        "parcel",
+        "event_type",
+        "description",
+        "source",
+        "received_at",
+        "set_aside",
     ]
     list_filter = [
         choices(

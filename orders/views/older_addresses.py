@@ -1,6 +1,4 @@
-"""Addresses of versions before drafts had their own: pages still open and bookmarks name a
-price. To go with 0.4.
-"""
+"""Lead pages still open and bookmarks of versions before 0.7, which name a price, to a draft."""
 
 import uuid
 from typing import Any
@@ -22,8 +20,7 @@ from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 def older_prices(
     request: MemberRequest, quote: uuid.UUID, order: uuid.UUID | None = None
 ) -> HttpResponseBase:
-    """Lead to the draft with this price, which may correct an order; begin it first where there
-    is none.
+    """Lead to the draft with this price, begun first if there is none.
 
     A press of Book, or of the one button of a correction, is answered.
     """

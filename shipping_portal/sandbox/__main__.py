@@ -3,14 +3,13 @@
 import argparse
 import errno
 import os
-import signal
 import sys
-import threading
 from pathlib import Path
 
 from shipping_portal.sandbox.billing import write_report
 from shipping_portal.sandbox.config import ERROR_SHAPES, Config
 from shipping_portal.sandbox.contract import CLOSED_WORDS, Contract, ContractError
+from shipping_portal.sandbox.process import common_options, run_until_stopped
 from shipping_portal.sandbox.server import start
 
 
@@ -29,50 +28,22 @@ def main(arguments: list[str] | None = None) -> int:
         print(write_report(running.app.depot))
         running.stop()
         return 0
-    finished = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: finished.set())
-    is_child = os.getppid() == options.parent
-    print(f"sandbox ready {running.url}", flush=True)
-    while not finished.wait(1.0):
-        if options.parent and not is_alive(options.parent, is_ours=is_child):
-            break
-    running.stop()
+    run_until_stopped(running, options.parent)
     return 0
 
 
 def _options() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m shipping_portal.sandbox", description="The bundled sandbox carrier."
-    )
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8801, help="0 picks a free port")
-    parser.add_argument(
-        "--fd", type=int, help="the number of a socket that listens already, instead of a port"
-    )
-    parser.add_argument(
-        "--state", type=Path, required=True, help="directory of the ledger, labels and reports"
+    parser = common_options(
+        "python -m shipping_portal.sandbox", "The bundled sandbox carrier.", port=8801
     )
     parser.add_argument("--contract", type=Path, help="a contract file (TOML)")
     parser.add_argument("--account", default="demo-account")
-    # These three are or hold secrets; in the environment they appear in no list of processes.
+    # These two are secrets; in the environment they appear in no list of processes.
     parser.add_argument("--key", default=os.environ.get("SANDBOX_KEY", "demo-key"))
-    parser.add_argument(
-        "--listener",
-        default=os.environ.get("SANDBOX_LISTENER", ""),
-        help="where tracking webhooks are sent",
-    )
-    parser.add_argument(
-        "--speed", type=float, default=1.0, help="0 stands still, 1 takes two minutes per parcel"
-    )
-    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--replays",
         choices=("on", "off"),
         help="keep idempotency keys; default: the contract's word",
-    )
-    parser.add_argument(
-        "--trouble", default="", help='for example "book:commit-close=0.1,track:500=0.05"'
     )
     parser.add_argument("--link", choices=CLOSED_WORDS["link"], help="default: the contract's word")
     parser.add_argument(
@@ -100,7 +71,6 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument(
         "--key-file", type=Path, help="the certificate's key, unless it is in the same file"
     )
-    parser.add_argument("--parent", type=int, help="exit when this process is gone")
     parser.add_argument(
         "--report", action="store_true", help="write the billing report, print its path, exit"
     )
@@ -132,19 +102,6 @@ def _config(options: argparse.Namespace) -> Config:
         certificate=options.certificate,
         key_file=options.key_file,
     )
-
-
-def is_alive(pid: int, *, is_ours: bool) -> bool:
-    """Return whether the parent lives; an unreaped dead process still answers to its number."""
-    if is_ours and os.getppid() != pid:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 if __name__ == "__main__":

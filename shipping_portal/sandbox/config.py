@@ -1,9 +1,10 @@
 """Configure a sandbox carrier, and the settings that tests may change while it runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from shipping_portal.sandbox.contract import Contract
 
@@ -73,22 +74,25 @@ class Settings:
     speed: float = 0.0
 
     def change(self, wanted: dict[str, object]) -> None:
-        """Set the named settings.
+        """Set the named settings. See `change_settings`."""
+        change_settings(self, wanted, {"error_shape": ERROR_SHAPES})
 
-        Raises ValueError on an unknown name or a value of another kind.
-        """
-        for name, value in wanted.items():
-            current = getattr(self, name, None)
-            if current is None:
-                raise ValueError(f"{name} is not a setting.")
-            if (
-                isinstance(current, float)
-                and isinstance(value, int)
-                and not isinstance(value, bool)
-            ):
-                value = float(value)
-            if type(value) is not type(current):
-                raise ValueError(f"{name} must be a {type(current).__name__}.")
-            if name == "error_shape" and value not in ERROR_SHAPES:
-                raise ValueError(f"error_shape must be one of {', '.join(ERROR_SHAPES)}.")
-            setattr(self, name, value)
+
+def change_settings(
+    settings: Any, wanted: Mapping[str, object], choices: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Set the named settings; `choices` are the values that one may have.
+
+    Raises ValueError on an unknown name or a value of another kind.
+    """
+    for name, value in wanted.items():
+        current = getattr(settings, name, None)
+        if current is None:
+            raise ValueError(f"{name} is not a setting.")
+        if isinstance(current, float) and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if type(value) is not type(current):
+            raise ValueError(f"{name} must be a {type(current).__name__}.")
+        if name in choices and value not in choices[name]:
+            raise ValueError(f"{name} must be one of {', '.join(choices[name])}.")
+        setattr(settings, name, value)

@@ -1,6 +1,5 @@
 """Control the sandbox under /_sandbox/, for the demo and tests, from this machine only."""
 
-import inspect
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -9,13 +8,14 @@ from shipping_portal.sandbox.bill_rows import KINDS
 from shipping_portal.sandbox.billing import write_report
 from shipping_portal.sandbox.config import Config
 from shipping_portal.sandbox.contract import PROGRESS
+from shipping_portal.sandbox.control_requests import answer_control
 from shipping_portal.sandbox.depot import Depot
 from shipping_portal.sandbox.journeys import JOURNEYS, Journeys, step_after
 from shipping_portal.sandbox.parcels import Parcel
 from shipping_portal.sandbox.places import as_csv
 from shipping_portal.sandbox.requesting import Request
 from shipping_portal.sandbox.trouble import Rule, Troubles
-from shipping_portal.sandbox.wire import Refused, Reply, json_reply, not_found
+from shipping_portal.sandbox.wire import Reply, json_reply
 
 
 class Control:
@@ -25,11 +25,11 @@ class Control:
         self, config: Config, troubles: Troubles, depot: Depot, journeys: Journeys
     ) -> None:
         self.config, self.troubles, self.depot, self.journeys = config, troubles, depot, journeys
-        self._reads: dict[str, Callable[[], Reply]] = {
-            "ledger": lambda: json_reply(200, list(self.depot.ledger.lines())),
-            "requests": lambda: json_reply(200, list(self.depot.requests)),
-            "deliveries": lambda: json_reply(200, list(self.depot.deliveries)),
-            "settings": lambda: json_reply(200, vars(self.depot.settings)),
+        self._reads: dict[str, Callable[[], Any]] = {
+            "ledger": lambda: list(self.depot.ledger.lines()),
+            "requests": lambda: list(self.depot.requests),
+            "deliveries": lambda: list(self.depot.deliveries),
+            "settings": lambda: vars(self.depot.settings),
             "localities.csv": lambda: Reply(200, as_csv().encode(), "text/csv; charset=utf-8"),
         }
         self._writes: dict[str, Callable[..., Any]] = {
@@ -51,24 +51,10 @@ class Control:
 
     def answer(self, request: Request) -> Reply:
         """Read, write or clear; an invalid body is a 400 that says why."""
-        if not request.is_local:
-            raise not_found()
-        name = request.path.removeprefix("/_sandbox/")
-        if request.method == "GET" and name in self._reads:
-            return self._reads[name]()
-        if request.method == "DELETE" and name == "requests":
+        if request.is_local and (request.method, request.path) == ("DELETE", "/_sandbox/requests"):
             self.depot.requests.clear()
             return json_reply(200, {})
-        if request.method != "POST" or name not in self._writes:
-            raise not_found()
-        try:
-            members = request.json() or {}
-            work = self._writes[name]
-            if name != "settings":
-                inspect.signature(work).bind(**members)
-            return json_reply(200, work(**members) or {})
-        except (TypeError, ValueError, LookupError) as error:
-            raise Refused(400, "bad_control", str(error)) from error
+        return answer_control(request, self._reads, self._writes)
 
     def trouble(
         self,

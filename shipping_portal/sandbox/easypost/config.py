@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from shipping_portal.sandbox.config import change_settings
+
 REFUND_ENDS = ("refunded", "rejected")
 
 
@@ -56,19 +58,5 @@ class Settings:
     speed: float = 0.0
 
     def change(self, wanted: dict[str, object]) -> None:
-        """Set the named settings. Raises ValueError for another name or kind of value."""
-        for name, value in wanted.items():
-            current = getattr(self, name, None)
-            if current is None:
-                raise ValueError(f"{name} is not a setting.")
-            if (
-                isinstance(current, float)
-                and isinstance(value, int)
-                and not isinstance(value, bool)
-            ):
-                value = float(value)
-            if type(value) is not type(current):
-                raise ValueError(f"{name} must be a {type(current).__name__}.")
-            if name == "refund_end" and value not in REFUND_ENDS:
-                raise ValueError(f"refund_end must be one of {', '.join(REFUND_ENDS)}.")
-            setattr(self, name, value)
+        """Set the named settings. See `change_settings`."""
+        change_settings(self, wanted, {"refund_end": REFUND_ENDS})

@@ -1,18 +1,17 @@
 """Control the sandbox EasyPost under /_sandbox/, from this machine only."""
 
-import inspect
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+from shipping_portal.sandbox.control_requests import answer_control
 from shipping_portal.sandbox.easypost.config import REFUND_ENDS
 from shipping_portal.sandbox.easypost.shipments import Shipments
 from shipping_portal.sandbox.easypost.tracking import Tracking
-from shipping_portal.sandbox.easypost.wire import Refusal, not_found
 from shipping_portal.sandbox.requesting import Request
 from shipping_portal.sandbox.trouble import Rule, Troubles
-from shipping_portal.sandbox.wire import Reply, json_reply
+from shipping_portal.sandbox.wire import Reply
 
 
 class Control:
@@ -40,20 +39,7 @@ class Control:
 
     def answer(self, request: Request) -> Reply:
         """Read or write; an invalid body is a 400 that says why."""
-        if not request.is_local:
-            raise not_found()
-        name = request.path.removeprefix("/_sandbox/")
-        if request.method == "GET" and name in self._reads:
-            return json_reply(200, self._reads[name]())
-        if request.method != "POST" or name not in self._writes:
-            raise not_found()
-        try:
-            members, work = request.json() or {}, self._writes[name]
-            if name != "settings":
-                inspect.signature(work).bind(**members)
-            return json_reply(200, work(**members) or {})
-        except (TypeError, ValueError, ArithmeticError, LookupError) as error:
-            raise Refusal(400, "bad_control", str(error)) from error
+        return answer_control(request, self._reads, self._writes)
 
     def trouble(
         self,

@@ -217,16 +217,14 @@ class CarrierAccountAdmin(ActionsAdmin):
         ),
     )
     list_display = [
-        *(
-            "name",
-            "role",
-            "bookings",
-            "quotes",
-            "stopped_at",
-            "stopped_reason",
-            "fault",
-            "resting_until",
-        )
+        "name",
+        "role",
+        "bookings",
+        "quotes",
+        "stopped_at",
+        "stopped_reason",
+        "fault",
+        "resting_until",
     ]
     waits = ("held", {"stopped": queues.STOPPED, "fault": queues.AT_FAULT})
     list_filter = [

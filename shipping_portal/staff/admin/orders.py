@@ -49,16 +49,14 @@ class AttemptInline(ReadOnlyInline):
 
     model = BookingAttempt
     fields = [
-        *(
-            "generation",
-            "state",
-            "sent_at",
-            "done_at",
-            "http_status",
-            "error",
-            "seen_reference",
-            "replays",
-        )
+        "generation",
+        "state",
+        "sent_at",
+        "done_at",
+        "http_status",
+        "error",
+        "seen_reference",
+        "replays",
     ]
     deferred = ("body", "response")
 
@@ -122,7 +120,7 @@ class OrderAdmin(ActionsAdmin):
         AdminPage("assign", parcel_page.give_case, needs="cases"),
         AdminPage("erase", erasing.page, needs="erase", label="Erase a person", is_of_list=True),
     )
-    list_display = [*("name", "sender", "state", "to", "made", "looked_after_by")]
+    list_display = ["name", "sender", "state", "to", "made", "looked_after_by"]
     waits = ("needs", {**queues.ORDERS, **billing_queues.ORDERS})
     list_filter = [
         needs(waits[1]),

@@ -141,18 +141,16 @@ class PickupAddressInline(ReadOnlyInline):
 
     model = PickupAddress
     fields = [
-        *(
-            "name",
-            "company",
-            "email",
-            "phone",
-            "line1",
-            "line2",
-            "suburb",
-            "state",
-            "postcode",
-            "is_default",
-        )
+        "name",
+        "company",
+        "email",
+        "phone",
+        "line1",
+        "line2",
+        "suburb",
+        "state",
+        "postcode",
+        "is_default",
     ]
     show_change_link = False
 
@@ -240,16 +238,14 @@ class SenderAdmin(ActionsAdmin):
         AdminPage("stop_seeing", sender_page.stop_seeing, is_of_list=True),
     )
     list_display = [
-        *(
-            "number",
-            "name",
-            "country",
-            "zone",
-            "approved_at",
-            "suspended_at",
-            "suspension",
-            "created_at",
-        )
+        "number",
+        "name",
+        "country",
+        "zone",
+        "approved_at",
+        "suspended_at",
+        "suspension",
+        "created_at",
     ]
     list_display_links = ["number", "name"]
     waits = ("bookings", queues.SENDERS)
