@@ -1,0 +1,243 @@
+"""Route requests: check the key, find the operation, and apply any fault."""
+
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from shipping_portal.sandbox import mischief
+from shipping_portal.sandbox.contract import Contract
+from shipping_portal.sandbox.requesting import Request
+from shipping_portal.sandbox.shipstation.config import Config
+from shipping_portal.sandbox.shipstation.labels import (
+    Label,
+    Labels,
+    Refusal,
+    label_document,
+    label_file,
+)
+from shipping_portal.sandbox.shipstation.rates import rates_for
+from shipping_portal.sandbox.trouble import STATUS_VERBS, Rule, Troubles
+from shipping_portal.sandbox.wire import HangUp, Refused, Reply, json_reply
+
+FAULTS = Contract({"reference": "tracking_number"})  # which member names a parcel
+ROUTES = (
+    ("ping", "GET", "/v1/carriers"),
+    ("quote", "POST", "/v1/rates/estimate"),
+    ("quote_contents", "POST", "/v1/rates"),
+    ("book", "POST", r"/v1/labels/rates/([\w-]+)"),
+    ("find", "GET", r"/v1/labels/external_shipment_id/([^/]+)"),
+    ("history", "GET", r"/v1/labels/([\w-]+)/track"),
+    ("cancel", "PUT", r"/v1/labels/([\w-]+)/void"),
+    ("view", "GET", r"/v1/labels/([\w-]+)"),
+    ("track", "GET", "/v1/labels"),
+    ("file", "GET", r"/v1/downloads/([\w-]+)\.pdf"),
+)
+# Under which of the sandbox's operations a fault of these is asked for.
+FAULTY = {"find": "view", "history": "track"}
+
+
+class ShipStation:
+    """The WSGI application of one sandbox ShipStation."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.troubles = Troubles(config.seed, config.trouble)
+        self.labels = Labels(config)
+        self.requests: deque[dict[str, Any]] = deque(maxlen=20_000)
+        self._seen: list[float] = []
+
+    def __call__(
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
+        request = Request(environ)
+        try:
+            reply = self._answer(request)
+        except Refusal as refusal:
+            reply = refusal.reply()
+        except Refused as refused:
+            reply = Refusal(refused.status, refused.code, refused.text).reply()
+        start_response(reply.status_line, reply.all_headers())
+        return [reply.body]
+
+    def close(self) -> None:
+        """Close the ledger."""
+        self.labels.ledger.close()
+
+    def _answer(self, request: Request) -> Reply:
+        if request.path.startswith("/_sandbox/"):
+            return self._control(request)
+        name, places = _route(request)
+        self.requests.append({"operation": name, "method": request.method, "path": request.path})
+        if request.is_cut:
+            raise HangUp
+        mode = "" if name == "file" else self._mode_of(request)
+        self._check_rate()
+        found = re.search(r'"external_shipment_id": ?"([^"]*)"', request.body.decode())
+        facts = {"order_key": found[1] if found else "".join(places)}
+        fault = request.fault = self.troubles.pick(FAULTY.get(name, name), **facts)
+
+        def proceed() -> Reply:
+            request.before_commit()
+            try:
+                return self._work(name, places, mode, request)
+            except Refusal as refusal:
+                return refusal.reply()
+
+        if fault is None:
+            return proceed()
+        if fault.verb in STATUS_VERBS and 400 <= int(fault.verb) < 500:
+            raise Refusal(int(fault.verb), "unspecified", "The request was refused.")
+        return mischief.play(fault, request, proceed, FAULTS)
+
+    def _work(self, name: str, places: tuple[str, ...], mode: str, request: Request) -> Reply:
+        if name == "ping":
+            return json_reply(200, {"carriers": []})
+        if name == "quote":
+            return json_reply(200, self._estimate(_object_in(request)))
+        if name == "quote_contents":
+            return json_reply(200, self._create(_object_in(request), mode))
+        if name == "book":
+            return self._document(self.labels.buy(mode, places[0]), request)
+        if name == "find":
+            labels = self.labels.of_mode(mode, external_id=places[0])
+            return self._document(labels[0], request) if labels else Reply(404)
+        if name == "track":
+            labels = self.labels.of_mode(mode, number=request.query.get("tracking_number", ""))
+            rows = [label_document(label, request.base_url) for label in labels]
+            return json_reply(200, {"labels": rows, "total": len(rows), "page": 1, "pages": 1})
+        if not name:
+            raise Refusal(404, "not_found", "There is no such address.")
+        label = self._label(places[0], mode)
+        if name == "file":
+            return label_file(label)
+        if name == "history":
+            status = label.events[-1]["status_code"] if label.events else "UN"
+            events = list(reversed(label.events))
+            number = label.number
+            return json_reply(
+                200, {"tracking_number": number, "status_code": status, "events": events}
+            )
+        if name == "cancel":
+            is_voided, reason = self.labels.void(label)
+            answer = {"approved": is_voided, "message": "Voided." if is_voided else "Not voided."}
+            return json_reply(200, answer | ({"reason_code": reason} if reason else {}))
+        return self._document(label, request)
+
+    def _estimate(self, body: dict[str, Any]) -> list[dict[str, Any]]:
+        for name in ("from_country_code", "to_country_code", "to_postal_code"):
+            if not body.get(name):
+                raise Refusal(400, "field_value_required", f"{name} is needed.", name)
+        place = (body["from_country_code"], body["to_country_code"])
+        change = self.labels.settings.price_change
+        rates = rates_for(place, body, body.get("carrier_ids") or [], change)
+        return [{name: rate[name] for name in rate if name != "rate_id"} for rate in rates]
+
+    def _create(self, body: dict[str, Any], mode: str) -> dict[str, Any]:
+        shipment = body.get("shipment") or {}
+        sides = {name: shipment.get(name) or {} for name in ("ship_from", "ship_to")}
+        for side, address in sides.items():
+            where = f"shipment.{side}"
+            if not address.get("name"):
+                raise Refusal(400, "field_value_required", "A name is needed.", f"{where}.name")
+            if not re.search(r"\d", address.get("address_line1") or ""):
+                text = "The house number is missing."
+                raise Refusal(400, "invalid_address", text, f"{where}.address_line1")
+        place = (sides["ship_from"]["country_code"], sides["ship_to"]["country_code"])
+        package = shipment["packages"][0]
+        external_id = shipment["external_shipment_id"][:50]
+        errors = []
+        rates = rates_for(
+            place, package, body["rate_options"]["carrier_ids"], self.labels.settings.price_change
+        )
+        if place[0] != place[1] and not package.get("products"):
+            rates = []
+            text = "Customs items are needed."
+            errors = [{"error_code": "customs_items_required", "message": text}]
+        rates = [rate for rate in rates if rate["package_type"] in (None, "package")]
+        self.labels.create(mode, external_id, rates)
+        answer = {"rates": rates, "invalid_rates": [], "status": "completed", "errors": errors}
+        return {"external_shipment_id": external_id, "rate_response": answer}
+
+    def _label(self, label_id: str, mode: str) -> Label:
+        for one in (mode,) if mode else ("live", "test"):
+            if found := self.labels.of_mode(one, id=label_id):
+                return found[0]
+        raise Refusal(404, "invalid_identifier", "The label is not known.", "label_id")
+
+    def _document(self, label: Label, request: Request) -> Reply:
+        return json_reply(200, label_document(label, request.base_url))
+
+    def _mode_of(self, request: Request) -> str:
+        key = request.headers.get("api-key", "")
+        modes = {self.config.key: "live", self.config.test_key: "test"}
+        if key not in modes:
+            raise Refusal(401, "unauthorized", "The key is not known.", kind="security")
+        return modes[key]
+
+    def _check_rate(self) -> None:
+        allowed, now = self.labels.settings.requests_per_second, time.monotonic()
+        with self.labels.lock:
+            self._seen = [at for at in self._seen if now - at < 1.0]
+            if 0 < allowed <= len(self._seen):
+                text = "You have exceeded the rate limit."
+                raise Refusal(429, "rate_limit_exceeded", text, kind="system")
+            self._seen.append(now)
+
+    def _control(self, request: Request) -> Reply:
+        """Read or write from this machine; an invalid body is a 400 that says why."""
+        name = request.path.removeprefix("/_sandbox/")
+        if not request.is_local:
+            raise Refusal(404, "not_found", "There is no such address.")
+        if request.method == "GET":
+            reads = {"ledger": list(self.labels.ledger.lines()), "requests": list(self.requests)}
+            return json_reply(200, reads[name])
+        try:
+            members = request.json() or {}
+            if name == "trouble":
+                self.troubles.add(Rule(**{"count": 1} | members))
+            elif name == "clear":
+                self.troubles.clear()
+            elif name == "funds":
+                self.labels.funds = Decimal(members["amount"])
+            elif name == "scan":
+                self._scan(**members)
+            else:
+                self._change_settings(**members)
+        except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+            raise Refusal(400, "bad_control", str(error)) from error
+        return json_reply(200, vars(self.labels.settings))
+
+    def _scan(self, reference: str, status_code: str, **facts: Any) -> None:
+        label = next(label for label in self.labels.labels if label.number == reference)
+        now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+        event = {"occurred_at": now, "description": "Scanned", "status_code": status_code}
+        label.events.append(event | facts)
+
+    def _change_settings(self, **wanted: Any) -> None:
+        for name, value in wanted.items():
+            if not hasattr(self.labels.settings, name):
+                raise ValueError(f"{name} is not a setting.")
+            setattr(self.labels.settings, name, value)
+        if self.labels.settings.label_status != "processing":
+            for label in self.labels.labels:
+                waits = label.status == "processing"
+                label.status = self.labels.settings.label_status if waits else label.status
+
+
+def _route(request: Request) -> tuple[str, tuple[str, ...]]:
+    for name, method, pattern in ROUTES:
+        if method == request.method and (found := re.fullmatch(pattern, request.path)):
+            return name, found.groups()
+    return "", ()
+
+
+def _object_in(request: Request) -> dict[str, Any]:
+    try:
+        document = request.json()
+    except ValueError:
+        raise Refusal(400, "request_body_required", "The body is not JSON.") from None
+    return document if isinstance(document, dict) else {}

@@ -1,0 +1,170 @@
+"""Hold shipments, labels and the funds, and keep the rules of buying and voiding.
+
+A rate can be bought again and makes another label: nothing in its documents says otherwise.
+"""
+
+import secrets
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from shipping_portal.sandbox.ledger import Ledger
+from shipping_portal.sandbox.pdf import Page
+from shipping_portal.sandbox.shipstation.config import Config, Settings
+from shipping_portal.sandbox.wire import Reply, json_reply
+
+
+class Refusal(Exception):
+    """A refusal: status, code, sentence, and the field it is about."""
+
+    def __init__(
+        self, status: int, code: str, text: str, field_name: str = "", kind: str = "validation"
+    ) -> None:
+        super().__init__(text)
+        self.status, self.code, self.text, self.field_name = status, code, text, field_name
+        self.kind = kind
+
+    def reply(self) -> Reply:
+        """Return the refusal as it goes over the wire."""
+        error = {"error_source": "shipengine", "error_type": self.kind, "error_code": self.code}
+        about = {"field_name": self.field_name} if self.field_name else {}
+        document = {"request_id": "sandbox", "errors": [error | {"message": self.text} | about]}
+        reply = json_reply(self.status, document)
+        reply.headers += [("Retry-After", "1")] if self.status == 429 else []
+        return reply
+
+
+@dataclass
+class Label:
+    """One bought label."""
+
+    id: str
+    mode: str
+    external_id: str
+    rate: dict[str, Any]
+    number: str
+    status: str
+    created_at: str
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def cost(self) -> Decimal:
+        names = ("shipping_amount", "confirmation_amount", "other_amount", "insurance_amount")
+        return sum((Decimal(str(self.rate[name]["amount"])) for name in names), Decimal(0))
+
+
+class Labels:
+    """All state. Every method may be called from any thread."""
+
+    def __init__(self, config: Config) -> None:
+        self.settings = Settings()
+        self.lock = threading.RLock()
+        self.funds = Decimal(config.funds)
+        self.shipments: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self.labels: list[Label] = []
+        config.state.mkdir(parents=True, exist_ok=True)
+        self.ledger = Ledger(config.state / "shipstation.jsonl", is_synced=False)
+
+    def record(self, effect: str, order_key: str, **facts: Any) -> None:
+        """Write an effect down."""
+        line = {"t": time.time(), "effect": effect, "order_key": order_key}
+        self.ledger.write(line | facts | {"funds": str(self.funds)})
+
+    def create(self, mode: str, external_id: str, rates: list[dict[str, Any]]) -> None:
+        """Keep a shipment's rates. An external id is accepted once. Raises Refusal."""
+        with self.lock:
+            if (mode, external_id) in self.shipments:
+                name = "shipment.external_shipment_id"
+                raise Refusal(400, "identifier_conflict", "It is used already.", name)
+            self.shipments[mode, external_id] = rates
+            self.record("created", external_id)
+
+    def buy(self, mode: str, rate_id: str) -> Label:
+        """Buy a label. Raises Refusal; then nothing was bought."""
+        with self.lock:
+            for (owner, external_id), rates in self.shipments.items():
+                rate = next((rate for rate in rates if rate["rate_id"] == rate_id), None)
+                if rate is not None and owner == mode:
+                    return self._make(mode, external_id, rate)
+        raise Refusal(404, "invalid_identifier", "The rate is not known.", "rate_id")
+
+    def _make(self, mode: str, external_id: str, rate: dict[str, Any]) -> Label:
+        number = "9400" + "".join(secrets.choice("0123456789") for _ in range(18))
+        status, now = self.settings.label_status, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+        label_id = f"se-{secrets.randbelow(10**12)}"
+        label = Label(label_id, mode, external_id, rate, number, status, now)
+        if mode == "live":
+            if label.cost > self.funds:
+                text = "The account has too little money."
+                raise Refusal(402, "insufficient_funds", text, kind="account_status")
+            self.funds -= label.cost
+        self.labels.append(label)
+        self.record("bought", external_id, reference=number)
+        return label
+
+    def void(self, label: Label) -> tuple[bool, str]:
+        """Void a label that no carrier has seen. Return whether, and the reason why not."""
+        with self.lock:
+            if label.status == "voided" or label.events:
+                is_used = label.status != "voided"
+                return False, "label_already_used" if is_used else "label_already_voided"
+            label.status = "voided"
+            self.funds += label.cost if label.mode == "live" else 0
+            self.record("voided", label.external_id, reference=label.number)
+            return True, ""
+
+    def of_mode(self, mode: str, **facts: str) -> list[Label]:
+        """Return the labels of a kind of key with these facts, newest first."""
+        with self.lock:
+            return [
+                label
+                for label in reversed(self.labels)
+                if label.mode == mode
+                and all(getattr(label, name) == value for name, value in facts.items())
+            ]
+
+
+def label_document(label: Label, base_url: str) -> dict[str, Any]:
+    """Return a label as every operation on it answers."""
+    address = f"{base_url}/v1/downloads/{label.id}"
+    is_made = label.status in ("completed", "voided")
+    currency = label.rate["shipping_amount"]["currency"]
+    insurance = label.rate["insurance_amount"]["amount"]
+    return {
+        "label_id": label.id,
+        "status": label.status,
+        "shipment_id": f"se-{label.external_id[-8:]}",
+        "external_shipment_id": label.external_id,
+        "created_at": label.created_at,
+        "shipment_cost": {"currency": currency, "amount": float(label.cost) - insurance},
+        "insurance_cost": {"currency": currency, "amount": insurance},
+        "tracking_number": label.number,
+        "carrier_id": label.rate["carrier_id"],
+        "service_code": label.rate["service_code"],
+        "voided": label.status == "voided",
+        "label_format": "pdf",
+        "label_layout": "4x6",
+        "carrier_code": label.rate["carrier_code"],
+        "label_download": (
+            {kind: f"{address}.{kind}" for kind in ("pdf", "png", "zpl")}
+            | {"href": f"{address}.pdf"}
+            if is_made
+            else None
+        ),
+        "form_download": None,
+        "insurance_claim": None,
+        "packages": [],
+    }
+
+
+def label_file(label: Label) -> Reply:
+    """Return the label's PDF, which anybody with its address may read."""
+    page = Page(288.0, 432.0)
+    page.text(16, 400, 14, label.rate["service_type"], bold=True)
+    if label.mode == "test":
+        page.text(16, 380, 12, "SAMPLE - DO NOT MAIL", bold=True)
+    page.text(16, 40, 12, label.number, bold=True)
+    return Reply(200, page.file(f"Label {label.number}"), "application/pdf")
