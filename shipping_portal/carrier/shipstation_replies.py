@@ -130,6 +130,7 @@ def _as_product(rate: Row, today: date) -> Row:
         values.read_text(rate.get(member), 60)
         for member in ("carrier_code", "service_code", "carrier_friendly_name", "service_type")
     )
+    carrier = carrier or values.read_text(rate.get("carrier_id"), 60)
     code = re.sub(r"[^A-Za-z0-9_.:-]+", "-", f"{carrier}:{service}")
     expected, days = values.read_day(rate.get("estimated_delivery_date")), rate.get("delivery_days")
     if expected is None and isinstance(days, int) and 0 <= days <= 365:

@@ -1,7 +1,7 @@
 """Price a parcel: a base and an amount an ounce, by carrier, service and country."""
 
 import secrets
-from datetime import date, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -73,7 +73,7 @@ def _rate(
         "package_type": service.package,
         "delivery_days": 3,
         "guaranteed_service": False,
-        "estimated_delivery_date": f"{date.today() + timedelta(days=3)}T00:00:00Z",
+        "estimated_delivery_date": f"{datetime.now(UTC).date() + timedelta(days=3)}T00:00:00Z",
         "service_type": service.code.replace("_", " ").title(),
         "service_code": service.code,
         "trackable": True,
