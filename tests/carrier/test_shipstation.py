@@ -544,5 +544,5 @@ def test_neither_another_body_nor_another_kind_of_key_is_valid(private_key):
     assert not has_valid_signature(EVENT + b" ", headers, jwks(private_key), now=NOW)
     for keys in ({}, {"keys": []}, jwks(private_key, kty="oct"), jwks(private_key, n=None), jwks(private_key, e="Ag")):
         assert not has_valid_signature(EVENT, headers, keys, now=NOW)
-    short = generate_private_key(65537, 1024)
+    short = generate_private_key(65537, 1024)  # noqa: S505  (which is the point)
     assert not has_valid_signature(EVENT, signed(short), jwks(short), now=NOW)

@@ -1,0 +1,207 @@
+"""The sandbox ShipStation keeps the documented rules, and its class agrees with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.errors import AccountStopped, NotSent, OutcomeUnknown, Rejected
+from shipping_portal.carrier.messages import Item, Party, Shipment
+from shipping_portal.carrier.shipstation import ShipStation
+from shipping_portal.sandbox.shipstation.config import Config
+from shipping_portal.sandbox.shipstation.server import start
+from tests.carrier.conftest import shipment
+from tests.sandbox.client import Answer, Client
+
+HOME = {"line1": "12 Example Lane", "suburb": "Springfield", "state": "IL", "postcode": "62701", "country": "US"}
+TO_NZ = Party(name="Noor Tamsin", line1="4 Sample Street", suburb="Wellington", postcode="6011", country="NZ")
+CODE = "usps:usps_ground_advantage"
+
+
+def parcel(**changes: Any) -> Shipment:
+    sides = {"sender": Party(name="Ira Quill", **HOME), "receiver": Party(name="Noor Tamsin", **HOME)}
+    return shipment(**(sides | {"product_code": CODE} | changes))
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Iterator[Client]:
+    running = start(Config(state=tmp_path / "state"))
+    yield Client(running.url)
+    running.stop()
+
+
+@pytest.fixture
+def open_account(sandbox: Client) -> Callable[..., ShipStation]:
+    def make(key: str = Config.key) -> ShipStation:
+        return ShipStation(
+            base_url=f"{sandbox.url}/v1",
+            account="ours",
+            key=key,
+            partner_id="se-1001 se-1002 se-1003",
+            user_agent="ShippingPortal/1.0 (ops@portal.example)",
+            contract=Contract(**ShipStation.points),
+            deadline=15.0,
+        )
+
+    return make
+
+
+@pytest.fixture
+def shipstation(open_account: Callable[..., ShipStation]) -> ShipStation:
+    return open_account()
+
+
+def bought(sandbox: Client) -> int:
+    return len(sandbox.effects("bought"))
+
+
+def ask(sandbox: Client, method: str, path: str, body: Any = None) -> Answer:
+    return sandbox.call(method, path, body, {"API-Key": Config.key})
+
+
+def test_from_prices_to_a_label_a_delivery_and_no_void(shipstation, sandbox):
+    shipstation.ping()
+    products = {product.code: product.price for product in shipstation.quote(parcel()).products}
+    assert products.keys() == {CODE, "usps:usps_priority_mail", "ups:ups_ground"}
+    prepared = shipstation.prepare(parcel())
+    assert (prepared.price, shipstation.find(prepared.body, key="k")) == (products[CODE], None)
+    booked = shipstation.book(prepared.body, key="k")
+    assert (booked.price, booked.order_key, booked.is_test) == (products[CODE], parcel().order_key, False)
+    assert shipstation.find(prepared.body, key="k") == booked
+    assert shipstation.label(booked.labels[0]).content.startswith(b"%PDF-")
+    for code in ("IT", "DE"):
+        sandbox.control("scan", reference=booked.reference, status_code=code, city_locality="PEORIA")
+    scans = shipstation.track(booked.reference).scans
+    assert {(shipstation.contract.progress(scan.event_type), scan.suburb) for scan in scans} == {
+        ("in_transit", "PEORIA"),
+        ("delivered", "PEORIA"),
+    }
+    with pytest.raises(Rejected):
+        shipstation.cancel(booked.order_id)
+
+
+def test_a_void_is_seen_by_looking_and_cannot_be_had_twice(shipstation, sandbox):
+    booked = shipstation.book(shipstation.prepare(parcel()).body, key="k")
+    assert shipstation.cancel(booked.order_id).state == "voided"
+    assert shipstation.view(booked.order_id).state == "voided"
+    with pytest.raises(OutcomeUnknown):
+        shipstation.cancel(booked.order_id)
+    assert len(sandbox.effects("voided")) == 1
+
+
+def test_across_a_border_the_contents_are_needed(shipstation):
+    code = "usps:usps_priority_abroad"
+    with pytest.raises(Rejected):
+        shipstation.prepare(parcel(receiver=TO_NZ, product_code=code))
+    shirt = Item("Cotton t-shirt", parcel().measures.weight, 1)
+    assert shipstation.prepare(parcel(receiver=TO_NZ, product_code=code, contents=(shirt,))).price
+
+
+def test_a_second_purchase_with_one_rate_is_a_second_label_there(sandbox, shipstation):
+    body = shipstation.prepare(parcel()).body
+    for _ in range(2):
+        shipstation.book(body, key="k")
+    assert bought(sandbox) == 2
+
+
+def test_an_external_id_is_accepted_once_and_preparing_again_takes_another(sandbox, shipstation):
+    first, second = shipstation.prepare(parcel()), shipstation.prepare(parcel())
+    assert first.body != second.body
+    names = [line["order_key"] for line in sandbox.effects("created")]
+    assert len(set(names)) == 2
+    side = {"name": "X", "address_line1": "1 Lane", "country_code": "US", "postal_code": "62701"}
+    package = {"weight": {"value": 1, "unit": "pound"}}
+    one = {"external_shipment_id": names[0], "ship_from": side, "ship_to": side, "packages": [package]}
+    answer = ask(sandbox, "POST", "/v1/rates", {"shipment": one, "rate_options": {"carrier_ids": ["se-1001"]}})
+    assert (answer.status, answer.json["errors"][0]["error_code"]) == (400, "identifier_conflict")
+
+
+@pytest.mark.parametrize(
+    "verb", ["commit-close", "commit-rst", "truncate", "garbage", "html200", "empty201", "502", "no-ref"]
+)
+def test_a_lost_reply_is_unclear_and_found(shipstation, sandbox, verb):
+    prepared = shipstation.prepare(parcel())
+    sandbox.control("trouble", operation="book", verb=verb, commit=True)
+    with pytest.raises(OutcomeUnknown):
+        shipstation.book(prepared.body, key="k")
+    assert shipstation.find(prepared.body, key="k").reference
+    assert bought(sandbox) == 1
+
+
+@pytest.mark.parametrize("verb", ["accept-close", "503"])
+def test_one_that_never_arrived_is_not_found(shipstation, sandbox, verb):
+    prepared = shipstation.prepare(parcel())
+    sandbox.control("trouble", operation="book", verb=verb, commit=False)
+    with pytest.raises(OutcomeUnknown):
+        shipstation.book(prepared.body, key="k")
+    assert (shipstation.find(prepared.body, key="k"), bought(sandbox)) == (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("verb", "outcome"),
+    [("401", AccountStopped), ("402", AccountStopped), ("429", NotSent), ("409", OutcomeUnknown), ("422", Rejected)],
+)
+def test_a_refused_purchase_bought_nothing(shipstation, sandbox, verb, outcome):
+    body = shipstation.prepare(parcel()).body
+    sandbox.control("trouble", operation="book", verb=verb)
+    with pytest.raises(outcome):
+        shipstation.book(body, key="k")
+    assert bought(sandbox) == 0
+
+
+def test_without_money_nothing_is_bought_but_a_test_key_needs_none(open_account, sandbox):
+    sandbox.control("funds", amount="1.00")
+    live, test = open_account(), open_account(Config.test_key)
+    with pytest.raises(AccountStopped):
+        live.book(live.prepare(parcel()).body, key="k")
+    booked = test.book(test.prepare(parcel()).body, key="k")
+    assert (booked.is_test, bought(sandbox)) == (True, 1)
+    with pytest.raises(Rejected):
+        live.view(booked.order_id)
+
+
+def test_too_many_requests_in_a_second_are_not_sent(shipstation, sandbox):
+    sandbox.control("settings", requests_per_second=1)
+    shipstation.ping()
+    with pytest.raises(NotSent) as refused:
+        shipstation.ping()
+    assert refused.value.retry_after == 1
+
+
+def test_a_label_that_takes_its_time_is_found_later(shipstation, sandbox):
+    body = shipstation.prepare(parcel()).body
+    sandbox.control("settings", label_status="processing")
+    with pytest.raises(OutcomeUnknown) as unclear:
+        shipstation.book(body, key="k")
+    assert unclear.value.pending
+    sandbox.control("settings", label_status="completed")
+    assert shipstation.find(body, key="k").labels
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"receiver": Party(**HOME)}, "receiver_name"),
+        ({"sender": Party(name="Ira Quill", **HOME | {"line1": "Example Lane"})}, "sender_line1"),
+    ],
+)
+def test_an_error_names_its_field(shipstation, changes, field):
+    with pytest.raises(Rejected) as refused:
+        shipstation.prepare(parcel(**changes))
+    assert list(refused.value.messages) == [field]
+
+
+@pytest.mark.parametrize(
+    ("name", "members"),
+    [
+        ("settings", {"another": 1}),
+        ("trouble", {"operation": "view", "verb": "unheard-of"}),
+        ("funds", {"amount": "much"}),
+    ],
+)
+def test_a_control_that_cannot_be_is_refused(sandbox, name, members):
+    assert sandbox.call("POST", f"/_sandbox/{name}", members).status == 400
