@@ -14,86 +14,27 @@ from typing import Any
 from shipping_portal.carrier import messages, reading, shipstation_writing, values
 from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
-from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected
-from shipping_portal.carrier.outcomes import outcome_of, parse_json, unknown_outcome
-from shipping_portal.carrier.scrubbing import scrub_body, without_signed
+from shipping_portal.carrier.errors import Rejected
+from shipping_portal.carrier.outcomes import unknown_outcome
+from shipping_portal.carrier.scrubbing import scrub_body
+from shipping_portal.carrier.shipstation_errors import (
+    Row,
+    read_document,
+    read_rows,
+    read_sentences,
+)
 from shipping_portal.carrier.shipstation_points import DETAILS, STATUSES
-from shipping_portal.carrier.shipstation_writing import PERSON, PLACE
 
-Row = dict[str, Any]
 RATE_AMOUNTS = ("shipping_amount", "insurance_amount", "confirmation_amount", "other_amount")
 LABEL_COSTS = ("shipment_cost", "insurance_cost")
-# The external id or a label of it is there already: look, and never send again.
-UNCLEAR = {"identifier_conflict", "invalid_status"}
-FIELDS = PLACE | PERSON | {"phone_number": "phone", "ship_to": "line1", "ship_from": "line1"}
-OTHERS = {name: name for name in ("weight", "length", "width", "height")}
-OTHERS |= {"dimensions": "length", "insured_value": "cover", "contents": "contents_type"}
-ITEM = {"country_of_origin": "origin", "harmonized_tariff_code": "hs_code"}
-ITEM |= {name: name for name in ("description", "value", "quantity")}
 PLACED = {"city_locality": "suburb", "state_province": "state", "postal_code": "postcode"}
 PLACED |= {"country_code": "country"}
 SCANS = uuid.UUID("6c3f2f55-5f0b-5a35-9a0d-1b8f7f0f4c52")  # the namespace of our ids of scans
 MOST_SENTENCES = 5
 
 
-def _read_document(reply: Reply, contract: Contract, kind: type) -> Any:
-    document = parse_json(reply)
-    if reply.fault or not 200 <= reply.status < 300:
-        raise _read_error(reply, document, contract)
-    if not isinstance(document, kind):
-        raise unknown_outcome(reply, contract, "the reply is not one we can read")
-    return document
-
-
-def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError:
-    """Return a reply's error, with its messages at our names of the fields."""
-    error = outcome_of(reply, contract)
-    found: dict[str, list[str]] = {}
-    codes: list[str] = []
-    for row in _rows(document, "errors"):
-        codes += [values.read_text(row.get(name), 100) for name in ("error_code", "error_type")]
-        field = _our_field(values.read_text(row.get("field_name") or row.get("field"), 100))
-        found.setdefault(field, []).extend(_sentences([row.get("message")]))
-    text, body = "; ".join(found.get("", [])), scrub_body(reply.body, contract)
-    is_of_account = any(code == "account_status" or "fund" in code for code in codes)
-    if isinstance(error, AccountStopped) or (isinstance(error, Rejected) and is_of_account):
-        return AccountStopped(reply.status, text, body)
-    if not isinstance(error, Rejected):
-        return error
-    if UNCLEAR.intersection(codes):
-        return unknown_outcome(reply, contract, "it may have been done before")
-    return Rejected(reply.status, next(iter(codes), ""), text, found, body)
-
-
-def _rows(document: Any, path: str) -> list[Row]:
-    rows = values.value_at(document, path)
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-
-
-def _sentences(texts: Any) -> list[str]:
-    words = map(values.read_text, texts if isinstance(texts, list) else [])
-    return [without_signed(text) for text in words if text]
-
-
-def _our_field(path: str) -> str:
-    """Return our name of a field, or the carrier's own of one we lack."""
-    steps = re.findall(r"[a-z_]+\d?|\d+", path.lower())
-    if {"products", "customs_items"} & set(steps):
-        part = next((ITEM[step] for step in reversed(steps) if step in ITEM), "")
-        rows = [int(step) + 1 for step in steps if step.isdecimal()]
-        return f"item_{rows[-1]}_{part}" if part and rows else "contents"
-    is_sender = any(step.startswith(("ship_from", "from_")) for step in steps)
-    for step in reversed(steps):
-        name = re.sub("^(from|to)_", "", step)
-        if name in FIELDS:
-            return f"{'sender' if is_sender else 'receiver'}_{FIELDS[name]}"
-        if name in OTHERS:
-            return OTHERS[name]
-    return path
-
-
 def read_estimates(reply: Reply, contract: Contract, *, today: date) -> messages.Quoted:
-    rows = _read_document(reply, contract, list)
+    rows = read_document(reply, contract, list)
     return _read_rates(reply, contract, today, rows, ())
 
 
@@ -102,13 +43,13 @@ def _read_rates(
 ) -> messages.Quoted:
     """Return the rates of parcels in their own packaging. Raises Rejected if all are refused."""
     found: dict[str, Row] = {}
-    refused = {text: None for row in errors for text in _sentences([row.get("message")])}
+    refused = {text: None for row in errors for text in read_sentences([row.get("message")])}
     for row in rows:
         rate = row if isinstance(row, dict) else {}
         if rate.get("package_type") not in (None, "", "package"):
             continue  # such as a flat-rate box, which is cheaper and not the sender's
         if rate.get("validation_status") == "invalid" or rate.get("error_messages"):
-            refused |= dict.fromkeys(_sentences(rate.get("error_messages")))
+            refused |= dict.fromkeys(read_sentences(rate.get("error_messages")))
             continue
         product = _as_product(rate, today)
         code = product["product"]["code"]
@@ -170,13 +111,16 @@ def _split_amounts(row: Row, names: tuple[str, ...]) -> dict[str, Any]:
 def read_prepared(
     reply: Reply, contract: Contract, *, code: str, external_id: str
 ) -> messages.Prepared:
-    document = _read_document(reply, contract, dict)
+    document = read_document(reply, contract, dict)
     answer = document.get("rate_response")
     if not isinstance(answer, dict) or answer.get("status") == "working":
         raise unknown_outcome(reply, contract, "the rates are not all there")
     if document.get("external_shipment_id") not in (None, external_id):
         raise unknown_outcome(reply, contract, "the reply is about another shipment")
-    rows, errors = _rows(answer, "rates") + _rows(answer, "invalid_rates"), _rows(answer, "errors")
+    rows, errors = (
+        read_rows(answer, "rates") + read_rows(answer, "invalid_rates"),
+        read_rows(answer, "errors"),
+    )
     rates = _read_rates(reply, contract, datetime.now(UTC).date(), rows, errors)
     for product in rates.products:
         rate_id = values.match_text(values.ORDER_ID, product.raw["rate_id"])
@@ -189,7 +133,7 @@ def read_prepared(
 
 def _as_order(reply: Reply, contract: Contract, *, is_test: bool) -> Reply:
     """Return a label's reply as an order's, with its PDF's address alone."""
-    label = _read_document(reply, contract, dict)
+    label = read_document(reply, contract, dict)
     files = label.get("label_download")
     pdf = values.value_at(files, "pdf")
     if not pdf and label.get("label_format") == "pdf":
@@ -235,7 +179,7 @@ def read_viewed(
 
 
 def read_void(reply: Reply, contract: Contract) -> messages.Cancelled:
-    document = _read_document(reply, contract, dict)
+    document = read_document(reply, contract, dict)
     text, code = (values.read_text(document.get(name)) for name in ("message", "reason_code"))
     body = scrub_body(reply.body, contract)
     if document.get("approved") is True:
@@ -247,12 +191,12 @@ def read_void(reply: Reply, contract: Contract) -> messages.Cancelled:
 
 def read_newest_label(reply: Reply, contract: Contract, *, reference: str) -> str:
     """Return the id of the newest label with this number: carriers use numbers again."""
-    document = _read_document(reply, contract, dict)
+    document = read_document(reply, contract, dict)
     if not isinstance(document.get("labels"), list):
         raise unknown_outcome(reply, contract, "the reply has no list of labels")
     ours = [
         row
-        for row in _rows(document, "labels")
+        for row in read_rows(document, "labels")
         if values.read_text(row.get("tracking_number")).upper() == reference.upper()
     ]
     newest = max(ours, key=lambda row: values.read_text(row.get("created_at")), default={})
@@ -260,7 +204,7 @@ def read_newest_label(reply: Reply, contract: Contract, *, reference: str) -> st
 
 
 def read_history(reply: Reply, contract: Contract, *, reference: str) -> messages.Tracked:
-    document = _read_document(reply, contract, dict)
+    document = read_document(reply, contract, dict)
     rows = document.get("events")
     if not isinstance(rows, list):
         raise unknown_outcome(reply, contract, "the reply has no list of events")

@@ -1,0 +1,81 @@
+"""Read a ShipStation API reply's JSON, and its errors at our names of the fields."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from shipping_portal.carrier import values
+from shipping_portal.carrier.connection import Reply
+from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected
+from shipping_portal.carrier.outcomes import outcome_of, parse_json, unknown_outcome
+from shipping_portal.carrier.scrubbing import scrub_body, without_signed
+from shipping_portal.carrier.shipstation_writing import PERSON, PLACE
+
+Row = dict[str, Any]
+MONEY = re.compile("account_status|insufficient_funds|funding_source_.*")
+# The external id or a label of it is there already: look, and never send again.
+UNCLEAR = {"identifier_conflict", "invalid_status"}
+FIELDS = PLACE | PERSON | {"phone_number": "phone", "ship_to": "line1", "ship_from": "line1"}
+OTHERS = {name: name for name in ("weight", "length", "width", "height")}
+OTHERS |= {"dimensions": "length", "insured_value": "cover", "contents": "contents_type"}
+ITEM = {"country_of_origin": "origin", "harmonized_tariff_code": "hs_code"}
+ITEM |= {name: name for name in ("description", "value", "quantity")}
+
+
+def read_document(reply: Reply, contract: Contract, kind: type) -> Any:
+    document = parse_json(reply)
+    if reply.fault or not 200 <= reply.status < 300:
+        raise _read_error(reply, document, contract)
+    if not isinstance(document, kind):
+        raise unknown_outcome(reply, contract, "the reply is not one we can read")
+    return document
+
+
+def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError:
+    """Return a reply's error, with its messages at our names of the fields."""
+    error = outcome_of(reply, contract)
+    found: dict[str, list[str]] = {}
+    codes: list[str] = []
+    for row in read_rows(document, "errors"):
+        codes += [values.read_text(row.get(name), 100) for name in ("error_code", "error_type")]
+        field = _our_field(values.read_text(row.get("field_name") or row.get("field"), 100))
+        for sentence in read_sentences([row.get("message")]):
+            found.setdefault(field, []).append(sentence)
+    text, body = "; ".join(found.get("", [])), scrub_body(reply.body, contract)
+    is_of_account = any(MONEY.fullmatch(code) for code in codes)
+    if isinstance(error, AccountStopped) or (isinstance(error, Rejected) and is_of_account):
+        return AccountStopped(reply.status, text, body)
+    if not isinstance(error, Rejected):
+        return error
+    if UNCLEAR.intersection(codes):
+        return unknown_outcome(reply, contract, "it may have been done before")
+    return Rejected(reply.status, next(iter(codes), ""), text, found, body)
+
+
+def read_rows(document: Any, path: str) -> list[Row]:
+    rows = values.value_at(document, path)
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def read_sentences(texts: Any) -> list[str]:
+    words = map(values.read_text, texts if isinstance(texts, list) else [])
+    return [without_signed(text) for text in words if text]
+
+
+def _our_field(path: str) -> str:
+    """Return our name of a field, or the carrier's own of one we lack."""
+    steps = re.findall(r"[a-z_]+\d?|\d+", path.lower())
+    if {"products", "customs_items"} & set(steps):
+        part = next((ITEM[step] for step in reversed(steps) if step in ITEM), "")
+        rows = [int(step) + 1 for step in steps if step.isdecimal()]
+        return f"item_{rows[-1]}_{part}" if part and rows else "contents"
+    is_sender = any(step.startswith(("ship_from", "from_")) for step in steps)
+    for step in reversed(steps):
+        name = re.sub("^(from|to)_", "", step)
+        if name in FIELDS:
+            return f"{'sender' if is_sender else 'receiver'}_{FIELDS[name]}"
+        if name in OTHERS:
+            return OTHERS[name]
+    return path
