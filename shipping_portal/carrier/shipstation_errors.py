@@ -24,7 +24,7 @@ ITEM = {"country_of_origin": "origin", "harmonized_tariff_code": "hs_code"}
 ITEM |= {name: name for name in ("description", "value", "quantity")}
 
 
-def read_document(reply: Reply, contract: Contract, kind: type) -> Any:
+def read_document(reply: Reply, contract: Contract, kind: type[Any]) -> Any:
     document = parse_json(reply)
     if reply.fault or not 200 <= reply.status < 300:
         raise _read_error(reply, document, contract)

@@ -74,7 +74,7 @@ def _rate(
         "delivery_days": 3,
         "guaranteed_service": False,
         "estimated_delivery_date": f"{datetime.now(UTC).date() + timedelta(days=3)}T00:00:00Z",
-        "service_type": service.code.replace("_", " ").title(),
+        "service_type": f"{service.carrier.upper()} {service.code.replace('_', ' ')}",
         "service_code": service.code,
         "trackable": True,
         "carrier_code": service.carrier,
