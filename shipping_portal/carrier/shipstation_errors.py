@@ -15,8 +15,8 @@ from shipping_portal.carrier.shipstation_writing import PERSON, PLACE
 
 Row = dict[str, Any]
 MONEY = re.compile("account_status|insufficient_funds|funding_source_.*")
-# The external id or a label of it is there already: look, and never send again.
-UNCLEAR = {"identifier_conflict", "invalid_status"}
+# Codes and types after which a label may be there: look, and never send again.
+UNCLEAR = {"identifier_conflict", "invalid_status", "system", "integrations"}
 FIELDS = PLACE | PERSON | {"phone_number": "phone", "ship_to": "line1", "ship_from": "line1"}
 OTHERS = {name: name for name in ("weight", "length", "width", "height")}
 OTHERS |= {"dimensions": "length", "insured_value": "cover", "contents": "contents_type"}

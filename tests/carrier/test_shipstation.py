@@ -410,6 +410,8 @@ STATUSES = [
     row(SCHEMA + "error_code invalid_status", 400, made.errors(made.error("-", "invalid_status")), OutcomeUnknown),
     row(SCHEMA + "error_code identifier_conflict", 409, made.errors(made.error("-", "identifier_conflict")),
         OutcomeUnknown),
+    row(SCHEMA + "error_type integrations", 400, made.errors(
+        made.error("The carrier did not answer.", "unspecified", "integrations")), OutcomeUnknown),
     row("503", 503, made.errors(NO_MONEY), OutcomeUnknown),
 ]  # fmt: skip
 
