@@ -406,7 +406,10 @@ STATUSES = [
         made.error("GET", "not_found", "security", method="/v1/labels", path="GET is not valid")), Rejected),
     row(JS + "mock-track-by-label-id-200.js: 500", 500, {"error": {"message": "Bad"}}, OutcomeUnknown),
     row("402", 402, made.errors(NO_MONEY), AccountStopped),
-    row(SCHEMA + "error_type account_status", 400, made.errors(NO_MONEY), AccountStopped),
+    row(SCHEMA + "error_type account_status", 400, made.errors(
+        made.error("It has ended.", "trial_expired", "account_status")), AccountStopped),
+    row(SCHEMA + "error_code insufficient_funds", 400, made.errors(
+        made.error("Add money.", "insufficient_funds", "business_rules")), AccountStopped),
     row(SCHEMA + "error_code invalid_status", 400, made.errors(made.error("-", "invalid_status")), OutcomeUnknown),
     row(SCHEMA + "error_code identifier_conflict", 409, made.errors(made.error("-", "identifier_conflict")),
         OutcomeUnknown),
