@@ -173,6 +173,8 @@ CARRIER_CA_BUNDLE = env("CARRIER_CA_BUNDLE", default="")
 CARRIER_PROXY = env("CARRIER_PROXY", default="")
 # a class of client, for a carrier that no contract file describes
 CARRIER_CLIENT = env("CARRIER_CLIENT", default="")
+# signs the carrier's webhooks, where its class checks a signature
+CARRIER_WEBHOOK_KEY = env("CARRIER_WEBHOOK_KEY", default="")
 # user:secret, newest first; two during a rotation
 WEBHOOK_SECRETS = env.list("WEBHOOK_SECRETS", default=[])
 # Each account's own settings. Those above are for the account that takes new orders;
@@ -187,6 +189,7 @@ OF_A_CARRIER = (
     "LINK_KEY",
     "CA_BUNDLE",
     "CLIENT",
+    "WEBHOOK_KEY",
 )
 OLDER_CARRIERS = {
     name: (

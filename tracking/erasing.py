@@ -21,13 +21,18 @@ UNREAD = WebhookDelivery.objects.filter(
 @eraser("order", "scans and webhooks")
 def erase_scans(orders: Keys) -> int:
     """Reduce scans to what, when, and which state and country: fold and reports need no more."""
-    count = erase_bytes(WebhookDelivery.objects.filter(pk__in=_set_aside(orders)), "body")
+    references = Parcel.objects.filter(order__in=orders).values_list("reference", flat=True)
+    count = erase_bytes(
+        WebhookDelivery.objects.filter(pk__in=webhooks_naming(references)), "body"
+    ) + erase_bytes(WebhookDelivery.looks_at(references), "body")
     return count + _erase_scans(TrackingEvent.objects.filter(parcel__order__in=orders))
 
 
 @eraser("scan", "scans of parcels that nobody here booked")
 def erase_unknown(scans: Keys) -> int:
-    return _erase_scans(TrackingEvent.objects.filter(pk__in=scans))
+    events = TrackingEvent.objects.filter(pk__in=scans)
+    references = events.values_list("parcel__reference", flat=True)
+    return erase_bytes(WebhookDelivery.looks_at(references), "body") + _erase_scans(events)
 
 
 def _erase_scans(scans: QuerySet[TrackingEvent]) -> int:
@@ -41,13 +46,6 @@ def _erase_scans(scans: QuerySet[TrackingEvent]) -> int:
 @eraser("webhook", "webhooks that could not be read")
 def erase_unread(webhooks: Keys) -> int:
     return erase_bytes(UNREAD.filter(pk__in=webhooks), "body")
-
-
-def _set_aside(orders: Keys) -> list[int]:
-    """Return unreadable webhooks whose bodies name one of these parcels."""
-    return webhooks_naming(
-        Parcel.objects.filter(order__in=orders).values_list("reference", flat=True)
-    )
 
 
 def webhooks_naming(words: Iterable[str]) -> list[int]:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from collections.abc import Iterable
 from typing import Any, Self
 
 from django.conf import settings
@@ -77,6 +78,8 @@ class Poll(Job):
         Parcel, on_delete=models.CASCADE, primary_key=True, related_name="poll"
     )
     polled_at = models.DateTimeField(null=True, blank=True)
+    # the latest poll that a webhook asked for, done or still to come
+    look_due_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         indexes = [
@@ -131,6 +134,7 @@ class WebhookDelivery(Job):
         DUPLICATE = "duplicate", "Duplicate scan"
         DIFFERS = "differs", "Same ID, different content"
         QUARANTINED = "quarantined", "Couldn't be read"
+        LOOK = "look", "Parcel polled"
 
     account = models.ForeignKey(
         CarrierAccount, on_delete=models.PROTECT, db_index=False, related_name="deliveries"
@@ -168,10 +172,17 @@ class WebhookDelivery(Job):
             models.Index(
                 fields=["carrier_event_id"], name="set_aside_by_event", condition=IS_SET_ASIDE
             ),
+            models.Index(Upper("reference"), name="looks_by_reference", condition=Q(state="look")),
         ]
 
     def __str__(self) -> str:
         return f"delivery {self.pk}"
+
+    @classmethod
+    def looks_at(cls, references: Iterable[str]) -> models.QuerySet[Self]:
+        """Return the webhooks that only said to look at one of these references, in any case."""
+        spelled = {reference.upper() for reference in references}
+        return cls.objects.filter(state=cls.State.LOOK, reference__upper__in=spelled)
 
 
 class WebhookTally(models.Model):

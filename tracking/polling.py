@@ -21,7 +21,7 @@ from shipping_portal.carrier.messages import Tracked
 from shipping_portal.jobs.models import backoff
 from shipping_portal.jobs.registry import job
 from tracking.models import Parcel, Poll, TrackingEvent, WebhookDelivery
-from tracking.receiving import webhook_health
+from tracking.receiving import looks, webhook_health
 from tracking.scanning import folding, scans
 
 WATCH_CANCELLED = dt.timedelta(days=60)
@@ -136,7 +136,11 @@ def poll_due_parcel(poll: Poll) -> None:
                 poll, gateway.carrier_client(account, parcel.order, first="track")
             )
     if tracked:
-        take_scans(parcel, tracked, now=timezone.now())
+        now = timezone.now()
+        # A scan that a webhook sent us to look for came by that webhook.
+        is_pushed = looks.is_look_unanswered(poll, now=now)
+        source = TrackingEvent.Source.PUSH if is_pushed else TrackingEvent.Source.POLL
+        take_scans(parcel, tracked, source=source, now=now)
     is_answered = tracked is not None and tracked.is_whole
     _owe_next(poll, is_answered=is_answered, first=30.0 if is_reachable else LONGEST_REST)
 
@@ -162,7 +166,13 @@ def _ask_carrier(poll: Poll, client: Carrier) -> Tracked:
     return client.track(parcel.reference)
 
 
-def take_scans(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
+def take_scans(
+    parcel: Parcel,
+    tracked: Tracked,
+    *,
+    source: str = TrackingEvent.Source.POLL,
+    now: dt.datetime,
+) -> None:
     """Merge polled scans with pushed ones and fold them. Unreadable ones are stored and counted."""
     ours = []
     for scan in tracked.scans:
@@ -171,8 +181,7 @@ def take_scans(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
         else:
             _quarantine_scan(parcel, scan.raw, f"the scan names {scan.reference}", now=now)
     arrivals = [
-        scans.Arrival(parcel.pk, scan, TrackingEvent.Source.POLL, scans.as_bytes(scan.raw), now)
-        for scan in ours
+        scans.Arrival(parcel.pk, scan, source, scans.as_bytes(scan.raw), now) for scan in ours
     ]
     with transaction.atomic():
         held = scans.lock_parcels([parcel.pk])
@@ -216,7 +225,8 @@ def _owe_next(poll: Poll, *, is_answered: bool, first: float) -> None:
     now = timezone.now()
     parcel = Parcel.objects.select_related("order", "account").get(pk=poll.parcel_id)
     factor = poll_interval(parcel, now=now)
-    if factor is None:
+    is_over = factor is None and (is_answered or not looks.is_look_unanswered(poll, now=now))
+    if is_over:
         poll.finish(**{"polled_at": now} if is_answered else {})
     elif is_answered:
         # webhooks get lost, so look twice as often

@@ -20,8 +20,8 @@ LARGEST_BODY = 64 * 1024
 @public
 @csrf_exempt
 def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
-    """Answer 200 once stored; 401 asks for credentials, 403 for https, 404 wrong ones, 413 too
-    large.
+    """Answer 200 once stored; 401 asks for credentials, 403 for https, 404 wrong ones or a wrong
+    signature, 413 too large.
 
     After a reply other than 2xx the carrier tries up to 3 times more (interface §6.5). So an
     authenticated, complete body of reasonable size always gets 200 while the database accepts it. A
@@ -45,8 +45,20 @@ def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
     except _Unread as problem:
         intake.count_refusal(str(problem), now=timezone.now())
         return HttpResponse(status=problem.answer)
+    if not _is_signed(request, body, configured):
+        intake.count_refusal("wrong signature", now=timezone.now())
+        return HttpResponse("Not found", status=404, content_type="text/plain")
     intake.receive_delivery(body, configured, now=timezone.now())
     return HttpResponse("stored", content_type="text/plain")
+
+
+def _is_signed(request: HttpRequest, body: bytes, configured: CarrierSettings) -> bool:
+    """Return whether the body has a valid signature, or its carrier signs none."""
+    if not configured.signs_webhooks:
+        return True
+    client = configured.client_class
+    given = request.headers.get(client.signature_header, "")
+    return client.has_valid_signature(body, given, configured.webhook_key)
 
 
 class _Unread(Exception):

@@ -42,6 +42,7 @@ class CarrierSettings:
     webhook_secrets: tuple[str, ...] = field(repr=False)
     ca_bundle: str = ""
     client: str = ""
+    webhook_key: str = field(default="", repr=False)
 
     @property
     def name(self) -> str:
@@ -95,6 +96,11 @@ class CarrierSettings:
         return _load_contract(self.contract_file, self.client)
 
     @property
+    def signs_webhooks(self) -> bool:
+        """Return whether its webhooks are accepted only with a valid signature."""
+        return bool(self.client_class.signature_header)
+
+    @property
     def client_class(self) -> type[Carrier]:
         """Return the class of its client. Raises ImportError or TypeError."""
         return _load_client_class(self.client)
@@ -133,7 +139,7 @@ def settings_named(name: str) -> CarrierSettings:
 def all_secrets() -> list[str]:
     """Return every account's keys and webhook secrets, which no log line or page may show."""
     configured = all_settings()
-    keys = [key for one in configured for key in (one.key, one.link_key)]
+    keys = [key for one in configured for key in (one.key, one.link_key, one.webhook_key)]
     proxy = urlsplit(settings.CARRIER_PROXY).password or ""
     return [
         proxy,
@@ -154,6 +160,7 @@ def _read_settings(prefix: str, named: Mapping[str, Any]) -> CarrierSettings:
         webhook_secrets=tuple(named["WEBHOOK_SECRETS"]),
         ca_bundle=named["CA_BUNDLE"],
         client=named["CLIENT"],
+        webhook_key=named["WEBHOOK_KEY"],
     )
 
 

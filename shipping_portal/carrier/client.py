@@ -7,6 +7,7 @@ a request.
 
 from __future__ import annotations
 
+import hmac
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -54,13 +55,15 @@ class Carrier:
 
     A carrier that no contract file describes has a subclass. `replays_prepared` says that buying
     again what was prepared is safe, at any time: a reply that it was bought before is unknown, not
-    rejected. `can_find` says that `find` can look for a booking.
+    rejected. `can_find` says that `find` can look for a booking. `signature_header` names the
+    header that signs its webhooks, if there is one.
     """
 
     # What a class knows of its carrier, before any contract file: points of the contract.
     points: ClassVar[Mapping[str, Any]] = {}
     replays_prepared = False
     can_find = False
+    signature_header: ClassVar[str] = ""
 
     def __init__(
         self,
@@ -95,6 +98,19 @@ class Carrier:
 
     def __repr__(self) -> str:
         return f"<Carrier at {self._base.host}>"
+
+    @classmethod
+    def sign_webhook(cls, body: bytes, secret: str) -> str:
+        """Return the signature of a webhook. "" where only the carrier can sign."""
+        return ""
+
+    @classmethod
+    def has_valid_signature(cls, body: bytes, signature: str, secret: str) -> bool:
+        """Return whether a webhook's signature is by this secret, over the body as it came."""
+        expected = cls.sign_webhook(body, secret)
+        return bool(secret and expected) and hmac.compare_digest(
+            expected.encode(), signature.encode("utf-8", "replace")
+        )
 
     def quote(self, shipment: Shipment) -> Quoted:
         """Return products with prices for a shipment (§4), and what couldn't be read of the others.

@@ -93,6 +93,8 @@ class Contract(Fields):
                 "The contract says replays = true, so idempotency_header must name the key's"
                 " header."
             )
+        if self.webhook_means == "look" and not self.track:
+            raise ContractError("The contract says webhook_means = look, which needs track.")
         if self.cover_origins and not self.cover_amount:
             raise ContractError("The contract turns cover_amount off, so cover_origins must be [].")
         if self.link == "response" and not self.view:

@@ -31,10 +31,17 @@ class EasyPost(Carrier):
     points: ClassVar[Mapping[str, Any]] = POINTS
     can_find = True
     replays_prepared = True
+    signature_header = "X-Hmac-Signature"
 
     def __init__(self, *, account: str, key: str, **settings: Any) -> None:
         """Log in with the key as the user name and no password. `account` only names it here."""
         super().__init__(account=checked_header("The carrier key", key), key="", **settings)
+
+    @classmethod
+    def sign_webhook(cls, body: bytes, secret: str) -> str:
+        """Return what `X-Hmac-Signature` says of a body."""
+        key = unicodedata.normalize("NFKD", secret).encode()
+        return f"hmac-sha256-hex={hmac.new(key, body, hashlib.sha256).hexdigest()}"
 
     def quote(self, shipment: messages.Shipment) -> messages.Quoted:
         """Return the rates of a shipment made for them, each under a code that stays the same."""
@@ -114,15 +121,6 @@ class EasyPost(Carrier):
         return super()._operation(
             {"quote": "quote_contents", "prepare": "quote_contents", "find": "view"}.get(name, name)
         )
-
-
-def has_valid_signature(body: bytes, signature: str, secret: str) -> bool:
-    """Return whether `X-Hmac-Signature` is by this secret, over the body as it was received."""
-    key = unicodedata.normalize("NFKD", secret).encode()
-    expected = f"hmac-sha256-hex={hmac.new(key, body, hashlib.sha256).hexdigest()}"
-    return bool(secret) and hmac.compare_digest(
-        expected.encode(), signature.encode("utf-8", "replace")
-    )
 
 
 def _prepared_id(body: bytes) -> str:

@@ -90,6 +90,7 @@ POINTS: dict[str, Any] = {
     "event_type": "status",
     "scan_time": "datetime",
     "event_description": "message",
+    "webhook_means": "look",  # a delivery has the whole history, without ids
     "location": "tracking_location",
     "location_suburb": "city",
     "location_postcode": "zip",

@@ -49,6 +49,8 @@ def named_in(body: bytes, contract: Contract) -> Named:
     found: dict[str, Any] = {}
     with suppress(BadScan):
         found["reference"] = _read_reference(value_at(row, contract.event_reference), contract)
+    if contract.webhook_means == "look":
+        return Named(**found)
     with suppress(BadScan):
         found["event_id"] = _event_id(value_at(row, contract.event_id))
     with suppress(BadScan):
@@ -61,10 +63,7 @@ def read_event(body: bytes, contract: Contract) -> Scan:
 
     Only the location may be missing (§2.2), and what the contract turned off.
     """
-    try:
-        row = load_json(body, strict=True)
-    except ValueError as problem:
-        raise BadScan(_json_reason(problem)) from None
+    row = _load_body(body, strict=True)
     scan = read_scan(row, contract)
     if not scan.reference:
         raise BadScan("the reference is missing")
@@ -73,6 +72,25 @@ def read_event(body: bytes, contract: Contract) -> Scan:
     if contract.event_description and value_at(row, contract.event_description) is None:
         raise BadScan("the description is missing")
     return scan
+
+
+def read_reference_to_look_at(body: bytes, contract: Contract) -> str:
+    """Return the reference in a webhook that means *look*. Raises BadScan.
+
+    The rest isn't read: it comes again, with ids, in the reply to `track`.
+    """
+    row = _load_body(body, strict=False)
+    reference = _read_reference(value_at(row, contract.event_reference), contract)
+    if not reference:
+        raise BadScan("the reference is missing")
+    return reference
+
+
+def _load_body(body: bytes, *, strict: bool) -> Any:
+    try:
+        return load_json(body, strict=strict)
+    except ValueError as problem:
+        raise BadScan(_json_reason(problem)) from None
 
 
 def read_scan(row: Any, contract: Contract) -> Scan:

@@ -200,13 +200,14 @@ def check_reference_is_named(**options: Any) -> Iterable[CheckMessage]:
     if settings.DEMO or settings.TESTING:
         return
     for configured in carrier_settings.all_settings():
-        with suppress(ContractError):  # reported by check_contract
+        # reported by check_contract and check_clients
+        with suppress(ContractError, ImportError, TypeError):
             yield from _names_of_the_reference(configured)
 
 
 def _names_of_the_reference(configured: CarrierSettings) -> Iterator[CheckMessage]:
     configured.contract  # noqa: B018  (raises what check_contract tells)
-    named = Contract.overrides(configured.contract_file)
+    named = {**configured.client_class.points, **Contract.overrides(configured.contract_file)}
     missing = [name for name in ("reference", "event_reference") if name not in named]
     if missing:
         yield Error(
@@ -233,6 +234,8 @@ def _webhook_secrets(configured: CarrierSettings) -> Iterator[CheckMessage]:
             hint="Set user:secret. `openssl rand -hex 24` makes a good secret.",
             id="portal.E006",
         )
+    with suppress(ImportError, TypeError):  # reported by check_clients
+        yield from _webhook_key(configured)
     for number, pair in enumerate(configured.webhook_secrets, start=1):
         user, _, secret = pair.partition(":")
         if not user or is_weak(secret):
@@ -242,6 +245,17 @@ def _webhook_secrets(configured: CarrierSettings) -> Iterator[CheckMessage]:
                 hint="`openssl rand -hex 24` makes a good secret.",
                 id="portal.E007",
             )
+
+
+def _webhook_key(configured: CarrierSettings) -> Iterator[CheckMessage]:
+    is_needed = configured.signs_webhooks and not (configured.is_closed or settings.TESTING)
+    if is_needed and is_weak(configured.webhook_key):
+        yield Error(
+            f"{configured.prefix}_WEBHOOK_KEY is empty or too short, so each webhook is refused:"
+            " its signature can't be checked.",
+            hint="Set the webhook secret that the carrier signs with: `openssl rand -hex 24`.",
+            id="portal.E019",
+        )
 
 
 SIGN_UP_MODES = ("open", "first_limit", "approve", "invited")

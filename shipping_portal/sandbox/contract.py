@@ -13,6 +13,7 @@ OPERATIONS = ("quote", "quote_contents", "book", "view", "cancel", "track", "sub
 CLOSED_WORDS = {
     "numbers": ("string", "number"),
     "label_fetch": ("head", "get"),
+    "webhook_means": ("scan", "look"),
     "link": ("none", "response", "signed"),
     "units": ("entered", "metric"),
 }
@@ -208,6 +209,7 @@ DEFAULTS: dict[str, Any] = {
     "event_type": "event_type",
     "scan_time": "scan_time",
     "event_description": "description",
+    "webhook_means": "scan",
     "tracking_next": "",
     "tracking_page_query": "page",
     "most_tracking_pages": 20,

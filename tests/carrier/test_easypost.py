@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from shipping_portal.carrier.contract import Contract
-from shipping_portal.carrier.easypost import EasyPost, has_valid_signature
+from shipping_portal.carrier.easypost import EasyPost
 from shipping_portal.carrier.errors import AccountStopped, NotSent, OperationOff, OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Call, Item, LabelLink, Measures, Money, Party, Shipment
 from shipping_portal.carrier.values import value_at
@@ -659,7 +659,7 @@ def signed(body: bytes, secret: str) -> str:
     ],
 )
 def test_a_forged_signature_is_not_valid(body, signature, secret, is_valid):
-    assert has_valid_signature(body, signature, secret) is is_valid
+    assert EasyPost.has_valid_signature(body, signature, secret) is is_valid
 
 
 def test_a_contract_file_changes_single_points_of_the_class(tmp_path):

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from shipping_portal.carrier.contract import Contract
-from shipping_portal.carrier.easypost import EasyPost, has_valid_signature
+from shipping_portal.carrier.easypost import EasyPost
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Booked, Prepared
 from shipping_portal.sandbox.easypost.config import Config
@@ -231,8 +231,8 @@ def test_its_events_are_signed_as_the_class_checks(sandbox, tmp_path):
         signature = running.app.events.signature(b'{"result":{}}')
     finally:
         running.stop()
-    assert has_valid_signature(b'{"result":{}}', signature, "sécret")
-    assert not has_valid_signature(b'{"result":{}}', signature, "s3cret")
+    assert EasyPost.has_valid_signature(b'{"result":{}}', signature, "sécret")
+    assert not EasyPost.has_valid_signature(b'{"result":{}}', signature, "s3cret")
 
 
 def test_a_storm_of_lost_replies_buys_each_order_once(sandbox, tmp_path):

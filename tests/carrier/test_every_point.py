@@ -51,7 +51,7 @@ OTHER = {  # another value of a point that is no path, name or operation
     "test_word": "test", "refused_states": ["Declined"], "pending_states": ["Queued"],
     "most_tracking_pages": 3, "label_fetch": "get", "label_hosts": "files.example", "link": "response",
     "link_page": "https://track.example/{reference}", "link_seconds": 60, "link_hosts": "track.example",
-    "tracking_per_second": 9.0, "requests_per_second": 9.0, "units": "metric",
+    "webhook_means": "look", "tracking_per_second": 9.0, "requests_per_second": 9.0, "units": "metric",
     "public_tracking": "https://track.example/{reference}", "words": {"Handed Over": "collected"},
 }  # fmt: skip
 

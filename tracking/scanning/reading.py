@@ -21,11 +21,17 @@ from orders.calling.contract import contract_of
 from orders.models import CarrierAccount, Restore
 from orders.status.references import is_same
 from shipping_portal.carrier.messages import Scan
-from shipping_portal.carrier.scans import BadScan, read_event, read_scan
+from shipping_portal.carrier.scans import (
+    BadScan,
+    read_event,
+    read_reference_to_look_at,
+    read_scan,
+)
 from shipping_portal.http.database_outage import database_answers
 from shipping_portal.jobs.models import UNDER_WAY, lease_time
 from shipping_portal.jobs.registry import chore, job
 from tracking.models import Poll, TrackingEvent, WebhookDelivery
+from tracking.receiving import looks
 from tracking.scanning import folding, scans, statements
 
 State, Source = WebhookDelivery.State, TrackingEvent.Source
@@ -39,7 +45,7 @@ ENDED = ("state", "reason", "event", "due_at", *WebhookDelivery.AFRESH)
 
 @dataclass(frozen=True)
 class Parsed:
-    """A delivery with its scan and how it arrived, or why there is none."""
+    """A delivery with its scan and how it arrived, or a parcel to look at, or why neither."""
 
     delivery: WebhookDelivery
     scan: Scan | None = None
@@ -50,6 +56,10 @@ class Parsed:
     @property
     def parcel(self) -> scans.ParcelKey:
         return self.delivery.account_id, self.reference.upper()
+
+    @property
+    def is_look(self) -> bool:
+        return not (self.scan or self.why_not)
 
 
 def read_due(*, before: dt.datetime | None = None) -> int:
@@ -107,12 +117,16 @@ def read_deliveries(*keys: int) -> None:
 
     A scan counts as received when its delivery was, however late it is read. A delivery with a
     stored scan keeps it, even if its account's current contract would read the body differently.
+    Where a delivery means *look*, its parcel's poll becomes due instead.
     """
     parsed = _parse_deliveries(keys)
     found = [one for one in parsed if one.scan]
-    named = {one.parcel: (one.reference, one.delivery.received_at) for one in reversed(found)}
+    naming = [one for one in parsed if not one.why_not]
+    named = {one.parcel: (one.reference, one.delivery.received_at) for one in reversed(naming)}
     # Before the transaction, so that nobody waits for a row that isn't committed yet.
     parcels = scans.parcels_for(named)
+    for parcel in sorted({parcels[one.parcel] for one in naming if one.is_look}):
+        looks.ask_for_look(parcel, now=timezone.now())
     with transaction.atomic():
         _lock_deliveries(parsed)
         held = scans.lock_parcels(parcels.values())
@@ -133,7 +147,7 @@ def read_deliveries(*keys: int) -> None:
         for one in parsed:
             _record_outcome(one, stored.get(one.delivery.pk))
         statements.update_each(WebhookDelivery, (one.delivery for one in parsed), ENDED)
-        for one in found:
+        for one in naming:
             scans.take_spelling(held.parcels[parcels[one.parcel]], one.reference)
         _ask_for_the_rest(held)
         folding.fold_held(held)
@@ -150,6 +164,8 @@ def _parse_deliveries(keys: Collection[int]) -> list[Parsed]:
 def _read_body(delivery: WebhookDelivery, account: CarrierAccount) -> Parsed:
     body, contract = bytes(delivery.body), contract_of(account)
     try:
+        if not delivery.polled_for and contract.webhook_means == "look":
+            return Parsed(delivery, reference=read_reference_to_look_at(body, contract))
         if not delivery.polled_for:
             scan = read_event(body, contract)
             return Parsed(delivery, scan, scan.reference)
@@ -186,6 +202,8 @@ def _record_outcome(one: Parsed, stored: scans.Stored | None) -> None:
             State.DIFFERS,
             f"event {one.scan.event_id} is known with other content",
         )
+    elif delivery.event_id is None and one.is_look:
+        delivery.state, delivery.reason = State.LOOK, ""
     elif delivery.event_id is None:
         delivery.state, delivery.reason = State.QUARANTINED, one.why_not[:300]
     for name, value in {"due_at": None, **WebhookDelivery.AFRESH}.items():

@@ -71,14 +71,18 @@ def send_test_event(configured: CarrierSettings, *, authority: str = "") -> str:
     listener's reply. Raises NoSecret or TestFailed.
     """
     user, secret = _newest_secret(configured)
+    body, client = _test_body(configured.contract), configured.client_class
+    signature = client.sign_webhook(body, configured.webhook_key)
+    signed = {client.signature_header: signature} if signature else {}
     credentials = base64.b64encode(f"{user}:{secret}".encode()).decode()
     request = urllib.request.Request(  # noqa: S310  (our own address, from the settings)
         settings.SITE_URL.rstrip("/") + reverse("webhook"),
-        data=_test_body(configured.contract),
+        data=body,
         headers={
             "Content-Type": "application/json",
             "Authorization": f"Basic {credentials}",
             "User-Agent": f"ShippingPortal/{VERSION} (listener test)",
+            **signed,
         },
     )
     try:
@@ -108,6 +112,8 @@ def _test_body(contract: Contract) -> bytes:
 
 
 def _set_path(scan: dict[str, Any], path: str, value: str) -> None:
+    if not path:
+        return
     *parents, member = path.split(".")
     for parent in parents:
         scan = scan.setdefault(parent, {})

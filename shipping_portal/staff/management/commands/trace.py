@@ -112,5 +112,6 @@ def _tracking(order: Order) -> Iterator[Line]:
                 else ""
             ),
         )
-    for delivery in WebhookDelivery.objects.filter(event__parcel=parcel):
+    looks = WebhookDelivery.looks_at([parcel.reference]).filter(account=parcel.account_id)
+    for delivery in (*WebhookDelivery.objects.filter(event__parcel=parcel), *looks):
         yield delivery.received_at, "webhook", f"delivery {delivery.pk} {delivery.state}"

@@ -1,0 +1,43 @@
+"""Poll a parcel because a webhook says to look at it: at once, and at most every 20 seconds."""
+
+import datetime as dt
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from shipping_portal.jobs.models import UNDER_WAY
+from shipping_portal.jobs.registry import enqueue
+from tracking.models import Poll
+
+APART = dt.timedelta(seconds=20 * settings.TIME_SCALE)  # three a minute
+GIVE_UP = dt.timedelta(days=1)
+
+
+def ask_for_look(parcel: int, *, now: dt.datetime) -> None:
+    """Make this parcel's poll due now, or as soon as it may be polled again."""
+    Poll.objects.get_or_create(parcel_id=parcel)
+    with transaction.atomic():
+        poll = Poll.objects.select_for_update().get(pk=parcel)
+        at = _next_look(poll.look_due_at, now)
+        changes: dict[str, Any] = {"due_at": min(poll.due_at or at, at)}
+        if poll.last_error == UNDER_WAY and poll.due_at and poll.due_at > now:
+            # The poll under way may have asked too early. With another `due_at` its end changes
+            # nothing, so it counts as never begun.
+            changes = {"due_at": at, "failures": poll.failures - 1, "last_error": ""}
+        Poll.objects.filter(pk=parcel).update(look_due_at=at, **changes)
+    if at <= now:
+        enqueue("poll", parcel)
+
+
+def is_look_unanswered(poll: Poll, *, now: dt.datetime) -> bool:
+    """Return whether a webhook asked for a look that no poll has had an answer to yet."""
+    at, polled_at = poll.look_due_at, poll.polled_at
+    return at is not None and now - GIVE_UP < at <= now and (polled_at is None or polled_at < at)
+
+
+def _next_look(last: dt.datetime | None, now: dt.datetime) -> dt.datetime:
+    """Return when the next look may be; one that is still to come serves this webhook, too."""
+    if last is None or last > now:
+        return last or now
+    return max(now, last + APART)
