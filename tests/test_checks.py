@@ -111,6 +111,7 @@ def test_a_good_installation_has_nothing_to_say(production: Any) -> None:
         ("CARRIER_CLIENT", "nowhere.Carrier", "portal.E018"),
         ("CARRIER_CLIENT", "shipping_portal.carrier.client.Contract", "portal.E018"),
         ("CARRIER_CLIENT", "shipping_portal.carrier.client.QUICK", "portal.E018"),
+        ("CARRIER_CLIENT", "shipping_portal.carrier.easypost.EasyPost", "portal.E019"),
         ("WEBHOOK_SECRETS", [], "portal.E006"),
         ("RESTORE_MARK_FILE", "", "portal.W010"),
         ("ERASED_FILE", "", "portal.W011"),
@@ -254,6 +255,14 @@ def test_an_older_contract_is_looked_at_like_the_new_one(two: Any, tmp_path: Pat
     two.OLDER_CARRIERS["OLD"]["CONTRACT"] = str(file)
     assert found() == ["portal.W002", "portal.E012"]
     assert all("CARRIER_OLD_CONTRACT" in f"{told.msg} {told.hint}" for told in messages())
+
+
+def test_a_class_that_names_the_reference_needs_no_file_and_one_that_checks_signatures_a_key(production: Any) -> None:
+    production.CARRIER_CLIENT, production.CARRIER_CONTRACT = "shipping_portal.carrier.easypost.EasyPost", ""
+    assert "portal.E012" not in found()
+    assert "portal.E019" in found()
+    production.CARRIER_WEBHOOK_KEY = GOOD_SECRET.partition(":")[2]
+    assert "portal.E019" not in found()
 
 
 @pytest.mark.parametrize("address", ["https://carrier.example/api", "https://carrier.example/api/"])

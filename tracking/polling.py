@@ -225,10 +225,10 @@ def _owe_next(poll: Poll, *, is_answered: bool, first: float) -> None:
     now = timezone.now()
     parcel = Parcel.objects.select_related("order", "account").get(pk=poll.parcel_id)
     factor = poll_interval(parcel, now=now)
-    is_over = factor is None and (is_answered or not looks.is_look_unanswered(poll, now=now))
-    if is_over:
+    is_look_unanswered = not is_answered and looks.is_look_unanswered(poll, now=now)
+    if factor is None and not is_look_unanswered:
         poll.finish(**{"polled_at": now} if is_answered else {})
-    elif is_answered:
+    elif factor is not None and is_answered:
         # webhooks get lost, so look twice as often
         if webhook_health.is_alarmed(parcel.account, now):
             factor /= 2
