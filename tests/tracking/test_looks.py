@@ -122,7 +122,7 @@ def test_a_webhook_is_on_the_parcels_page_after_one_poll(easypost, parcel, alice
     travel(easypost, parcel, ["in_transit"])
     push(history(easypost, parcel))
     polling.poll_due_parcel(parcel.pk)
-    assert "Scan 0" in browser.get(parcel.order.get_absolute_url()).content.decode()
+    assert "Scan 0" in browser.get(f"/parcels/{parcel.order.uuid}/").content.decode()
 
 
 def test_its_scans_count_as_pushed(easypost, parcel):
