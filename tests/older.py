@@ -22,6 +22,7 @@ def described(**parts: Any) -> dict[str, Any]:
         "LINK_KEY": LINK_KEY,
         "CA_BUNDLE": "",
         "CLIENT": "",
+        "WEBHOOK_KEY": "",
         "WEBHOOK_SECRETS": [f"carrier:{WEBHOOK_SECRET}"],
         **parts,
     }
