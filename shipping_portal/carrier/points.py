@@ -240,7 +240,7 @@ class Fields:
     event_type: str = documented("event_type", "§2.2", needed_path)
     scan_time: str = documented("scan_time", "§2.2", needed_path)
     event_description: str = documented("description", "§2.2")
-    webhook_means: str = documented("scan", "§2.2", one_of("scan", "look"))
+    webhook_means: str = assumed("scan", "§2.2", one_of("scan", "look"))
     tracking_next: str = assumed("", "§4: not shown")
     tracking_page_query: str = assumed("page", "§4: not shown", name)
     most_tracking_pages: int = assumed(20, "§4: not shown", positive)
