@@ -131,7 +131,7 @@ def test_its_scans_count_as_pushed(easypost, parcel):
     do_due_polls()
     assert set(parcel.events.values_list("source", flat=True)) == {TrackingEvent.Source.PUSH}
     assert not webhook_health.is_alarmed(parcel.account, timezone.now())
-    travel(easypost, parcel, ["in_transit"] * 4)
+    travel(easypost, parcel, ["out_for_delivery"] * 4)
     Poll.objects.update(due_at=timezone.now())
     do_due_polls()
     assert webhook_health.is_alarmed(parcel.account, timezone.now())
