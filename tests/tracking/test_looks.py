@@ -173,7 +173,7 @@ def test_a_look_that_the_carrier_does_not_answer_is_repeated(easypost):
     [
         (delivery(), "look", CODE),
         (delivery(weight=float("nan")), "look", CODE),
-        (delivery(id=7, created_at="soon"), "look", CODE),
+        (delivery(id=7, datetime="2026-11-18T21:21:05Z"), "look", CODE),
         (delivery(result={"object": "Refund", "tracking_code": CODE}), "look", CODE),
         (delivery(result={"object": "Payment"}), "quarantined", ""),
         (delivery(result={"tracking_code": ["1"]}), "quarantined", ""),
