@@ -23,7 +23,7 @@ from orders.models import (
     SavedView,
 )
 from orders.models.facts import ReceiverFacts
-from orders.models.statuses import Status
+from orders.models.statuses import BEING_CANCELLED, Status
 from orders.status.progress import TERMINAL
 from shipping_portal.accounts.models import Notification, Sender
 from shipping_portal.accounts.teams.people import addresses_of
@@ -38,8 +38,7 @@ UNSETTLED = (
     Status.BOOKING,
     Status.UNCONFIRMED,
     Status.CONFLICT,
-    Status.CANCELLING,
-    Status.CANCEL_UNCONFIRMED,
+    *sorted(BEING_CANCELLED),
 )
 # Reports use these, and they identify nobody.
 STAYS = ("receiver_state", "receiver_country")

@@ -60,6 +60,10 @@ class SandboxCarrier:
         """An adjustment or a refund on the next billing report."""
         self._control("POST", "charge", {"reference": reference, "kind": kind, "amount": amount, **more})
 
+    def refund(self, reference: str, *, granted: bool) -> None:
+        """Decide about a cancellation that was asked for."""
+        self._control("POST", "refund", {"reference": reference, "granted": granted})
+
     def stray(self, reference: str, amount: str) -> None:
         """A line for somebody else's parcel on the next billing report."""
         self._control("POST", "stray", {"reference": reference, "amount": amount})

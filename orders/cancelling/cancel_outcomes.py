@@ -1,6 +1,7 @@
 """Record a cancellation's outcome on its attempt and order, found by a worker or an operator.
 
 confirmed     cancelled; tracking watches its label for a while
+asked         its label is closed; the order is looked at once a day until the carrier decides
 stays booked  the sender reads why, and may ask again
 unsettled     tried again after a back-off, and after eight tries left to an operator
 """
@@ -13,7 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from orders.booking import answers, settling
-from orders.cancelling.cancel_verdict import Confirmed, Outcome, StaysBooked, Unsettled
+from orders.cancelling.cancel_verdict import Asked, Confirmed, Outcome, StaysBooked, Unsettled
 from orders.models import CancelAttempt, Order
 from orders.models.statuses import BEING_CANCELLED, STILL_AT_SENDER, Status
 from orders.status.transitions import move_to
@@ -30,6 +31,7 @@ from shipping_portal.jobs.models import backoff
 
 State = CancelAttempt.State
 ASK_AN_OPERATOR_AFTER = 8
+LOOK_AGAIN = dt.timedelta(days=1)
 FOUND_BOOKED = "We asked the carrier: it is still booked there."
 ANSWERED: dict[str, Any] = {"problem": {}, "cancel_refused_at": None}
 
@@ -39,9 +41,16 @@ def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
     it was read.
     """
     now = timezone.now()
+    changes: dict[str, Any] = {}
     match outcome:
+        case Asked(answer):
+            # Unknown until the carrier decides: it may still refuse.
+            new, reason = Status.CANCEL_ASKED, "asked for; the carrier hasn't decided yet"
+            fields = {"state": State.UNKNOWN, **_said(answer)}
+            changes = {**ANSWERED, "tries": 0}
         case Unsettled(reason, text, error):
-            new, fields = Status.CANCEL_UNCONFIRMED, _evidence(outcome)
+            new, fields = Status.CANCEL_UNCONFIRMED if text else order.status, _evidence(outcome)
+            changes = {"problem": {"kind": "unclear", "text": text}}
             if reason and isinstance(error, AccountStopped):
                 answers.report_fault(error, order.account, now, operation="cancel")
         case StaysBooked(refusal):
@@ -64,11 +73,13 @@ def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
             # Due now for tracking: a parcel cancelled right after its booking may not be opened
             # yet.
             changes = {**_refused(known, text, now), "due_at": now}
-        else:
-            changes = {"problem": {"kind": "unclear", "text": text}}
-        if text and order.status != new:
+        if order.status != new:
             move_to(order, new, reason=reason, at=now, **changes)
-    return _try_later(order, outcome, now) if isinstance(outcome, Unsettled) else None
+    if order.status == Status.CANCEL_ASKED:
+        order.postpone(now + LOOK_AGAIN)
+    elif isinstance(outcome, Unsettled):
+        _try_later(order, outcome, now)
+    return None
 
 
 def _evidence(found: Unsettled) -> dict[str, Any]:
@@ -85,6 +96,14 @@ def _reply(error: CarrierError | None) -> dict[str, Any]:
     if not isinstance(error, Rejected | OutcomeUnknown):
         return {}
     return {"http_status": error.status or None, "response": error.body}
+
+
+def _said(answer: Cancelled) -> dict[str, Any]:
+    return {
+        "http_status": answer.status,
+        "response": answer.body,
+        "answer": answer.message[:500],
+    }
 
 
 def _try_later(order: Order, found: Unsettled, now: dt.datetime) -> None:
@@ -104,7 +123,7 @@ def _try_later(order: Order, found: Unsettled, now: dt.datetime) -> None:
 def confirm(order_id: int, attempt_id: int, answer: Cancelled) -> None:
     """Store a clear acceptance: a fact, whichever worker has the order by now."""
     now = timezone.now()
-    fields = {"http_status": answer.status, "response": answer.body, "answer": answer.message[:500]}
+    fields = _said(answer)
     with transaction.atomic(durable=True):
         order = Order.objects.locked(order_id)
         attempt = order.cancels.filter(pk=attempt_id)
@@ -138,7 +157,7 @@ def _refused(order: Order, why: str, now: dt.datetime) -> dict[str, Any]:
 
 
 def resolve(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.datetime) -> None:
-    """Resolve an unclear cancellation by what the carrier said to an operator.
+    """Resolve an unclear or undecided cancellation by what the carrier said to an operator.
 
     Raises Order.WrongStatus once it is resolved, and while a worker asks the carrier.
     """
@@ -150,7 +169,7 @@ def resolve(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.
     else:
         new, ended = Status.BOOKED, {"state": State.REFUSED, "answer": FOUND_BOOKED}
         changes = _refused(order, FOUND_BOOKED, now)
-    if order.status != Status.CANCEL_UNCONFIRMED:
+    if order.status not in {Status.CANCEL_UNCONFIRMED, Status.CANCEL_ASKED}:
         raise Order.WrongStatus("It is settled already.")
     with transaction.atomic():
         move_to(order, new, by=by, reason=reason, at=now, due_at=now, **changes)
@@ -162,8 +181,11 @@ def resolve(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.
         Audit.write(action, order, by=by, sender=order.sender, reason=reason, at=now)
 
 
-def found_cancelled(order: Order, viewed: Booked, *, why: str) -> None:
-    """Store that the carrier shows a booked order as cancelled, and notify its sender."""
+def found_cancelled(order: Order, viewed: Booked, *, why: str, is_asked: bool) -> None:
+    """Store that the carrier shows a booked order as cancelled, and notify its sender.
+
+    `is_asked`: it shows a request that it hasn't decided.
+    """
     now = timezone.now()
     with transaction.atomic(durable=True):
         order = Order.objects.locked(order.pk)
@@ -173,13 +195,16 @@ def found_cancelled(order: Order, viewed: Booked, *, why: str) -> None:
             order=order,
             by=None,
             why=why,
-            state=State.DONE,
+            state=State.UNKNOWN if is_asked else State.DONE,
             asked_at=now,
-            done_at=now,
+            done_at=None if is_asked else now,
             answer=viewed.state[:500],
             http_status=viewed.status,
             response=viewed.body,
         )
         for operation in (Status.CANCELLING, Status.CANCEL_UNCONFIRMED):
             move_to(order, operation, reason=why, at=now)
+        if is_asked:
+            due = now + LOOK_AGAIN
+            return move_to(order, Status.CANCEL_ASKED, reason=why, at=now, due_at=due)
         move_to(order, Status.CANCELLED, reason=why, at=now, cancelled_at=now, due_at=now)

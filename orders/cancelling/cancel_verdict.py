@@ -10,13 +10,16 @@ from orders.booking import answers
 from orders.calling.carrier_settings import CarrierSettings
 from orders.models import CancelAttempt, Order
 from orders.models.statuses import Status
+from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError, Rejected
-from shipping_portal.carrier.messages import Cancelled
+from shipping_portal.carrier.messages import Booked, Cancelled
+from shipping_portal.carrier.reading import read_cancel_state
 
 ELSEWHERE = (
     "It was booked on another carrier account, so it can't be cancelled from here. Contact us;"
     " we'll ask there."
 )
+NOT_REFUNDED = "The carrier doesn't refund it"
 WORKER_STOPPED = "the worker stopped before the carrier's answer"
 
 
@@ -47,6 +50,13 @@ class Confirmed:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """The carrier noted the request, and takes days to grant or refuse it."""
+
+    answer: Cancelled
+
+
+@dataclass(frozen=True)
 class StaysBooked:
     """It was not cancelled, for this reason; its sender may ask again."""
 
@@ -69,7 +79,7 @@ class Unsettled:
     is_for_operator: bool = False
 
 
-Outcome = Confirmed | StaysBooked | Unsettled
+Outcome = Confirmed | Asked | StaysBooked | Unsettled
 
 
 def of_cancellation(
@@ -88,6 +98,29 @@ def of_cancellation(
             if is_first
             else Unsettled(ELSEWHERE, is_for_operator=True)
         )
-    if order.status == Status.CANCEL_UNCONFIRMED and not configured.contract.cancel_repeatable:
+    is_unclear = order.status == Status.CANCEL_UNCONFIRMED
+    if order.status == Status.CANCEL_ASKED or (
+        is_unclear and not configured.contract.cancel_repeatable
+    ):
         return View()
     return Ask(is_first, "track" if configured.contract.operation("track") else "cancel")
+
+
+def of_answer(answer: Cancelled) -> Confirmed | Asked:
+    """Return what the carrier's yes is worth: a cancellation, or a request that it noted."""
+    return Asked(answer) if answer.is_asked else Confirmed(answer)
+
+
+def of_view(order: Order, viewed: Booked, contract: Contract) -> Outcome | None:
+    """Return what the carrier's own order says of a cancellation, or None if it says nothing.
+
+    A refusal counts only once the carrier has noted the request: before, it may be an older one's.
+    """
+    meaning = read_cancel_state(viewed.state, contract)
+    answer = Cancelled(viewed.state, "", viewed.status, viewed.body, is_asked=meaning == "asked")
+    if meaning in ("cancelled", "asked"):
+        return of_answer(answer)
+    if meaning == "refused" and order.status == Status.CANCEL_ASKED:
+        text = f"{NOT_REFUNDED} ({viewed.state.replace('_', ' ')})."
+        return StaysBooked(Rejected(viewed.status, viewed.state, text, {"": [text]}, viewed.body))
+    return None

@@ -19,7 +19,7 @@ from orders.cancelling.cancel_rules import (
     refuse_cancel_unless_allowed,
     why_not_cancelled_now,
 )
-from orders.cancelling.cancel_verdict import Ask, Confirmed, Outcome, StaysBooked, Unsettled, View
+from orders.cancelling.cancel_verdict import Ask, Outcome, StaysBooked, Unsettled, View
 from orders.models import CancelAttempt, Order, Replacement, Restore
 from orders.models.statuses import BEING_CANCELLED, Status
 from orders.status.progress import Step, fold_steps
@@ -35,7 +35,7 @@ from shipping_portal.carrier.errors import (
     OutcomeUnknown,
     Rejected,
 )
-from shipping_portal.carrier.messages import Cancelled, Scan
+from shipping_portal.carrier.messages import Scan
 from shipping_portal.jobs.models import MOST_TRIES, lease_time
 from shipping_portal.jobs.registry import enqueue, job
 from shipping_portal.ops.starting import end_if_restored
@@ -128,7 +128,7 @@ def _ask_to_cancel(
             end_if_restored()
             if not order.renew(until, failures=1) or not attempt.change(**asking):
                 return None
-        return Confirmed(
+        return cancel_verdict.of_answer(
             client.cancel(order.carrier_order_id, not_after=settling.send_until(until))
         )
     except OperationOff:
@@ -185,6 +185,8 @@ def _view(order: Order, client: Carrier, refusal: Rejected | None = None) -> Out
     try:
         viewed = client.view(order.carrier_order_id)
     except CarrierError as error:
+        if order.status == Status.CANCEL_ASKED:  # the request stands, whatever became of the look
+            return Unsettled(str(error))
         # asking again would say the same
         if isinstance(error, Rejected) and error.status == NOT_THERE:
             return Unsettled(NOT_KNOWN, NOT_KNOWN, error, is_for_operator=True)
@@ -194,6 +196,6 @@ def _view(order: Order, client: Carrier, refusal: Rejected | None = None) -> Out
             if is_unclear_only_now
             else Unsettled(error=error)
         )
-    if viewed.state.casefold() == client.contract.cancelled_word.casefold():
-        return Confirmed(Cancelled(viewed.state, "", viewed.status, viewed.body))
+    if found := cancel_verdict.of_view(order, viewed, client.contract):
+        return found
     return StaysBooked(refusal) if refusal else Unsettled()

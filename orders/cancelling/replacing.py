@@ -1,8 +1,8 @@
 """Correct a booked parcel: cancel it, then book it again, once.
 
 ask   (web)     the cancellation is due, the replacement stored; nothing new is booked
-work  (worker)  the carrier cancelled it → the new order is due; it didn't → the replacement ends
-with a reason
+work  (worker)  the carrier cancelled it, or noted the request for a refund → the new order is due;
+it refused → the replacement ends with a reason
 """
 
 import datetime as dt
@@ -16,7 +16,6 @@ from orders.booking.limits import LimitReached
 from orders.cancelling import cancels
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Order, Quote, Replacement
-from orders.models.statuses import Status
 from orders.notices import notifications
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import User
@@ -47,7 +46,9 @@ def ask_to_replace(
     pickup_date: dt.date | None,
     now: dt.datetime,
 ) -> None:
-    """Cancel this parcel, and book the quoted one once that is confirmed. A repeated form is one.
+    """Cancel this parcel, and book the quoted one once that is confirmed or noted.
+
+    A repeated form is one.
 
     Raises OldPrice and what cancelling.ask and booking_rules.bookable_offer raise. Nothing is then
     cancelled or booked.
@@ -87,7 +88,7 @@ def ask_to_replace(
 def replace_due_parcel(replacement: Replacement) -> None:
     """Book a parcel's replacement, or record why not."""
     now = timezone.now()
-    if replacement.order.status != Status.CANCELLED:
+    if replacement.order.status not in Replacement.GOES_ON:
         why = replacement.order.problem.get("text", "")
         return _end(replacement, f"{replacement.order} wasn't cancelled. {why}", now)
     if replacement.order.cancels.filter(asked_at__gt=replacement.asked_at).exists():

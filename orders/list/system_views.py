@@ -11,7 +11,14 @@ from django.db.models.functions import Coalesce
 from orders.labels.printing import TO_PRINT, UNPRINTED
 from orders.models import Order
 from orders.models.statuses import MOVING, Progress, Status
-from orders.status.status_labels import GROUPS, NOT_CANCELLED, REFUSED_CANCEL, UNBOOKED, UNCLEAR
+from orders.status.status_labels import (
+    ASKED,
+    GROUPS,
+    NOT_CANCELLED,
+    REFUSED_CANCEL,
+    UNBOOKED,
+    UNCLEAR,
+)
 from shipping_portal.accounts.access import SEE_MONEY
 from shipping_portal.accounts.models import Sender, User
 
@@ -148,6 +155,9 @@ VIEWS: dict[str, View] = {
     ),
     "not-cancelled": View(
         NOT_CANCELLED, _by_condition(REFUSED_CANCEL), "The carrier refused no cancellation."
+    ),
+    "refund-asked": View(
+        "Refund asked", _by_condition(ASKED), "The carrier decided about every refund."
     ),
     "couldnt-collect": View(
         "Driver came, parcel wasn't ready",

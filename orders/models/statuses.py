@@ -15,6 +15,7 @@ class Status(models.TextChoices):
     CONFLICT = "conflict", "Being sorted out"
     CANCELLING = "cancelling", "Cancelling"
     CANCEL_UNCONFIRMED = "cancel_unconfirmed", "Checking the cancellation"
+    CANCEL_ASKED = "cancel_asked", "Refund asked"
     CANCELLED = "cancelled", "Cancelled"
 
 
@@ -55,21 +56,27 @@ MOVES: dict[str, set[str]] = {
     Status.CONFLICT: {Status.BOOKED, Status.NOT_BOOKED},
     # Back to unclear: an operator adopted another order's reference (staff/resolution/undoing.py).
     Status.BOOKED: {Status.CANCELLING, Status.UNCONFIRMED, Status.CONFLICT},
-    Status.CANCELLING: {Status.CANCELLED, Status.BOOKED, Status.CANCEL_UNCONFIRMED},
-    Status.CANCEL_UNCONFIRMED: {Status.CANCELLED, Status.BOOKED},
+    Status.CANCELLING: {
+        Status.CANCELLED,
+        Status.BOOKED,
+        Status.CANCEL_UNCONFIRMED,
+        Status.CANCEL_ASKED,
+    },
+    Status.CANCEL_UNCONFIRMED: {Status.CANCELLED, Status.BOOKED, Status.CANCEL_ASKED},
+    # The carrier takes days to say whether it gives the money back.
+    Status.CANCEL_ASKED: {Status.CANCELLED, Status.BOOKED},
     Status.CANCELLED: set(),
 }
+BEING_CANCELLED = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCEL_ASKED}
 # The carrier has an order under our reference: exactly these orders store one.
-HELD = {Status.BOOKED, Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCELLED}
-BEING_CANCELLED = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}
+HELD = {Status.BOOKED, *BEING_CANCELLED, Status.CANCELLED}
 # The carrier may charge for it, as far as we know: exactly these count in the limits.
 MAY_COST = {
     Status.BOOKING,
     Status.UNCONFIRMED,
     Status.CONFLICT,
     Status.BOOKED,
-    Status.CANCELLING,
-    Status.CANCEL_UNCONFIRMED,
+    *BEING_CANCELLED,
 }
 # What an operator may have to look at: the admin counts these on every visit.
 UNDECIDED = {

@@ -130,12 +130,12 @@ class ReplacementQuerySet(models.QuerySet["Replacement"]):
     def answered(self) -> Self:
         """Return open ones whose parcel is settled at the carrier.
 
-        Cancelled, or booked after all.
+        Cancelled, asked for, or booked after all.
         """
         return self.filter(
             ended_at=None,
             restore=None,
-            order__status__in=(Order.Status.CANCELLED, Order.Status.BOOKED),
+            order__status__in=(*Replacement.GOES_ON, Order.Status.BOOKED),
         )
 
     def left_out(self) -> Self:
@@ -149,6 +149,9 @@ class Replacement(Job):
 
     It ends with `booked`, with a `problem` that says why nothing new was booked, or left out.
     """
+
+    # The new one is booked in these: a carrier may take a month over a refund, and then refuse it.
+    GOES_ON = (Order.Status.CANCELLED, Order.Status.CANCEL_ASKED)
 
     order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="replacements")
     quote = models.ForeignKey(
@@ -201,9 +204,11 @@ class Replacement(Job):
 
     @property
     def is_only_cancelled(self) -> bool:
-        """Return whether the parcel was cancelled and nothing booked instead, with no cancellation
-        since.
+        """Return whether the parcel was cancelled, or its refund asked for, and nothing booked
+        instead, with no cancellation since.
         """
+        if self.order.status == Order.Status.CANCEL_ASKED:
+            return bool(self.problem and self.ended_at)
         cancelled_at = self.order.cancelled_at
         return bool(
             self.problem and self.ended_at and cancelled_at and cancelled_at <= self.ended_at

@@ -28,6 +28,10 @@ NOT_OFFERED = "The parcel to {name} isn't booked and you weren't charged: {why}"
 NEEDS_YES = "The parcel to {name} needs your yes. It isn't booked; you weren't charged."
 STAYS_BOOKED = "{order} to {name} wasn't cancelled: {why} It stays booked and its label is good."
 CANCELLED = "{order} to {name} is cancelled; we had to check with the carrier. Destroy its label."
+REFUNDED = "{order} to {name} is cancelled: the carrier gives the money back."
+REFUND_REFUSED = (
+    "{order} to {name} wasn't refunded: {why} It is booked again and its label is good."
+)
 MAYBE_BOOKED = (
     "The parcel to {name} may be booked after all. Don't book it again before we have told you."
 )
@@ -50,6 +54,8 @@ SETTLED: dict[tuple[str, str], str] = {
     (Status.CANCELLING, Status.BOOKED): STAYS_BOOKED,
     (Status.CANCEL_UNCONFIRMED, Status.BOOKED): STAYS_BOOKED,
     (Status.CANCEL_UNCONFIRMED, Status.CANCELLED): CANCELLED,
+    (Status.CANCEL_ASKED, Status.CANCELLED): REFUNDED,
+    (Status.CANCEL_ASKED, Status.BOOKED): REFUND_REFUSED,
     # These orders were reported as not booked before, with the advice to book them now.
     (Status.NOT_BOOKED, Status.CONFLICT): MAYBE_BOOKED,
     (Status.DRAFT, Status.CONFLICT): MAYBE_BOOKED,
@@ -84,6 +90,10 @@ MAY_CANCEL = " You can cancel it before it leaves."
 ASK_US = " Contact us if you don't want it at that price."
 ONLY_CANCELLED = (
     "{order} is cancelled, but the new parcel isn't booked. You weren't charged for a new one."
+)
+ONLY_ASKED = (
+    "The refund of {order} is asked for, but the new parcel isn't booked. You weren't charged for a"
+    " new one."
 )
 NOT_REPLACED = "{order} couldn't be replaced: it stays booked, and nothing new was booked. {why}"
 
@@ -154,6 +164,8 @@ def notify_replacement_end(replacement: Replacement, now: dt.datetime) -> None:
     """Notify of a replacement that ended without a new parcel."""
     order, key = replacement.order, f"replacement:{replacement.pk}"
     words = ONLY_CANCELLED if replacement.is_only_cancelled else NOT_REPLACED
+    if order.status == Status.CANCEL_ASKED:
+        words = ONLY_ASKED
     path = reverse("replacing", args=[order.uuid])
     if replacement.is_left_out:
         words, path = LEFT_OUT, ""

@@ -12,7 +12,7 @@ from orders.cancelling import cancel_outcomes
 from orders.models import Label
 from orders.models.statuses import Status
 from shipping_portal.carrier.errors import CarrierError
-from shipping_portal.carrier.values import normalise_word
+from shipping_portal.carrier.reading import read_cancel_state
 from shipping_portal.jobs.models import backoff
 from shipping_portal.jobs.registry import enqueue, job
 
@@ -35,10 +35,10 @@ def compare_due_label(label: Label) -> None:
         except CarrierError as error:
             label.retry(timezone.now() + backoff(label.tries, first=2), problem=str(error)[:300])
             return
-        if normalise_word(viewed.state) == normalise_word(
-            contract_of(order.account).cancelled_word
-        ):
-            cancel_outcomes.found_cancelled(order, viewed, why=WHY)
+        meaning = read_cancel_state(viewed.state, contract_of(order.account))
+        if meaning in ("cancelled", "asked"):
+            is_asked = meaning == "asked"
+            cancel_outcomes.found_cancelled(order, viewed, why=WHY, is_asked=is_asked)
     show_labels(Label.objects.filter(order=order), now=timezone.now())
 
 

@@ -11,7 +11,7 @@ from orders.booking import verdict
 from orders.booking.refused_fields import with_full_stop
 from orders.models import BookingAttempt, Order
 from orders.models.account import BOOKINGS, QUOTES, Pause
-from orders.models.statuses import MOVING, Progress, Status
+from orders.models.statuses import BEING_CANCELLED, MOVING, Progress, Status
 
 TROUBLED = (
     Progress.DELIVERY_ATTEMPTED,
@@ -26,6 +26,7 @@ WAITING = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
 UNBOOKED = (Status.DRAFT, Status.REJECTED, Status.NOT_BOOKED)
 UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT, Status.CANCEL_UNCONFIRMED)
 WITH_REASON = (Status.DRAFT, Status.REJECTED, Status.UNCONFIRMED, Status.CANCEL_UNCONFIRMED)
+ASKED = Q(status=Status.CANCEL_ASKED)
 REFUSED_CANCEL = Q(status=Status.BOOKED, cancel_refused_at__isnull=False)
 
 
@@ -84,8 +85,9 @@ GROUPS: dict[str, tuple[str, Q]] = {
     "delivered": ("Delivered", _booked_with((Progress.DELIVERED,))),
     "cancelled": (
         "Cancelled",
-        Q(status__in=(Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCELLED)),
+        Q(status__in=(*sorted(BEING_CANCELLED), Status.CANCELLED)),
     ),
+    "refund_asked": ("Refund asked", ASKED),
     "unbooked": (
         "Not booked",
         Q(status__in=(*UNBOOKED, Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT)),

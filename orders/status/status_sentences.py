@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from orders.calling.contract import another_day, has_parcel_tools
-from orders.models import Order
+from orders.models import CancelAttempt, Order
 from orders.models.account import BOOKINGS, STOPPED, Pause
 from orders.models.statuses import Progress, Status
 from orders.status.status_labels import waits_for
@@ -34,6 +34,11 @@ OF_STATUS = {
         " this page."
     ),
 }
+REFUND_ASKED = (
+    "Refund asked on {asked}; the money is pending. The carrier can take 30 days to decide. Don't"
+    " use the label: if it's used, nothing is refunded. Until then {total} still counts as spent."
+)
+BOTH_CHARGED = " The new parcel is booked, so both may be charged until then."
 RESTORED = (
     "After a problem on our side we don't know whether this parcel is booked, so we are asking the"
     " carrier. Don't book it again – the answer will be on this page."
@@ -111,6 +116,8 @@ def status_sentence(
         return _of_rejected(order, sees_contact=sees_contact)
     if order.status == Status.CANCELLED:
         return _of_cancelled(order)
+    if order.status == Status.CANCEL_ASKED:
+        return _of_asked(order)
     if order.status == Status.UNCONFIRMED:
         words = RESTORED if order.problem.get("kind") == "restored" else UNCONFIRMED
     else:
@@ -171,6 +178,15 @@ def _of_cancelled(order: Order) -> str:
         total=money(order.total, order.currency),
         reference=order.carrier_reference,
     )
+
+
+def _of_asked(order: Order) -> str:
+    attempt = order.cancels.filter(state__in=CancelAttempt.LIVE).order_by("pk").last()
+    words = REFUND_ASKED.format(
+        asked=local_date(attempt.asked_at, order.sender) if attempt else "an earlier day",
+        total=money(order.total, order.currency),
+    )
+    return words + (BOTH_CHARGED if hasattr(order, "replaced_by") else "")
 
 
 def _of_booked(order: Order, now: dt.datetime, *, can_cancel: bool) -> str:

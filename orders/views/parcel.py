@@ -140,6 +140,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "changes": order.changes.select_related("by"),
         "masks_details": role == BOOKKEEPER,
         "can_cancel": cancels,
+        "is_put_away": order.status in Replacement.GOES_ON,
         "is_moving": (
             order.status in {Status.BOOKING, Status.BOOKED, Status.CANCELLING, Status.UNCONFIRMED}
         ),

@@ -12,10 +12,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
+from orders.calling.contract import contract_of
 from orders.cancelling.cancel_rules import can_cancel
 from orders.drafting.forms import BookForm
 from orders.drafting.parcel_details import ParcelDetails
-from orders.models import Draft, Order, Quote
+from orders.models import Draft, Order, Quote, Replacement
 from orders.models.statuses import Status
 from orders.quoting import offers
 from orders.views.new_parcel import may_begin
@@ -77,7 +78,12 @@ def replacing_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse
     if not is_waiting and found.status != Status.BOOKED and not replacement.is_only_cancelled:
         # it was cancelled, or is being, for another reason since
         return redirect("parcel", found.uuid)
-    context = {"order": found, "replacement": replacement, "is_waiting": is_waiting}
+    context = {
+        "order": found,
+        "replacement": replacement,
+        "is_waiting": is_waiting,
+        "goes_on": found.status in Replacement.GOES_ON,
+    }
     return render(request, "orders/replacing.html", context)
 
 
@@ -153,6 +159,7 @@ def prices_page(
         "offers": [same] if same else page.offers,
         "others": [offer for offer in page.offers if offer is not same] if same else [],
         "can_cancel": can_cancel(order, timezone.now()),
+        "refund_takes_time": bool(contract_of(order.account).asked_word),
     }
     return render(
         request, "orders/replace_prices.html", context, status=422 if form.errors else 200

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -12,6 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
 from orders.list.listing import clean_search
+from orders.models import Order
 from shipping_portal import sheets
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
 from shipping_portal.accounts.formatting import money
@@ -42,8 +44,13 @@ def billing(request: MemberRequest) -> HttpResponse:
         "on": found.on,
         "is_paged": "before" in request.GET,
         "names_currency": len({row["currency"] for row in found.rows}) > 1,
+        "pending": statements.pending_refunds(_orders_of(request)),
     }
     return render(request, "billing/billing.html", context)
+
+
+def _orders_of(request: MemberRequest) -> QuerySet[Order]:
+    return Order.objects.for_user(request.user).filter(sender=request.sender)
 
 
 def _today(request: MemberRequest) -> dt.date:
@@ -99,6 +106,9 @@ def statement(request: MemberRequest, week: str) -> HttpResponse:
         "is_final": statements.is_final(monday, statements.final_until(), _today(request)),
         "statement": found,
         "totals": [(it, *_compared(it, before)) for it in balances],
+        "pending": statements.pending_refunds(
+            _orders_of(request).filter(pk__in=found.whole.order_by().values("order"))
+        ),
         "groups": lines.kind_groups(found),
         "names_currency": names_currency,
         "rows": lines.line_rows(page.rows, request.sender, role, names_currency=names_currency),

@@ -116,11 +116,17 @@ class Contract(Fields):
                 raise ContractError(
                     f"The contract has {min(both)} in {names[0]} and in {names[1]}."
                 )
-        states = (self.cancelled_word, *self.refused_states, *self.pending_states)
+        states = (
+            self.cancelled_word,
+            *filter(None, [self.asked_word]),
+            *self.cancel_refused_states,
+            *self.refused_states,
+            *self.pending_states,
+        )
         if len(set(map(normalise_word, states))) < len(states):
             raise ContractError(
-                "The contract names a state twice in cancelled_word, refused_states and"
-                " pending_states."
+                "The contract names a state twice in cancelled_word, asked_word,"
+                " cancel_refused_states, refused_states and pending_states."
             )
         if self.hs_code_shortest > self.hs_code_longest:
             raise ContractError("The contract's hs_code_shortest is more than its hs_code_longest.")

@@ -65,6 +65,8 @@ POINTS: dict[str, Any] = {
     "reference_shape": "[A-Za-z0-9-]{5,60}",
     "state": "refund_status",
     "cancelled_word": "refunded",
+    "asked_word": "submitted",
+    "cancel_refused_states": ("rejected", "not_applicable"),
     "labels": "postage_label",
     "label_format": "label_file_type",
     "label_size": "label_size",

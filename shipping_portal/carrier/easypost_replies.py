@@ -245,17 +245,12 @@ def read_refund(reply: Reply, contract: Contract, *, order_id: str) -> messages.
     status = values.normalise_word(document.get("refund_status"))
     body = scrub_body(reply.body, contract)
     meaning = REFUNDS.get(status)
-    if meaning == "cancelled":
-        return messages.Cancelled(status, "", reply.status, body)
+    if meaning in ("cancelled", "asked"):
+        return messages.Cancelled(status, "", reply.status, body, is_asked=meaning == "asked")
     if meaning == "refused":
         text = f"The refund is {status.replace('_', ' ')}."
         raise Rejected(reply.status, status, text, {"": [text]}, body)
-    why = (
-        "the refund is asked for, and not decided yet"
-        if meaning == "asked"
-        else "the reply names no refund we know"
-    )
-    raise unknown_outcome(reply, contract, why)
+    raise unknown_outcome(reply, contract, "the reply names no refund we know")
 
 
 def read_trackers(reply: Reply, contract: Contract, *, reference: str) -> messages.Tracked:

@@ -210,12 +210,13 @@ class Tracked:
 
 @dataclass(frozen=True)
 class Cancelled:
-    """The carrier's word that the order is cancelled."""
+    """The carrier's word that the order is cancelled, or that it will decide (`is_asked`)."""
 
     state: str
     message: str
     status: int
     body: bytes = field(repr=False)
+    is_asked: bool = False
 
 
 @dataclass(frozen=True)

@@ -231,6 +231,8 @@ class Fields:
     tracking_url: str = assumed("tracking_url", "not in the interface")
     cancel_message: str = assumed("cancellation_message", "not in the interface")
     cancelled_word: str = assumed("cancelled", "not in the interface", anything)
+    asked_word: str = assumed("", "not in the interface", anything)
+    cancel_refused_states: tuple[str, ...] = assumed((), "not in the interface", any_words)
 
     events: str = documented("tracking_events", "§2.2, §4", needed_path)
     event_reference: str = assumed(

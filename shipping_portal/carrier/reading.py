@@ -185,7 +185,7 @@ def read_booked(
     booked = _read_order(reply, contract)
     if order_id not in ("", booked.order_id):
         raise _conflicting_booking(reply, contract, booked, "the reply is about another order")
-    if normalise_word(booked.state) == normalise_word(contract.cancelled_word):
+    if read_cancel_state(booked.state, contract) in ("cancelled", "asked"):
         raise _conflicting_booking(reply, contract, booked, "the order came back cancelled")
     echo = value_at(parse_json(reply), contract.order_key)
     if order_key and echo not in (None, "", order_key):
@@ -323,11 +323,21 @@ def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancel
         and value is not None
     ):
         raise unknown_outcome(reply, contract, "the reply is about another order", conflict=True)
-    if normalise_word(state) != normalise_word(contract.cancelled_word):
+    meaning = read_cancel_state(state, contract)
+    if meaning not in ("cancelled", "asked"):
         raise unknown_outcome(reply, contract, "the reply does not say that the order is cancelled")
-    return Cancelled(
-        state, read_text(value_at(document, contract.cancel_message)), reply.status, body
-    )
+    message = read_text(value_at(document, contract.cancel_message))
+    return Cancelled(state, message, reply.status, body, is_asked=meaning == "asked")
+
+
+def read_cancel_state(state: str, contract: Contract) -> str:
+    """Return what an order's state says of its cancellation: cancelled, asked, refused, or ""."""
+    meanings = {
+        "cancelled": (contract.cancelled_word,),
+        "asked": (contract.asked_word,) if contract.asked_word else (),
+        "refused": contract.cancel_refused_states,
+    }
+    return next((name for name, words in meanings.items() if _is_among(state, words)), "")
 
 
 def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list: bool) -> Tracked:

@@ -4,6 +4,7 @@ import datetime as dt
 from collections import defaultdict
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
 from shipping_portal.accounts.formatting import local_date, money, money_in
 from shipping_portal.accounts.models import Sender, User
@@ -113,8 +114,10 @@ def _without_the_empty_ones_before(bars: dict[dt.date, Sums], span: Span) -> dic
     return {bar: bars[bar] for bar in every if bars and bar >= min(bars)}
 
 
-def spend_section(found: list[Spend], sender: Sender, span: Span) -> Section:
-    """Return one chart for each currency."""
+def spend_section(
+    found: list[Spend], sender: Sender, span: Span, pending: list[dict[str, Any]]
+) -> Section:
+    """Return one chart for each currency, and what of it is `pending` (see pending_refunds)."""
     charts, rows, remarks = [], [], []
     for spend in found:
         weeks = {_bar_name(bar, sender, span): sums for bar, sums in spend.bars.items()}
@@ -125,6 +128,10 @@ def spend_section(found: list[Spend], sender: Sender, span: Span) -> Section:
         if weeks:
             days = [_day_in_words(bar, sender) for bar in spend.bars]
             charts.append(_draw_chart(weeks, days, spend))
+    remarks += [
+        f"{money_in(row['amount'], row['currency'])} of refunds is pending; it counts as spent."
+        for row in pending
+    ]
     heads = ["Weeks", "Currency", *PARTS, "Total"]
     nothing = (
         "No charge was posted in these weeks. The carrier’s weekly report usually comes on Monday"

@@ -50,7 +50,7 @@ NEEDS_YOU = (
     "delivery-problem",
     "used-after-cancelling",
 )
-HANDLED = ("driver-didnt-come", "checking")
+HANDLED = ("driver-didnt-come", "checking", "refund-asked")
 # named by each parcel's status, not by the view
 BY_STATUS = ("not-booked", "delivery-problem", "checking")
 ON_THE_WAY = ("on-the-way", "due-today", "late")
@@ -75,6 +75,7 @@ ADVICE = {
         "We don’t know yet what the carrier did. Don’t book again; the answer will be on its page."
     ),
     "driver-didnt-come": "Leave the label on. Don’t cancel.",
+    "refund-asked": "The money is pending. Don’t use {labels}.",
 }
 # One query returns each view's first rows; a parcel in two views is shown in the first.
 APART = (
@@ -84,6 +85,7 @@ APART = (
     "couldnt-collect",
     "delivery-problem",
     "checking",
+    "refund-asked",
 )
 
 
@@ -115,6 +117,7 @@ class NeedsLine:
             it="it" if it else "them",
             they_are="It’s" if it else "They’re",
             labels_are="its label is" if it else "their labels are",
+            labels="its label" if it else "their labels",
             another_day=(
                 another_day(account=self.rows[0]["order"].account) if self.slug == FUTILE else ""
             ),
@@ -162,7 +165,7 @@ def today(request: MemberRequest) -> HttpResponse:
 
 def _count_views(scope: SenderScope) -> dict[str, int]:
     """Return how many parcels each view has; all except delivered in one query of open orders."""
-    slugs = (printing.TO_PRINT, *NEEDS_YOU, HANDLED[1], *ON_THE_WAY, *LANES)
+    slugs = (printing.TO_PRINT, *NEEDS_YOU, *HANDLED[1:], *ON_THE_WAY, *LANES)
     by_view: dict[str, Any] = {
         slug.replace("-", "_"): Count("pk", filter=VIEWS[slug].where(scope)) for slug in slugs
     }

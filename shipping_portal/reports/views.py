@@ -11,6 +11,7 @@ from orders.drafting.receivers import shown_receiver
 from orders.list.system_views import VIEWS, SenderScope
 from shipping_portal import sheets
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
+from shipping_portal.billing.pages import statements
 from shipping_portal.reports import day_figures, delivery, pickups, promises, sizes, spend
 from shipping_portal.reports.figures import Section
 from shipping_portal.reports.models import Counting
@@ -59,7 +60,7 @@ def tiles_and_sections(request: MemberRequest, span: Span) -> tuple[list[Tile], 
     spent, found = spend.read_spends(user, sender, span), day_figures.read_days(user, sender, span)
     now, before = found.now, found.before
     sections = [
-        spend.spend_section(spent, sender, span),
+        spend.spend_section(spent, sender, span, statements.pending_refunds(scope.orders)),
         delivery.delivery_section(now.delivered, before.delivered, sender, span),
         promises.promise_section(now.promises, before.promises, late_now, span),
         pickups.pickup_section(now.pickups, before.pickups, span),

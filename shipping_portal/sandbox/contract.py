@@ -203,6 +203,8 @@ DEFAULTS: dict[str, Any] = {
     "tracking_url": "tracking_url",
     "cancel_message": "cancellation_message",
     "cancelled_word": "cancelled",
+    "asked_word": "",
+    "cancel_refused_states": [],
     "events": "tracking_events",
     "event_reference": "carrier_reference",
     "event_id": "event_id",
@@ -310,9 +312,14 @@ class Contract(Mapping[str, Any]):
         return known.get(event_type.casefold())
 
     @property
-    def cancelled_state(self) -> str:
-        word: str = self["cancelled_word"]
-        return word.capitalize() if word.islower() else word
+    def cancel_words(self) -> dict[str, str]:
+        """Return the states of a cancelled order, an asked and a refused one ("" if unnamed)."""
+        refused = next(iter(self["cancel_refused_states"]), "")
+        words = {"cancelled": self["cancelled_word"], "asked": self["asked_word"]}
+        return {
+            name: word.capitalize() if word.islower() else word
+            for name, word in {**words, "refused": refused}.items()
+        }
 
 
 def _checked(name: str, value: Any) -> Any:

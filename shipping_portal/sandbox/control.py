@@ -46,6 +46,7 @@ class Control:
             "drop_off": self.drop_off,
             "listener": self.listener,
             "report": self.report,
+            "refund": self.refund,
             "settings": self.settings,
         }
 
@@ -186,6 +187,16 @@ class Control:
         """Write the billing report of everything since the last one."""
         path = write_report(self.depot)
         return {"path": str(path), "csv": path.read_text(encoding="utf-8")}
+
+    def refund(self, reference: str, *, granted: bool) -> None:
+        """Decide about a cancellation that was asked for: cancelled, or it stays booked."""
+        parcel = self._parcel(reference)
+        if parcel.refund != "asked":
+            raise ValueError(f"No cancellation of {reference} is asked for.")
+        if granted:
+            self.depot.cancel(parcel, by="carrier")
+        else:
+            self.depot.refuse_refund(parcel)
 
     def settings(self, **wanted: Any) -> dict[str, Any]:
         """Change settings; return all of them."""

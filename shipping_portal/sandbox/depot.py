@@ -116,6 +116,14 @@ class Depot:
         ]
         self.record("cancelled", **self.names(parcel), by=by, after=trouble[-1] if trouble else "")
 
+    def ask_refund(self, parcel: Parcel) -> None:
+        """Note the request to cancel. The carrier decides later."""
+        self.record("refund_asked", **self.names(parcel))
+
+    def refuse_refund(self, parcel: Parcel) -> None:
+        """Refuse the request: the order stays booked."""
+        self.record("refund_refused", **self.names(parcel))
+
     def scan(self, parcel: Parcel, scan: Scan, *, step: int | None = None) -> None:
         """Commit a scan; ``step`` is its position in the parcel's script."""
         label_used = parcel.cancelled_at is not None
@@ -208,7 +216,14 @@ class Depot:
         self.parcels[line["reference"]] = Parcel.from_line(line["parcel"])
 
     def _apply_cancelled(self, line: dict[str, Any]) -> None:
-        self.parcels[line["reference"]].cancelled_at = line["at"]
+        parcel = self.parcels[line["reference"]]
+        parcel.cancelled_at, parcel.refund = line["at"], ""
+
+    def _apply_refund_asked(self, line: dict[str, Any]) -> None:
+        self.parcels[line["reference"]].refund = "asked"
+
+    def _apply_refund_refused(self, line: dict[str, Any]) -> None:
+        self.parcels[line["reference"]].refund = "refused"
 
     def _apply_scan(self, line: dict[str, Any]) -> None:
         parcel = self.parcels[line["reference"]]

@@ -58,6 +58,8 @@ class OrderDesk(Desk):
                     raise unprocessable("Order has already been cancelled.")
             elif not parcel.is_cancellable:
                 raise unprocessable("Order can not be cancelled; contact support for help.")
+            elif self.contract["asked_word"]:
+                self.depot.ask_refund(parcel)
             else:
                 self.depot.cancel(parcel, by=self.depot.config.account)
         if request.suffers("after-cancel"):

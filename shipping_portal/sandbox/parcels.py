@@ -64,6 +64,8 @@ class Parcel:
     expires_at: float = 0.0
     pickup_date: str | None = None
     cancelled_at: float | None = None
+    # Of a carrier whose cancellations are requests: "asked", then "refused" or cancelled.
+    refund: str = ""
     journey: str = "normal"
     journey_step: int = 0
     scans: list[Scan] = field(default_factory=list)
@@ -88,10 +90,12 @@ class Parcel:
         """Return the earliest scan that means one of ``progress``."""
         return next((scan for scan in self.scans if scan.progress in progress), None)
 
-    def state(self, *, now: float, cancelled_word: str) -> str:
+    def state(self, *, now: float, words: dict[str, str]) -> str:
         """Return the state: cancelled, unless the label was used; else by the last telling scan."""
         if self.cancelled_at is not None and not self.is_moving:
-            return cancelled_word
+            return words["cancelled"]
+        if self.refund and words[self.refund]:
+            return words[self.refund]
         told = [scan.progress for scan in self.scans if scan.progress]
         if not told:
             waiting = "Pickup" if self.is_pickup else "Drop Off"

@@ -92,13 +92,13 @@ def _public_page(request: Request, depot: Depot) -> Reply:
     parcel = depot.parcel(request.query.get("ref", ""))
     if not parcel:
         return _page(404, "We do not know this reference", "<p>Check the letters and digits.</p>")
-    state = parcel.state(now=depot.now().timestamp(), cancelled_word=depot.contract.cancelled_state)
+    state = parcel.state(now=depot.now().timestamp(), words=depot.contract.cancel_words)
     return _page(200, f"Parcel {parcel.reference}", f"<p>{escape(state)}</p>{_scan_list(parcel)}")
 
 
 def _dashboard(depot: Depot) -> Reply:
     """Return the newest orders, with the ids by which the interface knows them."""
-    now, word = depot.now().timestamp(), depot.contract.cancelled_state
+    now, words = depot.now().timestamp(), depot.contract.cancel_words
     newest = sorted(depot.by_id.values(), key=lambda parcel: parcel.created_at, reverse=True)[
         :SHOWN
     ]
@@ -109,7 +109,7 @@ def _dashboard(depot: Depot) -> Reply:
             one.order_id,
             one.order_key,
             dig(one.body, depot.contract["customer_reference"]) or "",
-            one.state(now=now, cancelled_word=word),
+            one.state(now=now, words=words),
         )
         for one in newest
     ]

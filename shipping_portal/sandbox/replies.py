@@ -75,7 +75,7 @@ def order_document(
     _plant_booked_price(document, facts, contract)
     plant(document, contract["order_id"], contract.told(parcel.order_id))
     plant(document, contract["reference"], contract.told(parcel.reference))
-    state = parcel.state(now=now.timestamp(), cancelled_word=contract.cancelled_state)
+    state = parcel.state(now=now.timestamp(), words=contract.cancel_words)
     plant(document, contract["state"], state)
     plant(document, contract["labels"], label_entries(parcel, contract, base_url=base_url, now=now))
     plant(document, contract["tracking_url"], public_page(parcel.reference, base_url))
@@ -94,7 +94,7 @@ def cancel_document(parcel: Parcel, contract: Contract, *, base_url: str) -> dic
     plant(document, contract["order_id"], contract.told(parcel.order_id))
     plant(document, contract["reference"], contract.told(parcel.reference))
     plant(document, contract["order_key"], parcel.order_key)
-    plant(document, contract["state"], contract.cancelled_state)
+    plant(document, contract["state"], contract.cancel_words[parcel.refund or "cancelled"])
     plant(document, contract["tracking_url"], public_page(parcel.reference, base_url))
     document["cancelled_at"] = _spaced(parcel.cancelled_at or 0)
     message = f"Cancelled by {parcel.account} during picking up"
@@ -109,7 +109,7 @@ def tracking_document(
 
     Scans oldest first, with id and reference (§2.2) where ``with_ids``.
     """
-    state = parcel.state(now=now.timestamp(), cancelled_word=contract.cancelled_state)
+    state = parcel.state(now=now.timestamp(), words=contract.cancel_words)
     document: dict[str, Any] = {
         "status": status_document(parcel),
         "origin": {"country": parcel.origin},

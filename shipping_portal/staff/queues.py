@@ -12,6 +12,7 @@ from orders import queues as of_orders
 from orders.calling import carrier_settings
 from orders.models import (
     BookingAttempt,
+    CancelAttempt,
     CarrierAccount,
     CarrierCall,
     DailySpend,
@@ -33,6 +34,7 @@ from tracking.models import EventWord, Parcel, WebhookDelivery
 
 EASTERNMOST = dt.timedelta(hours=14)  # of UTC: where a day begins and ends first
 STUCK_AFTER = dt.timedelta(minutes=10)
+REFUND_TAKES = dt.timedelta(days=30)
 UNCLEAR_TERM = dt.timedelta(hours=2)
 CASES = (Status.UNCONFIRMED, Status.CONFLICT)  # statuses, and the names of their queues
 
@@ -53,6 +55,14 @@ def cancel_stuck(now: dt.datetime) -> Q:
         status__in=[Status.CANCELLING, Status.CANCEL_UNCONFIRMED], pk__in=late_cancels.values("pk")
     )
     return late | Q(status=Status.CANCEL_UNCONFIRMED, due_at=None)
+
+
+def refund_late(now: dt.datetime) -> Q:
+    """Match cancellations that the carrier has not decided for a month."""
+    old = CancelAttempt.objects.filter(
+        state__in=CancelAttempt.LIVE, asked_at__lte=now - REFUND_TAKES
+    )
+    return Q(status=Status.CANCEL_ASKED, due_at__isnull=False, pk__in=old.values("order"))
 
 
 def missed_twice(now: dt.datetime) -> Q:
@@ -145,6 +155,13 @@ ORDERS = {
         "Ask the carrier whether it's cancelled, then open it and record the answer.",
         "since",
         term=dt.timedelta(hours=4),
+    ),
+    "refund-late": Wait(
+        "Refund not decided for 30 days",
+        refund_late,
+        "Ask the carrier whether it gives the money back, then open it and record the answer.",
+        "since",
+        term=WEEK,
     ),
     "futile": Wait(
         "Futile pickup: arrange a new day",

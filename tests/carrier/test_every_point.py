@@ -48,6 +48,7 @@ OTHER = {  # another value of a point that is no path, name or operation
     "hs_code_duties_paid": 8, "duties_paid_word": "PAID", "pickup_suffix": "-COLLECT", "dropoff_suffix": "-COUNTER",
     "cover_number": "string", "cover_limit": 900.0, "cover_origins": ["AU", "US"], "numbers": "number",
     "packaging_word": "carton", "full_page_sizes": ["page"], "cropped_sizes": ["small"], "cancelled_word": "void",
+    "asked_word": "Asked", "cancel_refused_states": ["Denied"],
     "test_word": "test", "refused_states": ["Declined"], "pending_states": ["Queued"],
     "most_tracking_pages": 3, "label_fetch": "get", "label_hosts": "files.example", "link": "response",
     "link_page": "https://track.example/{reference}", "link_seconds": 60, "link_hosts": "track.example",

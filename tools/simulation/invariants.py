@@ -5,11 +5,10 @@ from typing import Any
 
 from django.db import connection
 
-from orders.models.statuses import HELD, Status
+from orders.models.statuses import BEING_CANCELLED, HELD, Status
 from tools.simulation.carrier import Carrier, plain
 
 UNSURE = {Status.UNCONFIRMED, Status.CONFLICT}
-BEING_CANCELLED = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}
 KNOWN = HELD | UNSURE
 OPEN = {Status.BOOKING, *UNSURE, *BEING_CANCELLED}
 TOUCHING = {"orders_order": "id", "orders_bookingattempt": "order_id", "orders_cancelattempt": "order_id"}

@@ -7,7 +7,7 @@ from pathlib import Path
 from django.test import Client
 from django.urls import reverse
 
-from orders.models import CarrierCall, Label, Order, OrderChange
+from orders.models import CarrierCall, Label, Order, OrderChange, Replacement
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
 from shipping_portal.importing.models import ImportRow
@@ -52,7 +52,7 @@ def _rows() -> Iterator[str]:
 
 
 def _replaced() -> Iterator[str]:
-    for order in Order.objects.exclude(replaces=None).exclude(replaces__status=Status.CANCELLED):
+    for order in Order.objects.exclude(replaces=None).exclude(replaces__status__in=Replacement.GOES_ON):
         yield f"order {order.pk} replaces one that is {order.replaces.status}"
 
 

@@ -39,6 +39,7 @@ BADGES = {
     "conflict": ("warn", "alert"),
     "cancelling": ("on", "clock"),
     "cancel_unconfirmed": ("warn", "clock"),
+    "cancel_asked": ("on", "clock"),
     "cancelled": ("", "x"),
     "used_after_cancel": ("bad", "alert"),
     "cancel_refused": ("warn", "alert"),

@@ -22,6 +22,7 @@ NEEDED = (
     "account_id",
     "carrier_reference",
     "sender_id",
+    "status",
     "cancelled_at",
     "used_after_cancel_at",
     "progress",

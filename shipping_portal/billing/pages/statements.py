@@ -10,10 +10,13 @@ from functools import cached_property
 from typing import Any
 
 from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce, Round
 from django.utils import timezone
 
 from orders.list import listing
 from orders.list.system_views import SenderScope
+from orders.models import Order
+from orders.status.status_labels import ASKED
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import (
     PLACE,
@@ -112,6 +115,13 @@ def explained_lines(lines: QuerySet[Charge]) -> QuerySet[Charge]:
     """Prefetch what a row of these lines shows."""
     disputes = Prefetch("disputes", Dispute.objects.order_by("-made_at", "-pk"))
     return lines.select_related("order", "reverses").prefetch_related(disputes)
+
+
+def pending_refunds(orders: QuerySet[Order]) -> list[dict[str, Any]]:
+    """Return what the carrier hasn't decided to refund: currency, count and amount."""
+    total = Round(Sum(Coalesce("charged_price", "price")), 2)
+    found = orders.filter(ASKED).order_by("currency").values("currency")
+    return [dict(row) for row in found.annotate(count=Count("pk"), amount=total)]
 
 
 @dataclass(frozen=True)

@@ -145,14 +145,13 @@ def with_cancellations(orders: QuerySet[Order]) -> QuerySet[Order]:
 
 
 def may_be_cancelled(order: Order) -> bool:
-    """Return whether it is cancelled, or the carrier's lost reply may have been an acceptance.
+    """Return whether it is cancelled or asked for, or a lost reply may have been an acceptance.
 
     False once its label is used.
     """
     unclear = Status.CANCEL_UNCONFIRMED
-    return order.cancelled_at is not None or any(
-        change.new == unclear for change in order.changes.all()
-    )
+    is_cancelled = order.cancelled_at is not None or order.status == Status.CANCEL_ASKED
+    return is_cancelled or any(change.new == unclear for change in order.changes.all())
 
 
 def was_used(order: Order, week: dt.date) -> bool:

@@ -26,7 +26,8 @@ def _cancel(order: Order, *, reason: str, by: User, now: dt.datetime) -> None:
 
 def _is_unclear(order: Order) -> bool:
     unclear = order.cancels.filter(state=CancelAttempt.State.UNKNOWN)
-    return order.status == Status.CANCEL_UNCONFIRMED and unclear.exists()
+    is_open = order.status in {Status.CANCEL_UNCONFIRMED, Status.CANCEL_ASKED}
+    return is_open and unclear.exists()
 
 
 def duplicate_booking_notice(order: Order) -> str:

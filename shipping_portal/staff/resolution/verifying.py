@@ -17,6 +17,7 @@ from shipping_portal.accounts.models import Audit
 from shipping_portal.billing.models import Charge
 from shipping_portal.carrier.errors import CarrierError, OperationOff
 from shipping_portal.carrier.naming import Names, names_in
+from shipping_portal.carrier.reading import read_cancel_state
 from shipping_portal.carrier.values import normalise_word
 from shipping_portal.formats import desk_time
 from shipping_portal.jobs.registry import enqueue
@@ -173,10 +174,8 @@ def _check_order(order: Order, reference: str, order_id: str) -> Confirmed:
         order_key=viewed.order_key or names.order_key, customer_reference=names.customer_reference
     )
     _refuse_another_name(order, names)
-    if (
-        normalise_word(viewed.state) == normalise_word(contract_of(order.account).cancelled_word)
-        and not order.is_held
-    ):
+    meaning = read_cancel_state(viewed.state, contract_of(order.account))
+    if meaning in ("cancelled", "asked") and not order.is_held:
         raise NotConfirmed(
             "The carrier says it is cancelled, so it can't be adopted as booked. If the carrier has"
             " no other order for this parcel, settle it as not booked."

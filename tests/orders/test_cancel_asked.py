@@ -1,0 +1,238 @@
+"""A cancellation that is only a request: the carrier notes it, and grants or refuses the refund in days."""
+
+import datetime as dt
+import uuid
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from orders.cancelling import cancel_outcomes, cancels, replacing
+from orders.labels import fetching, printing
+from orders.models import Label, LabelBytes, Order, Replacement
+from orders.quoting import asking
+from orders.restoring import comparing
+from shipping_portal.accounts.models import Event, Sender, User
+from shipping_portal.billing.pages import statements
+from shipping_portal.billing.reports.kinds import may_be_cancelled
+from shipping_portal.staff import queues
+from tests import factories
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+Book = Callable[..., Order]
+CONTRACT = 'asked_word = "refund pending"\ncancel_refused_states = ["refund denied"]\n'
+
+
+@pytest.fixture
+def carrier(told: Callable[..., SandboxCarrier]) -> SandboxCarrier:
+    """A carrier that notes a cancellation, and decides about it later."""
+    return told(CONTRACT)
+
+
+@pytest.fixture
+def asked(booked: Book, alice: User) -> Callable[[], Order]:
+    """`asked()` is a booked parcel with its label, whose refund Alice asked for."""
+
+    def ask() -> Order:
+        order = booked()
+        for label in order.labels.all():
+            fetching.fetch_due_label(label.pk)
+        cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
+        return work(order)
+
+    return ask
+
+
+def work(order: Order) -> Order:
+    Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
+    cancels.process_cancel(order.pk)
+    order.refresh_from_db()
+    return order
+
+
+def cancel_calls(carrier: SandboxCarrier) -> int:
+    return sum(request["method"] == "DELETE" for request in carrier.requests())
+
+
+def test_a_noted_request_closes_the_label_and_is_looked_at_once_a_day(asked, carrier, quill):
+    order, now = asked(), timezone.now()
+    assert (order.status, order.cancels.get().state, order.cancelled_at) == ("cancel_asked", "unknown", None)
+    assert dt.timedelta(hours=23) < order.due_at - now <= dt.timedelta(days=1)
+    assert list(printing.to_print(Order.objects.all(), today=now.date())) == []
+    assert printing.label_of(order) is None
+    with pytest.raises(LabelBytes.DoesNotExist):
+        order.labels.first().serve(at=now)
+    for _ in range(3):
+        assert work(order).status == "cancel_asked"
+    assert order.due_at > timezone.now() + dt.timedelta(hours=23)
+    assert (cancel_calls(carrier), carrier.ledger("cancelled")) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("granted", "status", "attempt", "is_open", "words"),
+    [(True, "cancelled", "done", False, "gives the money back"), (False, "booked", "refused", True, "wasn't refunded")],
+)
+def test_it_ends_as_the_carrier_decides(asked, carrier, granted, status, attempt, is_open, words):
+    order = asked()
+    carrier.refund(order.carrier_reference, granted=granted)
+    assert (work(order).status, order.cancels.get().state) == (status, attempt)
+    assert (order.cancelled_at is not None, order.cancel_refused_at is not None) == (granted, not granted)
+    assert (printing.label_of(order) is not None) == is_open
+    assert [words in event.line for event in Event.objects.filter(kind="booking")] == [True]
+    assert cancel_calls(carrier) == 1
+
+
+def test_it_counts_as_spent_until_it_is_refunded(asked, carrier, quill):
+    order = asked()
+    quill.refresh_from_db()
+    assert (quill.unbilled, quill.booked_today, order.reserved) == (order.price, 1, order.price)
+    carrier.refund(order.carrier_reference, granted=True)
+    work(order)
+    quill.refresh_from_db()
+    assert (quill.unbilled, quill.booked_today, order.reserved) == (0, 0, Decimal(0))
+
+
+@pytest.mark.parametrize("trouble", ["500", "404", "commit-close"])
+def test_a_look_that_fails_leaves_it_asked_and_comes_again(asked, carrier, trouble):
+    order = asked()
+    carrier.trouble("view", trouble)
+    assert work(order).status == "cancel_asked"
+    assert order.due_at > timezone.now() + dt.timedelta(hours=23)
+    carrier.refund(order.carrier_reference, granted=True)
+    assert work(order).status == "cancelled"
+
+
+def test_an_account_without_settings_leaves_it_asked(asked, carrier, settings):
+    order, before = asked(), len(carrier.requests())
+    settings.CARRIER_ACCOUNT = "another-account"
+    assert work(order).status == "cancel_asked"
+    assert (order.due_at is None, len(carrier.requests())) == (False, before)
+
+
+def test_a_lost_reply_to_the_request_is_not_taken_for_a_cancellation(booked, carrier, alice):
+    order = booked()
+    carrier.trouble("cancel", "commit-close")
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
+    assert work(order).status == "cancel_unconfirmed"
+    assert work(order).status == "cancel_asked"
+    assert carrier.ledger("cancelled") == []
+
+
+def test_a_refused_request_may_be_made_again(asked, carrier, alice):
+    order = asked()
+    carrier.refund(order.carrier_reference, granted=False)
+    work(order)
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
+    assert work(order).status == "cancel_asked"
+    assert [attempt.state for attempt in order.cancels.order_by("pk")] == ["refused", "unknown"]
+
+
+@pytest.mark.parametrize(("is_cancelled", "status"), [(True, "cancelled"), (False, "booked")])
+def test_an_operator_records_what_the_carrier_said(asked, operator, is_cancelled, status):
+    order = asked()
+    reason, now = "asked by phone", timezone.now()
+    cancel_outcomes.resolve(order, is_cancelled=is_cancelled, by=operator, reason=reason, now=now)
+    order.refresh_from_db()
+    assert (order.status, order.cancels.filter(done_at=None).count()) == (status, 0)
+
+
+@pytest.mark.parametrize(("days", "count"), [(29, 0), (31, 1)])
+def test_operators_see_those_not_decided_for_a_month(asked, days, count):
+    order = asked()
+    order.cancels.update(asked_at=timezone.now() - dt.timedelta(days=days))
+    assert Order.objects.filter(queues.refund_late(timezone.now())).count() == count
+    assert not Order.objects.filter(queues.cancel_stuck(timezone.now())).exists()
+
+
+def test_after_a_restore_the_carriers_order_shows_the_request(booked, carrier, alice):
+    order = booked()
+    for label in order.labels.all():
+        fetching.fetch_due_label(label.pk)
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
+    work(order)
+    order.cancels.all().delete()
+    Order.objects.update(status="booked", due_at=None)
+    Label.objects.update(state="withheld", due_at=timezone.now())
+    comparing.compare_due_label(order.labels.first().pk)
+    order.refresh_from_db()
+    assert (order.status, order.due_at is None) == ("cancel_asked", False)
+    carrier.refund(order.carrier_reference, granted=True)
+    assert work(order).status == "cancelled"
+
+
+# -- What senders see ------------------------------------------------------------------------------
+
+
+def test_pages_show_it_as_pending(asked, alice, client: Client, quill):
+    order, other = asked(), asked()
+    client.force_login(alice)
+    listed = client.get(reverse("parcels"), {"view": "refund-asked"}).content.decode()
+    assert str(order.uuid) in listed
+    assert str(other.uuid) in client.get(reverse("parcels"), {"status": "refund_asked"}).content.decode()
+    assert "refund-asked" in client.get("/").content.decode()
+    pending = statements.pending_refunds(Order.objects.all())
+    assert pending == [{"currency": "AUD", "count": 2, "amount": order.total + other.total}]
+    for name in ("billing", "reports"):
+        assert f"{order.total + other.total}" in client.get(reverse(name)).content.decode()
+    page = client.get(reverse("parcel", args=[order.uuid])).content.decode()
+    assert "Refund asked" in page
+    assert reverse("label", args=[order.uuid, "full"]) not in page
+    assert client.get(reverse("label", args=[order.uuid, "full"])).status_code != 200
+    assert client.get(reverse("cancel", args=[order.uuid])).status_code == 200
+
+
+def test_a_refund_on_the_bill_of_an_asked_one_is_that_of_a_cancellation(asked, carrier):
+    order = asked()
+    assert may_be_cancelled(order)
+    carrier.refund(order.carrier_reference, granted=False)
+    assert not may_be_cancelled(work(order))
+
+
+# -- Replacing -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def replaced(booked: Book, quill: Sender, alice: User) -> Callable[[], Replacement]:
+    """`replaced()` is a replacement whose parcel's refund was asked for."""
+
+    def replace() -> Replacement:
+        order, now = booked(), timezone.now()
+        quote = asking.ask_for_prices(quill, factories.details(quill), by=alice, now=now)
+        replacing.ask_to_replace(
+            order, quote=quote, code="STANDARD-PICKUP", by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now
+        )
+        work(order)
+        return order.replacements.get()
+
+    return replace
+
+
+def test_the_new_parcel_is_booked_at_once(replaced, carrier, client: Client, alice):
+    replacement = replaced()
+    client.force_login(alice)
+    waiting = client.get(reverse("replacing", args=[replacement.order.uuid])).content.decode()
+    assert "both may be charged" in waiting
+    replacing.replace_due_parcel(replacement.pk)
+    made: Any = Order.objects.get(replaces=replacement.order)
+    assert (made.status, replacement.order.status) == ("booking", "cancel_asked")
+    page = client.get(reverse("parcel", args=[replacement.order.uuid])).content.decode()
+    assert "both may be charged" in page
+    carrier.refund(replacement.order.carrier_reference, granted=False)
+    assert work(replacement.order).status == "booked"
+    assert Order.objects.filter(replaces=replacement.order).count() == 1
+
+
+def test_one_that_is_not_booked_says_that_the_refund_is_asked_for(replaced, client: Client, alice):
+    replacement = replaced()
+    Replacement.objects.update(quote=None)
+    replacing.replace_due_parcel(replacement.pk)
+    replacement.refresh_from_db()
+    assert (replacement.booked, replacement.is_only_cancelled) == (None, True)
+    client.force_login(alice)
+    page = client.get(reverse("replacing", args=[replacement.order.uuid])).content.decode()
+    assert "stays booked" not in page
