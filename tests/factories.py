@@ -19,6 +19,7 @@ from orders.calling.contract import settings_of
 from orders.drafting.forms import initial_from
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import CarrierAccount, Draft, Label, LabelBytes, Order, Quote, Restore
+from orders.models.statuses import HELD
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import (
     Locality,
@@ -216,7 +217,7 @@ def order(of: Sender, by: User, *, status: str = "draft", **fields: Any) -> Orde
     made = _from_quote(made_from, made_from.products[0], by=by, pickup_date=None, now=now)
     made.form_token, made.form_hash = uuid.uuid4(), "-"
     values: dict[str, Any] = {"status": status, "submitted_at": fields.get("created_at", now)}
-    if status in {"booked", "cancelling", "cancel_unconfirmed", "cancelled"}:
+    if status in HELD:
         count = Order.objects.count()
         values |= {
             "carrier_reference": f"STEST{count:05d}",

@@ -41,6 +41,7 @@ def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
     it was read.
     """
     now = timezone.now()
+    new: str
     changes: dict[str, Any] = {}
     match outcome:
         case Asked(answer):

@@ -16,7 +16,7 @@ from orders.labels import fetching, printing
 from orders.models import Label, LabelBytes, Order, Replacement
 from orders.quoting import asking
 from orders.restoring import comparing
-from shipping_portal.accounts.models import Event, Sender, User
+from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.billing.pages import statements
 from shipping_portal.billing.reports.kinds import may_be_cancelled
 from shipping_portal.staff import queues
@@ -83,7 +83,7 @@ def test_it_ends_as_the_carrier_decides(asked, carrier, granted, status, attempt
     assert (work(order).status, order.cancels.get().state) == (status, attempt)
     assert (order.cancelled_at is not None, order.cancel_refused_at is not None) == (granted, not granted)
     assert (printing.label_of(order) is not None) == is_open
-    assert [words in event.line for event in Event.objects.filter(kind="booking")] == [True]
+    assert [words in event.line for event in Notification.objects.filter(kind="booking")] == [True]
     assert cancel_calls(carrier) == 1
 
 
@@ -133,10 +133,10 @@ def test_a_refused_request_may_be_made_again(asked, carrier, alice):
 
 
 @pytest.mark.parametrize(("is_cancelled", "status"), [(True, "cancelled"), (False, "booked")])
-def test_an_operator_records_what_the_carrier_said(asked, operator, is_cancelled, status):
+def test_an_operator_records_what_the_carrier_said(asked, sam, is_cancelled, status):
     order = asked()
     reason, now = "asked by phone", timezone.now()
-    cancel_outcomes.resolve(order, is_cancelled=is_cancelled, by=operator, reason=reason, now=now)
+    cancel_outcomes.resolve(order, is_cancelled=is_cancelled, by=sam, reason=reason, now=now)
     order.refresh_from_db()
     assert (order.status, order.cancels.filter(done_at=None).count()) == (status, 0)
 

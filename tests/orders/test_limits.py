@@ -204,6 +204,11 @@ MOVES = {
     "cancelling": ([("booked", BOOKED), ("cancelling", {})], 1),
     "cancel refused": ([("booked", BOOKED), ("cancelling", {}), ("booked", {})], 1),
     "cancel unclear": ([("booked", BOOKED), ("cancelling", {}), ("cancel_unconfirmed", {})], 1),
+    "cancel asked": ([("booked", BOOKED), ("cancelling", {}), ("cancel_asked", {})], 1),
+    "cancel asked, then refunded": (
+        [("booked", BOOKED), ("cancelling", {}), ("cancel_asked", {}), ("cancelled", GONE)],
+        0,
+    ),
     "cancelled": ([("booked", BOOKED), ("cancelling", {}), ("cancelled", GONE)], 0),
     "booked anew": ([("draft", {}), ("booking", {})], 1),
 }

@@ -154,6 +154,8 @@ BEFORE_THE_YES = [
     ("cancelling", "/parcels/{uuid}/cancel/"),
     ("cancel_unconfirmed", "/parcels/{uuid}/"),
     ("cancel_unconfirmed", "/parcels/{uuid}/cancel/"),
+    ("cancel_asked", "/parcels/{uuid}/"),
+    ("cancel_asked", "/parcels/{uuid}/cancel/"),
     ("booked", "/help/cancel-a-parcel/"),
     ("booked", "/help/fix-a-mistake/"),
     ("booked", "/help/terms/"),

@@ -74,6 +74,7 @@ SAID = {
     Status.CONFLICT: "a person is looking at it. Don't book it again",
     Status.CANCELLING: "We're asking the carrier to cancel. Don't use the label",
     Status.CANCEL_UNCONFIRMED: "so it may or may not be cancelled. Don't use the label",
+    Status.CANCEL_ASKED: "the money is pending.",
     Status.CANCELLED: "Throw away the label. If it's used, the carrier charges for it.",
     Status.BOOKED: "Print the label and stick it on before pickup on the next business day.",
 }

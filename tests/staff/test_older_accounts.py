@@ -111,6 +111,7 @@ DAYS = dt.timedelta(days=1)
         ({"status": "conflict"}, 1),
         ({"status": "cancelling"}, 1),
         ({"status": "cancel_unconfirmed"}, 1),
+        ({"status": "cancel_asked"}, 1),
         ({"status": "cancelled"}, 0),
         ({"status": "draft"}, 0),
         ({"status": "rejected"}, 0),
