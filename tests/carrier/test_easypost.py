@@ -255,7 +255,9 @@ def test_a_look_that_finds_nothing_proves_nothing(easypost):
         easypost(b"", status=500).find(BODY, key="attempt-1")
 
 
-@pytest.mark.parametrize("changes", [{"id": "shp_another"}, {"refund_status": "refunded"}])
+@pytest.mark.parametrize(
+    "changes", [{"id": "shp_another"}, {"refund_status": "refunded"}, {"refund_status": "submitted"}]
+)
 def test_another_shipment_or_one_refunded_since_is_for_a_person(easypost, changes):
     for operation in ("book", "find"):
         with pytest.raises(OutcomeUnknown) as unclear:
@@ -299,10 +301,6 @@ def test_a_body_without_a_shipment_is_not_sent(easypost, far_side):
 
 
 REFUNDS = [
-    row(PYTHON + "test_shipment_refund.yaml#1", made.bought(refund_status="submitted"), OutcomeUnknown),
-    row(JAVA + "shipment/refund.json#1", made.with_floats(made.bought(refund_status="submitted")), OutcomeUnknown),
-    row(NODE + "Shipment-Service_2987889512/refunds-a-shipment_2011747091/recording.har#1", made.bought(
-        refund_status="submitted", parcel=made.parcel(whole=True)), OutcomeUnknown),
     row("docs.easypost.com/docs/shipments/shipping-refund: rejected", made.bought(refund_status="rejected"), Rejected),
     row("docs.easypost.com/docs/shipments/shipping-refund: not_applicable", made.bought(
         refund_status="not_applicable"), Rejected),
@@ -317,9 +315,24 @@ def test_only_a_refund_that_was_made_is_a_cancellation(easypost, document, outco
         easypost(document).cancel(made.SHIPMENT_ID)
 
 
+ASKED = [
+    row(PYTHON + "test_shipment_refund.yaml#1", made.bought(refund_status="submitted")),
+    row(JAVA + "shipment/refund.json#1", made.with_floats(made.bought(refund_status="submitted"))),
+    row(NODE + "Shipment-Service_2987889512/refunds-a-shipment_2011747091/recording.har#1", made.bought(
+        refund_status="submitted", parcel=made.parcel(whole=True))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("document", ASKED)
+def test_a_refund_that_is_submitted_is_only_asked_for(easypost, document):
+    answer = easypost(document).cancel(made.SHIPMENT_ID)
+    assert (answer.is_asked, answer.state) == (True, Contract(**EasyPost.points).asked_word)
+
+
 def test_a_refund_that_was_made_is_one(easypost):
     refunded = made.bought(refund_status="refunded")
-    assert easypost(refunded).cancel(made.SHIPMENT_ID).state == "refunded"
+    answer = easypost(refunded).cancel(made.SHIPMENT_ID)
+    assert (answer.is_asked, answer.state) == (False, "refunded")
     assert easypost(refunded).view(made.SHIPMENT_ID).state == Contract(**EasyPost.points).cancelled_word
 
 
