@@ -185,7 +185,7 @@ def _view(order: Order, client: Carrier, refusal: Rejected | None = None) -> Out
     try:
         viewed = client.view(order.carrier_order_id)
     except CarrierError as error:
-        if order.status == Status.CANCEL_ASKED:  # the request stands, whatever became of the look
+        if order.status == Status.CANCEL_ASKED:  # it stays asked, whatever became of the look
             return Unsettled(str(error))
         # asking again would say the same
         if isinstance(error, Rejected) and error.status == NOT_THERE:

@@ -161,7 +161,7 @@ ORDERS = {
         refund_late,
         "Ask the carrier whether it gives the money back, then open it and record the answer.",
         "since",
-        term=WEEK,
+        term=REFUND_TAKES + WEEK,
     ),
     "futile": Wait(
         "Futile pickup: arrange a new day",
