@@ -14,7 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from orders.booking import answers, settling
-from orders.cancelling.cancel_verdict import Asked, Confirmed, Outcome, StaysBooked, Unsettled
+from orders.cancelling.cancel_verdict import CancelAsked, Confirmed, Outcome, StaysBooked, Unsettled
 from orders.models import CancelAttempt, Order
 from orders.models.statuses import BEING_CANCELLED, STILL_AT_SENDER, Status
 from orders.status.transitions import move_to
@@ -44,10 +44,10 @@ def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
     new: str
     changes: dict[str, Any] = {}
     match outcome:
-        case Asked(answer):
+        case CancelAsked(answer):
             # Unknown until the carrier decides: it may still refuse.
             new, reason = Status.CANCEL_ASKED, "asked for; the carrier hasn't decided yet"
-            fields = {"state": State.UNKNOWN, **_said(answer)}
+            fields = {"state": State.UNKNOWN, **_answer_fields(answer)}
             changes = {**ANSWERED, "tries": 0}
         case Unsettled(reason, text, error):
             new, fields = Status.CANCEL_UNCONFIRMED if text else order.status, _evidence(outcome)
@@ -99,7 +99,7 @@ def _reply(error: CarrierError | None) -> dict[str, Any]:
     return {"http_status": error.status or None, "response": error.body}
 
 
-def _said(answer: Cancelled) -> dict[str, Any]:
+def _answer_fields(answer: Cancelled) -> dict[str, Any]:
     return {
         "http_status": answer.status,
         "response": answer.body,
@@ -124,7 +124,7 @@ def _try_later(order: Order, found: Unsettled, now: dt.datetime) -> None:
 def confirm(order_id: int, attempt_id: int, answer: Cancelled) -> None:
     """Store a clear acceptance: a fact, whichever worker has the order by now."""
     now = timezone.now()
-    fields = _said(answer)
+    fields = _answer_fields(answer)
     with transaction.atomic(durable=True):
         order = Order.objects.locked(order_id)
         attempt = order.cancels.filter(pk=attempt_id)

@@ -50,7 +50,7 @@ class Confirmed:
 
 
 @dataclass(frozen=True)
-class Asked:
+class CancelAsked:
     """The carrier noted the request, and takes days to grant or refuse it."""
 
     answer: Cancelled
@@ -79,7 +79,7 @@ class Unsettled:
     is_for_operator: bool = False
 
 
-Outcome = Confirmed | Asked | StaysBooked | Unsettled
+Outcome = Confirmed | CancelAsked | StaysBooked | Unsettled
 
 
 def of_cancellation(
@@ -106,9 +106,9 @@ def of_cancellation(
     return Ask(is_first, "track" if configured.contract.operation("track") else "cancel")
 
 
-def of_answer(answer: Cancelled) -> Confirmed | Asked:
+def of_answer(answer: Cancelled) -> Confirmed | CancelAsked:
     """Return what the carrier's yes is worth: a cancellation, or a request that it noted."""
-    return Asked(answer) if answer.is_asked else Confirmed(answer)
+    return CancelAsked(answer) if answer.is_asked else Confirmed(answer)
 
 
 def of_view(order: Order, viewed: Booked, contract: Contract) -> Outcome | None:
