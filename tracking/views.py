@@ -56,9 +56,9 @@ def _is_signed(request: HttpRequest, body: bytes, configured: CarrierSettings) -
     """Return whether the body has a valid signature, or its carrier signs none."""
     if not configured.signs_webhooks:
         return True
-    client = configured.client_class
-    given = request.headers.get(client.signature_header, "")
-    return client.has_valid_signature(body, given, configured.webhook_key)
+    return configured.client_class.has_valid_signature(
+        body, request.headers, configured.webhook_key, now=timezone.now()
+    )
 
 
 class _Unread(Exception):

@@ -100,16 +100,21 @@ class Carrier:
         return f"<Carrier at {self._base.host}>"
 
     @classmethod
-    def sign_webhook(cls, body: bytes, secret: str) -> str:
+    def sign_webhook(cls, body: bytes, key: str) -> str:
         """Return the signature of a webhook. "" where only the carrier can sign."""
         return ""
 
     @classmethod
-    def has_valid_signature(cls, body: bytes, signature: str, secret: str) -> bool:
-        """Return whether a webhook's signature is by this secret, over the body as it came."""
-        expected = cls.sign_webhook(body, secret)
-        return bool(secret and expected) and hmac.compare_digest(
-            expected.encode(), signature.encode("utf-8", "replace")
+    def has_valid_signature(
+        cls, body: bytes, headers: Mapping[str, str], key: str, *, now: datetime
+    ) -> bool:
+        """Return whether a webhook's headers sign its body, as it came, by this key.
+
+        The names of `headers` are found in any case.
+        """
+        expected, given = cls.sign_webhook(body, key), headers.get(cls.signature_header, "")
+        return bool(key and expected) and hmac.compare_digest(
+            expected.encode(), given.encode("utf-8", "replace")
         )
 
     def quote(self, shipment: Shipment) -> Quoted:

@@ -38,10 +38,10 @@ class EasyPost(Carrier):
         super().__init__(account=checked_header("The carrier key", key), key="", **settings)
 
     @classmethod
-    def sign_webhook(cls, body: bytes, secret: str) -> str:
+    def sign_webhook(cls, body: bytes, key: str) -> str:
         """Return what `X-Hmac-Signature` says of a body."""
-        key = unicodedata.normalize("NFKD", secret).encode()
-        return f"hmac-sha256-hex={hmac.new(key, body, hashlib.sha256).hexdigest()}"
+        spelled = unicodedata.normalize("NFKD", key).encode()
+        return f"hmac-sha256-hex={hmac.new(spelled, body, hashlib.sha256).hexdigest()}"
 
     def quote(self, shipment: messages.Shipment) -> messages.Quoted:
         """Return the rates of a shipment made for them, each under a code that stays the same."""

@@ -18,6 +18,7 @@ from shipping_portal.carrier import shipstation_replies as replies
 from shipping_portal.carrier.client import LISTS, QUICK, Carrier
 from shipping_portal.carrier.operations import Operation
 from shipping_portal.carrier.shipstation_points import OPERATIONS, POINTS
+from shipping_portal.carrier.shipstation_webhooks import SIGNATURE, is_signed_by
 from shipping_portal.carrier.values import ORDER_ID, load_json, match_text, value_at
 
 CARRIER_IDS = re.compile(r"se(?:-[a-z0-9]+)+")
@@ -29,6 +30,7 @@ class ShipStation(Carrier):
     points: ClassVar[Mapping[str, Any]] = POINTS
     can_find = True
     replays_prepared = False
+    signature_header = SIGNATURE
 
     def __init__(self, *, account: str, key: str, partner_id: str, **settings: Any) -> None:
         """Keep the carriers whose prices are asked: `partner_id` lists their ids."""
@@ -37,6 +39,13 @@ class ShipStation(Carrier):
         self._is_test = key.startswith("TEST_")
         if not self._carrier_ids:
             raise ValueError("The partner id lists no carrier, such as se-123456.")
+
+    @classmethod
+    def has_valid_signature(
+        cls, body: bytes, headers: Mapping[str, str], key: str, *, now: datetime
+    ) -> bool:
+        """Return whether ShipStation signed it. The key is a JWKS document of its public keys."""
+        return is_signed_by(body, headers, key, now=now)
 
     def quote(self, shipment: messages.Shipment) -> messages.Quoted:
         """Return estimates, which take no names and make no shipment."""

@@ -63,6 +63,7 @@ POINTS: dict[str, Any] = {
     "label_hosts": "api.shipengine.com api.shipstation.com",
     "full_page_sizes": LABEL_SIZES,
     "cropped_sizes": LABEL_SIZES,
+    "webhook_means": "look",  # it has the whole history, without ids
     "event_reference": "data.tracking_number",  # of a webhook; a scan in a history names none
     "event_id": "",
     "words": WORDS | STATUSES | DETAILS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,24 +14,20 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
 from cryptography.hazmat.primitives.hashes import SHA256
 
+from shipping_portal.carrier.shipstation_errors import read_rows
 from shipping_portal.carrier.values import read_instant
 
+SIGNATURE = "X-ShipEngine-RSA-SHA256-Signature"
 ALLOWED_SKEW = timedelta(minutes=5)
 SHORTEST_KEY = 2048  # bits
 
 
-def has_valid_signature(
-    body: bytes, headers: Mapping[str, str], keys: Mapping[str, Any], *, now: datetime
-) -> bool:
-    """Return whether the body, as it was received, is signed by one of a JWKS document's keys.
-
-    `headers` are by lower-case name.
-    """
+def is_signed_by(body: bytes, headers: Mapping[str, str], jwks: str, *, now: datetime) -> bool:
+    """Return whether the body, as it was received, is signed by one of a JWKS document's keys."""
     signed_at = headers.get("x-shipengine-timestamp", "")
-    key_id = headers.get("x-shipengine-rsa-sha256-key-id", "")
-    signature = headers.get("x-shipengine-rsa-sha256-signature", "")
-    key = next((one for one in keys.get("keys", ()) if key_id and one.get("kid") == key_id), None)
-    if key is None or key.get("kty") != "RSA":
+    signature = headers.get(SIGNATURE.lower(), "")
+    key = _find_key(jwks, headers.get("x-shipengine-rsa-sha256-key-id", ""))
+    if key.get("kty") != "RSA":
         return False
     try:
         if abs(read_instant(signed_at) - now) > ALLOWED_SKEW:
@@ -43,6 +40,14 @@ def has_valid_signature(
     except (InvalidSignature, KeyError, TypeError, ValueError, binascii.Error):
         return False
     return True
+
+
+def _find_key(jwks: str, key_id: str) -> dict[str, Any]:
+    try:
+        rows = read_rows(json.loads(jwks), "keys")
+    except (ValueError, RecursionError):
+        return {}
+    return next((row for row in rows if key_id and row.get("kid") == key_id), {})
 
 
 def _number(text: str) -> int:

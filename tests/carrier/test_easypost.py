@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.easypost import EasyPost
@@ -672,7 +673,8 @@ def signed(body: bytes, secret: str) -> str:
     ],
 )
 def test_a_forged_signature_is_not_valid(body, signature, secret, is_valid):
-    assert EasyPost.has_valid_signature(body, signature, secret) is is_valid
+    headers = {"X-Hmac-Signature": signature}
+    assert EasyPost.has_valid_signature(body, headers, secret, now=timezone.now()) is is_valid
 
 
 def test_a_contract_file_changes_single_points_of_the_class(tmp_path):

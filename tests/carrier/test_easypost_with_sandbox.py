@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.easypost import EasyPost
@@ -232,8 +233,9 @@ def test_its_events_are_signed_as_the_class_checks(sandbox, tmp_path):
         signature = running.app.events.signature(b'{"result":{}}')
     finally:
         running.stop()
-    assert EasyPost.has_valid_signature(b'{"result":{}}', signature, "sécret")
-    assert not EasyPost.has_valid_signature(b'{"result":{}}', signature, "s3cret")
+    body, headers, now = b'{"result":{}}', {"X-Hmac-Signature": signature}, timezone.now()
+    assert EasyPost.has_valid_signature(body, headers, "sécret", now=now)
+    assert not EasyPost.has_valid_signature(body, headers, "s3cret", now=now)
 
 
 def test_a_storm_of_lost_replies_buys_each_order_once(sandbox, tmp_path):
