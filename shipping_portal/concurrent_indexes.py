@@ -1,4 +1,4 @@
-"""Add indexes to tables in use: PostgreSQL builds them without blocking writers.
+"""Add indexes and checks to tables in use: PostgreSQL builds them without blocking writers.
 
     class Migration(migrations.Migration):
         atomic = False
@@ -6,7 +6,7 @@
             AddIndexConcurrently("order", models.Index(fields=["phone"], name="by_phone"))
         ]
 
-Django's own operation of this name works on PostgreSQL only, and can't be rerun after a failure.
+Django's own operations work on PostgreSQL only, and its index can't be rerun after a failure.
 Also here: trigram indexes and statistics of related columns, which PostgreSQL needs and SQLite
 lacks.
 """
@@ -14,7 +14,7 @@ lacks.
 from typing import Any
 
 from django.db.backends.ddl_references import Statement
-from django.db.migrations import AddIndex
+from django.db.migrations import AddConstraint, AddIndex
 from django.db.migrations.operations.base import Operation
 from django.db.models import Index
 
@@ -46,6 +46,48 @@ class AddIndexConcurrently(AddIndex):
             return super().database_backwards(app_label, schema_editor, from_state, to_state)
         model = from_state.apps.get_model(app_label, self.model_name)
         schema_editor.remove_index(model, self.index, concurrently=True)
+
+
+class AddCheckOfNewRows(AddConstraint):
+    """Add a check without reading the table. A later migration's `CheckOldRows` reads it.
+
+    On SQLite it is the usual operation.
+    """
+
+    def database_forwards(
+        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
+    ) -> None:
+        if schema_editor.connection.vendor != "postgresql":
+            return super().database_forwards(app_label, schema_editor, from_state, to_state)
+        model = from_state.apps.get_model(app_label, self.model_name)
+        statement = self.constraint.create_sql(model, schema_editor)
+        schema_editor.execute(f"{statement} NOT VALID", params=None)
+
+
+class CheckOldRows(Operation):
+    """Check the rows that were there before a check, while others write. SQLite has done it."""
+
+    def __init__(self, model_name: str, name: str) -> None:
+        self.model_name, self.name = model_name, name
+
+    def state_forwards(self, app_label: str, state: Any) -> None:
+        """Change nothing: Django knows the check already."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
+    ) -> None:
+        if schema_editor.connection.vendor != "postgresql":
+            return
+        quote, model = schema_editor.quote_name, to_state.apps.get_model(app_label, self.model_name)
+        parts = {"table": quote(model._meta.db_table), "name": quote(self.name)}
+        schema_editor.execute(
+            Statement("ALTER TABLE %(table)s VALIDATE CONSTRAINT %(name)s", **parts)
+        )
+
+    def database_backwards(
+        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
+    ) -> None:
+        """Change nothing: a check that holds for all rows stays checked."""
 
 
 class StatisticsOfColumns(Operation):

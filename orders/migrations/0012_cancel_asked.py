@@ -1,7 +1,12 @@
-"""A cancellation that is only a request: the constraints know its status."""
+"""A cancellation that is only a request: the constraints know its status.
+
+The next migration reads the old rows.
+"""
 
 from django.db import migrations, models
 from django.db.models import Q
+
+from shipping_portal.concurrent_indexes import AddCheckOfNewRows
 
 STATUSES = [
     ("draft", "Draft"),
@@ -48,7 +53,7 @@ class Migration(migrations.Migration):
             field=models.CharField(choices=STATUSES, max_length=20),
         ),
         *[
-            migrations.AddConstraint("order", models.CheckConstraint(condition=check, name=name))
+            AddCheckOfNewRows("order", models.CheckConstraint(condition=check, name=name))
             for name, check in CHECKS.items()
         ],
     ]
