@@ -253,7 +253,7 @@ def _webhook_key(configured: CarrierSettings) -> Iterator[CheckMessage]:
         yield Error(
             f"{configured.prefix}_WEBHOOK_KEY is empty or too short, so each webhook is refused:"
             " its signature can't be checked.",
-            hint="Set the secret that the carrier signs with, or its public keys: docs/carriers.md.",
+            hint="Set the secret it signs with, or its public keys: docs/carriers.md.",
             id="portal.E019",
         )
 

@@ -39,7 +39,7 @@ MANY = 120
 STANDINGS = [
     ("booked", ""), ("booked", "pickup_missed"), ("booked", "pickup_futile"), ("booked", "in_transit"),
     ("booked", "delivery_attempted"), ("booked", "delivered"), ("cancelled", ""), ("cancelling", ""),
-    ("cancel_unconfirmed", ""), ("draft", ""), ("rejected", ""), ("not_booked", ""), ("conflict", ""),
+    ("cancel_unconfirmed", ""), ("cancel_asked", ""), ("draft", ""), ("rejected", ""), ("not_booked", ""), ("conflict", ""),
 ]  # fmt: skip
 LINES = [
     ("order", "12.08"), ("cover", "2.50"), ("under-declared", "4.13"), ("oversize", "100.00"),

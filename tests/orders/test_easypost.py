@@ -15,7 +15,7 @@ from orders.cancelling import cancels
 from orders.labels import fetching
 from orders.models import CarrierAccount, Order
 from orders.quoting import asking
-from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.sandbox.easypost.config import Config
 from shipping_portal.sandbox.easypost.server import start
 from tests import factories
@@ -118,7 +118,34 @@ def test_a_refused_first_call_is_shown_at_its_field(submit, easypost):
 def test_a_refund_that_does_not_exist_leaves_it_booked(submit, easypost, alice):
     order = work(submit())
     cancels.ask_to_cancel(order, by=alice, why="changed", now=timezone.now())
-    Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
+    assert cancel(order).status == "booked"
+
+
+@pytest.mark.parametrize(("end", "status"), [("refunded", "cancelled"), ("rejected", "booked")])
+def test_a_refund_that_takes_days_is_asked_for_then_ends(easypost, end, status):
+    """In the USA a label is paid when it is bought, so that a refund is asked for."""
+    easypost.control("settings", refund_end=end)
+    american, owner = factories.sender(name="Portland Pots", country="US"), factories.user("opal@portland.example")
+    factories.member(american, owner)
+    factories.pickup_address(american, email=owner.email)
+    receiver = factories.receiver(**factories.ADDRESSES["US"], country="US")
+    details, now = factories.details(american, receiver=receiver), timezone.now()
+    quote = asking.ask_for_prices(american, details, by=owner, now=now)
+    code, token = quote.products[0]["code"], uuid.uuid4()
+    order = bookings.submit(quote=quote, code=code, by=owner, form_token=token, pickup_date=None, now=now)
+    assert work(order).status == "booked"
+    cancels.ask_to_cancel(order, by=owner, why="changed", now=now)
+    assert cancel(order).status == "cancel_asked"
+    assert cancel(order).status == "cancel_asked"  # a day later
+    easypost.control("advance", days=30)
+    assert cancel(order).status == status
+    asked = [line["status"] for line in easypost.effects("refund asked")]
+    assert (asked, Notification.objects.filter(kind="booking").count()) == (["submitted"], 1)
+
+
+def cancel(order: Order) -> Order:
+    """Ask the carrier, or look at it, as if its time had come."""
+    Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
     cancels.process_cancel(order.pk)
     order.refresh_from_db()
-    assert order.status == "booked"
+    return order
