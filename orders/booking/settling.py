@@ -116,7 +116,7 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
         )
         return
     # Not before: posting a report holds the account's row while it waits for an order's.
-    if is_awaited and booked.is_test and not settings.DEMO:
+    if is_awaited and _is_worthless(booked):
         order.account.stop(ONLY_A_TEST, at)
     elif is_awaited:
         order.account.note_answer(at)
@@ -140,6 +140,11 @@ def _book(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime
     enqueue("open", order.pk)
 
 
+def _is_worthless(booked: Booked) -> bool:
+    """Return whether a test key made the label, outside the demo."""
+    return booked.is_test and not settings.DEMO
+
+
 def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, Any]:
     return {
         **_price_fields(order, booked.price),
@@ -156,7 +161,7 @@ def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, A
         ),
         "booked_at": at,
         "due_at": at,  # tracking looks for booked orders that are due and opens their parcel
-        "problem": {},
+        "problem": {"kind": "test_label"} if _is_worthless(booked) else {},
         "search": f"{order.search_text()} {booked.reference.lower()}",
     }
 

@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from orders.booking import answers, bookings, preparing, resolving, settling, verdict
@@ -289,13 +291,18 @@ def test_a_purchase_the_carrier_has_not_decided_on_is_looked_at_until_it_has(
 )
 def test_a_booking_that_is_only_a_test_stops_the_account(
     pressed: Submit, two_calls: TwoCallCarrier, contract: Callable[[str], None], settings: Any,
-    toml: str, said: dict[str, Any], is_demo: bool, is_stopped: bool,
+    toml: str, said: dict[str, Any], is_demo: bool, is_stopped: bool, alice: User,
 ) -> None:  # fmt: skip
     contract(toml)
     settings.DEMO = is_demo
     order = {"order_id": "draft-1", "carrier_reference": "SDRAFT0001", "state": "Pickup", "labels": []}
     two_calls.troubles["book"] = [(201, order | said)]
-    assert work(pressed()).status == "booked"
+    booked = work(pressed())
+    assert booked.status == "booked"
+    browser = Client()
+    browser.force_login(alice)
+    page = browser.get(reverse("parcel", args=[booked.uuid])).content
+    assert (b"made with a test key" in page) is is_stopped
     account = gateway.current_account()
     assert (bool(account.stopped_at), account.stopped_reason) == (is_stopped, settling.ONLY_A_TEST * is_stopped)
 
