@@ -114,6 +114,7 @@ def test_polling(booked: Order, carrier: SandboxCarrier) -> None:
         "calling/contract",
         "calling/carrier_settings",
         "calling/turns",
+        "tracking/receiving/looks",
         "status/references",
         "tracking/scanning/scans",
         "tracking/scanning/vocabulary",

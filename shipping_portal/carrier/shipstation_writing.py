@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import secrets
+import uuid
 from datetime import datetime
 from typing import Any
 
@@ -33,7 +33,7 @@ def new_external_id(shipment: Shipment) -> str:
 
     An external id is accepted once, even for a shipment that is never bought.
     """
-    return f"{shipment.order_key}.{secrets.token_hex(4)}"
+    return f"{shipment.order_key}.{uuid.uuid4().hex[:8]}"
 
 
 def estimate_body(shipment: Shipment, carrier_ids: list[str], now: datetime) -> bytes:

@@ -23,6 +23,7 @@ TERMS = {
     "4 hours": dt.timedelta(hours=4),
     "today": DAY,
     "this week": WEEK,
+    "37 days after it was asked": dt.timedelta(days=37),
 }
 
 

@@ -10,6 +10,7 @@ ANOTHERS = 9  # the reference of somebody else's booking
 ONCE_MORE = 8  # that of a second booking under one key
 KEYS = (1, 2)  # one, and one more after an operator was misled
 JOBS = {"booking": "book", "unconfirmed": "replay", "cancelling": "cancel", "cancel_unconfirmed": "cancel"}
+JOBS |= {"cancel_asked": "cancel"}
 UNTOLD = {"draft", "rejected", "not_booked"}  # whose sender was told that nothing is booked
 
 
@@ -45,14 +46,15 @@ class World(NamedTuple):
     repeatable: bool  # so may a cancellation
     workers: tuple[Worker, ...]  # the sweep is one of them
     rows: Rows = Rows()
-    made: frozenset[tuple[int, str]] = frozenset()  # what the carrier made of a key: live, gone, refused
+    made: frozenset[tuple[int, str]] = frozenset()  # what the carrier made of a key: live, asked, gone, refused
     late: frozenset[tuple[str, int]] = frozenset()  # requests under way that nobody waits for: job, key
     old_key: int = -1  # of the attempt in a backup that was restored; -1 before that
     is_misled: bool = False  # an operator decided against what is so
     finds: bool = False  # the carrier can be asked what it made of a booking
+    asks: bool = False  # it notes a cancellation, and grants or refuses it later
 
     def live(self) -> set[int]:
-        return {key for key, state in self.made if state == "live"}
+        return {key for key, state in self.made if state in {"live", "asked"}}
 
     def state(self, key: int) -> str:
         return dict(self.made).get(key, "")
@@ -95,6 +97,15 @@ def store_yes(rows: Rows) -> Rows:
     return move(rows, "cancelled", cancel="", due="now") if JOBS.get(rows.status) == "cancel" else rows
 
 
+def store_request(world: World, place: int) -> World:
+    """What the carrier's note of a cancellation does: the order is looked at until it is decided."""
+    worker, rows = world.workers[place], world.rows
+    if not worker.has_cancel:
+        return write(world, place)
+    asked = rows if rows.status == "cancel_asked" else move(rows, "cancel_asked")
+    return write(world, place, rows=asked, cancel="unknown", due="now" if worker.has_lease else rows.due)
+
+
 def fence(backup: Rows) -> Rows:
     """What a backup is made into before anybody works with it: staff/restores/fencing.py."""
     rows = backup._replace(is_paused=True)
@@ -122,11 +133,15 @@ def write(world: World, place: int = -1, worker: Worker = IDLE, rows: Rows | Non
 def act(world: World, job: str, key: int) -> World:
     """What the carrier does with a request: once for a key, if it keeps them."""
     if job == "cancel":
-        made = {(one, "gone" if one == key and state == "live" else state) for one, state in world.made}
-        return world._replace(made=frozenset(made))
+        return decide_cancel(world, key, "live", "asked" if world.asks else "gone")
     is_known = bool(world.state(key))
     made = world.made | {(ONCE_MORE if is_known else key, "live")}
     return world if is_known and world.replays else world._replace(made=made)
+
+
+def decide_cancel(world: World, key: int, old: str, new: str) -> World:
+    made = {(one, new if (one, state) == (key, old) else state) for one, state in world.made}
+    return world._replace(made=frozenset(made))
 
 
 def steps(world: World) -> Iterator[Step]:
@@ -145,6 +160,10 @@ def steps(world: World) -> Iterator[Step]:
     for request in world.late:
         gone = world._replace(late=world.late - {request})
         yield from (("clock", "a request is lost", gone), ("clock", "a request is late", act(gone, *request)))
+    for key, state in world.made:
+        if state == "asked":
+            yield "clock", "the carrier grants it", decide_cancel(world, key, state, "gone")
+            yield "clock", "the carrier refuses it", decide_cancel(world, key, state, "live")
     for place, worker in enumerate(world.workers):
         if worker.at != "idle":
             yield "trouble", "a worker dies", die(world, place)
@@ -172,7 +191,7 @@ def _decisions(world: World) -> Iterator[Step]:
         open_again = {"attempt": rows.attempt and "unknown", "reference": 0, "is_adopted": False, "due": ""}
         for status in ("unconfirmed", "conflict"):
             yield "operator", "takes the adoption back", write(world, rows=move(rows, status, **open_again))
-    if rows.status == "cancel_unconfirmed" and rows.cancel == "unknown":
+    if rows.status in {"cancel_unconfirmed", "cancel_asked"} and rows.cancel == "unknown":
         for status in ("cancelled", "booked"):
             is_so = is_quiet and is_there == (status == "booked")
             yield decide(f"says {status}", move(rows, status, cancel="", due="now"), is_so=is_so)
@@ -191,6 +210,9 @@ def _takes(world: World, place: int) -> Iterator[Step]:
     elif rows.status == "booked" and world.old_key >= 0 and world.state(rows.reference) == "gone":
         told = move(rows, "cancelling", "cancel_unconfirmed", "cancelled", due="")
         yield "worker", "finds it cancelled", write(world, rows=told)
+    elif rows.status == "booked" and world.old_key >= 0 and world.state(rows.reference) == "asked":
+        told = move(rows, "cancelling", "cancel_unconfirmed", "cancel_asked", cancel="unknown", due="now")
+        yield "worker", "finds it asked for", write(world, rows=told)
     else:
         yield "worker", "opens its parcel", write(world, due="")
 
@@ -201,7 +223,9 @@ def _begins(world: World, place: int, worker: Worker) -> Iterator[Step]:
     asking = worker._replace(key=rows.reference, has_cancel=True, is_repeated=is_repeated)
     if worker.job == "cancel" and rows.cancel == "in_flight":  # its worker is gone
         yield from _puts_off_cancelling(world, place, asking, "unknown")
-    elif worker.job == "cancel" and rows.cancel == "unknown" and not world.repeatable:
+    elif rows.status == "cancel_asked" or (
+        worker.job == "cancel" and rows.cancel == "unknown" and not world.repeatable
+    ):
         yield _looks(world, place, asking)
     elif worker.job == "cancel":
         yield from _is_refused(world, place, asking)  # by the newest scans
@@ -254,8 +278,9 @@ def _waits(world: World, place: int, worker: Worker) -> Iterator[Step]:
         return write(after, place, worker._replace(at="answered", answer=answer))
 
     is_cancel = worker.job == "cancel"
-    is_yes = (state != "gone" or world.repeatable) if is_cancel else state != "refused"
-    yield "carrier", "acts and says so", says("yes" if is_yes else "rejected", acted)
+    is_yes = (state not in {"gone", "asked"} or world.repeatable) if is_cancel else state != "refused"
+    yes = "asked" if is_cancel and acted.state(key) == "asked" else "yes"
+    yield "carrier", "acts and says so", says(yes if is_yes else "rejected", acted)
     if is_cancel or not state:
         noted = world if is_cancel else world._replace(made=world.made | {(key, "refused")})
         yield "carrier", "refuses", says("rejected", noted)
@@ -274,6 +299,10 @@ def _ends(world: World, place: int, worker: Worker) -> Iterator[Step]:
         yield "worker", f"stores {answer}", write(world, place, rows=rows)
     elif answer in {"yes", "gone"}:
         yield "worker", "stores the yes", write(world, place, rows=store_yes(world.rows))
+    elif answer == "asked":
+        yield "worker", "stores the request", store_request(world, place)
+    elif worker.job == "look" and world.rows.status == "cancel_asked":  # the carrier decided against it
+        yield from _is_refused(world, place, worker._replace(is_refused=True))
     elif answer == "rejected" or worker.is_refused:
         yield from _is_refused(world, place, worker)
     else:
@@ -282,7 +311,9 @@ def _ends(world: World, place: int, worker: Worker) -> Iterator[Step]:
 
 
 def _looks(world: World, place: int, worker: Worker, *, is_refused: bool = False) -> Step:
-    answer = "live" if world.rows.reference in {*world.live(), ANOTHERS} else "gone"
+    reference = world.rows.reference
+    answer = "live" if reference in {*world.live(), ANOTHERS} else "gone"
+    answer = "asked" if world.state(reference) == "asked" else answer
     seen = worker._replace(at="answered", job="look", answer=answer, is_refused=is_refused)
     return "worker", "looks at the order", write(world, place, seen)
 

@@ -31,10 +31,10 @@ Walk = tuple[list[World], Worlds]  # from where, and all that came
 
 @cache
 def walks(
-    replays: bool, repeatable: bool, *, workers: int, with_misled: bool, finds: bool = False
+    replays: bool, repeatable: bool, *, workers: int, with_misled: bool, finds: bool = False, asks: bool = False
 ) -> tuple[Walk, Walk]:
     """Every world that can come, before a restore and after it."""
-    starts = [World(replays, repeatable, (IDLE,) * workers, finds=finds)]
+    starts = [World(replays, repeatable, (IDLE,) * workers, finds=finds, asks=asks)]
     before = exploring.explore(starts, with_misled=with_misled)
     again = list(exploring.restored(before))
     return (starts, before), (again, exploring.explore(again, with_misled=with_misled))
@@ -86,6 +86,17 @@ def test_nothing_is_booked_twice_and_nothing_stands_still_where_a_booking_can_be
         refute(walk)
 
 
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    ("replays", "repeatable"), [(False, False), (False, True), pytest.param(True, False, marks=pytest.mark.full)]
+)
+def test_nothing_is_booked_twice_and_nothing_stands_still_where_a_cancellation_is_only_asked_for(
+    replays: bool, repeatable: bool, workers: int
+) -> None:
+    for walk in walks(replays, repeatable, workers=workers, with_misled=workers == 1, asks=True):
+        refute(walk)
+
+
 # Where the carrier keeps keys, two workers make fifty times as many worlds as where it keeps none.
 @pytest.mark.parametrize(
     ("replays", "repeatable"),
@@ -114,6 +125,7 @@ def test_the_model_makes_every_move_of_the_table_and_no_other() -> None:
     for contract in CONTRACTS.values():
         walks(*contract, workers=1, with_misled=True)
     walks(False, False, workers=2, with_misled=False)
+    walks(False, False, workers=1, with_misled=True, asks=True)
     assert {(str(old), str(new)) for old in MOVES for new in MOVES[old]} == model.MOVED
 
 
