@@ -157,7 +157,7 @@ VIEWS: dict[str, View] = {
         NOT_CANCELLED, _by_condition(REFUSED_CANCEL), "The carrier refused no cancellation."
     ),
     "refund-asked": View(
-        "Refund asked", _by_condition(ASKED), "The carrier decided about every refund."
+        "Refund requested", _by_condition(ASKED), "The carrier has decided every refund."
     ),
     "couldnt-collect": View(
         "Driver came, parcel wasn't ready",

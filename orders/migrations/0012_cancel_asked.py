@@ -18,7 +18,7 @@ STATUSES = [
     ("conflict", "Being sorted out"),
     ("cancelling", "Cancelling"),
     ("cancel_unconfirmed", "Checking the cancellation"),
-    ("cancel_asked", "Refund asked"),
+    ("cancel_asked", "Refund requested"),
     ("cancelled", "Cancelled"),
 ]
 HELD = ["booked", "cancel_asked", "cancel_unconfirmed", "cancelled", "cancelling"]

@@ -15,7 +15,7 @@ class Status(models.TextChoices):
     CONFLICT = "conflict", "Being sorted out"
     CANCELLING = "cancelling", "Cancelling"
     CANCEL_UNCONFIRMED = "cancel_unconfirmed", "Checking the cancellation"
-    CANCEL_ASKED = "cancel_asked", "Refund asked"
+    CANCEL_ASKED = "cancel_asked", "Refund requested"
     CANCELLED = "cancelled", "Cancelled"
 
 

@@ -92,7 +92,7 @@ ONLY_CANCELLED = (
     "{order} is cancelled, but the new parcel isn't booked. You weren't charged for a new one."
 )
 ONLY_ASKED = (
-    "The refund of {order} is asked for, but the new parcel isn't booked. You weren't charged for a"
+    "The refund of {order} is requested, but the new parcel isn't booked. You weren't charged for a"
     " new one."
 )
 NOT_REPLACED = "{order} couldn't be replaced: it stays booked, and nothing new was booked. {why}"

@@ -87,7 +87,7 @@ GROUPS: dict[str, tuple[str, Q]] = {
         "Cancelled",
         Q(status__in=(*sorted(BEING_CANCELLED), Status.CANCELLED)),
     ),
-    "refund_asked": ("Refund asked", ASKED),
+    "refund_asked": ("Refund requested", ASKED),
     "unbooked": (
         "Not booked",
         Q(status__in=(*UNBOOKED, Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT)),

@@ -35,8 +35,9 @@ OF_STATUS = {
     ),
 }
 REFUND_ASKED = (
-    "Refund asked on {asked}; the money is pending. The carrier can take 30 days to decide. Don't"
-    " use the label: if it's used, nothing is refunded. Until then {total} still counts as spent."
+    "Refund requested on {asked}; the money is pending. The carrier can take 30 days to decide."
+    " Don't use the label: if it's used, nothing is refunded. Until then {total} still counts as"
+    " spent."
 )
 BOTH_CHARGED = " The new parcel is booked, so both may be charged until then."
 RESTORED = (

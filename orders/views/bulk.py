@@ -29,7 +29,7 @@ WHY_NOT = {
     Status.CANCELLED: "It is cancelled already.",
     Status.CANCELLING: "A cancellation is already under way.",
     Status.CANCEL_UNCONFIRMED: "A cancellation is already under way.",
-    Status.CANCEL_ASKED: "Its refund is asked for already.",
+    Status.CANCEL_ASKED: "A refund is already requested.",
     Status.UNCONFIRMED: "We're still checking with the carrier whether it is booked.",
     Status.CONFLICT: "The carrier's answers don't agree; a person is looking at it.",
 }
