@@ -1,6 +1,7 @@
 #!/usr/bin/env python
-"""Run Django's own commands. In a clone, ./dev manage also prepares the virtual environment and
-the demo.
+"""Run Django's own commands.
+
+In a clone, ./dev manage also prepares the virtual environment and the demo.
 """
 
 import os

@@ -27,8 +27,9 @@ LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
 
 
 def asset_address(name: str) -> str:
-    """Return the address of `brand_style`, `brand_colours` or `brand_logo`, which changes with
-    content.
+    """Return the address of `brand_style`, `brand_colours` or `brand_logo`.
+
+    It changes with the content.
     """
     version = {
         "brand_style": page_style,

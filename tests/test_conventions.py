@@ -164,6 +164,18 @@ def test_no_file_names_a_package_registry() -> None:
             assert not any(host in text for host in hosts), name
 
 
+def test_the_first_sentence_of_a_docstring_is_one_line() -> None:
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    texts = [
+        (name, ast.get_docstring(node) or "")
+        for name, tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, kinds)
+    ]
+    assert len(texts) > 3000
+    assert [(name, text) for name, text in texts if text.partition("\n\n")[0].count("\n")] == []
+
+
 def test_no_work_is_left_half_done() -> None:
     marks = re.compile(r"TODO|FIXME|XXX|raise NotImplementedError|coming soon", re.IGNORECASE)
     for path in [*CODE, *(ROOT / "templates").rglob("*.html")]:

@@ -316,8 +316,9 @@ class LastTime(models.Model):
 
     @classmethod
     def move(cls, name: str, *, now: dt.datetime) -> dt.datetime | None:
-        """Set it to now and return the time before, or None at first or if another process was
-        faster.
+        """Set it to now and return the time before.
+
+        Returns None at first, or if another process was faster.
         """
         last, made = cls.objects.get_or_create(name=name, defaults={"at": now})
         moved = not made and cls.objects.filter(pk=last.pk, at=last.at).update(at=now)

@@ -239,9 +239,7 @@ def _owe_next(poll: Poll, *, is_answered: bool, first: float) -> None:
 
 
 def poll_interval(parcel: Parcel, *, now: dt.datetime) -> float | None:
-    """Return the time to the next poll in multiples of POLL_SECONDS, or None at the journey's
-    end.
-    """
+    """Return the time to the next poll in multiples of POLL_SECONDS, None at the journey's end."""
     order = parcel.order
     if order and order.cancelled_at and not order.used_after_cancel_at:
         return DAILY if now - order.cancelled_at < WATCH_CANCELLED else None

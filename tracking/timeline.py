@@ -63,9 +63,7 @@ def _event_words(event_type: str, meanings: dict[str, str]) -> str:
 
 
 def place_line(suburb: str, state: str, postcode: str, country: str) -> str:
-    """Return one line, with the country as a name even if the carrier sent a code (interface
-    §2.2).
-    """
+    """Return one line, with the country as a name even if the carrier sent a code (§2.2)."""
     known = COUNTRIES.get(country.strip().upper()) or _SHORT.get(
         country.strip().casefold(), country
     )

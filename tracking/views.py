@@ -20,8 +20,10 @@ LARGEST_BODY = 64 * 1024
 @public
 @csrf_exempt
 def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
-    """Answer 200 once stored; 401 asks for credentials, 403 for https, 404 wrong ones or a wrong
-    signature, 413 too large.
+    """Answer 200 once a webhook is stored.
+
+    401 asks for credentials, 403 for https; 404 is for wrong ones or a wrong signature, 413 for a
+    body too large.
 
     After a reply other than 2xx the carrier tries up to 3 times more (interface §6.5). So an
     authenticated, complete body of reasonable size always gets 200 while the database accepts it. A

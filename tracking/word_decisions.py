@@ -76,8 +76,9 @@ def preview_effect(word: EventWord, progress: str) -> Effect:
 
 
 def decide_word(word: EventWord, progress: str, *, by: Any, reason: str, now: dt.datetime) -> int:
-    """Save the decision and schedule a fold of every affected parcel, newest first; return how
-    many.
+    """Save the decision and schedule a fold of every affected parcel; return how many.
+
+    The newest come first.
 
     Deciding the same again is "re-apply to stored scans", for a contract file that changed since.
     """

@@ -89,8 +89,7 @@ def refuse_unless_booking_is_on(
 def pickup_days(
     sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.date | None = None
 ) -> list[dt.date]:
-    """Return the pickup days on offer: the carrier's `first`, then the next business days there
-    (§8).
+    """Return the pickup days on offer: the carrier's `first`, then business days there (§8).
 
     Our calendar may have a holiday on which this carrier drives, or miss one on which it doesn't.
     `first` may come from a price of the day before. Today is never a pickup day.

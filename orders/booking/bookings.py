@@ -212,8 +212,9 @@ def _read_again(order: Any) -> bool:
 def _carry_out(
     order: Order, found: verdict.Verdict | verdict.PreparedVerdict, now: dt.datetime
 ) -> verdict.Go | None:
-    """Carry out a verdict on an order of which nothing was sent. Returns the verdict if it may
-    go on.
+    """Carry out a verdict on an order of which nothing was sent.
+
+    Returns the verdict if it may go on.
     """
     match found:
         case verdict.Go(agreed):
@@ -233,8 +234,9 @@ def _carry_out(
 def _end_unsent(
     order: Order, found: verdict.BackToDraft | verdict.Refuse, now: dt.datetime
 ) -> None:
-    """End a due booking of which nothing was sent, or leave it to its sender; not if another
-    worker has it by now.
+    """End a due booking of which nothing was sent, or leave it to its sender.
+
+    Does nothing if another worker has it by now.
     """
     with transaction.atomic():
         Order.objects.locked(order.pk)

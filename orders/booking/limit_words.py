@@ -1,6 +1,4 @@
-"""The sentences about limits: why a booking was refused, who raises the limit, and how much of
-each is used.
-"""
+"""Word the limits: why a booking was refused, who raises the limit, and how much is used."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -76,9 +74,7 @@ WAITING = "Booking opens once we have approved this new account."
 
 
 def refusal(error: LimitReached, sender: Sender) -> str:
-    """Return why a booking does not fit: which limit, what is used, when it opens, and who
-    raises it.
-    """
+    """Return why a booking doesn't fit: which limit, its use, until when, and who raises it."""
     reached, opens, raised_by = REFUSALS[error.limit]
     if sender.is_waiting and error.limit in {limit.most for limit in FIRST_LIMITS}:
         reached = WAITING

@@ -1,5 +1,4 @@
-"""What a sender may book in a day and ask for in a minute, and what all senders together may
-spend in a day.
+"""Count what a sender may book in a day and ask in a minute, and what all may spend in a day.
 
 `move_to` (orders/status/transitions.py) calls `count_move` within its own transaction, before it
 writes the order: an order counts while it may cost something, for what it costs, and is released
@@ -38,9 +37,7 @@ NOT_COUNTED: dict[str, Any] = {"reserved_on": None, "reserved": Decimal(0), "unb
 
 
 class Limit(NamedTuple):
-    """One limit of a sender: the attribute that says how much, and the counter that it holds
-    down.
-    """
+    """One limit of a sender: the attribute that says how much, and the counter it limits."""
 
     most: str
     used: str
@@ -68,8 +65,7 @@ COLUMNS = ("zone", "approved_at", *COUNTERS, *(limit.most for limit in LIMITS))
 
 @dataclass(eq=False)
 class LimitReached(Exception):
-    """A booking does not fit: which limit, what is used of it, and when the limits of a day have
-    room again.
+    """Raised when a booking doesn't fit: which limit, what is used, when there is room again.
 
     `price` is None where it is not known yet.
     """
@@ -82,8 +78,9 @@ class LimitReached(Exception):
 
 
 class DailyLimitReached(LimitReached):
-    """DAILY_MONEY_LIMIT, of all senders together, leaves no room for the price on `day`, the
-    sender's.
+    """Raised when DAILY_MONEY_LIMIT, of all senders, has no room for the price on `day`.
+
+    The day is the sender's.
     """
 
     def __init__(self, day: dt.date, price: Decimal, opens_on: dt.date) -> None:
@@ -95,8 +92,9 @@ class DailyLimitReached(LimitReached):
 
 @contextmanager
 def noting_refusals(now: dt.datetime) -> Iterator[None]:
-    """Hold the transaction that makes a booking due. Records when the limit of all senders
-    refuses it.
+    """Hold the transaction that makes a booking due.
+
+    Records when the limit of all senders refuses it.
     """
     try:
         with transaction.atomic():
@@ -113,8 +111,9 @@ def noting_refusals(now: dt.datetime) -> Iterator[None]:
 
 
 def day_of(sender: Sender, now: dt.datetime) -> dt.date:
-    """Return the sender's day. One that was begun is continued, so a change of zone never begins
-    it again.
+    """Return the sender's day.
+
+    One that was begun is continued, so a change of zone never begins it again.
     """
     today = now.astimezone(sender.tzinfo).date()
     return max(today, sender.counted_on or today)
@@ -150,8 +149,9 @@ def refuse_unless_room(
 
 
 def count_move(order: Order, new: str, changes: dict[str, Any], at: dt.datetime) -> dict[str, Any]:
-    """Count this move of the order. Returns the fields to write into it; raises LimitReached
-    when it becomes due.
+    """Count this move of the order; return the fields to write into it.
+
+    Raises LimitReached when it becomes due.
 
     A late yes to what was released is counted whatever the limits say.
     """
@@ -173,8 +173,9 @@ def count_move(order: Order, new: str, changes: dict[str, Any], at: dt.datetime)
 def reserve(
     sender: Sender, price: Decimal, at: dt.datetime, *, is_binding: bool = True
 ) -> dict[str, Any]:
-    """Count one parcel at this price; returns what the order stores of it. Raises LimitReached,
-    and counts nothing.
+    """Count one parcel at this price; return what the order stores of it.
+
+    Raises LimitReached, and counts nothing.
 
     Not binding, it is counted in any case: it may have been booked already.
     """
@@ -219,8 +220,9 @@ def _count(sender: Sender, price: Decimal, day: dt.date, *, is_binding: bool) ->
 
 
 def release(order: Order) -> dict[str, Any]:
-    """Give back what was reserved to its day; returns what the order stores. Once released, it
-    releases nothing.
+    """Give back what was reserved to its day; return what the order stores.
+
+    Once released, it releases nothing.
     """
     if counts := _locked_counts(order):
         add(
@@ -234,8 +236,9 @@ def release(order: Order) -> dict[str, Any]:
 
 
 def count_bills(order: Order, total: Decimal) -> None:
-    """Count what posted bills charge above the reserved amount, on its day. Its sender is
-    locked.
+    """Count what posted bills charge above the reserved amount, on its day.
+
+    Its sender is locked.
     """
     if order.reserved_on:
         add(order.sender_id, order.reserved_on, money=total - order.reserved)
@@ -243,8 +246,9 @@ def count_bills(order: Order, total: Decimal) -> None:
 
 
 def count_as_unbilled(order: Order) -> None:
-    """Count an order at its own price again, as its bills were another order's. Its sender is
-    locked.
+    """Count an order at its own price again, because its bills were another order's.
+
+    Its sender is locked.
     """
     if counts := _locked_counts(order):
         price = order.price
@@ -279,8 +283,9 @@ def add(
     money: Decimal = Decimal(0),
     unbilled: Decimal = Decimal(0),
 ) -> None:
-    """Add to the counters, or take from them below zero; the sender's of a day only while that
-    day is counted.
+    """Add to the counters, or take from them below zero.
+
+    The sender's of a day change only while that day is counted.
 
     `parcels` and `money` change what was booked in all, too, and what all senders together spent
     on the day.

@@ -1,5 +1,6 @@
-"""Prepare a booking at a carrier that takes two calls: the first is free, repeatable, and may
-name the price.
+"""Prepare a booking at a carrier that takes two calls.
+
+The first is free, repeatable, and may name the price.
 """
 
 import datetime as dt
@@ -15,8 +16,9 @@ from shipping_portal.carrier.messages import Money, Shipment
 
 
 def prepare(order: Order, client: Carrier, now: dt.datetime) -> PreparedVerdict:
-    """Return whether the booking may go, with its bytes. Nothing was bought, whatever the
-    verdict.
+    """Return whether the booking may go, with its bytes.
+
+    Nothing was bought, whatever the verdict.
     """
     try:
         prepared = client.prepare(shipment_of(order))

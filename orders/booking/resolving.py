@@ -45,8 +45,7 @@ class Ways:
     order=20,
 )
 def resolve_due_order(order: Order) -> None:
-    """Look for an unclear booking, or send the same bytes again under the same key, where that
-    is safe.
+    """Look for an unclear booking, or send the same bytes under the same key where that is safe.
 
     Never later than its lease allows, nor once another process resolved the attempt.
     """
@@ -91,9 +90,7 @@ def _look(client: Carrier, attempt: BookingAttempt, pending_id: str) -> Booked |
 
 
 def _is_of_a_backup(attempt: BookingAttempt) -> bool:
-    """Return whether it was sent before a restore, and so may have been booked under another
-    key.
-    """
+    """Return whether it was sent before a restore, so may be booked under another key."""
     return Restore.objects.since(attempt.sent_at).exists()
 
 
@@ -127,9 +124,7 @@ def _replay(order: Order, attempt: BookingAttempt, client: Carrier) -> None:
 
 
 def _change(attempt: BookingAttempt, **changes: Any) -> bool:
-    """Change an unknown attempt, unless another process repeated or resolved it since it was
-    read.
-    """
+    """Change an unknown attempt, unless another process repeated or resolved it since."""
     mine = BookingAttempt.objects.filter(
         pk=attempt.pk, state=State.UNKNOWN, replays=attempt.replays
     )

@@ -60,8 +60,9 @@ CENT = Decimal("0.01")
 
 
 def record_outcome(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
-    """Store an outcome, retrying for a minute if the database is down; then the lease makes it
-    unknown.
+    """Store an outcome, retrying for a minute if the database is down.
+
+    Then the lease makes it unknown.
     """
     persist(lambda: _settle(attempt, outcome))
 
@@ -295,8 +296,9 @@ def unknown(
 
 
 def conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt.datetime) -> None:
-    """Make it a conflict: a reply that can't be this parcel's is evidence, and an operator
-    decides.
+    """Make it a conflict, which an operator decides.
+
+    A reply that can't be this parcel's is evidence.
     """
     with transaction.atomic(durable=True):
         order = Order.objects.locked(attempt.order_id)

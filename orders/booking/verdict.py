@@ -79,8 +79,9 @@ class Retry:
 
 @dataclass(frozen=True)
 class StopAccount:
-    """The carrier refuses the account, not the parcel: no booking is sent until that is
-    resolved.
+    """The carrier refuses the account, not the parcel.
+
+    No booking is sent until that is resolved.
     """
 
     reason: str

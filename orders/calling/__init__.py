@@ -1,3 +1,1 @@
-"""Calls to the carrier: the accounts and their contracts, the entry point to each call, rates
-and waiting.
-"""
+"""Call the carrier: accounts and contracts, the entry point to each call, rates and waiting."""

@@ -1,6 +1,4 @@
-"""The settings, the contract and the client of an account's carrier: what it is assumed or known
-to do.
-"""
+"""Find an account's settings, contract and client: what its carrier is assumed or known to do."""
 
 from __future__ import annotations
 

@@ -62,8 +62,9 @@ def carrier_of(order: Order, *, first: str = "", is_person: bool = False) -> Car
 def carrier_client(
     row: CarrierAccount, order: Order | None = None, *, first: str = "", is_person: bool = False
 ) -> Carrier:
-    """Return a client of one account, for a few calls. Each is logged without body, query or
-    secret.
+    """Return a client of one account, for a few calls.
+
+    Each call is logged without body, query or secret.
 
     Every call waits for its slot. A job names its `first` call, and begins only if that slot is
     near. If a person waits at a page (`is_person`), the people's lane is used.

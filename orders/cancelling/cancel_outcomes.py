@@ -37,8 +37,9 @@ ANSWERED: dict[str, Any] = {"problem": {}, "cancel_refused_at": None}
 
 
 def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
-    """Store an outcome. A yes is stored in any case, anything else only while the attempt is as
-    it was read.
+    """Store an outcome.
+
+    A yes is stored in any case, anything else only while the attempt is as it was read.
     """
     now = timezone.now()
     new: str
@@ -84,8 +85,9 @@ def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
 
 
 def _evidence(found: Unsettled) -> dict[str, Any]:
-    """Return what the attempt stores of what is not settled: the reason, and a reply that can't
-    be relied on.
+    """Return what the attempt stores of an outcome that isn't settled.
+
+    That is the reason, and a reply that can't be relied on.
     """
     fields: dict[str, Any] = {"state": State.UNKNOWN if found.was_asked else State.WANTED}
     if found.why:
@@ -108,8 +110,9 @@ def _answer_fields(answer: Cancelled) -> dict[str, Any]:
 
 
 def _try_later(order: Order, found: Unsettled, now: dt.datetime) -> None:
-    """Let it be tried again after a back-off; after eight tries, or where only an operator can
-    tell, not any more.
+    """Let it be tried again after a back-off.
+
+    Not after eight tries, nor where only an operator can tell.
     """
     if isinstance(found.error, Crowded):  # a call that got no turn is no try
         order.postpone(now + dt.timedelta(seconds=found.error.retry_after or 0.0))
@@ -147,8 +150,9 @@ def confirm(order_id: int, attempt_id: int, answer: Cancelled) -> None:
 
 
 def _refused(order: Order, why: str, now: dt.datetime) -> dict[str, Any]:
-    """Return what its sender sees until the parcel moves, is cancelled, asked for again, or
-    kept.
+    """Return what its sender sees of a refused cancellation.
+
+    It stays until the parcel moves, is cancelled, asked for again, or kept.
     """
     is_there = order.progress in STILL_AT_SENDER
     return {

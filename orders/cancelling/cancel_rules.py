@@ -14,9 +14,7 @@ NO_WAY = "The carrier takes no cancellations from here. Contact us; we'll ask it
 
 
 def refuse_cancel_unless_allowed(order: Order, now: dt.datetime) -> None:
-    """Raise WrongStatus, PickupProblem or AlreadyCollected unless the order may be cancelled
-    now.
-    """
+    """Raise WrongStatus, PickupProblem or AlreadyCollected unless it may be cancelled now."""
     if order.status != Status.BOOKED:
         raise Order.WrongStatus(f"{order} is {order.get_status_display().lower()}")
     if contract_of(order.account).operation("cancel") is None:

@@ -25,8 +25,9 @@ WORKER_STOPPED = "the worker stopped before the carrier's answer"
 
 @dataclass(frozen=True)
 class Ask:
-    """The carrier may be asked to cancel it. A refusal decides only the first time: later, the
-    order is looked at.
+    """The carrier may be asked to cancel it.
+
+    A refusal decides only the first time: later, the order is looked at.
     """
 
     is_first: bool
@@ -35,8 +36,9 @@ class Ask:
 
 @dataclass(frozen=True)
 class View:
-    """It may have been cancelled, and asking again isn't safe at this carrier: the order itself
-    is looked at.
+    """The order itself is looked at.
+
+    It may have been cancelled, and asking again isn't safe at this carrier.
     """
 
     first_call: str = ""
@@ -65,8 +67,9 @@ class StaysBooked:
 
 @dataclass(frozen=True)
 class Unsettled:
-    """Nobody knows yet, or nothing was asked (`was_asked`): it is tried again later, or an
-    operator decides.
+    """Nobody knows yet, or nothing was asked (`was_asked`).
+
+    It is tried again later, or an operator decides.
 
     `why` is stored with the attempt, with the carrier's answer where `error` is one. With
     `text`, which its sender reads, the order becomes unclear if it isn't yet.
@@ -85,8 +88,9 @@ Outcome = Confirmed | CancelAsked | StaysBooked | Unsettled
 def of_cancellation(
     order: Order, attempt: CancelAttempt, configured: CarrierSettings | None
 ) -> Ask | View | Outcome:
-    """Return what to do about a due cancellation at its own carrier account; None is one without
-    settings.
+    """Return what to do about a due cancellation at its own carrier account.
+
+    `configured` is None for an account without settings.
     """
     is_first = attempt.state == CancelAttempt.State.WANTED
     if attempt.state == CancelAttempt.State.IN_FLIGHT:  # its worker is gone

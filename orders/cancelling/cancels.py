@@ -85,8 +85,9 @@ def process_cancel(order: Order) -> None:
 
 
 def _outcome(order: Order, attempt: CancelAttempt) -> Outcome | None:
-    """Ask the carrier as the verdict says. Returns what came of it; None where another worker
-    has the order by now.
+    """Ask the carrier as the verdict says; return what came of it.
+
+    Returns None where another worker has the order by now.
     """
     found = cancel_verdict.of_cancellation(order, attempt, settings_of(order.account))
     if not isinstance(found, Ask | View):
@@ -109,8 +110,9 @@ def _outcome(order: Order, attempt: CancelAttempt) -> Outcome | None:
 def _ask_to_cancel(
     order: Order, attempt: CancelAttempt, client: Carrier
 ) -> Outcome | Rejected | None:
-    """Look at the newest scans, then ask once: written down, and committed, before the first
-    byte leaves.
+    """Look at the newest scans, then ask once.
+
+    The attempt is committed before the first byte leaves.
     """
     was_asked = attempt.state == State.UNKNOWN
     try:
@@ -142,8 +144,9 @@ def _ask_to_cancel(
 
 
 def _forbidden_by_scans(order: Order, client: Carrier) -> str:
-    """Return why the newest scans forbid cancelling, or "". What is stored counts like what the
-    carrier says.
+    """Return why the newest scans forbid cancelling, or "".
+
+    What is stored counts like what the carrier says.
     """
     known, now = Order.objects.select_related("sender").get(pk=order.pk), timezone.now()
     words = why_not_cancelled_now(

@@ -1,3 +1,1 @@
-"""What a sender types: the form of a parcel, its fields and rules, pasted addresses, kept sizes
-and drafts.
-"""
+"""Take what a sender types: the parcel's form and rules, pasted addresses, sizes and drafts."""

@@ -1,5 +1,6 @@
-"""A parcel before it is booked: a row from its first letter. Pages and programs use the same
-entry points.
+"""Keep a parcel as a row from its first letter until it is booked.
+
+Pages and programs use the same entry points.
 
 begin       makes the row of a copy, a correction or a price check
 save        stores the form as typed, right or wrong
@@ -40,8 +41,9 @@ def listed(user: User) -> QuerySet[Draft]:
 def parcel_form(
     sender: Sender, data: Any = None, *, initial: Mapping[str, Any] | None = None
 ) -> ParcelForm:
-    """Return the parcel form of a sender with a pickup address, with what was sent or with its
-    first values.
+    """Return the parcel form of a sender, with what was sent or with its first values.
+
+    The sender has a pickup address.
     """
     sent = None if data is None else after_presses(data)
     return ParcelForm(
@@ -134,8 +136,9 @@ def ask_prices(
 def submit(
     draft: Draft, quote: Quote, *, by: User, now: dt.datetime, product: str, **chosen: Any
 ) -> Order:
-    """Book an offer of this quote, which ends the draft. `chosen` are the pickup_date and the
-    form_token.
+    """Book an offer of this quote, which ends the draft.
+
+    `chosen` are the pickup_date and the form_token.
 
     Raises what booking.submit raises, and ValueError for a correction, whose old parcel would
     stay booked.
@@ -163,8 +166,9 @@ def _delete_oldest_untouched(by: User) -> None:
 
 
 def _as_stored(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is filled in, as JSON takes it: text on one line, as long as a control holds
-    and without NUL.
+    """Return what is filled in, as JSON takes it.
+
+    Text is on one line, as long as a control holds, and without NUL.
     """
     return {
         name: value if isinstance(value, list) else one_line(str(value))[:LONGEST]

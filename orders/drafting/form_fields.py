@@ -15,9 +15,7 @@ PLAIN_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 class PlainDecimalField(forms.Field):
-    """Accept a decimal in ASCII digits with a dot: no exponent, sign, separator, NaN or other
-    script.
-    """
+    """Accept a decimal in ASCII digits with a dot: no exponent, sign, separator or NaN."""
 
     def __init__(
         self,

@@ -63,9 +63,7 @@ class ParcelDetails:
 
     @property
     def may_prepay_duties(self) -> bool:
-        """Return whether every item has the HS code that customs need to calculate duties in
-        advance.
-        """
+        """Return whether every item has the HS code that duties paid in advance need."""
         digits = [sum(c.isdecimal() for c in item.hs_code) for item in self.contents]
         return all(count == current_contract().hs_code_duties_paid for count in digits)
 

@@ -1,5 +1,4 @@
-"""Parse a pasted address, anchored by the carrier's list of localities; nothing is guessed
-silently.
+"""Parse a pasted address by the carrier's list of localities; nothing is guessed silently.
 
 What no field used is returned unchanged, so that the sender decides where it goes.
 """
@@ -131,9 +130,7 @@ def _take_phone(text: str, country: str, pasted: Pasted) -> str:
 
 
 def _take_place(text: str, home: str, pasted: Pasted) -> str:
-    """Find a pair on the carrier's list, the last one first, as it ends an address; else as
-    written.
-    """
+    """Find a pair on the carrier's list that ends an address, the last first, or as written."""
     normalised = f" {normalise_name(text)} "
     spoken = (
         (name, code) for name, code in COUNTRIES.items() if len(name) > SHORT_NAME or name == "usa"
@@ -222,8 +219,7 @@ def _suburb_start(text: str, words: list[re.Match[str]]) -> int | None:
 def _place_before(
     text: str, code: re.Match[str], here: list[Locality], known: list[LocalityAlias]
 ) -> tuple[Locality, str, int, int] | None:
-    """Return which of the places `here` is named right before its postcode, with or without a
-    state.
+    """Return which of the places `here` is named right before its postcode, with a state or not.
 
     The state is as written: if it isn't the place's, the form asks. `known` are the aliases of all
     words.

@@ -133,9 +133,7 @@ class ReceiverForm(addresses.OnceOnly):
         self.fields["receiver_postcode"].required = country not in countries.WITHOUT_POSTCODES
 
     def _take_territory(self) -> None:
-        """Read a country that the sender's post calls a state as that state, before other rules
-        run.
-        """
+        """Read a country that the post calls a state as that state, before other rules run."""
         values: Any = self.data if self.is_bound else self.initial
         typed = self._country, str(values.get("receiver_state") or "")
         read = countries.at_home(self.address.country, *typed)
@@ -264,8 +262,9 @@ class ReceiverForm(addresses.OnceOnly):
                 self.add_error(name, ValidationError(text, code="repeats"))
 
     def _is_street(self, name: str, cleaned: dict[str, Any]) -> bool:
-        """Return whether the sender confirmed this exact line as the street, now or in the address
-        book.
+        """Return whether the sender confirmed this exact line as the street.
+
+        That may be now, or in the address book.
         """
         line, part = cleaned[name], name.removeprefix("receiver_")
         place = {of: cleaned.get(f"receiver_{of}", "") for of in ("suburb", "postcode", "country")}

@@ -28,7 +28,8 @@ def masked_name(name: str) -> str:
 
 
 def sees_contact(role: str) -> bool:
-    """Return whether this role sees contact details, labels and the carrier's words, as bookers
-    do.
+    """Return whether this role sees contact details, labels and the carrier's words.
+
+    Bookers do.
     """
     return role in BOOKERS

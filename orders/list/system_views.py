@@ -55,9 +55,7 @@ class SenderScope:
 
     @cached_property
     def missed(self) -> list[Order]:
-        """Return missed pickups by scan or calendar (interface §3 rule 2), longest waiting
-        first.
-        """
+        """Return missed pickups, longest waiting first, by scan or calendar (interface §3)."""
         waiting = Q(status=Status.BOOKED, first_mile="pickup", progress=Progress.NONE)
         # The day may be over at the pickup address and not yet at the sender's; each order is
         # checked below.

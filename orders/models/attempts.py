@@ -111,8 +111,9 @@ class CancelAttempt(models.Model):
         return f"cancel {self.pk} of order {self.order_id}"
 
     def change(self, **changes: Any) -> bool:
-        """Write `changes` if it is as it was read; a worker that slept past its lease finds it
-        changed.
+        """Write `changes` if it is as it was read.
+
+        A worker that slept past its lease finds it changed.
         """
         if not CancelAttempt.objects.filter(
             pk=self.pk, state=self.state, sent_at=self.sent_at

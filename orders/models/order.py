@@ -55,8 +55,7 @@ class OrderQuerySet(OwnedQuerySet["Order"]):
         return self.filter(status__in=HELD)
 
     def locked(self, pk: int) -> "Order":
-        """Read an order for a change that may write its sender's counters, locking the sender
-        first.
+        """Read and lock an order, and first its sender, whose counters may be written.
 
         PostgreSQL locks in the order of `of`. With any other order, two workers could wait for each
         other.
@@ -77,9 +76,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
     )
 
     class WrongStatus(Exception):
-        """Raised when the order's status doesn't allow this change, or another process changed it
-        first.
-        """
+        """Raised when the order's status doesn't allow this change, or changed first."""
 
     class SameForm(Exception):
         """Raised when this form is already booked."""
@@ -142,8 +139,9 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
     objects = OrderQuerySet.as_manager()
 
     def log_fields(self) -> dict[str, Any]:
-        """Return what a log line about this order has, so that a booking is found in every
-        process's log.
+        """Return what a log line about this order has.
+
+        So a booking is found in every process's log.
         """
         request = request_ids.current_request() or self.request_id
         return {"order": str(self.uuid), "reference": self.carrier_reference, "request": request}
@@ -282,8 +280,9 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         return None if is_over else known
 
     def shown_progress(self, now: dt.datetime) -> str:
-        """Return the stored progress, or a missed pickup derived from the calendar
-        (orders/status/progress.py).
+        """Return the stored progress, or a missed pickup derived from the calendar.
+
+        See orders/status/progress.py.
         """
         return Progress.PICKUP_MISSED if self._misses(now) else self.progress
 
@@ -292,8 +291,9 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         return self._misses(now) > 1
 
     def progress_before_cancelling(self, now: dt.datetime) -> str:
-        """Return the progress of an order being cancelled, with a pickup missed since (interface
-        §3).
+        """Return the progress of an order being cancelled.
+
+        A pickup missed since counts (interface §3).
         """
         return Progress.PICKUP_MISSED if self._misses(now, while_in=HELD) else self.progress
 

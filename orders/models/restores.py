@@ -22,8 +22,9 @@ OLDER = "the backup is older than the answer"
 
 
 class DatabaseMark(models.Model):
-    """One row, written by `migrate`, that no copy of this database matches
-    (orders/restoring/marks.py).
+    """One row, written by `migrate`, that no copy of this database matches.
+
+    See orders/restoring/marks.py.
 
     Empty if the database can't tell: SQLite has no oid, and a managed server may hide its
     identifier.

@@ -1,6 +1,4 @@
-"""What a sender works with before and after a booking: drafts, corrections and saved views of
-the list.
-"""
+"""Keep what a sender works with: drafts, corrections, and saved views of the list."""
 
 import uuid
 from typing import Any, Self
@@ -144,8 +142,9 @@ class ReplacementQuerySet(models.QuerySet["Replacement"]):
 
 
 class Replacement(Job):
-    """What is booked instead of a parcel once the carrier has cancelled it. Until then it is no
-    order.
+    """What is booked instead of a parcel once the carrier has cancelled it.
+
+    Until then it is no order.
 
     It ends with `booked`, with a `problem` that says why nothing new was booked, or left out.
     """
@@ -204,8 +203,9 @@ class Replacement(Job):
 
     @property
     def is_only_cancelled(self) -> bool:
-        """Return whether the parcel was cancelled, or its refund asked for, and nothing booked
-        instead, with no cancellation since.
+        """Return whether the parcel was cancelled, or a refund requested, and nothing booked.
+
+        A cancellation since then doesn't count.
         """
         if self.order.status == Order.Status.CANCEL_ASKED:
             return bool(self.problem and self.ended_at)

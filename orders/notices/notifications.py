@@ -179,8 +179,9 @@ def pickup_key(order: Order, progress: str, at: dt.datetime) -> str:
 
 
 def progress_event(order: Order, progress: str, at: dt.datetime) -> Event | None:
-    """Make the event for a parcel's progress, if it needs one. All parcels of one failed visit
-    share an email.
+    """Make the event for a parcel's progress, if it needs one.
+
+    All parcels of one failed visit share an email.
     """
     kind = "delivery"
     key = f"{progress}:{order.pk}:{at:%Y-%m-%d}"

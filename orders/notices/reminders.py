@@ -66,9 +66,7 @@ def _to_print(now: dt.datetime) -> Iterator[Reminder]:
 def _waiting_for_a_driver(
     days: list[dt.date], *, or_without_a_day: Q | None = None, **more: None
 ) -> Iterator[Order]:
-    """Find booked orders to be collected on these days, by the carrier's day or the requested
-    one.
-    """
+    """Find booked orders to be collected on these days, by the carrier's day or the one asked."""
     wished = Q(pickup_date__in=days) | (or_without_a_day or Q(pk__in=[]))
     expected = Q(carrier_pickup_date__in=days) | Q(wished, carrier_pickup_date=None)
     waiting = Order.objects.filter(

@@ -1,5 +1,6 @@
-"""Asking for prices: one call to the carrier, one immutable Quote row. An old price is asked for
-again (§8).
+"""Ask for prices: one call to the carrier, one immutable Quote row.
+
+An old price is asked for again (§8).
 """
 
 import datetime as dt

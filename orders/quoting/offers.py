@@ -162,9 +162,7 @@ def _sorted_offers(quote: Quote, details: ParcelDetails, now: dt.datetime) -> li
 
 
 def _closed_offers(quote: Quote, details: ParcelDetails) -> list[Closed]:
-    """Return services that were quoted but must fail, and duties paid upfront if codes are
-    missing.
-    """
+    """Return services that must fail, and duties paid upfront if codes are missing."""
     found = [
         Closed(offer["name"], offer["refused"]) for offer in quote.products if offer.get("refused")
     ]

@@ -112,9 +112,7 @@ def stamp_backup(*, now: dt.datetime) -> None:
 
 
 def last_backup_at() -> dt.datetime | None:
-    """Return when the last backup was stamped, else when the mark was made, or None without a
-    mark.
-    """
+    """Return when the last backup was stamped, else the mark made; None without a mark."""
     stamp = DatabaseMark.objects.values_list("stamp", flat=True).first()
     return (
         dt.datetime.fromisoformat(stamp.split()[0])
@@ -152,8 +150,9 @@ def _file_differs(mark: DatabaseMark) -> str:
 
 
 def _write_stamp(now: dt.datetime) -> str:
-    """Write a new stamp to the file; the row's follows. None repeats, so no backup ever matches
-    again.
+    """Write a new stamp to the file; the row's follows.
+
+    None repeats, so no backup ever matches again.
 
     If the row doesn't follow, the database in use looks like an old one, never the reverse.
     """

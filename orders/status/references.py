@@ -1,5 +1,4 @@
-"""Handle the carrier's reference: stored in its own letters, compared without case, unique by
-account.
+"""Handle the carrier's reference: its own letters, compared without case, unique by account.
 
 Interface §2.2 says only "letters and digits". Queries compare by `…reference__upper=text.upper()`,
 for which orders and parcels have unique indexes on SQLite and PostgreSQL. `iexact` would read the

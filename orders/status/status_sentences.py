@@ -1,6 +1,4 @@
-"""What the state of an order means for its parcel and the money, and what comes next: a few
-sentences.
-"""
+"""Say in a few sentences what an order's state means for its parcel and the money."""
 
 import datetime as dt
 
@@ -104,8 +102,9 @@ DROP_OFF = (
 def status_sentence(
     order: Order, now: dt.datetime, *, sees_contact: bool, can_cancel: bool = False
 ) -> str:
-    """Return what the order's state means, as its sender reads it. `sees_contact`: with the
-    carrier's own words.
+    """Return what the order's state means, as its sender reads it.
+
+    `sees_contact`: with the carrier's own words.
     """
     if order.status == Status.BOOKED:
         return _of_booked(order, now, can_cancel=can_cancel)

@@ -74,8 +74,7 @@ def _written(change: OrderChange) -> None:
 
 @transaction.atomic(savepoint=False)
 def advance(order: Order, progress: str, *, at: dt.datetime | None) -> None:
-    """Store a parcel's progress with its notice; note the use of a cancelled label (interface
-    §2.5).
+    """Store a parcel's progress with its notice, and any use of a cancelled label (§2.5).
 
     The order is locked. Unchanged progress isn't written. `at` is the time of the scan with this
     progress, or of the last scan if there is none.

@@ -26,9 +26,7 @@ register.simple_tag(has_parcel_tools)
 
 @register.simple_tag(takes_context=True)
 def parcel_tools(context: dict[str, Any], order: Order) -> str:
-    """Return the order's pickup-change page, or "" if there is none or this user may not open
-    it.
-    """
+    """Return the order's pickup-change page, or "" if this user has none."""
     is_closed = (
         order.erased_at
         or order.is_stopped(context["sender"])
@@ -88,8 +86,9 @@ def age(seconds: int) -> str:
 
 @register.simple_tag(takes_context=True)
 def with_query(context: template.Context, **changes: Any) -> str:
-    """Return this page's query with changes, None removing a key, for filters that keep the
-    search.
+    """Return this page's query with changes, so that filters keep the search.
+
+    None removes a key.
     """
     query = context["request"].GET.copy()
     query.pop("before", None)

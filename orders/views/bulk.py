@@ -172,9 +172,7 @@ def send_again(request: MemberRequest) -> HttpResponse:
 @audience(*EVERY_MEMBER)
 @require_http_methods(["GET", "POST"])
 def export(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
-    """Stream the chosen parcels, or with GET the whole list, as a spreadsheet without signed
-    links.
-    """
+    """Stream the chosen parcels, or with GET the whole list, without signed links."""
     found = (
         chosen_parcels(request)
         if request.method == "POST"

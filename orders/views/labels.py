@@ -1,6 +1,4 @@
-"""Serve the carrier's label files byte for byte (interface §1), and the queue of labels to
-print.
-"""
+"""Serve the carrier's label files byte for byte (interface §1), and the queue to print."""
 
 import logging
 import uuid

@@ -45,8 +45,9 @@ def may_begin(view: View) -> View:
 @require_http_methods(["GET", "POST"])
 @may_begin
 def new_parcel(request: MemberRequest) -> HttpResponse:
-    """Show the one form of interface §2.1, blank; posting it makes its draft. A link may name
-    what to copy.
+    """Show the one form of interface §2.1, blank; posting it makes its draft.
+
+    A link may name what to copy.
     """
     if request.method == "POST":
         return answer_form(
@@ -93,8 +94,9 @@ def _draft_to_post(request: MemberRequest, key: uuid.UUID) -> Draft:
 
 
 def _begin_copy(request: MemberRequest) -> Draft | None:
-    """Begin a copy of what a link names: `?again=` a parcel, `?quote=` its price, `?receiver=` a
-    person.
+    """Begin a copy of what a link names.
+
+    `?again=` names a parcel, `?quote=` a price, `?receiver=` a person.
 
     `?draft=` names a draft, which is returned itself. Raises Http404 for what isn't this account's.
     """

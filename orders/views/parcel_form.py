@@ -1,5 +1,6 @@
-"""The form of a draft: its page, and what each press of it does. Each post is stored before
-anything is done.
+"""Show a draft's form, and do what each press of it asks.
+
+Each post is stored before anything is done.
 """
 
 from collections.abc import Callable
@@ -30,8 +31,9 @@ Press = Callable[[MemberRequest, Draft, ParcelForm], HttpResponse]
 
 
 def draft_page(request: MemberRequest, draft: Draft) -> HttpResponse:
-    """Show a draft as it was left; an untouched copy of a refused parcel with the carrier's
-    words at its fields.
+    """Show a draft as it was left.
+
+    An untouched copy of a refused parcel has the carrier's words at its fields.
     """
     form = drafts.parcel_form(request.sender, initial=draft.values)
     is_refused = draft.origin is not None and draft.origin.status == Status.REJECTED
@@ -44,9 +46,7 @@ def draft_page(request: MemberRequest, draft: Draft) -> HttpResponse:
 def form_page(
     request: MemberRequest, draft: Draft, form: ParcelForm, *, order: Order | None = None
 ) -> HttpResponse:
-    """Show the form: of a parcel the carrier refused with its words, of a correction with what
-    it corrects.
-    """
+    """Show the form, with the carrier's words of a refusal, or with what it corrects."""
     replaced = draft.corrects
     fixes = form.fixes if form.is_bound and not replaced else []
     context = {"form": form, "draft": draft, "order": order, "replaced": replaced, "fixes": fixes}
@@ -64,8 +64,9 @@ def _refusal(order: Order) -> dict[str, list[str]]:
 
 
 def answer_form(request: MemberRequest, draft: Draft) -> HttpResponse:
-    """Store a posted form in its draft, then do what was pressed: fill in a paste, save, or show
-    the prices.
+    """Store a posted form in its draft, then do what was pressed.
+
+    That is to fill in a paste, save, or show the prices.
     """
     form = drafts.parcel_form(request.sender, request.POST)
     if draft.pk is None or "untouched" not in request.POST:
@@ -90,8 +91,9 @@ def _fill_in(request: MemberRequest, draft: Draft, form: ParcelForm) -> HttpResp
 
 
 def _save(request: MemberRequest, draft: Draft, form: ParcelForm) -> HttpResponse:
-    """Lead to the draft's own address and say that it is saved; wait for prices if that was
-    asked for.
+    """Lead to the draft's own address and say that it is saved.
+
+    Wait for prices if that was asked for.
     """
     waits = "It's with your drafts until you book or delete it."
     if not draft.is_saved:

@@ -22,9 +22,7 @@ from shipping_portal.accounts.address import places
 @require_http_methods(["GET", "POST"])
 @may_begin
 def check_price(request: MemberRequest) -> HttpResponse:
-    """Ask where it goes and how big it is; posting makes a draft of it and leads on to the
-    prices.
-    """
+    """Ask where it goes and how big it is; posting makes a draft and leads on to the prices."""
     first = {"size": str(request.sender.default_size.uuid)} if request.sender.default_size else {}
     form = _form(request, data=request.POST if request.method == "POST" else None, initial=first)
     if form.is_valid():

@@ -61,8 +61,9 @@ def quotes(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
 def _check_again(
     request: MemberRequest, draft: Draft, details: ParcelDetails, *, why: str = ""
 ) -> HttpResponse:
-    """Ask for the prices of the same parcel once more, or at the weight that was pressed; `why`
-    is said with them.
+    """Ask for the same parcel's prices again, or at the weight that was pressed.
+
+    `why` is said with them.
     """
     if draft.order_id:  # another one like it
         draft = begin_draft(request, details)
@@ -83,8 +84,9 @@ def _check_again(
 @audience(*BOOKERS)
 @require_POST
 def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
-    """Owe the carrier one booking, at the price the page showed; the same form pressed twice is
-    one order.
+    """Make one booking due at the price the page showed.
+
+    The same form pressed twice is one order.
     """
     found, form = get_draft(request, draft), BookForm(request.POST)
     chosen: dict[str, Any] = form.cleaned_data if form.is_valid() else {}
@@ -113,8 +115,9 @@ def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
 def _correct(
     request: MemberRequest, order: Order, draft: Draft, quote: Quote, form: BookForm
 ) -> HttpResponse:
-    """Cancel this parcel, and book the draft once that is confirmed. An old price is asked for
-    again before.
+    """Cancel this parcel, and book the draft once that is confirmed.
+
+    An old price is asked for again before.
     """
     try:
         chosen = dict(form.cleaned_data)

@@ -1,6 +1,4 @@
-"""Fix a mistake: a draft that corrects a booked parcel, and one button that cancels that and
-books this.
-"""
+"""Fix a mistake: a draft corrects a booked parcel, and one button cancels that and books this."""
 
 import datetime as dt
 import uuid
@@ -141,9 +139,7 @@ def _day_lost(order: Order, offered_days: list[dt.date]) -> Iterator[tuple[str, 
 def prices_page(
     request: MemberRequest, order: Order, draft: Draft, quote: Quote, form: BookForm
 ) -> HttpResponse:
-    """Show what changes, what it costs, and the one button; the wait for the carrier once that
-    was pressed.
-    """
+    """Show what changes, what it costs, and the one button; once pressed, the wait."""
     if request.method == "GET" and order.replacements.filter(ended_at=None).exists():
         return redirect("replacing", order.uuid)
     page = offers.for_page(quote, now=timezone.now())

@@ -49,8 +49,9 @@ def begin_draft(
 
 
 def take_prices(request: MemberRequest, draft: Draft, form: ParcelForm) -> Quote | None:
-    """Ask for the prices of a form that is right; when there are none the form says why and
-    keeps everything.
+    """Ask for the prices of a form that is right.
+
+    When there are none the form says why and keeps everything.
     """
     try:
         return drafts.ask_prices(draft, form.details(), by=request.user, now=timezone.now())

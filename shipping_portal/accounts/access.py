@@ -80,8 +80,9 @@ class FromElsewhere(PermissionDenied):
 
 
 def same_origin(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Answer 403 if another site made the request: labels and signed links open from our pages
-    only.
+    """Answer 403 if another site made the request.
+
+    Labels and signed links open from our pages only.
 
     A browser that says nothing, and a typed or bookmarked address, are accepted.
     """

@@ -1,5 +1,6 @@
-"""Words, units, money and days as a country writes them, mostly the sender's. Plain functions
-that know no template.
+"""Format words, units, money and days as a country writes them, mostly the sender's.
+
+Plain functions that know no template.
 """
 
 import datetime as dt
@@ -72,8 +73,9 @@ def up_to_thousand(count: int) -> str:
 
 
 def local_date(value: dt.datetime | dt.date | None, sender: Any) -> str:
-    """Format `Tue 25 Nov` in the sender's zone, `Tue, Nov 25` in the US, with a year if not this
-    one.
+    """Format `Tue 25 Nov` in the sender's zone, `Tue, Nov 25` in the US.
+
+    Another year than this is named.
     """
     if value is None:
         return ""

@@ -1,5 +1,6 @@
-"""When billing objects to erasing a person: words and photos of an open dispute. Bills and
-amounts stay as posted.
+"""Say when billing objects to erasing a person: words and photos of an open dispute.
+
+Bills and amounts stay as posted.
 """
 
 from collections.abc import Iterator

@@ -87,8 +87,9 @@ def statement_of(request: MemberRequest, week: str) -> tuple[dt.date, statements
 @audience(*SEE_MONEY)
 @require_GET
 def statement(request: MemberRequest, week: str) -> HttpResponse:
-    """Show one week's charges and reasons, fifty lines a page, or with `all` as many as a print
-    has.
+    """Show one week's charges and reasons, fifty lines a page.
+
+    With `all` it shows as many as a print has.
     """
     monday, found = statement_of(request, week)
     is_whole = "all" in request.GET
@@ -125,9 +126,7 @@ def statement(request: MemberRequest, week: str) -> HttpResponse:
 
 
 def _compared(balance: statements.Balance, before: dict[str, Decimal]) -> tuple[str, str]:
-    """Return `$96.18 more` than the week before, and its tone, or "" if there is no week to
-    compare.
-    """
+    """Return `$96.18 more` than the week before, and its tone, or "" without such a week."""
     change = balance.net - before.get(balance.currency, balance.net)
     more_or_less, tone = ("more", "warn") if change > 0 else ("less", "ok")
     return (f"{money(abs(change), balance.currency)} {more_or_less}", tone) if change else ("", "")

@@ -108,8 +108,9 @@ class Guarded(HTTPConnection):
         return sock
 
     def send(self, data: Any) -> None:
-        """Send once connected, if it isn't too late. http.client would connect inside its own
-        send.
+        """Send once connected, if it isn't too late.
+
+        http.client would connect inside its own send.
         """
         if self.sock is None:
             self.connect()

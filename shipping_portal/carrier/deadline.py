@@ -58,9 +58,7 @@ class Deadline:
                 self._socket = None
 
     def hold(self, sock: socket.socket) -> None:
-        """Keep a duplicate: once closed, the original's number may become another thread's
-        socket.
-        """
+        """Keep a duplicate: the original's number may become another thread's socket."""
         with self._lock:
             if self.cut:
                 raise TooLate

@@ -68,8 +68,9 @@ def read_signed(reply: Reply, contract: Contract) -> LabelFile:
 
 
 def read_label(reply: Reply, contract: Contract) -> LabelFile:
-    """Return the label's bytes unchanged. Raises OutcomeUnknown (retry) unless they are a whole
-    PDF.
+    """Return the label's bytes unchanged.
+
+    Raises OutcomeUnknown (retry) unless they are a whole PDF.
 
     The bytes decide (docs/decisions/0036): the length, the marker at the start and the marker at
     the end are checked; nothing is parsed. Without the end marker, a file truncated by the carrier,

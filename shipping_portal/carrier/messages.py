@@ -92,9 +92,7 @@ class Shipment:
 
 @dataclass(frozen=True)
 class Product:
-    """One quoted product (§2.4) with its price, every member of its breakdowns, and expected
-    days.
-    """
+    """One quoted product (§2.4) with its price, its breakdowns, and the expected days."""
 
     code: str
     name: str
@@ -122,9 +120,7 @@ class Quoted:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A booking that may be sent: its exact bytes, and the price it will cost if the carrier
-    said one.
-    """
+    """A booking that may be sent: its exact bytes, and its price if the carrier said one."""
 
     body: bytes = field(repr=False)
     price: Money | None = None

@@ -34,8 +34,9 @@ class Operation:
         return cls(method, path, tuple(parse_qsl(query or "", keep_blank_values=True)))
 
     def filled(self, *, order_id: str = "", reference: str = "") -> tuple[str, dict[str, str]]:
-        """Return the path and query for one order or parcel; values can't leave their place in the
-        path.
+        """Return the path and query for one order or parcel.
+
+        Values can't leave their place in the path.
 
         Raises OperationOff if a needed name is blank, or dots: `DELETE /orders/` would be another
         request.

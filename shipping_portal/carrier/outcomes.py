@@ -247,8 +247,9 @@ def _flatten(document: Any, where: Where) -> Iterator[tuple[Where, str]]:
 
 
 def _about_field(document: dict[str, Any]) -> tuple[Where, str] | None:
-    """Return a message object that names its field: {"field": "weight", "message": "is too
-    heavy"}.
+    """Return a message object that names its field.
+
+    Such as {"field": "weight", "message": "is too heavy"}.
     """
     about = next((document[key] for key in ABOUT if isinstance(document.get(key), str)), "")
     words = next((document[key] for key in WORDS if isinstance(document.get(key), str)), "")
@@ -287,9 +288,7 @@ def _plain_name(name: str) -> str:
 
 
 def _split_name(*names: str) -> Where:
-    """Return one form of "sender.contact.phone", "sender[contact][phone]",
-    "sender_contact_phone".
-    """
+    """Return one form of "sender.contact.phone", "sender[contact]", "sender_contact_phone"."""
     name = " ".join(names).casefold()
     return tuple("".join(letter if letter.isalnum() else " " for letter in name).split())
 

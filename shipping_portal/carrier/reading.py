@@ -50,8 +50,9 @@ ANY_ZONE = timedelta(days=1)  # somewhere on Earth it is still yesterday in UTC
 
 
 def read_products(reply: Reply, contract: Contract, *, today: date) -> Quoted:
-    """Return a quote's products, and each row's fault: no readable code or price, or a wrong
-    estimate.
+    """Return a quote's products, and each row's fault.
+
+    A fault is an unreadable code or price, or a wrong estimate.
 
     `today` is the day in UTC.
     """

@@ -57,9 +57,7 @@ def in_some_case(value: str, typed: str) -> str:
 
 
 def spell_reference(value: str, letters: str, *, length: int = 0) -> str:
-    """Return a reference of this shape from `letters` where they fit, as close to this length as it
-    can be.
-    """
+    """Return a reference of this shape from `letters` where they fit, close to this length."""
     parts, made = _parse_parts(value.split("|")[0]), ""
     supply = itertools.cycle(letters)
     spare = max(0, length - sum(part.least for part in parts))

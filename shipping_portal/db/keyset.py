@@ -1,6 +1,4 @@
-"""Page by key: fifty rows after or before a known one, so that the last page is as cheap as the
-first.
-"""
+"""Page by key: fifty rows after or before a known one, so no page is dearer than the first."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,6 +1,4 @@
-"""Write plain SQL for the few statements that run too often to be compiled and planned each
-time.
-"""
+"""Write plain SQL for the few statements that run too often to be compiled each time."""
 
 from functools import cache
 from typing import Any
@@ -32,8 +30,9 @@ def _insert_statement(model: type[models.Model]) -> tuple[str, list[Any]]:
 
 
 def planned_cursor(database: Any) -> Any:
-    """Return a cursor with which PostgreSQL plans a statement once per connection, except by
-    PgBouncer.
+    """Return a cursor with which PostgreSQL plans a statement once per connection.
+
+    Not by PgBouncer.
     """
     if database.vendor != "postgresql" or database.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
         return database.cursor()

@@ -23,8 +23,9 @@ class ExportQuerySet(OwnedQuerySet["Export"]):
 
 
 class Export(Job):
-    """One ZIP file: due while `due_at` is set, `done` of `total` parcels packed, until
-    `expires_at`.
+    """One ZIP file: due while `due_at` is set, kept until `expires_at`.
+
+    `done` of `total` parcels are packed.
     """
 
     class What(models.TextChoices):
@@ -68,8 +69,9 @@ class Export(Job):
 
     @property
     def holds_closed_label(self) -> bool:
-        """Return whether it may contain an unusable label: cancelled, stopped, or held after a
-        restore.
+        """Return whether it may contain an unusable label.
+
+        That is one cancelled, stopped, or held after a restore.
 
         Checked each time, because the file outlives these events by days.
         """

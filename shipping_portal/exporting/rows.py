@@ -46,8 +46,9 @@ CHARGE_HEADS = (
 
 
 def scan_rows(orders: Collection[int], zone: ZoneInfo) -> Iterator[Row]:
-    """Yield every scan of these orders by account, oldest first, in two or three queries an
-    account.
+    """Yield every scan of these orders by account, oldest first.
+
+    It takes two or three queries an account.
     """
     events = TrackingEvent.objects.filter(parcel__order__in=orders).select_related(
         "parcel", "account"

@@ -101,8 +101,9 @@ KEPT_RAW = ("/webhooks/", "/csp-reports/")
 def refuse_what_no_browser_sends(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Reject other methods, a NUL in the address, which PostgreSQL can't store, and non-form
-    bodies.
+    """Reject what no browser sends: other methods, a NUL in the address, bodies that are no forms.
+
+    PostgreSQL can't store a NUL.
 
     Django limits a body's fields, but not its files, which it would write to the server's disk.
     """
@@ -125,9 +126,7 @@ def refuse_what_no_browser_sends(
 
 
 def _is_form(request: HttpRequest) -> bool:
-    """Return whether the body is unpacked UTF-8 fields, or empty, which is for the page to
-    judge.
-    """
+    """Return whether the body is unpacked UTF-8 fields, or empty, which the page judges."""
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         return False
     letters = (request.content_params or {}).get("charset", "utf-8").lower()

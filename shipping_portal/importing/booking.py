@@ -101,8 +101,9 @@ def _made_before(row: ImportRow) -> Order | None:
 
 
 def _submit(row: ImportRow, now: dt.datetime) -> Order:
-    """Owe the carrier this row's parcel, as its sender saw it. An old price is asked for again
-    before it is sent.
+    """Make this row's parcel due at the carrier, as its sender saw it.
+
+    An old price is asked for again before it is sent.
 
     Raises AlreadyBought, and what orders.booking.submit raises.
     """

@@ -39,8 +39,9 @@ NOT_FIRST = frozenset(
 
 @dataclass(frozen=True)
 class CellsOfRow:
-    """A row that is being read: `values` are what it says so far by our field, `head` the first
-    row of its parcel.
+    """A row that is being read: `values` are what it says so far by our field.
+
+    `head` is the first row of its parcel.
     """
 
     row: ImportRow
@@ -115,9 +116,7 @@ def _read_three_sides(line: CellsOfRow) -> None:
 
 
 def _read_receiver(line: CellsOfRow) -> None:
-    """Read no email where the cell says that there is none; and a name that begins with the last
-    name.
-    """
+    """Read no email where the cell says there is none, and a name written last name first."""
     if normalise_name(line.values.get("receiver_email", "")) in NO_EMAIL:
         del line.values["receiver_email"]
     if name := line.values.get("receiver_name"):
@@ -127,8 +126,9 @@ def _read_receiver(line: CellsOfRow) -> None:
 
 
 def _read_amounts(line: CellsOfRow) -> None:
-    """Read amounts with the currency of the cell, of its row or of its column, and a value as
-    that of one piece.
+    """Read amounts with their currency, and a value as that of one piece.
+
+    The currency is the cell's, the row's or the column's.
     """
     currency = line.values.pop(CURRENCY, "") or line.head.cell(line.file.columns.get(CURRENCY))
     for name in AMOUNTS & line.values.keys():
@@ -151,8 +151,9 @@ STEPS: tuple[Callable[[CellsOfRow], None], ...] = (
 
 
 def _value_of_one(line: CellsOfRow) -> str:
-    """Return the value of one piece: by the shop, the column's name, a total beside it, or as
-    its sender chose.
+    """Return the value of one piece.
+
+    The shop, the column's name, a total beside it or the sender says how to read it.
     """
     text, times = line.values["item_1_value"], line.values.get("item_1_quantity", "")
     header, cells, place = line.file.header, line.row.cells, line.file.columns["item_1_value"]
@@ -201,8 +202,9 @@ def split_address(line: str, cell: str, home: str) -> dict[str, str]:
 
 
 def _first_name_first(text: str, *, is_stated: bool) -> str:
-    """Return Jane Doe for “Doe, Jane”: if the column says so, or both are one word and no
-    company.
+    """Return Jane Doe for “Doe, Jane”.
+
+    The column says so, or both are one word and no company.
     """
     last, comma, first = text.partition(",")
     is_a_person = LAST_FIRST.fullmatch(text) and normalise_name(first) not in NOT_FIRST

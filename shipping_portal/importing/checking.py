@@ -1,5 +1,4 @@
-"""Checking: a dry run of every row through the parcel form, then the carrier's prices. Nothing
-is booked by it.
+"""Check every row without booking: through the parcel form, then by the carrier's prices.
 
 begin      (web)     columns are matched; rows of one order are joined; every parcel is due a check
 check_row  (worker)  read once → left out? → the form's rules → bought before? → prices → ready, or
@@ -64,8 +63,9 @@ def begin(
 
 
 def again(row: ImportRow, corrected: dict[str, str], now: dt.datetime) -> bool:
-    """Schedule a check of one corrected row. Return False if it is booked, or somebody was
-    faster.
+    """Schedule a check of one corrected row.
+
+    Returns False if it is booked, or somebody was faster.
     """
     if row.state in (State.OWED, State.BOOKED):
         return False
@@ -103,9 +103,7 @@ def check_row(row: ImportRow) -> None:
 
 
 def priced_before(file: Import, now: dt.datetime) -> dt.date | None:
-    """Return the day of the oldest expired price of a ready row, if it is an earlier day; else
-    None.
-    """
+    """Return the day of a ready row's oldest expired price, if that is an earlier day."""
     made_at = file.rows.filter(state__in=ImportRow.READY).aggregate(oldest=Min("quote__made_at"))[
         "oldest"
     ]
@@ -166,8 +164,9 @@ def _skip_duplicate(read: ReadRow) -> Outcome:
 
 
 def _price(read: ReadRow) -> Outcome:
-    """Ask the carrier for the row's prices. Raises CarrierError or Paused where it has no answer
-    yet.
+    """Ask the carrier for the row's prices.
+
+    Raises CarrierError or Paused where it has no answer yet.
     """
     details, file = read.form.details(), read.file
     try:

@@ -1,5 +1,6 @@
-"""The lines of a text with delimiters: commas, tabs, semicolons or bars; what can't be read is a
-row to fix.
+"""Read the lines of a text with commas, tabs, semicolons or bars between its cells.
+
+What can't be read is a row to fix.
 """
 
 import csv
@@ -111,9 +112,7 @@ def _has_joined(line: list[str], delimiter: str) -> bool:
 
 
 def _are_rows(written: list[str], delimiter: str, width: int) -> bool:
-    """Return whether each of these lines has the header's number of cells without its quotation
-    marks.
-    """
+    """Return whether each line has the header's number of cells without its quotation marks."""
     return len(written) > 1 and all(one.count(delimiter) == width - 1 for one in written)
 
 

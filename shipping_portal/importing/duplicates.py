@@ -54,9 +54,7 @@ def on_an_earlier_row(row: ImportRow, reference: str) -> str:
 
 
 def leave_out(file: Import, states: Collection[str]) -> None:
-    """Skip rows of these states whose order number has been booked, or queued, since their
-    check.
-    """
+    """Skip rows of these states whose order number has been booked or queued since their check."""
     rows = (
         file.rows.filter(state__in=states).exclude(reference="").exclude(corrected__has_key=ANYWAY)
     )

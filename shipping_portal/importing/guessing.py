@@ -1,6 +1,4 @@
-"""Which column of a file is which of our fields, by its name: the name that a person would take,
-or none.
-"""
+"""Guess which column of a file is which of our fields, by its name, as a person would."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping

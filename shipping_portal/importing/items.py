@@ -53,8 +53,9 @@ def are_weights_of_one(file: Import) -> bool:
 
 
 def of_weights(lines: Sequence[Cells]) -> str:
-    """Return the message when several rows have the parcel's weight, or "": each may mean its
-    item.
+    """Return the message when several rows have the parcel's weight, or "".
+
+    Each may mean its item.
     """
     weights = [
         units.convert(line["weight"], "", "kg", units.WEIGHTS)
@@ -94,8 +95,9 @@ def _item(line: Cells, given: Cells) -> dict[str, str]:
 
 
 def _whole_weight(lines: Sequence[Cells], given: Cells) -> str:
-    """Add up the weights in the first one's unit; "" if a weight or quantity is missing or
-    invalid.
+    """Add up the weights in the first one's unit.
+
+    Returns "" if a weight or quantity is missing or invalid.
     """
     weights = [line.get("weight", "") for line in lines]
     counts = [line.get("item_1_quantity") or given.get("item_1_quantity") or "1" for line in lines]

@@ -1,6 +1,4 @@
-"""Rows that are no parcel to send, or not certainly: hidden, a sum, left out by their shop, or
-of an odd shape.
-"""
+"""Find rows that aren't parcels to send: hidden, a sum, left out by the shop, or odd."""
 
 from shipping_portal.importing import duplicates, notes, shops, unread
 from shipping_portal.importing.models import ImportRow
@@ -10,8 +8,9 @@ OF_A_PARCEL = ("customer_reference", "receiver_line1", "receiver_email", "receiv
 
 
 def why_left_out(row: ImportRow) -> str:
-    """Return why a row is left out unless somebody takes it all the same: nobody sees it in the
-    workbook, it is a sum, or its shop would not send it; else "".
+    """Return why a row is left out unless somebody takes it all the same, else "".
+
+    Nobody sees it in the workbook, it is a sum, or its shop would not send it.
     """
     if row.corrected.get(shops.STATUS):
         return ""
@@ -23,9 +22,7 @@ def why_left_out(row: ImportRow) -> str:
 
 
 def _says_more_than_a_sum(row: ImportRow) -> bool:
-    """Return whether a field of a parcel is filled, but for the first filled cell, where a sum
-    is named.
-    """
+    """Return whether a field is filled other than the first filled cell, where sums are named."""
     first = next((place for place, cell in enumerate(row.cells) if cell.strip()), -1)
     places = [row.file.columns.get(name) for name in OF_A_PARCEL]
     return any(row.cell(place).strip() for place in places if place != first)

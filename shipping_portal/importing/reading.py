@@ -87,9 +87,7 @@ class Sheet:
 
     @property
     def fingerprint(self) -> str:
-        """Return a hash of the header, equal for files of one shop and for failed rows that
-        return.
-        """
+        """Return a hash of the header, equal for one shop's files and failed rows that return."""
         names = [normalise_name(name) for name in self.header]
         return hashlib.sha256(
             "\x1f".join(names[:-1] if names[-1:] == [normalise_name(REASON)] else names).encode()
@@ -290,9 +288,7 @@ def _rows(lines: Iterator[tuple[int, list[str]]], width: int) -> dict[int, list[
 
 
 def _row(number: int, line: list[str], width: int) -> list[str]:
-    """Return a row's cells without blank ones beyond the header's; far ones become one more
-    cell.
-    """
+    """Return a row's cells without blank ones beyond the header's; far ones become one more."""
     while len(line) > width and not line[-1].strip():
         line.pop()
     if further := line[width + MOST_BEYOND :]:

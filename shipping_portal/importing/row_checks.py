@@ -1,5 +1,6 @@
-"""The checks of a row that was read: each returns what is to be fixed, by the form's field, or
-nothing.
+"""Check a row that was read.
+
+Each check returns what is to be fixed, by the form's field, or nothing.
 """
 
 import re
@@ -42,8 +43,9 @@ def find_problems(read: ReadRow) -> Problems:
 
 
 def _find_numbers_that_a_spreadsheet_changed(read: ReadRow) -> Problems:
-    """Spreadsheets write long numbers as 6.14E+10: what stood there is lost, though it may pass
-    as text.
+    """Find long numbers that a spreadsheet wrote as 6.14E+10.
+
+    What stood there is lost, though it may pass as text.
     """
     message = "A spreadsheet shortened this number. Write it in full."
     texts = read.texts
@@ -85,9 +87,7 @@ def _find_unclear_amounts(read: ReadRow) -> Problems:
 
 
 def _find_unclear_lines(read: ReadRow) -> Problems:
-    """Return what three address lines leave open: where the street is, and whether they fit on
-    two.
-    """
+    """Return what three address lines leave open: where the street is, whether they fit on two."""
     first, second, third = (read.cell(f"receiver_line{number}") for number in (1, 2, 3))
     if not third or not read.corrected.keys().isdisjoint(LINES):
         return {}

@@ -100,8 +100,9 @@ def alike_problem(row: ImportRow, typed: Mapping[str, str]) -> Trouble:
 def save(
     file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: bool, now: dt.datetime
 ) -> int:
-    """Schedule a check of the row with these values, and if asked of every row with the same
-    problem.
+    """Schedule a check of the row with these values; return how many rows are checked.
+
+    If asked, every row with the same problem is, too.
 
     Returns how many rows.
     """
@@ -191,9 +192,7 @@ def form_of(
 
 
 def _first_shown(row: ImportRow, form: ParcelForm) -> dict[str, str]:
-    """Return each field with a problem, and the first with the same messages: they are shown
-    once.
-    """
+    """Return each field with a problem, and the first with the same messages, shown once."""
     first: dict[str, str] = {}
     return {
         name: first.setdefault("".join(row.problems[name]), name)
@@ -229,7 +228,8 @@ def _fix(
 
 
 def _tidy(text: str) -> str:
-    """Return the text as typed, without what no database stores; the form rejects its
-    replacement.
+    """Return the text as typed, without what no database stores.
+
+    The form rejects its replacement.
     """
     return text.strip().replace("\x00", "\ufffd")[:2000]

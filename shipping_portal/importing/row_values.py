@@ -1,5 +1,6 @@
-"""What the parcel form would hold had somebody typed a row into it: its cells, what all rows
-have, and a saved size.
+"""Return what the parcel form would hold had somebody typed a row into it.
+
+That is its cells, what all rows have, and a saved size.
 """
 
 import re
@@ -48,8 +49,9 @@ class ParcelValues:
 def read_values(
     row: ImportRow, file: Import, size: ParcelSize | None, lines: list[dict[str, str]]
 ) -> dict[str, str]:
-    """Return the values of the parcel form for a row whose cells, and those joined to it, say
-    `lines`.
+    """Return the values of the parcel form for a row that says `lines`.
+
+    Cells of the rows joined to it count.
     """
     country, is_of_one = file.sender.country, items.are_weights_of_one(file)
     constants = {
@@ -107,9 +109,7 @@ def _read_country(parcel: ParcelValues) -> None:
 
 
 def _restore_numbers(parcel: ParcelValues) -> None:
-    """Take “.0” off what a program took for a number, and give a ZIP code its zeros back: 2155
-    was 02155.
-    """
+    """Take “.0” off numbers, and give a ZIP code its zeros back: 2155 was 02155."""
     code = parcel.get("receiver_postcode")
     if parcel.get("receiver_country") == "US" and SHORT_ZIP.fullmatch(code):
         start, dash, end = code.partition("-")
@@ -120,8 +120,9 @@ def _restore_numbers(parcel: ParcelValues) -> None:
 
 
 def _join_lines(parcel: ParcelValues) -> None:
-    """Print the third line of an address behind the second, or in its place; a suburb without
-    its postcode.
+    """Print the third line of an address behind the second, or in its place.
+
+    A suburb is printed without its postcode.
     """
     third = parcel.values.pop(LINE3, "")
     parcel.values["receiver_line2"] = ", ".join(filter(None, (parcel.get("receiver_line2"), third)))
@@ -151,8 +152,9 @@ def is_amount(name: str) -> bool:
 
 
 def _choose_delivery(parcel: ParcelValues) -> None:
-    """Use instructions that begin with an Australian term as that choice; the rest is for the
-    driver.
+    """Use instructions that begin with an Australian term as that choice.
+
+    The rest is for the driver.
     """
     yes = [_read_term(parcel.values.pop(name, ""), term) for name, term in YES_OR_NO.items()]
     yes = [words for words in yes if words]

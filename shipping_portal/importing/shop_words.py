@@ -1,5 +1,6 @@
-"""The words that shops write of an order, normalised: sent, cancelled, paid back, not paid, or
-never sent by parcel.
+"""List the words that shops write of an order, normalised.
+
+Sent, cancelled, paid back, not paid, or never sent by parcel.
 """
 
 from shipping_portal.importing.headings import split_words

@@ -88,8 +88,9 @@ SHOPS = (
 
 @dataclass(frozen=True)
 class ShopColumns:
-    """What the columns of one header say of an order, by their places; found once for all rows
-    of a file.
+    """What the columns of one header say of an order, by their places.
+
+    Found once for all rows of a file.
     """
 
     shop: str

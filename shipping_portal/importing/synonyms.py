@@ -1,5 +1,6 @@
-"""What shops, spreadsheets and people call our fields, normalised: the first name that a file
-has is taken.
+"""List what shops, spreadsheets and people call our fields, normalised.
+
+The first name that a file has is taken.
 
 A receiver's column may say whose it is besides: “Ship to city”, “City (Shipping)”. Measures are
 without their units.
@@ -89,8 +90,9 @@ item_1_hs_code: tariff code, harmonized code
 
 
 def _read_table(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the names by our field. A line that begins with a blank goes on with the line above
-    it.
+    """Return the names by our field.
+
+    A line that begins with a blank goes on with the line above it.
     """
     lines = (line.partition(": ") for line in text.replace("\n    ", " ").strip().splitlines())
     return {name: split_words(words) for name, _, words in lines}

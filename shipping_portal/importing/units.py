@@ -139,9 +139,7 @@ def of_account(country: str) -> dict[str, str]:
 
 
 def of_cell(name: str, row: ImportRow, file: Import) -> str:
-    """Return a measure's unit in this row: the column name's, the unit column's, or the chosen
-    one.
-    """
+    """Return a measure's unit in this row, of the column name, the unit column or the choice."""
     kind = KINDS[name]
     if read_as := file.constants.get(f"{READ_AS}{kind}"):
         return str(read_as)

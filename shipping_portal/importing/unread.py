@@ -211,9 +211,7 @@ def _words_of(values: Mapping[str, Any]) -> set[str]:
 
 
 def _columns_that_matter(row: ImportRow, file: Import) -> tuple[tuple[int, str, bool], ...]:
-    """Return the columns whose cells may say what no field holds: place, name, and whether it is
-    read.
-    """
+    """Return the columns that may say what no field holds: place, name, whether it is read."""
     read = _read(file)
     if any(row.cell(file.columns.get(side)).strip() for side in units.SIZES):
         # the sides have columns of their own
@@ -255,8 +253,9 @@ def _is_repeated(text: str, words: Collection[str]) -> bool:
 
 
 def _is_filled(cell: str, text: str) -> bool:
-    """Return whether a cell, `text` once normalised, says anything: no zero, no “no”, no dash; ★
-    does.
+    """Return whether a cell says anything: no zero, no “no”, no dash; ★ does.
+
+    `text` is the cell once normalised.
     """
     if not text:
         return any(unicodedata.category(one) == "So" for one in cell)
@@ -275,8 +274,6 @@ def _read(file: Import) -> frozenset[int]:
 
 
 def _is_of_another(name: str, street: str | None) -> bool:
-    """Return whether a column is about the buyer or sender, if the file has the receiver's
-    street.
-    """
+    """Return whether a column is about the buyer or sender, if the file has a receiver's street."""
     found = OTHER_PARTY.fullmatch(name)
     return found is not None and street is not None and (found[1] or found[2]) not in street

@@ -15,8 +15,9 @@ HOUR = dt.timedelta(hours=1)
 
 
 class TooManyFiles(Exception):
-    """This person gave as many files as they may within an hour: `most`. The next one is free at
-    `free_at`.
+    """Raised when this person gave as many files as they may within an hour: `most`.
+
+    The next one is free at `free_at`.
     """
 
     def __init__(self, most: int, free_at: dt.datetime) -> None:

@@ -58,9 +58,7 @@ def _erase_by(rule: ErasingRule, model: str, keys: Keys) -> int:
 
 
 def objection(kind: str) -> Callable[[Objection], Objection]:
-    """Register a function that yields keys that can't be erased now, with the reason and its
-    end.
-    """
+    """Register a function that yields keys that can't be erased now, with reason and end."""
 
     def register(object_to: Objection) -> Objection:
         _OBJECTIONS[kind].append(object_to)

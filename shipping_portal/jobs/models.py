@@ -93,16 +93,18 @@ class Job(models.Model):
         return self.change(**{"due_at": at, **self.NOTHING_WENT_WRONG} | changes)
 
     def try_later(self, now: dt.datetime, seconds: float | None = None) -> bool:
-        """Owe the same after so many seconds, where the carrier says how long, else after a
-        back-off.
+        """Make the same due after so many seconds, or after a back-off.
+
+        The seconds are what the carrier asked for.
         """
         return self.retry(
             now + (backoff(self.tries) if seconds is None else dt.timedelta(seconds=seconds))
         )
 
     def fail(self, error: Exception, *, failures: int) -> bool:
-        """Rest the row after an attempt that raised; store the error's type and place, not its
-        text.
+        """Rest the row after an attempt that raised.
+
+        The error's type and place are stored, not its text.
 
         `failures` is the number of consecutive failures, this one included.
         """

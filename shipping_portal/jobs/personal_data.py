@@ -1,5 +1,6 @@
-"""The personal data that the portal holds: one table that says what, why, who sees it, until
-when, and how it ends.
+"""List the personal data that the portal holds in one table.
+
+It says what, why, who sees it, until when, and how it ends.
 
 `erasing.erase` carries out its `rules`, and docs/security/data.md is made from it. Data whose
 erasing takes more than one statement has an `@eraser` in its app's `erasing.py`. A test fails

@@ -161,8 +161,9 @@ Do = TypeVar("Do", bound=Callable[[dt.datetime], object])
 
 
 def chore(name: str, *, every: float = 0) -> Callable[[Do], Do]:
-    """Register a check to run every so many seconds, or each round, perhaps in several
-    processes.
+    """Register a check to run every so many seconds, or each round.
+
+    It may run in several processes.
     """
 
     def register(do: Do) -> Do:

@@ -118,9 +118,7 @@ class Sweep:
                 counts[f"{kind.name} {self._work(kind, pk)}"] += 1
 
     def _passed(self, kind: JobKind, pk: int, due_at: dt.datetime) -> int:
-        """Return how often the workers missed this row, which was due before it was sent to
-        them.
-        """
+        """Return how often the workers missed this row, due before it was sent to them."""
         before = self.handed.get((kind.name, pk))
         return before.times if before and before.due_at == due_at else 0
 

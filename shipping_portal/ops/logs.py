@@ -111,8 +111,9 @@ STAMPS: list[Any] = [
 
 
 def logging_config(level: str) -> dict[str, Any]:
-    """Return the configuration that sends every logger, the web server's too, through one
-    formatter.
+    """Return the configuration that sends every logger through one formatter.
+
+    The web server's is one of them.
     """
     line = {"handlers": ["line"], "propagate": False}
     through = {"handlers": [], "propagate": True}

@@ -100,9 +100,7 @@ def mark_days_to_count(now: dt.datetime) -> None:
 
 
 def _note_reports(since: dt.datetime) -> None:
-    """Schedule full recounts for senders with newly posted charges, which follow weeks after
-    booking.
-    """
+    """Schedule full recounts for senders with new charges, which follow weeks after booking."""
     posted = BillingReport.objects.filter(state=BillingReport.State.POSTED, ended_at__gte=since)
     if ended_at := posted.aggregate(Max("ended_at"))["ended_at__max"]:
         billed = _distinct_senders(

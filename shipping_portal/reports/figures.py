@@ -76,8 +76,9 @@ class Key:
 
 @dataclass(frozen=True)
 class PlotBar:
-    """One upright bar: positions in percent, the words under and above it, and those a phone
-    shows.
+    """One upright bar: positions in percent, the words under and above it.
+
+    Some words are for a phone.
     """
 
     line: ChartLine

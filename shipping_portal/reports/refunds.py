@@ -163,9 +163,7 @@ class Claims:
         return dict(found.annotate(days=Count(day, distinct=True)).filter(days__gte=2))
 
     def _reported_and_under_way(self) -> tuple[list[int], QuerySet[Order]]:
-        """Return lost or damaged parcels, and moving ones past their last day or long without a
-        scan.
-        """
+        """Return lost or damaged parcels, and moving ones late or long without a scan."""
         long_ago = self.scope.now - dt.timedelta(days=SILENT_DAYS)
         reported = Q(progress__in=REPORTED, progress_at__gte=self.since)
         # Nothing was scanned after it last moved; the index has that time, and leaves few parcels.

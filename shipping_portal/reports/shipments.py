@@ -1,6 +1,4 @@
-"""Read the parcels of some days with their scans, in a handful of queries however many there
-are.
-"""
+"""Read the parcels of some days with their scans, in a handful of queries."""
 
 import datetime as dt
 from dataclasses import dataclass

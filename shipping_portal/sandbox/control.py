@@ -67,9 +67,7 @@ class Control:
         arg: Any = None,
         commit: bool | None = None,
     ) -> None:
-        """Make the next ``count`` matching requests fail, or with ``probability`` a share of
-        all.
-        """
+        """Make the next ``count`` matching requests fail, or a share (``probability``)."""
         if verb == "slow-tls" and not self.config.certificate:
             raise ValueError("slow-tls needs a carrier that speaks TLS.")
         rule = Rule(operation, str(verb), count, probability, match, arg, commit)

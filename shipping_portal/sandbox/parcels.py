@@ -46,8 +46,9 @@ class Scan:
 
 @dataclass
 class Parcel:
-    """``quote`` is the booked price as JSON with decimals as text; instants are seconds since the
-    epoch.
+    """A parcel at the carrier. ``quote`` is the booked price as JSON with decimals as text.
+
+    Instants are seconds since the epoch.
     """
 
     reference: str

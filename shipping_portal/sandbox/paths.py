@@ -1,6 +1,4 @@
-"""Dotted paths into JSON documents, and operations written as ``METHOD
-/path/{id}?name={reference}``.
-"""
+"""Read dotted paths into JSON documents, and operations such as ``GET /orders/{id}``."""
 
 import re
 from collections.abc import Mapping
@@ -73,9 +71,7 @@ class Operation:
         )
 
     def match(self, method: str, path: str, query: Mapping[str, str]) -> dict[str, str] | None:
-        """{id} as ``order_id`` and {reference} when the request is for this operation, else
-        None.
-        """
+        """Return {id} as ``order_id`` and {reference}, or None for another operation."""
         found = self.path.match(path)
         if method != self.method or not found:
             return None

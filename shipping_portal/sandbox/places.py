@@ -166,16 +166,15 @@ def at_postcode(country: str, postcode: str) -> tuple[Locality, ...]:
 
 
 def is_pair(country: str, suburb: str, postcode: str) -> bool:
-    """Return whether the suburb and postcode are published as a pair, letter case and spacing
-    aside.
+    """Return whether the suburb and postcode are published as a pair.
+
+    Letter case and spacing don't count.
     """
     return _folded(suburb) in {_folded(place.suburb) for place in at_postcode(country, postcode)}
 
 
 def alternatives(country: str, postcode: str) -> str:
-    """Return the suburbs published for ``postcode`` in capitals, as the carrier's reply lists
-    them.
-    """
+    """Return the suburbs published for ``postcode`` in capitals, as the reply lists them."""
     return ", ".join(place.suburb.upper() for place in at_postcode(country, postcode))
 
 

@@ -34,8 +34,9 @@ def answer(request: Request, depot: Depot) -> Reply | None:
 
 
 def authorised_link(parcel: Parcel, depot: Depot, *, base_url: str) -> str:
-    """Return the sender's link to the Authorised Tracking Page, good for the contract's
-    link_seconds.
+    """Return the sender's link to the Authorised Tracking Page.
+
+    It is good for the contract's link_seconds.
     """
     contract, now = depot.contract, int(depot.now().timestamp())
     claims = {

@@ -164,8 +164,9 @@ def quotes_for(
 def quote_for(
     asked: Asked, product: Product, *, now: datetime, raised: Decimal, send_date: date | None = None
 ) -> Quote:
-    """Return the price and delivery dates of ``product`` for this parcel at ``now`` (an aware
-    instant).
+    """Return the price and delivery dates of ``product`` for this parcel.
+
+    ``now`` is an aware instant.
     """
     origin = asked.sender.country
     send = send_date or first_send_date(asked, product, now)

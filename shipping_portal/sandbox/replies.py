@@ -176,9 +176,7 @@ def label_entries(
 
 
 def label_sizes(parcel: Parcel) -> tuple[str, str]:
-    """Return full page, A4 from Australia and Letter from North America, and cropped (section
-    1).
-    """
+    """Return full page (A4 from Australia, Letter from North America) and cropped (section 1)."""
     return ("a4" if parcel.origin == "AU" else "letter", "cropped")
 
 

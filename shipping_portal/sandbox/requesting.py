@@ -102,9 +102,7 @@ class Request:
 
 
 def is_authenticated(request: Request, config: Config) -> bool:
-    """Return whether the request carries this account's credentials in the form the contract
-    names.
-    """
+    """Return whether the request has this account's credentials in the contract's form."""
     scheme = config.contract["auth"]
     sent = request.headers.get("authorization", "")
     if scheme == "none":

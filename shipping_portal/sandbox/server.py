@@ -140,8 +140,9 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
         )
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Accept a connection and never answer its handshake, for the fault "connection: slow-
-        tls".
+        """Accept a connection and never answer its handshake.
+
+        That is the fault "connection: slow-tls".
         """
         fault = self.sandbox.troubles.pick("connection", only=("slow-tls",))
         if fault:

@@ -44,9 +44,7 @@ class Line:
 
     @property
     def goes_to(self) -> str:
-        """Return where it goes, which the operator has to see before assigning, or "" for
-        nowhere.
-        """
+        """Return where it goes, which the operator sees before assigning, or ""."""
         if self.sender is None or self.left:
             return ""
         return f"{self.sender.pk}-{self.order.pk if self.order else ''}"

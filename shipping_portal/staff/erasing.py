@@ -86,9 +86,7 @@ class Finding:
 def find_person(
     *, email: str = "", phone: str = "", name: str = "", postcode: str = ""
 ) -> list[Finding]:
-    """Return rows with this email, phone in any spelling, or name at this postcode, of any
-    sender.
-    """
+    """Return any sender's rows with this email, phone in any spelling, or name at this postcode."""
     found = {
         kind: list(NOT_ERASED[kind].filter(rule).order_by("-pk").distinct()[:MOST])
         for kind, rule in _find_rules(email, phone, name, postcode).items()

@@ -179,9 +179,7 @@ def find(request: HttpRequest) -> HttpResponse:
 
 
 def _exact_match(user: Any, asked: str) -> str:
-    """Return the address of the sender with this number or the one order with this reference; else
-    "".
-    """
+    """Return the address of the sender with this number or the order with this reference, or ""."""
     number, key = Sender.pk_of(asked), _read_uuid(asked)
     if (
         number

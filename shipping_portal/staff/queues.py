@@ -79,8 +79,9 @@ def missed_twice(now: dt.datetime) -> Q:
 
 
 def duplicate_booking(now: dt.datetime) -> Q:
-    """Match orders with a possible second carrier order; see
-    orders/booking/duplicate_bookings.py.
+    """Match orders with a possible second carrier order.
+
+    See orders/booking/duplicate_bookings.py.
     """
     waiting = BookingAttempt.objects.filter(duplicate_booking_at__isnull=False).order_by(
         "duplicate_booking_at"
@@ -113,8 +114,9 @@ def refused_lately(now: dt.datetime) -> Q:
 
 
 def at_fault(now: dt.datetime) -> Q:
-    """Match accounts with recent rejections for faults in our setup, such as a missing partner
-    id.
+    """Match accounts with recent rejections for faults in our setup.
+
+    Such as a missing partner id.
     """
     return Q(fault_at__gte=now - FAULT_COUNTS)
 

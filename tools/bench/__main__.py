@@ -1,5 +1,6 @@
-"""`./dev bench`: how much slower each page is for an account of 200,000 parcels than for one of 1,000; and the other
-files here.
+"""`./dev bench`: how much slower each page is with 200,000 parcels than with 1,000.
+
+The other files here measure the rest.
 
 Two portals on one PostgreSQL answer the same addresses in turn, in five rounds: a small one, and a full one in which
 four other accounts have as much. What counts is the ratio within one run on one machine; the milliseconds beside it

@@ -8,8 +8,11 @@ BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 @dataclass(frozen=True)
 class Page:
-    """`path` may hold {order}, a parcel with sixty scans, its {key} and its {sender} in the admin, {file}, an import
-    of two hundred rows, {week}, a week of ten thousand charges, and {middle}, a key."""
+    """An address, whose `path` may name rows.
+
+    {order} is a parcel with sixty scans, {key} and {sender} are its admin's, {file} is an import
+    of two hundred rows, {week} a week of ten thousand charges, and {middle} a key.
+    """
 
     name: str
     path: str

@@ -1,5 +1,6 @@
-"""Fold a parcel's scans into the progress of the parcel and its order (`orders/status/progress.py:
-fold`).
+"""Fold a parcel's scans into the progress of the parcel and its order.
+
+See `orders/status/progress.py: fold`.
 """
 
 import datetime as dt

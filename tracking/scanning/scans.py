@@ -180,8 +180,9 @@ class _Known:
             self.by_id[event.account_id, event.event_id] = event
 
     def find(self, parcel: Parcel, event_id: uuid.UUID | None, digest: str) -> TrackingEvent | None:
-        """Find an event by its id, else by fingerprint, which also joins a pushed scan with its
-        poll.
+        """Find an event by its id, else by fingerprint.
+
+        That joins a pushed scan with its poll, too.
         """
         if event_id and (by_id := self.by_id.get((parcel.account_id, event_id))):
             return by_id

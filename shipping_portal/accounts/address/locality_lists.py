@@ -43,8 +43,9 @@ class Imported:
 def import_list(
     content: bytes, *, source: str, by: Any, at: dt.datetime, reason: str = ""
 ) -> list[Imported]:
-    """Replace the active list of every country in the file. Raises UnreadableList, changing
-    nothing.
+    """Replace the active list of every country in the file.
+
+    Raises UnreadableList, changing nothing.
 
     Identical pairs are left alone, so importing twice does no harm.
     """

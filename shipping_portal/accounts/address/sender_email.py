@@ -136,9 +136,7 @@ class Verdict:
 
     @property
     def needs_confirmation(self) -> bool:
-        """Return whether it is a shared mailbox, allowed once somebody confirms that a person reads
-        it.
-        """
+        """Return whether it is a shared mailbox, allowed once a reader is confirmed."""
         return self.kind == "shared"
 
     @property

@@ -48,8 +48,9 @@ class AdminPage:
 
 
 class OnlyReads:
-    """Nobody adds, changes or deletes here, not even a superuser. Changes are actions with a
-    reason (actions.py).
+    """Let nobody add, change or delete here, not even a superuser.
+
+    Changes are actions with a reason (actions.py).
 
     `related` are the rows read in the same query, `deferred` the columns that are not read.
     """
@@ -73,8 +74,7 @@ class OnlyReads:
 
 
 class FirstThousand(Paginator):
-    """Page through the first thousand rows: counting a million, or reaching their end, takes
-    seconds.
+    """Page through the first thousand rows: to count a million takes seconds.
 
     Search or filter for the rest.
     """
@@ -95,8 +95,9 @@ class FirstThousand(Paginator):
 
 
 class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
-    """A read-only list and page. Newest first by primary key; at most a thousand rows of large
-    tables.
+    """A read-only list and page, newest first by primary key.
+
+    Of large tables it shows at most a thousand rows.
 
     `waits` are the address's parameter and the queues by value: each one's list shows its response
     time and ages.
@@ -132,8 +133,9 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
         return shown
 
     def with_counts(self, rows: list[Any]) -> list[Any]:
-        """Return the rows of one page of the list, with what is counted for each of them in one
-        query.
+        """Return the rows of one page of the list, each with what is counted for it.
+
+        The counts take one query.
         """
         return rows
 

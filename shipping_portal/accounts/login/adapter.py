@@ -114,9 +114,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         return bool(url) and url.startswith("/") and bool(super().is_safe_url(url))
 
     def can_delete_email(self, email_address: EmailAddress) -> bool:
-        """Refuse to remove an address that is on the account's labels until another one replaces
-        it.
-        """
+        """Refuse to remove an address that labels show, until another one replaces it."""
         in_use = PickupAddress.objects.filter(
             email=email_address.email, sender__memberships__user=email_address.user_id
         )

@@ -25,9 +25,7 @@ def decrypt(encrypted: str) -> str:
 
 
 def is_readable() -> bool:
-    """Return whether the keys read what is stored, judged by the oldest and newest second
-    factor.
-    """
+    """Return whether the keys read the oldest and the newest second factor."""
     by_age = Authenticator.objects.order_by("pk")
     try:
         for row in filter(None, (by_age.first(), by_age.last())):

@@ -182,9 +182,7 @@ def notify(*events: Event, now: dt.datetime) -> None:
 
 
 def retract_events(about: str) -> None:
-    """Delete unsent notifications of this event, and of those below it, which are no longer
-    true.
-    """
+    """Delete unsent notifications of this event, and of those below it, that no longer hold."""
     # With a colon, because "charge:1" must not withdraw "charge:12".
     named = Q(dedupe_key=about) | Q(dedupe_key__startswith=f"{about}:")
     Notification.objects.filter(named, due_at__isnull=False).delete()

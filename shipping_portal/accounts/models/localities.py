@@ -1,5 +1,6 @@
-"""The carrier's published suburb and postcode pairs (interface §2.1), imported by command or in
-admin.
+"""The carrier's published suburb and postcode pairs (interface §2.1).
+
+They are imported by command or in admin.
 """
 
 from django.db import models

@@ -171,9 +171,7 @@ class Sender(models.Model):
 
     @property
     def first_parcels(self) -> int | None:
-        """Return how many parcels it may book until an operator approves it, or None for no
-        limit.
-        """
+        """Return how many parcels it may book until it is approved, or None for no limit."""
         return None if self.approved_at else UNTIL_APPROVED[settings.SIGN_UP][0]
 
     @property
@@ -257,8 +255,7 @@ class Membership(models.Model):
 
 
 def belongs_to(user: Any, path: str = "sender") -> models.Q:
-    """Match rows of the account this person works for, or sees as an operator
-    (accounts/login/seeing_as.py).
+    """Match rows of the account this person works for, or sees as an operator.
 
     accounts/login/seeing_as.py has the second case. `path` leads from a row to its sender.
     """

@@ -22,8 +22,9 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Create the first operator, who can log in before email works: the command line is
-        trusted.
+        """Create the first operator, who can log in before email works.
+
+        The command line is trusted.
 
         Raises ValidationError for a password too short for an operator; `createsuperuser` says so.
         """

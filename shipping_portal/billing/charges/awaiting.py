@@ -12,9 +12,7 @@ LATE_AFTER = dt.timedelta(days=9)  # a week, and two days to write and send it
 
 
 def overdue_reports(now: dt.datetime) -> list[dt.datetime]:
-    """Return, for each account without its report, when the first parcel it should contain was
-    booked.
-    """
+    """Return, for each account without its report, when the first parcel in it was booked."""
     return [since for account in gateway.all_accounts() if (since := _overdue_since(account, now))]
 
 

@@ -170,9 +170,7 @@ class Group:
         return 1 + max(refunds, int(is_cancelled and bool(self._counting([ChargeKind.ORDER]))))
 
     def _hold_beyond(self, allowed: int, of: Collection[str]) -> None:
-        """Beyond the allowed number, leave out repeats and hold the rest, the file's last ones
-        first.
-        """
+        """Beyond the allowed number, leave out repeats and hold the rest, the last first."""
         found = [item for item in self._counting(of) if item.amount >= 0]
         excess = len(found) - allowed
         fresh = [item for item in reversed(found) if item.is_open and item.first.kind in of]

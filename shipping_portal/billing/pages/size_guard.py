@@ -97,8 +97,9 @@ def size_histories(sender: Sender) -> dict[int, History]:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Of `total` size charges `count` are for one saved size, whose parcels usually weigh
-    `weight`.
+    """Suggest a weight for a saved size.
+
+    Of `total` size charges `count` are for it, and its parcels usually weigh `weight`.
     """
 
     size: ParcelSize

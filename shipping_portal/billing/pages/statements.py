@@ -86,9 +86,7 @@ class Balance:
 
 
 def balances_of(sums: Iterable[tuple[str, str, Decimal]]) -> list[Balance]:
-    """Return the balances of (kind, currency, amount), from a statement's groups or a parcel's
-    lines.
-    """
+    """Return the balances of (kind, currency, amount) of a statement's groups or parcel's lines."""
     found = list(sums)
 
     def total(currency: str, kinds: Iterable[str]) -> Decimal:
@@ -183,9 +181,7 @@ class Statement:
 
     @cached_property
     def groups(self) -> list[dict[str, Any]]:
-        """Return `kind`, `currency`, `count`, `amount` and how many are `disputed`, in interface
-        order.
-        """
+        """Return `kind`, `currency`, `count`, `amount` and `disputed`, in interface order."""
         disputed: Counter[tuple[str, str]] = Counter(
             self.whole.filter(disputes__state=Dispute.State.OPEN).values_list("kind", "currency")
         )

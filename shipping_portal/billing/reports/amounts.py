@@ -1,5 +1,4 @@
-"""Read numbers as finance systems write them: `(21.36)`, `$21.36`, `1,021.36`, `21.36-`, `21.36
-CR`.
+"""Read numbers as finance systems write them: `(21.36)`, `$21.36`, `1,021.36`, `21.36-`.
 
 What has one possible reading is read. Other text, such as `1,021` in a profile without a decimal
 sign, is asked about.

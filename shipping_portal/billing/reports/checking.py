@@ -134,9 +134,7 @@ def _make_lines(report: BillingReport, rows: list[ReportRow]) -> list[Charge]:
 
 
 def _decide_as_before(line: Charge, before: Charge | None) -> None:
-    """Keep an operator's decision about a held line that says the same and isn't posted
-    elsewhere.
-    """
+    """Keep an operator's decision about a held line that is the same and not posted elsewhere."""
     if (
         before
         and not line.is_repeat

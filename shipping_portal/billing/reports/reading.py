@@ -52,8 +52,9 @@ class ReportRow:
 
     @property
     def used_key(self) -> str:
-        """Return this line's key when it charges its order again, for which reports have no
-        word.
+        """Return this line's key when it charges its order again.
+
+        Reports have no word for that.
         """
         return hashlib.sha256(f"{self.key} used".encode()).hexdigest()
 

@@ -55,8 +55,9 @@ class ActorFilter(admin.SimpleListFilter):
 
 
 def export_rows(request: HttpRequest, context: dict[str, Any]) -> HttpResponseBase:
-    """Return the list as it is filtered, newest first. The export is recorded in the audit as
-    well.
+    """Return the list as it is filtered, newest first.
+
+    The export is recorded in the audit as well.
     """
     page = context["model_admin"]
     if not page.has_view_permission(request):

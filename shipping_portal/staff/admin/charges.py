@@ -86,8 +86,9 @@ def _back(request: HttpRequest, error: str = "") -> HttpResponse:
 
 
 def _shown(ticks: list[str]) -> dict[int, str]:
-    """Return where the page showed each line to go; "" for nowhere yet. Invalid boxes are left
-    out.
+    """Return where the page showed each line to go; "" for nowhere yet.
+
+    Invalid boxes are left out.
     """
     pairs = (tick.partition(":") for tick in ticks)
     return {

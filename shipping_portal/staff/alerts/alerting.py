@@ -159,8 +159,9 @@ def _send_message(message: AlertMessage) -> None:
 
 
 def sign_body(body: bytes, now: dt.datetime) -> str:
-    """Return `t=seconds since 1970,v1=hex`: HMAC-SHA256 by ALERT_WEBHOOK_SECRET over
-    `seconds.body`.
+    """Return `t=seconds since 1970,v1=hex`: HMAC-SHA256 of `seconds.body`.
+
+    The key is ALERT_WEBHOOK_SECRET.
     """
     seconds = int(now.timestamp())
     made = hmac.new(

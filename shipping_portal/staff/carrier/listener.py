@@ -44,8 +44,7 @@ class TestFailed(Exception):
 
 
 def listener_addresses(configured: CarrierSettings, *, shown: bool) -> list[str]:
-    """Return the listener's addresses, preferred one first: credentials before the host, or in the
-    path.
+    """Return the listener's addresses: with credentials before the host, then in the path.
 
     `shown` includes the secret; without it dots replace it, as on any page. Raises NoSecret.
     """
@@ -64,8 +63,7 @@ def rotate_secret(configured: CarrierSettings) -> str:
 
 
 def send_test_event(configured: CarrierSettings, *, authority: str = "") -> str:
-    """Post one scan of a nonexistent reference to our own listener, as this account's carrier
-    would.
+    """Post one scan of a nonexistent reference to our listener, as this account's carrier would.
 
     `authority` is the file of a private authority that signed our own certificate. Returns the
     listener's reply. Raises NoSecret or TestFailed.

@@ -109,9 +109,7 @@ def _named_in_replies(order: Order, attempts: list[BookingAttempt]) -> Iterator[
 
 
 def _heard_references(order: Order) -> list[Candidate]:
-    """Return unowned references scanned at the time of this booking, those at its two ends
-    first.
-    """
+    """Return unowned references scanned at the time of this booking, those at its ends first."""
     start, end = unowned.postcodes_of(order)
     first, last = sent_between(order)
     found = unowned.unowned_references(

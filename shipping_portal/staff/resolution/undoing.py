@@ -45,9 +45,7 @@ class CannotUndo(Exception):
 
 
 def is_adopted(order: Order) -> bool:
-    """Return whether it is booked because an operator adopted a reference, not by a carrier's
-    reply.
-    """
+    """Return whether an operator adopted its reference, rather than a carrier's reply."""
     if order.status != Status.BOOKED:
         return False
     bookings = order.changes.filter(new=Status.BOOKED, old__in=(*UNCLEAR, Status.BOOKING))

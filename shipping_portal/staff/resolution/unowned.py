@@ -48,9 +48,7 @@ def unowned_references(
     until: dt.datetime,
     near: Collection[str],
 ) -> list[Scanned]:
-    """Return unowned references first heard of in this period at this account, those nearby
-    first.
-    """
+    """Return unowned references first heard of in this period here, those nearby first."""
     unmatched = _with_dates(
         account.parcels.filter(queues.unmatched_references(), created_at__gte=known_from)
     )

@@ -92,8 +92,9 @@ def can_view(order: Order) -> bool:
 
 
 def _as_spelled(order: Order, typed: str) -> str:
-    """Return it as one of our replies spelled it; else as typed, in a case that a reference may
-    have.
+    """Return it as one of our replies spelled it, else as typed.
+
+    The case is one that a reference may have.
 
     "" if it is none.
     """

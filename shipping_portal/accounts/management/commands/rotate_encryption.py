@@ -1,6 +1,4 @@
-"""`manage.py rotate_encryption`: encrypt every second factor with the first `ENCRYPTION_KEYS`
-key.
-"""
+"""`manage.py rotate_encryption`: encrypt second factors with the first of `ENCRYPTION_KEYS`."""
 
 from typing import Any
 

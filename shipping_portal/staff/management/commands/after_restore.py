@@ -1,6 +1,4 @@
-"""`manage.py after_restore --backup-at T`: hold a restored database's work, so that it may
-start.
-"""
+"""`manage.py after_restore --backup-at T`: hold a restored database's work, so it may start."""
 
 import datetime as dt
 from argparse import ArgumentParser, ArgumentTypeError
