@@ -175,11 +175,13 @@ CARRIER_PROXY = env("CARRIER_PROXY", default="")
 CARRIER_CLIENT = env("CARRIER_CLIENT", default="")
 # signs the carrier's webhooks, where its class checks a signature
 CARRIER_WEBHOOK_KEY = env("CARRIER_WEBHOOK_KEY", default="")
+# the carrier's name for senders, where two accounts take new orders
+CARRIER_TITLE = env("CARRIER_TITLE", default="")
 # user:secret, newest first; two during a rotation
 WEBHOOK_SECRETS = env.list("WEBHOOK_SECRETS", default=[])
-# Each account's own settings. Those above are for the account that takes new orders;
-# OLDER_CARRIERS=OLD,EU names accounts whose orders are followed to their end, by
-# CARRIER_OLD_BASE_URL, … in the same way.
+# Each account's own settings. Those above are for the account that takes new orders.
+# SECOND_CARRIER=TWO names one more that takes them, by CARRIER_TWO_BASE_URL, … in the same way;
+# OLDER_CARRIERS=OLD,EU names accounts whose orders are followed to their end.
 OF_A_CARRIER = (
     "BASE_URL",
     "ACCOUNT",
@@ -190,14 +192,23 @@ OF_A_CARRIER = (
     "CA_BUNDLE",
     "CLIENT",
     "WEBHOOK_KEY",
+    "TITLE",
 )
-OLDER_CARRIERS = {
-    name: (
-        {part: env(f"CARRIER_{name}_{part}", default="") for part in OF_A_CARRIER}
-        | {"WEBHOOK_SECRETS": env.list(f"CARRIER_{name}_WEBHOOK_SECRETS", default=[])}
-    )
-    for name in map(str.strip, env.list("OLDER_CARRIERS", default=[]))
-}
+
+
+def carriers(names: list[str]) -> dict[str, dict[str, Any]]:
+    """Read the settings of these further accounts, by name."""
+    return {
+        name: (
+            {part: env(f"CARRIER_{name}_{part}", default="") for part in OF_A_CARRIER}
+            | {"WEBHOOK_SECRETS": env.list(f"CARRIER_{name}_WEBHOOK_SECRETS", default=[])}
+        )
+        for name in map(str.strip, names)
+    }
+
+
+SECOND_CARRIER = carriers(env.list("SECOND_CARRIER", default=[]))  # one name at most
+OLDER_CARRIERS = carriers(env.list("OLDER_CARRIERS", default=[]))
 # open, first_limit, approve or invited
 SIGN_UP = env("SIGN_UP", default="open" if DEMO else "approve")
 IMPORTS_AN_HOUR = env.int("IMPORTS_AN_HOUR", default=20)  # of one person

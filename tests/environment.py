@@ -12,6 +12,7 @@ os.environ |= {
     "CARRIER_PARTNER_ID": "PRT-0001",
     "CARRIER_CONTACT": "ops@portal.example",
     "CARRIER_LINK_KEY": "canary-link-key-0123456789abcdef",
+    "SECOND_CARRIER": "",
     "OLDER_CARRIERS": "",
     "WEBHOOK_SECRETS": "carrier:canary-webhook-secret-0123456789abcdef,carrier:older-webhook-secret-0123456789abcdef",
     "ALERT_WEBHOOK_SECRET": "canary-alert-secret-0123456789abcdef",

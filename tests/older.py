@@ -23,6 +23,7 @@ def described(**parts: Any) -> dict[str, Any]:
         "CA_BUNDLE": "",
         "CLIENT": "",
         "WEBHOOK_KEY": "",
+        "TITLE": "",
         "WEBHOOK_SECRETS": [f"carrier:{WEBHOOK_SECRET}"],
         **parts,
     }

@@ -9,6 +9,7 @@ from shipping_portal.ops import checks, deploy_checks
 from tests import factories, older
 
 GOOD_SECRET = "carrier:b7f3c0de91a24486b1f0a35c77e2d9f8"
+OTHER_SECRET = "carrier:c1e4a7720d9b4f35a86e13b5f0d2c948"
 
 
 DATABASE = {
@@ -61,7 +62,8 @@ def messages() -> list[Any]:
     every = (
         checks.check_carrier_address,
         checks.check_accounts_apart,
-        checks.check_names_of_older_accounts,
+        checks.check_second_account,
+        checks.check_names_of_further_accounts,
         checks.check_way_to_the_carrier,
         checks.check_partner,
         checks.check_clients,
@@ -292,6 +294,44 @@ def test_an_older_account_whose_settings_cannot_be_its_own_is_refused(two: Any, 
     (told,) = messages()
     assert told.id == "portal.E015"
     assert name in told.msg
+
+
+@pytest.fixture
+def second(production: Any) -> Any:
+    """A well set up installation of which two accounts take new orders."""
+    production.SECOND_CARRIER = {"TWO": older.described(CONTRACT=production.CARRIER_CONTRACT)}
+    return production
+
+
+def test_two_accounts_may_take_new_orders(second: Any) -> None:
+    assert found() == []
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"KEY": ""}, "portal.E067"),
+        ({"ACCOUNT": ""}, "portal.E067"),
+        ({"TITLE": "an-account"}, "portal.E068"),
+        ({"WEBHOOK_SECRETS": []}, "portal.E006"),
+    ],
+)
+def test_what_is_wrong_with_the_second_account_is_refused(second: Any, parts: Any, message: str) -> None:
+    second.SECOND_CARRIER["TWO"] |= parts
+    assert found() == [message]
+
+
+def test_no_third_account_takes_new_orders(second: Any) -> None:
+    parts = {"CONTRACT": second.CARRIER_CONTRACT, "ACCOUNT": "third", "WEBHOOK_SECRETS": [OTHER_SECRET]}
+    second.SECOND_CARRIER["THREE"] = older.described(**parts)
+    assert found() == ["portal.E066"]
+
+
+def test_an_account_that_takes_new_orders_is_no_older_one(second: Any) -> None:
+    second.OLDER_CARRIERS = dict(second.SECOND_CARRIER)
+    assert "portal.E013" in found()
+    second.OLDER_CARRIERS = {"OLD": second.SECOND_CARRIER["TWO"] | {"WEBHOOK_SECRETS": [OTHER_SECRET]}}
+    assert found() == ["portal.E013"]
 
 
 def test_a_contract_file_with_a_key_we_do_not_know_is_refused(production: Any, tmp_path: Path) -> None:

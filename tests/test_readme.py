@@ -86,6 +86,15 @@ def test_an_older_accounts_settings_are_read_by_its_name_and_are_all_in_the_exam
     assert not any(older["EU"].values())
 
 
+def test_the_second_accounts_settings_are_read_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECOND_CARRIER", "TWO")
+    monkeypatch.setenv("CARRIER_TWO_TITLE", "Second Post")
+    read = runpy.run_path(str(ROOT / "shipping_portal/settings.py"))
+    assert read["SECOND_CARRIER"].keys() == {"TWO"}
+    assert read["SECOND_CARRIER"]["TWO"].keys() == {*read["OF_A_CARRIER"], "WEBHOOK_SECRETS"}
+    assert read["SECOND_CARRIER"]["TWO"]["TITLE"] == "Second Post"
+
+
 def test_compose_gives_every_process_the_whole_env_file_and_the_contract_files() -> None:
     compose = (ROOT / "deploy/compose.yaml").read_text()
     shared = compose.partition("x-after-migration")[0]

@@ -1,8 +1,8 @@
 """Describe carrier accounts from the environment: address, credentials, contract, webhook secrets.
 
-Exactly one takes new orders: the one of CARRIER_…. The accounts in OLDER_CARRIERS are followed
-until their orders end. Nothing of this is stored; a CarrierAccount row finds its settings by
-fingerprint (docs/decisions/0016).
+The one of CARRIER_… takes new orders, and so does the one in SECOND_CARRIER. The accounts in
+OLDER_CARRIERS are followed until their orders end. Nothing of this is stored; a CarrierAccount row
+finds its settings by fingerprint (docs/decisions/0016).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.hosts import spelled_alike
 
-CURRENT = "CARRIER"  # the prefix of the one that takes new orders
+CURRENT = "CARRIER"  # the prefix of the default one for new orders
 
 
 class UnknownAccount(Exception):
@@ -43,6 +43,12 @@ class CarrierSettings:
     ca_bundle: str = ""
     client: str = ""
     webhook_key: str = field(default="", repr=False)
+    given_title: str = ""
+
+    @property
+    def title(self) -> str:
+        """Return the carrier's name for senders, shown where two accounts take new orders."""
+        return self.given_title or self.account
 
     @property
     def name(self) -> str:
@@ -62,7 +68,7 @@ class CarrierSettings:
 
         The current account's has no prefix.
         """
-        return "WEBHOOK_SECRETS" if self.takes_new_orders else f"{self.prefix}_WEBHOOK_SECRETS"
+        return "WEBHOOK_SECRETS" if self.prefix == CURRENT else f"{self.prefix}_WEBHOOK_SECRETS"
 
     @property
     def setting_names(self) -> list[str]:
@@ -87,8 +93,8 @@ class CarrierSettings:
 
     @property
     def takes_new_orders(self) -> bool:
-        """Return whether this is the account without a further name, which takes new orders."""
-        return self.prefix == CURRENT
+        """Return whether this is the default account or the second one."""
+        return self.prefix in (CURRENT, *(f"{CURRENT}_{name}" for name in settings.SECOND_CARRIER))
 
     @property
     def contract(self) -> Contract:
@@ -107,22 +113,36 @@ class CarrierSettings:
 
 
 def current_settings() -> CarrierSettings:
-    """Return the account that takes new orders."""
+    """Return the default account for new orders."""
     named = {name: getattr(settings, f"{CURRENT}_{name}") for name in settings.OF_A_CARRIER}
     return _read_settings(CURRENT, named | {"WEBHOOK_SECRETS": settings.WEBHOOK_SECRETS})
 
 
-def all_settings() -> list[CarrierSettings]:
-    """Return all accounts, the one that takes new orders first."""
-    older = settings.OLDER_CARRIERS.items()
+def settings_for_new_orders() -> list[CarrierSettings]:
+    """Return the accounts that take new orders, the default first."""
+    second = settings.SECOND_CARRIER.items()
     return [
         current_settings(),
+        *(_read_settings(f"{CURRENT}_{name}", named) for name, named in second),
+    ]
+
+
+def all_settings() -> list[CarrierSettings]:
+    """Return all accounts, those that take new orders first, the default before the second."""
+    older = settings.OLDER_CARRIERS.items()
+    return [
+        *settings_for_new_orders(),
         *(_read_settings(f"{CURRENT}_{name}", named) for name, named in older),
     ]
 
 
+def further_names() -> list[str]:
+    """Return the names of all accounts but the default, in the order of `all_settings`."""
+    return [*settings.SECOND_CARRIER, *settings.OLDER_CARRIERS]
+
+
 def settings_named(name: str) -> CarrierSettings:
-    """Return the account of this name in OLDER_CARRIERS, or without a name the current one.
+    """Return the account of this name, or without a name the default one.
 
     Raises UnknownAccount.
     """
@@ -132,7 +152,10 @@ def settings_named(name: str) -> CarrierSettings:
     )
     if configured is None:
         older = ", ".join(settings.OLDER_CARRIERS) or "none"
-        raise UnknownAccount(f"{name} is no carrier account here. OLDER_CARRIERS names: {older}.")
+        second = "".join(f" SECOND_CARRIER names: {name}." for name in settings.SECOND_CARRIER)
+        raise UnknownAccount(
+            f"{name} is no carrier account here. OLDER_CARRIERS names: {older}.{second}"
+        )
     return configured
 
 
@@ -161,6 +184,7 @@ def _read_settings(prefix: str, named: Mapping[str, Any]) -> CarrierSettings:
         ca_bundle=named["CA_BUNDLE"],
         client=named["CLIENT"],
         webhook_key=named["WEBHOOK_KEY"],
+        given_title=named["TITLE"],
     )
 
 

@@ -26,7 +26,7 @@ def settings_of(account: CarrierAccount) -> carrier_settings.CarrierSettings | N
 
 
 def current_contract() -> Contract:
-    """Return the contract of the account that takes new orders."""
+    """Return the contract of the default account for new orders."""
     return carrier_settings.current_settings().contract
 
 

@@ -28,12 +28,17 @@ CALL_SECONDS = Histogram(
 
 
 def current_account() -> CarrierAccount:
-    """Return the account that takes new orders."""
+    """Return the default account for new orders."""
     return account_of(carrier_settings.current_settings())
 
 
+def accounts_for_new_orders() -> list[CarrierAccount]:
+    """Return the accounts that take new orders, the default first."""
+    return [account_of(one) for one in carrier_settings.settings_for_new_orders()]
+
+
 def all_accounts() -> list[CarrierAccount]:
-    """Return all accounts in the environment, the one that takes new orders first."""
+    """Return all accounts in the environment, those that take new orders first."""
     return [account_of(configured) for configured in carrier_settings.all_settings()]
 
 
@@ -51,7 +56,8 @@ def account_of(configured: CarrierSettings) -> CarrierAccount:
 
 def takes_new_orders(row: CarrierAccount) -> bool:
     """Return whether the account takes new orders, without a query."""
-    return row.fingerprint == carrier_settings.current_settings().fingerprint
+    taking = carrier_settings.settings_for_new_orders()
+    return row.fingerprint in [configured.fingerprint for configured in taking]
 
 
 def carrier_of(order: Order, *, first: str = "", is_person: bool = False) -> Carrier:

@@ -72,22 +72,54 @@ def _secrets_of(configured: CarrierSettings) -> set[str]:
 
 
 @register("carrier")
-def check_names_of_older_accounts(**options: Any) -> Iterable[CheckMessage]:
-    """Refuse an older account named LINK: CARRIER_LINK_KEY would also be its API key."""
+def check_second_account(**options: Any) -> Iterable[CheckMessage]:
+    """Refuse a second account without a key, one of several, or two that senders can't tell
+    apart.
+    """
+    if len(settings.SECOND_CARRIER) > 1:
+        yield Error(
+            f"SECOND_CARRIER names {len(settings.SECOND_CARRIER)} accounts.",
+            hint="Name one: at most two accounts take new orders.",
+            id="portal.E066",
+        )
+    for configured in carrier_settings.settings_for_new_orders()[1:]:
+        if not (configured.key and configured.account):
+            yield Error(
+                f"{configured.prefix}_KEY or {configured.prefix}_ACCOUNT is empty, so the carrier"
+                " will refuse every request.",
+                hint="Set both, or leave SECOND_CARRIER empty.",
+                id="portal.E067",
+            )
+    titles = [configured.title for configured in carrier_settings.settings_for_new_orders()]
+    if len(set(titles)) < len(titles):
+        yield Error(
+            f"Two carriers are called {titles[0]!r}, so senders can't tell their offers apart.",
+            hint="Set CARRIER_TITLE, and the TITLE of the account in SECOND_CARRIER.",
+            id="portal.E068",
+        )
+
+
+@register("carrier")
+def check_names_of_further_accounts(**options: Any) -> Iterable[CheckMessage]:
+    """Refuse an account named LINK: CARRIER_LINK_KEY would also be its API key."""
     every = carrier_settings.all_settings()
-    for name, configured in zip(settings.OLDER_CARRIERS, every[1:], strict=True):
+    for name, configured in zip(carrier_settings.further_names(), every[1:], strict=True):
         others = {
             setting for other in every if other is not configured for setting in other.setting_names
         }
         if not NAME.fullmatch(name) or others & set(configured.setting_names):
             yield Error(
-                f"OLDER_CARRIERS has {name!r}, which can't be used in setting names.",
+                f"{_list_with(name)} has {name!r}, which can't be used in setting names.",
                 hint=(
                     "Use only capitals, digits and _, and no name that turns CARRIER_…_KEY into"
                     " another setting."
                 ),
                 id="portal.E015",
             )
+
+
+def _list_with(name: str) -> str:
+    return "SECOND_CARRIER" if name in settings.SECOND_CARRIER else "OLDER_CARRIERS"
 
 
 @register("carrier")

@@ -1,8 +1,8 @@
 """Take reports from a folder, such as an SFTP server's, like uploads without a user.
 
-    REPORTS_FOLDER/               of the account that takes new orders
+    REPORTS_FOLDER/               of the default account
         taking/ taken/ refused/   created here, in each folder
-        OLD/                      of an account in OLDER_CARRIERS
+        OLD/                      of the account in SECOND_CARRIER, or one in OLDER_CARRIERS
 
 A sweeper claims a file by moving it to `taking`: only one of several can. From there it goes to
 `taken`, or to `refused` with the reason beside it. A file that a crash left in `taking` is
@@ -77,7 +77,7 @@ def _account_folders() -> Iterator[tuple[Path, CarrierSettings]]:
     """Yield each account's folder, existing or not; none if no folder is set."""
     if settings.REPORTS_FOLDER:
         root = Path(os.path.realpath(settings.REPORTS_FOLDER))
-        for name in ("", *settings.OLDER_CARRIERS):
+        for name in ("", *carrier_settings.further_names()):
             yield root / name, carrier_settings.settings_named(name)
 
 

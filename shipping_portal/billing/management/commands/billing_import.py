@@ -34,7 +34,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--account",
             default="",
-            help="a name in OLDER_CARRIERS, if it is an older account's report",
+            help="a name in OLDER_CARRIERS or SECOND_CARRIER, if it is that account's report",
         )
         parser.add_argument("--post", action="store_true", help="post it, if it balances")
 

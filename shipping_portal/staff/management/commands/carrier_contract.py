@@ -28,7 +28,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--account",
             default="",
-            help="A name in OLDER_CARRIERS, instead of the current account.",
+            help="A name in OLDER_CARRIERS or SECOND_CARRIER, instead of the default account.",
         )
 
     def handle(self, *args: Any, probe: bool, account: str, **options: Any) -> None:

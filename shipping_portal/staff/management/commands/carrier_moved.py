@@ -40,7 +40,9 @@ class Command(BaseCommand):
             "--from", dest="former", required=True, help="the previous CARRIER_BASE_URL"
         )
         parser.add_argument(
-            "--account", default="", help="a name in OLDER_CARRIERS, instead of the current account"
+            "--account",
+            default="",
+            help="a name in OLDER_CARRIERS or SECOND_CARRIER, instead of the default account",
         )
 
     def handle(self, *args: Any, former: str, account: str, **options: Any) -> None:
