@@ -52,11 +52,11 @@ async function poll() {
 }
 if (grid) setTimeout(poll, EVERY / 4);
 
-// The service for every row, and that of one row.
-async function reprice(rule) {
+// The service and the carrier for every row, and the service of one row.
+async function reprice(select) {
   const url = new URL(window.location.href);
-  url.searchParams.set("rule", rule.value);
-  rule.blur();
+  url.searchParams.set(select.name, select.value);
+  select.blur();
   if (await look(url)) window.history.replaceState(null, "", url);
 }
 async function choose(select) {
@@ -67,7 +67,7 @@ async function choose(select) {
   document.querySelector(`[name="${select.name}"]`)?.focus();
 }
 if (grid) document.addEventListener("change", (event) => {
-  if (event.target.name === "rule") return reprice(event.target);
+  if (["rule", "carrier"].includes(event.target.name)) return reprice(event.target);
   if (event.target.name?.startsWith("service-")) return choose(event.target);
   event.target.closest(".fix")?.setAttribute("data-changed", "");
 });

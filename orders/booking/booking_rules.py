@@ -36,7 +36,7 @@ class ServiceNotOffered(Exception):
 
 
 class CarrierChanged(ServiceNotOffered):
-    """Raised when the price is from another carrier account, whose product codes may be alike."""
+    """Raised when the price is from an account that takes no new orders."""
 
 
 class PickupDayPassed(Exception):
@@ -46,15 +46,16 @@ class PickupDayPassed(Exception):
 def bookable_offer(
     quote: Quote, code: str, pickup_date: dt.date | None, now: dt.datetime
 ) -> dict[str, Any]:
-    """Return the offer to book.
+    """Return the offer to book. `code` is its key: see orders.models.quotes.offer_key.
 
     Raises Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged or PickupDayPassed.
     """
     offer = quote.offer(code)
+    wanted = quote.account_of(offer) if offer else quote.account_id
     account = refuse_unless_booking_is_on(
-        quote.sender, now, Decimal(offer["amount"]) if offer else None
+        quote.sender, now, Decimal(offer["amount"]) if offer else None, account=wanted
     )
-    if quote.account_id != account.pk:
+    if account.pk != wanted:
         raise CarrierChanged
     # A price check has no receiver yet.
     if offer is None or not quote.details["receiver"]["name"]:
@@ -68,9 +69,17 @@ def bookable_offer(
 
 
 def refuse_unless_booking_is_on(
-    sender: Sender, now: dt.datetime, price: Decimal | None = None, *, is_booking: bool = True
+    sender: Sender,
+    now: dt.datetime,
+    price: Decimal | None = None,
+    *,
+    account: int | None = None,
+    is_booking: bool = True,
 ) -> CarrierAccount:
-    """Return the account that takes new orders, if the sender may book now.
+    """Return the account with this key, if it takes new orders and the sender may book now.
+
+    Without it, or if it takes none, return the default. Then bookings are paused only if they are
+    at each account.
 
     `move_to` counts simultaneous requests. Without `is_booking`, prices are only looked at, and the
     sender's account need not be approved.
@@ -79,11 +88,13 @@ def refuse_unless_booking_is_on(
     """
     if sender.is_suspended:
         raise Suspended(sender.suspension_text)
-    account = gateway.current_account()
-    if pause := account.pause_of(BOOKINGS, now):
-        raise Paused(pause.text)
+    every = gateway.accounts_for_new_orders()
+    concerned = [row for row in every if row.pk == account] or every
+    pauses = [pause for row in concerned if (pause := row.pause_of(BOOKINGS, now))]
+    if len(pauses) == len(concerned):
+        raise Paused(pauses[0].text)
     refuse_unless_room(sender, now, price, is_booking=is_booking)
-    return account
+    return concerned[0]
 
 
 def pickup_days(

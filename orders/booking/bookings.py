@@ -47,6 +47,8 @@ def submit(
 ) -> Order:
     """Make one booking due. The same form token always returns the same order.
 
+    `code` is the offer's key (orders.models.quotes.offer_key). Its account gets the order.
+
     Raises TokenReused, Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged or
     PickupDayPassed; nothing is due then.
     """
@@ -80,7 +82,8 @@ def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False)
     Raises Suspended, Paused, LimitReached, CarrierChanged, PickupDayPassed or Order.WrongStatus;
     nothing is due then.
     """
-    if order.account != booking_rules.refuse_unless_booking_is_on(order.sender, now):
+    account = booking_rules.refuse_unless_booking_is_on(order.sender, now, account=order.account_id)
+    if order.account != account:
         raise booking_rules.CarrierChanged
     pickup, changes = order.details().pickup, dict[str, Any](problem={}, tries=0)
     if next_day and places.has_come(order.pickup_date, pickup, now):
@@ -297,7 +300,7 @@ def _from_quote(
     plain = quote.details
     order = Order(
         sender=quote.sender,
-        account_id=quote.account_id,
+        account_id=quote.account_of(offer),
         made_by=by,
         created_at=now,
         submitted_at=now,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 from django.conf import settings
 
@@ -28,6 +29,47 @@ def settings_of(account: CarrierAccount) -> carrier_settings.CarrierSettings | N
 def current_contract() -> Contract:
     """Return the contract of the default account for new orders."""
     return carrier_settings.current_settings().contract
+
+
+def contracts_for_new_orders() -> list[Contract]:
+    """Return the contracts of the accounts that take new orders, the default's first."""
+    return [configured.contract for configured in carrier_settings.settings_for_new_orders()]
+
+
+def exports_from(origin: str) -> bool:
+    """Return whether a carrier takes parcels from there abroad."""
+    return any(origin in contract.export_origins for contract in contracts_for_new_orders())
+
+
+def reach_from(origin: str) -> set[str]:
+    """Return the countries that parcels from there may go to (interface §1). None means any."""
+    reaches = [_reach_by(contract, origin) for contract in contracts_for_new_orders()]
+    return set().union(*reaches) if all(reaches) else set()
+
+
+def _reach_by(contract: Contract, origin: str) -> set[str]:
+    if origin not in contract.export_origins:
+        return {origin}
+    return {origin, *contract.destinations} if contract.destinations else set()
+
+
+def destinations() -> set[str]:
+    """Return the countries that a carrier names as destinations. None means any."""
+    named = [set(contract.destinations) for contract in contracts_for_new_orders()]
+    return set().union(*named) if all(named) else set()
+
+
+def cover_limit_from(origin: str) -> float | None:
+    """Return the most Extra Cover that a carrier sells for parcels from there, None without any."""
+    limits = [one.cover_limit for one in contracts_for_new_orders() if origin in one.cover_origins]
+    return max(limits, default=None)
+
+
+def takes_parcel(contract: Contract, origin: str, to: str, cover: Decimal | None) -> bool:
+    """Return whether the contract covers a parcel's way and its Extra Cover."""
+    reach = _reach_by(contract, origin)
+    is_covered = not cover or (origin in contract.cover_origins and cover <= contract.cover_limit)
+    return is_covered and (not reach or to in reach)
 
 
 def contract_of(account: CarrierAccount) -> Contract:

@@ -33,13 +33,35 @@ def current_account() -> CarrierAccount:
 
 
 def accounts_for_new_orders() -> list[CarrierAccount]:
-    """Return the accounts that take new orders, the default first."""
-    return [account_of(one) for one in carrier_settings.settings_for_new_orders()]
+    """Return the accounts that take new orders, the default first, by one query."""
+    return _rows_of(carrier_settings.settings_for_new_orders())
+
+
+def second_account() -> CarrierAccount | None:
+    """Return the second account that takes new orders, if there is one."""
+    return next(map(account_of, carrier_settings.settings_for_new_orders()[1:]), None)
+
+
+def carrier_titles() -> dict[int, str]:
+    """Return each account's carrier, as senders call it, by the account's key; the default first.
+
+    None, by no query, unless two accounts take new orders: where there is one, nobody asks which.
+    """
+    every = carrier_settings.all_settings()
+    if len(carrier_settings.settings_for_new_orders()) == 1:
+        return {}
+    return {row.pk: one.title for row, one in zip(_rows_of(every), every, strict=True)}
 
 
 def all_accounts() -> list[CarrierAccount]:
     """Return all accounts in the environment, those that take new orders first."""
-    return [account_of(configured) for configured in carrier_settings.all_settings()]
+    return _rows_of(carrier_settings.all_settings())
+
+
+def _rows_of(every: list[CarrierSettings]) -> list[CarrierAccount]:
+    names = [configured.fingerprint for configured in every]
+    rows = CarrierAccount.objects.in_bulk(names, field_name="fingerprint")
+    return [rows.get(one.fingerprint) or account_of(one) for one in every]
 
 
 def account_of(configured: CarrierSettings) -> CarrierAccount:

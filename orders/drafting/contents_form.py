@@ -11,7 +11,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from orders.calling.contract import current_contract
+from orders.calling.contract import current_contract, exports_from
 from orders.drafting.form_fields import PlainDecimalField
 from orders.drafting.receiver_form import ReceiverForm, line
 from shipping_portal.accounts.address import countries
@@ -37,7 +37,7 @@ class ContentsForm(ReceiverForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        if self.address.country not in current_contract().export_origins:
+        if not exports_from(self.address.country):
             return
         self.fields["contents_type"] = forms.ChoiceField(
             label="Kind of contents",
@@ -93,7 +93,7 @@ class ContentsForm(ReceiverForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         cleaned["items"] = ()
-        if not self.is_abroad or self.address.country not in current_contract().export_origins:
+        if not (self.is_abroad and exports_from(self.address.country)):
             cleaned["contents_type"] = ""
             return cleaned
         cleaned["contents_type"] = (

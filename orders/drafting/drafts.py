@@ -136,7 +136,7 @@ def ask_prices(
 def submit(
     draft: Draft, quote: Quote, *, by: User, now: dt.datetime, product: str, **chosen: Any
 ) -> Order:
-    """Book an offer of this quote, which ends the draft.
+    """Book an offer of this quote by its key, which ends the draft.
 
     `chosen` are the pickup_date and the form_token.
 

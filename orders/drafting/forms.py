@@ -12,7 +12,12 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from orders.calling.contract import current_contract
+from orders.calling.contract import (
+    contracts_for_new_orders,
+    cover_limit_from,
+    current_contract,
+    takes_parcel,
+)
 from orders.drafting import contents_form
 from orders.drafting.contents_form import CURRENCY, ROWS, ContentsForm
 from orders.drafting.form_fields import MeasureField, PlainDecimalField, measure_fields
@@ -81,7 +86,7 @@ class ParcelForm(ContentsForm):
         self.fields["description"].required = current_contract().description_needed
         self.sizes = [size for size in sizes if size.weight_units == self.weight_unit]
         self._take_size()
-        if self.address.country in current_contract().cover_origins:
+        if limit := cover_limit_from(self.address.country):
             self.fields["cover_amount"] = PlainDecimalField(
                 label="Extra Cover, up to",
                 example="200",
@@ -90,8 +95,7 @@ class ParcelForm(ContentsForm):
                 required=False,
                 help_text=(
                     f"In {CURRENCY[self.address.country]}, at most"
-                    f" {_plain(current_contract().cover_limit)}. Leave it blank for none; its price"
-                    " comes with the quote."
+                    f" {_plain(limit)}. Leave it blank for none; its price comes with the quote."
                 ),
             )
 
@@ -170,16 +174,18 @@ class ParcelForm(ContentsForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        cover = cleaned.get("cover_amount")
+        cover, limit = cleaned.get("cover_amount"), cover_limit_from(self.address.country)
+        contracts = contracts_for_new_orders()
+        way = self.address.country, cleaned.get("receiver_country", "")
         if "cover_amount" not in self.fields and self.data.get("cover_amount", "").strip():
-            where = " and ".join(
-                countries.country_name(code) for code in current_contract().cover_origins
-            )
+            origins = dict.fromkeys(code for one in contracts for code in one.cover_origins)
+            where = " and ".join(map(countries.country_name, origins))
             self.add_error(None, f"Extra Cover is for parcels from {where} only.")
-        elif cover and cover > current_contract().cover_limit:
-            self.add_error(
-                "cover_amount", f"Extra Cover goes up to {_plain(current_contract().cover_limit)}."
-            )
+        elif cover and limit and cover > limit:
+            self.add_error("cover_amount", f"Extra Cover goes up to {_plain(limit)}.")
+        elif cover and way[1] and not any(takes_parcel(one, *way, cover) for one in contracts):
+            # One carrier goes there, and the other sells the cover.
+            self.add_error("cover_amount", "No carrier sells this much Extra Cover to there.")
         return cleaned
 
     @property

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from orders.calling.contract import current_contract
 from shipping_portal.accounts.address.phones import across_borders
+from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
 
@@ -64,8 +65,12 @@ class ParcelDetails:
     @property
     def may_prepay_duties(self) -> bool:
         """Return whether every item has the HS code that duties paid in advance need."""
+        return self.has_codes_for(current_contract())
+
+    def has_codes_for(self, contract: Contract) -> bool:
+        """Return whether every item has as long an HS code as this contract asks for."""
         digits = [sum(c.isdecimal() for c in item.hs_code) for item in self.contents]
-        return all(count == current_contract().hs_code_duties_paid for count in digits)
+        return all(count == contract.hs_code_duties_paid for count in digits)
 
     def shipment(
         self, *, product_code: str = "", order_key: str = "", pickup_date: dt.date | None = None

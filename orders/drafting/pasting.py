@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 
-from orders.calling.contract import current_contract
+from orders.calling.contract import exports_from
 from shipping_portal.accounts.address.countries import COUNTRY_NAMES, STATES, state_code
 from shipping_portal.accounts.address.phones import clean_phone
 from shipping_portal.accounts.address.places import (
@@ -136,11 +136,7 @@ def _take_place(text: str, home: str, pasted: Pasted) -> str:
         (name, code) for name, code in COUNTRIES.items() if len(name) > SHORT_NAME or name == "usa"
     )
     named = [code for name, code in spoken if f" {name} " in normalised]
-    abroad = (
-        [code for code in CODES if code != home]
-        if home in current_contract().export_origins
-        else []
-    )
+    abroad = [code for code in CODES if code != home] if exports_from(home) else []
     reach = [home, *abroad]
     codes = {
         country: _last_codes(text, country)

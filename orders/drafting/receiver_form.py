@@ -6,7 +6,7 @@ from typing import Any, cast
 from django import forms
 from django.core.exceptions import ValidationError
 
-from orders.calling.contract import current_contract
+from orders.calling.contract import current_contract, reach_from
 from orders.drafting.form_fields import CountryField
 from shipping_portal.accounts.address import addresses, countries, places
 from shipping_portal.accounts.address.countries import STATES, state_code
@@ -32,13 +32,6 @@ MOST_NAMED = 5  # countries in a sentence
 LINES = ("receiver_line1", "receiver_line2")
 EXTENSION = "phone ext."  # how it is written in the delivery instructions
 AUTHORITY, SIGNATURE = "Authority To Leave", "Signature on Delivery"
-
-
-def reach_from(origin: str) -> set[str]:
-    """Return the countries that parcels from there may go to (interface §1). None means any."""
-    if origin not in current_contract().export_origins:
-        return {origin}
-    return {origin, *current_contract().destinations} if current_contract().destinations else set()
 
 
 def line(

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
@@ -14,13 +15,16 @@ from shipping_portal.accounts.models import OwnedQuerySet
 class Quote(models.Model):
     """An immutable quote.
 
-    `details` is the form as typed and cleaned, `inputs_hash` identifies it, `products` are the
-    offers of `account`.
+    `details` is the form as typed and cleaned, `inputs_hash` identifies it, `account` is the
+    default account of its time, `products` are the offers of all that take new orders. `missing`
+    are accounts that gave no prices, each: account (its key), is_refused (the carrier doesn't take
+    this parcel; else ask again later), why (a sentence, or "").
 
-    Each offer: code, name, first_mile, service, amount (string), currency, breakdown [[name,
-    amount, currency]], taxes (same), plan, pickup (its first day), eta_from, eta_to (ISO dates or
-    null), duties_paid, cover (string or null), refused (why it can't be booked, or "").
-    `unreadable` counts the carrier's rows that are missing here. Interface §2.3, §2.4.
+    Each offer: account (the key of its account, unless that is the quote's), code, name,
+    first_mile, service, amount (string), currency, breakdown [[name, amount, currency]], taxes
+    (same), plan, pickup (its first day), eta_from, eta_to (ISO dates or null), duties_paid, cover
+    (string or null), refused (why it can't be booked, or ""). `unreadable` counts the carrier's
+    rows that are missing here. Interface §2.3, §2.4.
     """
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
@@ -34,6 +38,7 @@ class Quote(models.Model):
     details = models.JSONField()
     inputs_hash = models.CharField(max_length=64)
     products = models.JSONField()
+    missing = models.JSONField(default=list, db_default=[], blank=True)
     unreadable = models.PositiveSmallIntegerField(default=0)
     made_at = models.DateTimeField(db_index=True)
 
@@ -49,9 +54,50 @@ class Quote(models.Model):
         """
         return now - self.made_at <= dt.timedelta(seconds=settings.QUOTE_SECONDS)
 
-    def offer(self, code: str) -> dict[str, Any] | None:
-        """Return the product with this code, if it can be booked."""
-        return next((offer for offer in bookable(self.products) if offer["code"] == code), None)
+    def offer(self, key: str) -> dict[str, Any] | None:
+        """Return the product with this key, if it can be booked."""
+        return next((offer for offer in bookable(self.products) if key_of(offer) == key), None)
+
+    def account_of(self, offer: dict[str, Any]) -> int:
+        """Return the key of the account whose offer it is."""
+        return int(offer.get("account") or self.account_id)
+
+
+def of_account(
+    products: list[dict[str, Any]], account: int | None, *, own: int
+) -> list[dict[str, Any]]:
+    """Return the products of one account; all without one. `own` is their quote's account."""
+    if account is None:
+        return products
+    return [offer for offer in products if (offer.get("account") or own) == account]
+
+
+def offer_key(code: str, account: int | None = None) -> str:
+    """Return what identifies an offer among those of two carriers, whose codes may be alike.
+
+    It is the carrier's code, for the second account with its key. No code contains an @.
+    """
+    return f"{code}@{account}" if account else code
+
+
+def key_of(offer: dict[str, Any]) -> str:
+    """Return the key of a stored offer."""
+    return offer_key(offer["code"], offer.get("account"))
+
+
+def by_price(products: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the bookable products, the cheapest first.
+
+    Amounts in different currencies can't be compared: those in the first product's come first.
+    """
+    return sorted(
+        bookable(products),
+        key=lambda offer: (
+            offer["currency"] != products[0]["currency"],
+            offer["currency"],
+            Decimal(offer["amount"]),
+        ),
+    )
 
 
 def bookable(products: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Ask for prices: one call to the carrier, one immutable Quote row.
+"""Ask for prices: one call to each carrier that takes new orders, one immutable Quote row.
 
 An old price is asked for again (§8).
 """
@@ -13,15 +13,18 @@ from django.utils import timezone
 from orders.booking import answers, limits
 from orders.booking.verdict import BackToDraft, Go, PriceVerdict, Retry, StopAccount
 from orders.calling import gateway, waiting
-from orders.calling.contract import current_contract
+from orders.calling.contract import contract_of, current_contract, takes_parcel
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import CarrierAccount, Order, Quote
 from orders.models.account import QUOTES
-from orders.models.quotes import bookable
+from orders.models.quotes import bookable, key_of
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.client import Carrier
+from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
-from shipping_portal.carrier.messages import Money, Product
+from shipping_portal.carrier.messages import Money, Product, Quoted
+
+LONGEST_KEY = 100  # as long as the columns that hold one
 
 
 class TooManyQuotes(Exception):
@@ -39,9 +42,10 @@ class UnreadablePrices(CarrierError):
     """
 
 
-def needs_codes() -> str:
+def needs_codes(contract: Contract | None = None) -> str:
     """Return why duties can't be paid upfront without full HS codes."""
-    return f"It needs a {current_contract().hs_code_duties_paid}-digit HS code for each item."
+    digits = (contract or current_contract()).hs_code_duties_paid
+    return f"It needs a {digits}-digit HS code for each item."
 
 
 def ask_for_prices(
@@ -58,38 +62,104 @@ def ask_for_prices(
     `typed` requests are limited per minute, answered or not. An import's rows follow the carrier's
     rate instead, and raise NotYet when it is used up.
 
+    Where two carriers take new orders, one that gives no prices is named in the quote's `missing`.
+
     Raises Paused, TooManyQuotes, waiting.Full, UnreadablePrices, or the carrier's Rejected,
-    NotSent, AccountStopped or OutcomeUnknown. All are safe to retry: a quote books nothing.
+    NotSent, AccountStopped or OutcomeUnknown; the default carrier's, if both give none. All are
+    safe to retry: a quote books nothing.
     Interface §2.4, §4, §8.
     """
-    account = gateway.current_account()
-    if pause := account.pause_of(QUOTES, now):
-        raise Paused(pause.text)
-    kept = None if fresh else _fresh_quote(account, sender, details, now)
+    accounts = gateway.accounts_for_new_orders()
+    asked, held = _accounts_to_ask(accounts, details, now)
+    kept = None if fresh else _fresh_quote(accounts[0], sender, details, now)
     if kept:
         return _require_readable(kept)
-    try:
-        with waiting.at_a_page(by) if typed else nullcontext():
-            if typed and not limits.take_quote(sender, now):
-                raise TooManyQuotes(f"{sender.quotes_a_minute} quotes a minute")
-            client = gateway.carrier_client(
-                account, first="" if typed else "quote", is_person=typed
-            )
-            quoted = client.quote(details.shipment())
-    except (Rejected, AccountStopped) as error:
-        answers.report_fault(error, account, now, operation="quote")
-        raise
+    with waiting.at_a_page(by) if typed else nullcontext():
+        if typed and not limits.take_quote(sender, now):
+            raise TooManyQuotes(f"{sender.quotes_a_minute} quotes a minute")
+        answered = _ask_each(asked, details, now, typed=typed)
+    read = {pk: quoted for pk, quoted in answered.items() if isinstance(quoted, Quoted)}
+    errors = {pk: error for pk, error in answered.items() if isinstance(error, CarrierError)}
+    if not read:
+        raise errors[asked[0].pk]
+    offers = [
+        offer_from(product, details, account, is_second=account != accounts[0])
+        for account in accounts
+        if account.pk in read
+        for product in read[account.pk].products
+    ]
+    fitting = [offer for offer in offers if len(key_of(offer)) <= LONGEST_KEY]
+    unread = [pk for pk, quoted in read.items() if quoted.unreadable and not quoted.products]
     made = Quote.objects.create(
         sender=sender,
-        account=account,
+        account=accounts[0],
         made_by=by,
         details=details.to_json(),
         inputs_hash=details.hash(),
-        products=[offer_from(product, details) for product in quoted.products],
-        unreadable=len(quoted.unreadable),
+        products=fitting,
+        missing=[
+            *({"account": account.pk, "is_refused": False, "why": ""} for account in held),
+            *(_missing(pk, error, sender, details) for pk, error in errors.items()),
+            *(
+                {"account": pk, "is_refused": False, "why": f"{answers.UNREADABLE}."}
+                for pk in unread
+                if fitting
+            ),
+        ],
+        unreadable=sum(len(quoted.unreadable) for quoted in read.values())
+        + len(offers)
+        - len(fitting),
         made_at=now,
     )
     return _require_readable(made)
+
+
+def _accounts_to_ask(
+    accounts: list[CarrierAccount], details: ParcelDetails, now: dt.datetime
+) -> tuple[list[CarrierAccount], list[CarrierAccount]]:
+    """Return the accounts to ask, and those that would be if their carrier took bookings now.
+
+    A carrier whose contract doesn't cover the parcel is in neither. The only one is asked in any
+    case: it may have prices while bookings wait. Raises Paused.
+    """
+    way = details.pickup.country, details.receiver.country, details.cover
+    covering = [one for one in accounts if takes_parcel(contract_of(one), *way)] or accounts[:1]
+    on = [one for one in covering if not one.pause_of(QUOTES, now)]
+    if not on:
+        pause = covering[0].pause_of(QUOTES, now)
+        raise Paused(pause.text if pause else "")
+    asked = [one for one in on if not one.holds_until(now)] or on
+    return asked, [one for one in covering if one not in asked]
+
+
+def _ask_each(
+    asked: list[CarrierAccount], details: ParcelDetails, now: dt.datetime, *, typed: bool
+) -> dict[int, Quoted | CarrierError]:
+    """Return what each carrier answered, by account."""
+    answered: dict[int, Quoted | CarrierError] = {}
+    # The slowest first: a row of an import that has to wait for it takes no turn of the other.
+    for account in sorted(asked, key=lambda one: contract_of(one).requests_per_second):
+        client = gateway.carrier_client(account, first="" if typed else "quote", is_person=typed)
+        try:
+            answered[account.pk] = client.quote(details.shipment())
+        except CarrierError as error:
+            if isinstance(error, Rejected | AccountStopped):
+                answers.report_fault(error, account, now, operation="quote")
+            answered[account.pk] = error
+    return answered
+
+
+def _missing(
+    account: int, error: CarrierError, sender: Sender, details: ParcelDetails
+) -> dict[str, Any]:
+    """Return why a carrier gave no prices while another did, as a Quote stores it."""
+    if isinstance(error, Rejected):
+        ends = {"country": details.pickup.country, "to": details.receiver.country}
+        problem = answers.refusal_problem(error, sender, operation="quote", **ends)
+        is_refused = problem.get("kind") != "ours"
+        return {"account": account, "is_refused": is_refused, "why": problem["text"]}
+    why = "" if isinstance(error, AccountStopped) else f"{answers.why_silent(error)}."
+    return {"account": account, "is_refused": False, "why": why}
 
 
 def _require_readable(quote: Quote) -> Quote:
@@ -107,15 +177,21 @@ def _fresh_quote(
 ) -> Quote | None:
     same = Quote.objects.filter(sender=sender, account=account, inputs_hash=details.hash())
     newest = same.order_by("-id").first()
-    return newest if newest and newest.is_live(now) else None
+    # One that lacks a carrier isn't kept: that carrier may answer by now.
+    return newest if newest and newest.is_live(now) and not newest.missing else None
 
 
-def offer_from(product: Product, details: ParcelDetails) -> dict[str, Any]:
+def offer_from(
+    product: Product, details: ParcelDetails, account: CarrierAccount, *, is_second: bool = False
+) -> dict[str, Any]:
     """Return a product as the JSON that a Quote stores (see Quote).
 
     Marks what must fail as refused.
     """
+    contract = contract_of(account)
+    is_refused = product.duties_paid and not details.has_codes_for(contract)
     return {
+        **({"account": account.pk} if is_second else {}),
         "code": product.code,
         "name": product.name,
         "first_mile": product.first_mile,
@@ -130,7 +206,7 @@ def offer_from(product: Product, details: ParcelDetails) -> dict[str, Any]:
         "eta_to": product.eta_to.isoformat() if product.eta_to else None,
         "duties_paid": product.duties_paid,
         "cover": str(product.cover_price.amount) if product.cover_price else None,
-        "refused": needs_codes() if product.duties_paid and not details.may_prepay_duties else "",
+        "refused": needs_codes(contract) if is_refused else "",
     }
 
 
@@ -167,7 +243,7 @@ def ask_again(order: Order, client: Carrier) -> PriceVerdict:
         return Retry(error.retry_after)
     except CarrierError:  # a quote books nothing, so an unclear answer is simply asked again
         return Retry()
-    offers = [offer_from(product, order.details()) for product in quoted.products]
+    offers = [offer_from(product, order.details(), order.account) for product in quoted.products]
     offer = next((offer for offer in bookable(offers) if offer["code"] == order.product_code), None)
     if offer is None and quoted.unreadable:
         return Retry()  # it may be the one that could not be read

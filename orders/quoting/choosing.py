@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from orders.calling import gateway
 from orders.models import Order
-from orders.models.quotes import bookable
+from orders.models.quotes import by_price, key_of, offer_key
 from shipping_portal.accounts.formatting import money_in
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.messages import Measures
@@ -34,7 +35,7 @@ class Choice:
 
     @property
     def code(self) -> str:
-        return self.offer["code"] if self.offer else ""
+        return key_of(self.offer) if self.offer else ""
 
     @property
     def price(self) -> Decimal:
@@ -52,26 +53,38 @@ class Total:
 
 
 def last_product(sender: Sender) -> str:
-    """Return the product code of the newest parcel, or "" before the first."""
+    """Return the key that the newest parcel's product has now, or "" before the first."""
     newest = Order.objects.filter(sender=sender).order_by("-id")
-    return newest.values_list("product_code", flat=True).first() or ""
+    found = newest.values_list("product_code", "account_id").first()
+    return current_key(*found) if found else ""
+
+
+def carrier_choices() -> list[tuple[str, str]]:
+    """Return the carriers to choose from, by account, the default first; none if there is one."""
+    return [(str(account), title) for account, title in gateway.carrier_titles().items()][:2]
+
+
+def current_key(code: str, account: int) -> str:
+    """Return the key that an account's product has in quotes of now."""
+    second = gateway.second_account()
+    return offer_key(code, account if second and second.pk == account else None)
 
 
 def choose_offer(
     products: list[dict[str, Any]], rule: str, last: str = ""
 ) -> dict[str, Any] | None:
     """Return the offer that a rule chooses, else the cheapest, or None if nothing is offered."""
-    by_price = sorted(bookable(products), key=lambda offer: Decimal(offer["amount"]))
-    wanted = by_price
+    ordered = by_price(products)
+    wanted = ordered
     if rule == Rule.CHEAPEST_PICKUP:
-        wanted = [offer for offer in by_price if offer["first_mile"] == "pickup"]
+        wanted = [offer for offer in ordered if offer["first_mile"] == "pickup"]
     elif rule == Rule.FASTEST:
         wanted = sorted(
-            (offer for offer in by_price if offer["eta_to"]), key=lambda offer: offer["eta_to"]
+            (offer for offer in ordered if offer["eta_to"]), key=lambda offer: offer["eta_to"]
         )
     elif rule == Rule.LAST:
-        wanted = [offer for offer in by_price if offer["code"] == last]
-    return next(iter(wanted or by_price), None)
+        wanted = [offer for offer in ordered if key_of(offer) == last]
+    return next(iter(wanted or ordered), None)
 
 
 def unmet_rule(products: list[dict[str, Any]], rule: str) -> list[str]:

@@ -1,29 +1,39 @@
 """Show a stored quote: offers by price with badges, expiry, pickup days and warnings."""
 
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any
 
 from django.conf import settings
 
 from orders.booking import booking_rules
+from orders.calling import gateway
 from orders.drafting import contents_form
 from orders.drafting.parcel_details import ParcelDetails, describe_doubt
 from orders.models import Order, Quote
-from orders.models.quotes import bookable
+from orders.models.quotes import by_price, key_of
 from orders.quoting import asking
 from shipping_portal.accounts.address.addresses import LINE_ADVISED, is_long
 from shipping_portal.accounts.formatting import money
 from shipping_portal.carrier.messages import Party
 
 PriceLine = tuple[str, Decimal, str]  # name, amount, currency
+Titles = Mapping[int, str]  # carriers' names, by account
+NO_TITLES: Titles = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Offer:
-    """One product as quoted. Days are expected, never promised."""
+    """One product as quoted. Days are expected, never promised.
 
+    `key` identifies it. `carrier` is blank unless two carriers take new orders.
+    """
+
+    key: str
+    carrier: str
     code: str
     name: str
     first_mile: str
@@ -58,6 +68,16 @@ class Closed:
 
     name: str
     why: str
+    carrier: str = ""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A carrier without prices beside one that has some. `is_refused`: it doesn't take this."""
+
+    carrier: str
+    is_refused: bool
+    why: str
 
 
 @dataclass(frozen=True)
@@ -65,6 +85,7 @@ class QuotesPage:
     details: ParcelDetails
     offers: list[Offer]
     closed: list[Closed]
+    missing: list[Missing]
     seconds_old: int
     seconds_left: int
     warnings: list[str]
@@ -105,10 +126,16 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
     age = int((now - quote.made_at).total_seconds())
     order = Order.objects.filter(sender=quote.sender, form_token=quote.uuid).first()
     duplicate = None if order else booking_rules.booked_lately(quote, now, but=quote.uuid)
+    titles = gateway.carrier_titles()
     return QuotesPage(
         details=details,
-        offers=_sorted_offers(quote, details, now),
-        closed=_closed_offers(quote, details),
+        offers=_sorted_offers(quote, details, now, titles),
+        closed=_closed_offers(quote, details, titles),
+        missing=[
+            Missing(titles[one["account"]], one["is_refused"], one["why"])
+            for one in quote.missing
+            if one["account"] in titles
+        ],
         seconds_old=age,
         seconds_left=settings.QUOTE_SECONDS - age if quote.is_live(now) else 0,
         warnings=quote_warnings(details),
@@ -143,14 +170,17 @@ def _place_of(party: Party) -> tuple[str, ...]:
     return tuple(" ".join(part.casefold().split()) for part in parts)
 
 
-def _sorted_offers(quote: Quote, details: ParcelDetails, now: dt.datetime) -> list[Offer]:
-    ordered = sorted(bookable(quote.products), key=lambda offer: Decimal(offer["amount"]))
+def _sorted_offers(
+    quote: Quote, details: ParcelDetails, now: dt.datetime, titles: Titles = NO_TITLES
+) -> list[Offer]:
+    ordered = by_price(quote.products)
     last_days = [offer["eta_to"] for offer in ordered if offer["eta_to"]]
     fastest = min(last_days, default=None)
-    is_a_choice = len(ordered) > 1
+    is_a_choice = len(ordered) > 1 and len({offer["currency"] for offer in ordered}) == 1
     return [
         _make_offer(
             offer,
+            carrier=_carrier(quote, offer, titles),
             is_cheapest=is_a_choice and place == 0,
             is_fastest=len(set(last_days)) > 1 and offer["eta_to"] == fastest,
             pickup_days=booking_rules.pickup_days(
@@ -161,10 +191,14 @@ def _sorted_offers(quote: Quote, details: ParcelDetails, now: dt.datetime) -> li
     ]
 
 
-def _closed_offers(quote: Quote, details: ParcelDetails) -> list[Closed]:
+def _closed_offers(
+    quote: Quote, details: ParcelDetails, titles: Titles = NO_TITLES
+) -> list[Closed]:
     """Return services that must fail, and duties paid upfront if codes are missing."""
     found = [
-        Closed(offer["name"], offer["refused"]) for offer in quote.products if offer.get("refused")
+        Closed(offer["name"], offer["refused"], _carrier(quote, offer, titles))
+        for offer in quote.products
+        if offer.get("refused")
     ]
     is_quoted = any(offer["duties_paid"] for offer in quote.products)
     if not is_quoted and not details.may_prepay_duties:
@@ -172,10 +206,21 @@ def _closed_offers(quote: Quote, details: ParcelDetails) -> list[Closed]:
     return found
 
 
+def _carrier(quote: Quote, offer: dict[str, Any], titles: Titles) -> str:
+    return titles.get(quote.account_of(offer), "") if titles else ""
+
+
 def _make_offer(
-    plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool, pickup_days: list[dt.date]
+    plain: dict[str, Any],
+    *,
+    carrier: str,
+    is_cheapest: bool,
+    is_fastest: bool,
+    pickup_days: list[dt.date],
 ) -> Offer:
     return Offer(
+        key=key_of(plain),
+        carrier=carrier,
         code=plain["code"],
         name=plain["name"],
         first_mile=plain["first_mile"],

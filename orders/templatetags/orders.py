@@ -13,7 +13,7 @@ from orders.calling import gateway
 from orders.calling.contract import another_day, has_parcel_tools
 from orders.labels import printing
 from orders.models import Order
-from orders.models.account import PAUSABLE, Pause
+from orders.models.account import PAUSABLE, CarrierAccount, Pause
 from orders.notices import notifications
 from orders.quoting.offers import PriceLine, is_tax
 from shipping_portal.accounts.models import Sender
@@ -41,8 +41,16 @@ def parcel_tools(context: dict[str, Any], order: Order) -> str:
 
 @register.simple_tag
 def carrier_pauses() -> list[Pause]:
-    """Return the pauses for everybody: the carrier's stop, and paused bookings or prices."""
-    account, now = gateway.current_account(), timezone.now()
+    """Return the pauses for everybody: the carrier's stop, and paused bookings or prices.
+
+    None while another carrier takes orders.
+    """
+    now = timezone.now()
+    pauses = [_pauses_of(account, now) for account in gateway.accounts_for_new_orders()]
+    return pauses[0] if all(pauses) else []
+
+
+def _pauses_of(account: CarrierAccount, now: dt.datetime) -> list[Pause]:
     pauses = (account.stop_as_a_pause(), *(account.pause_of(what, now) for what in PAUSABLE))
     return [pause for pause in pauses if pause]
 

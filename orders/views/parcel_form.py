@@ -19,6 +19,7 @@ from orders.booking import refused_fields
 from orders.drafting import drafts, pasting
 from orders.drafting.forms import ParcelForm
 from orders.models import Draft, Order, Quote
+from orders.models.quotes import key_of
 from orders.models.statuses import Status
 from orders.quoting import awaiting_prices, choosing, offers
 from orders.views.responses import show_remarks, take_prices
@@ -155,7 +156,7 @@ def _prices_beside(
     context = {
         "draft": draft,
         "quote": quote,
-        "chosen": chosen["code"] if chosen else "",
+        "chosen": key_of(chosen) if chosen else "",
         "remarks": form.remarks,
     }
     context["page"] = offers.for_page(quote, now=timezone.now())

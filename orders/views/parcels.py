@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_POST
 
-from orders.calling.contract import current_contract
+from orders.calling.contract import destinations
 from orders.drafting import drafts
 from orders.drafting.receivers import sees_contact, shown_receiver
 from orders.labels.printing import MOST, TO_PRINT
@@ -134,9 +134,7 @@ def parcels(request: MemberRequest) -> HttpResponse:
         "chips": _filter_chips(list_query, choices),
         "choices": choices,
         "groups": {name: words for name, (words, _) in GROUPS.items()},
-        "countries": countries.country_choices(
-            Sender.Country.values, only=current_contract().destinations
-        ),
+        "countries": countries.country_choices(Sender.Country.values, only=destinations()),
         "printed": listing.PRINTED,
         "sorts": {name: sort.words for name, sort in listing.SORTS.items()},
         "back": page.back and list_query.link(after=page.back),

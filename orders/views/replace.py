@@ -16,7 +16,7 @@ from orders.drafting.forms import BookForm
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Draft, Order, Quote, Replacement
 from orders.models.statuses import Status
-from orders.quoting import offers
+from orders.quoting import choosing, offers
 from orders.views.new_parcel import may_begin
 from orders.views.parcel import orders_of
 from orders.views.parcel_form import answer_form
@@ -143,7 +143,8 @@ def prices_page(
     if request.method == "GET" and order.replacements.filter(ended_at=None).exists():
         return redirect("replacing", order.uuid)
     page = offers.for_page(quote, now=timezone.now())
-    same = next((offer for offer in page.offers if offer.code == order.product_code), None)
+    key = choosing.current_key(order.product_code, order.account_id)
+    same = next((offer for offer in page.offers if offer.key == key), None)
     context = {
         "draft": draft,
         "replaced": order,

@@ -30,11 +30,8 @@ NO_BOOKING: dict[type[Exception], str] = {
     ),
     booking_rules.ServiceNotOffered: "No service is offered for this parcel any more.",
 }
-ALL_STOPPED = (
-    booking_rules.Suspended,
-    booking_rules.Paused,
-    bookings.LimitReached,
-)  # the next row would be rejected alike
+# The next row would be rejected alike.
+ALL_STOPPED = (booking_rules.Suspended, bookings.LimitReached)
 
 
 class AlreadyBought(Exception):
@@ -127,17 +124,21 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
     Raises LimitReached, Paused, CarrierChanged or Suspended, only if nothing was booked.
     """
     stopped = progress.day_passed(file)
-    booked = 0
+    booked, paused = 0, None
     for order in [row.order for row in stopped if row.order]:
         try:
             bookings.confirm(order, by=by, now=now, next_day=True)
             booked += 1
         except Order.WrongStatus:
             continue  # accepted in another tab
+        except booking_rules.Paused as error:  # of its carrier alone
+            paused = error
         except (*ALL_STOPPED, booking_rules.CarrierChanged):
             if not booked:
                 raise
             return booked
+    if paused and not booked:
+        raise paused
     failed = stopped.filter(order=None, quote__isnull=False).order_by()
     with transaction.atomic():
         rows = ImportRow.objects.filter(pk__in=failed.values("pk"))
@@ -177,8 +178,8 @@ def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime
             agreed += 1
         except (Order.WrongStatus, booking_rules.CarrierChanged):
             continue  # accepted in another tab, or chosen again one by one
-        except booking_rules.PickupDayPassed as error:  # of this row alone
-            refusal = error
+        except (booking_rules.PickupDayPassed, booking_rules.Paused) as error:
+            refusal = error  # of this row or its carrier alone
         except ALL_STOPPED as error:
             refusal = error
             break

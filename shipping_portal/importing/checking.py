@@ -6,15 +6,17 @@ check_row  (worker)  read once → left out? → the form's rules → bought bef
 """
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Min
+from django.db.models import Min, Q
 from django.utils import timezone
 
 from orders.booking import answers
+from orders.calling import gateway
 from orders.drafting.forms import ParcelForm
 from orders.models import Quote
 from orders.models.quotes import bookable
@@ -113,10 +115,29 @@ def priced_before(file: Import, now: dt.datetime) -> dt.date | None:
     return day if day < now.astimezone(file.sender.tzinfo).date() else None
 
 
+def unpriced(file: Import) -> list[tuple[str, int]]:
+    """Return the carriers that should be asked again, each with its number of ready rows."""
+    quotes = file.rows.filter(state__in=ImportRow.READY).exclude(quote__missing=[])
+    missing = Counter(
+        one["account"]
+        for missing in quotes.order_by().values_list("quote__missing", flat=True)
+        for one in missing or ()
+        if not one["is_refused"]
+    )
+    titles = gateway.carrier_titles()
+    return [(titles[account], rows) for account, rows in missing.items() if account in titles]
+
+
 def price_again(file: Import, now: dt.datetime) -> int:
-    """Schedule a check of every ready row with an expired price; return how many."""
+    """Schedule a check of every ready row with an expired price, or without a carrier's prices;
+    return how many.
+    """
     before = now - dt.timedelta(seconds=settings.QUOTE_SECONDS)
-    old = file.rows.filter(state__in=ImportRow.READY, quote__made_at__lt=before)
+    old = file.rows.filter(
+        Q(quote__made_at__lt=before) | ~Q(quote__missing=[]),
+        state__in=ImportRow.READY,
+        quote__isnull=False,
+    )
     with transaction.atomic():
         owed = ImportRow.objects.filter(
             pk__in=old.order_by().values("pk"), state__in=ImportRow.READY

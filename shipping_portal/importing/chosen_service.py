@@ -5,16 +5,21 @@ from typing import Any
 
 from django.db import transaction
 
-from orders.models.quotes import bookable
+from orders.models.quotes import bookable, key_of, of_account
 from shipping_portal.importing.models import Import, ImportRow
 
 SERVICE = "service"  # key in a row's corrections
 
 
-def choosable(products: list[dict[str, Any]], corrected: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the offer chosen for the row, else all offers."""
-    own = [offer for offer in bookable(products) if offer["code"] == corrected.get(SERVICE)]
-    return own or products
+def choosable(
+    products: list[dict[str, Any]], corrected: Mapping[str, str], carrier: int | None, *, own: int
+) -> list[dict[str, Any]]:
+    """Return the offer chosen for the row, else all offers of the file's carrier.
+
+    `own` is the account of the quote that has the offers.
+    """
+    chosen = [offer for offer in bookable(products) if key_of(offer) == corrected.get(SERVICE)]
+    return chosen or of_account(products, carrier, own=own)
 
 
 @transaction.atomic

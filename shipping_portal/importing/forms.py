@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 
 from orders.drafting.form_fields import PlainDecimalField
 from orders.drafting.forms import DayField
+from orders.quoting import choosing
 from shipping_portal.accounts.address.text import normalise_name
 from shipping_portal.accounts.models import PickupAddress, Sender
 from shipping_portal.importing import columns, reading, shops, units
@@ -269,7 +270,7 @@ class RateForm(forms.Form):
 
 
 class BookAllForm(forms.Form):
-    """The rule for choosing every row's service, and the pickup day."""
+    """The rule for choosing every row's service, its carrier if one is chosen, the pickup day."""
 
     rule = forms.ChoiceField(
         choices=Sender.ServiceRule.choices,
@@ -277,6 +278,13 @@ class BookAllForm(forms.Form):
             "required": "Choose how the services are chosen.",
             "invalid_choice": "Choose one of the rules.",
         },
+    )
+    carrier = forms.TypedChoiceField(
+        choices=choosing.carrier_choices,
+        coerce=int,
+        empty_value=None,
+        required=False,
+        error_messages={"invalid_choice": "Choose one of the carriers."},
     )
     pickup_date = DayField(required=False)
     rows = forms.IntegerField(min_value=0, widget=forms.HiddenInput)  # as many as the page showed

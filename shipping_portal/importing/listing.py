@@ -1,14 +1,16 @@
 """List an import's rows for its check: each parcel with its service and price."""
 
 import uuid
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 
+from orders.calling import gateway
+from orders.models.quotes import key_of
 from orders.quoting import choosing
 from orders.quoting.choosing import Ready
 from shipping_portal.accounts.access import MemberRequest
@@ -28,6 +30,17 @@ class ListedRow:
     price: Decimal | None = None
     currency: str = ""
     is_picked_up: bool = False
+    key: str = ""  # of the offer
+    titles: Mapping[int, str] = field(default_factory=dict)  # of carriers, by account
+
+    @property
+    def carrier(self) -> str:
+        """Return its carrier's name, or "" unless two carriers take new orders."""
+        if self.row.order:
+            return self.titles.get(self.row.order.account_id, "")
+        quote = self.row.quote
+        offer = quote.offer(self.key) if quote and self.titles else None
+        return self.titles.get(quote.account_of(offer), "") if quote and offer else ""
 
 
 @dataclass(frozen=True)
@@ -46,7 +59,13 @@ class RowsPage:
 
 
 def page(
-    rows: QuerySet[ImportRow], rule: str, last: str, *, dearest_of: list[Ready] | None, number: int
+    rows: QuerySet[ImportRow],
+    rule: str,
+    last: str,
+    carrier: int | None = None,
+    *,
+    dearest_of: list[Ready] | None,
+    number: int,
 ) -> RowsPage:
     """Return one page of rows in the file's order, or those to book first, the dearest first."""
     start, end = (number - 1) * LISTED, number * LISTED + 1
@@ -63,33 +82,50 @@ def page(
         ]
         by_key = mine.in_bulk(keys)
         found = [by_key[key] for key in keys if key in by_key]
-    return RowsPage(lines(found[:LISTED], rule, last), number, len(found) > LISTED)
+    return RowsPage(lines(found[:LISTED], rule, last, carrier), number, len(found) > LISTED)
 
 
-def lines(rows: Iterable[ImportRow], rule: str, last: str) -> list[ListedRow]:
-    return [_line(row, rule, last) for row in rows]
+def lines(
+    rows: Iterable[ImportRow], rule: str, last: str, carrier: int | None = None
+) -> list[ListedRow]:
+    titles = gateway.carrier_titles()
+    return [_line(row, rule, last, carrier, titles) for row in rows]
 
 
-def _line(row: ImportRow, rule: str, last: str) -> ListedRow:
+def _line(
+    row: ImportRow, rule: str, last: str, carrier: int | None, titles: Mapping[int, str]
+) -> ListedRow:
     if row.order:
-        return ListedRow(row, row.order.product_name, row.order.total, row.order.currency)
-    offer = _offer(row, rule, last)
+        return ListedRow(
+            row,
+            row.order.product_name,
+            row.order.total,
+            row.order.currency,
+            titles=titles,
+        )
+    offer = _offer(row, rule, last, carrier)
     if offer is None:
-        return ListedRow(row)
-    is_picked_up = offer["first_mile"] == "pickup"
-    return ListedRow(row, offer["name"], Decimal(offer["amount"]), offer["currency"], is_picked_up)
+        return ListedRow(row, titles=titles)
+    return ListedRow(
+        row,
+        offer["name"],
+        Decimal(offer["amount"]),
+        offer["currency"],
+        is_picked_up=offer["first_mile"] == "pickup",
+        key=key_of(offer),
+        titles=titles,
+    )
 
 
-def _offer(row: ImportRow, rule: str, last: str) -> dict[str, Any] | None:
+def _offer(row: ImportRow, rule: str, last: str, carrier: int | None) -> dict[str, Any] | None:
     if row.quote and row.state in HANDED_OVER:
         return row.quote.offer(row.product_code)
-    return (
-        choosing.choose_offer(
-            chosen_service.choosable(row.quote.products, row.corrected), rule, last
-        )
-        if row.quote
-        else None
+    if row.quote is None:
+        return None
+    found = chosen_service.choosable(
+        row.quote.products, row.corrected, carrier, own=row.quote.account_id
     )
+    return choosing.choose_offer(found, rule, last)
 
 
 def import_of(request: MemberRequest, file: uuid.UUID) -> Import:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from orders.drafting.parcel_details import measures_from
+from orders.models.quotes import bookable
 from orders.quoting import choosing
 from orders.quoting.choosing import Choice, Ready
 from shipping_portal.accounts.models import Sender, User
@@ -39,7 +40,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Press:
-    """One press of Book: who, when, by which rule, for which day. `last` is “same as last time”."""
+    """One press of Book: who, when, by which rule, for which day, with which carrier's account.
+
+    `last` is “same as last time”; without `carrier` the rule chooses among all.
+    """
 
     rule: str
     by: User
@@ -47,6 +51,7 @@ class Press:
     pickup_date: dt.date | None = None
     seen: Seen | None = None
     last: str = ""
+    carrier: int | None = None
 
 
 def begin(file: Import, press: Press) -> int:
@@ -58,7 +63,7 @@ def begin(file: Import, press: Press) -> int:
         end_if_restored()
         Sender.objects.select_for_update(no_key=True).get(pk=file.sender_id)
         last = press.last or choosing.last_product(file.sender)
-        found = choosing.choices_by_rule(ready(file, press.seen), press.rule, last)
+        found = choosing.choices_by_rule(ready(file, press.seen, press.carrier), press.rule, last)
         doubts = outliers.look(file, found)
         chosen = outliers.sure(found, doubts)
         if press.seen and (
@@ -81,8 +86,8 @@ def begin(file: Import, press: Press) -> int:
     return owed
 
 
-def ready(file: Import, seen: Seen | None = None) -> list[Ready]:
-    """Return the rows that can be booked, in the file's order.
+def ready(file: Import, seen: Seen | None = None, carrier: int | None = None) -> list[Ready]:
+    """Return the rows that can be booked, in the file's order: with this carrier, if one is given.
 
     A rechecked row has a newer quote.
     """
@@ -90,12 +95,18 @@ def ready(file: Import, seen: Seen | None = None) -> list[Ready]:
     if seen:
         rows = rows.filter(quote__lte=seen.newest)
     found = rows.values_list(
-        "pk", "quote", "quote__products", "quote__details__measures", "corrected"
+        "pk", "quote", "quote__products", "quote__details__measures", "corrected", "quote__account"
     )
-    return [
-        Ready(pk, quote, chosen_service.choosable(products, corrected), measures_from(plain))
-        for pk, quote, products, plain, corrected in found
+    all_ready = [
+        Ready(
+            pk,
+            quote,
+            chosen_service.choosable(products, corrected, carrier, own=own),
+            measures_from(plain),
+        )
+        for pk, quote, products, plain, corrected, own in found
     ]
+    return [row for row in all_ready if carrier is None or bookable(row.products)]
 
 
 def _by_offer(

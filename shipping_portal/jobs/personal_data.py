@@ -209,7 +209,7 @@ HELD = (
     ),
     PersonalData(
         "orders.Quote",
-        "details",
+        "details missing",
         why="prices of one parcel",
         seen_by=SHIPPERS,
         until="QUOTE_DAYS after it was made",

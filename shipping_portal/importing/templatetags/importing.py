@@ -4,8 +4,9 @@ from typing import Any
 
 from django import template
 
-from orders.models.quotes import bookable
+from orders.models.quotes import by_price, key_of
 from shipping_portal.importing import chosen_service, progress
+from shipping_portal.importing.listing import ListedRow
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.importing.shops import STATUS
 from shipping_portal.importing.unread import KEY
@@ -51,10 +52,17 @@ def status(file: Any) -> tuple[str, str]:
 
 
 @register.filter
-def offers(row: ImportRow) -> list[dict[str, Any]]:
+def offers(line: ListedRow) -> list[dict[str, Any]]:
     """Return a row's services to choose from: none if it isn't ready, or only one is offered."""
-    found = bookable(row.quote.products) if row.quote and row.state in ImportRow.READY else []
-    return sorted(found, key=lambda offer: float(offer["amount"])) if len(found) > 1 else []
+    row = line.row
+    found = by_price(row.quote.products) if row.quote and row.state in ImportRow.READY else []
+    if row.quote is None or len(found) < 2:
+        return []
+    carriers = [line.titles.get(row.quote.account_of(offer), "") for offer in found]
+    return [
+        offer | {"key": key_of(offer), "carrier": carrier}
+        for offer, carrier in zip(found, carriers, strict=True)
+    ]
 
 
 @register.filter

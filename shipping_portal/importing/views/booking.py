@@ -39,7 +39,8 @@ def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     if not form.is_valid():
         return check_page(request, found, form, status=422)
     day = form.cleaned_data["pickup_date"]
-    if day and day not in common_pickup_days(request.sender, submitting.ready(found)):
+    ready = submitting.ready(found, None, form.cleaned_data["carrier"])
+    if day and day not in common_pickup_days(request.sender, ready):
         form.add_error(
             "pickup_date", error_sentence(booking_rules.PickupDayPassed(), request.sender)
         )
@@ -60,7 +61,13 @@ def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpRespo
     chosen = form.cleaned_data
     seen = submitting.Seen(chosen["rows"], chosen["newest"], chosen["doubts"])
     press = submitting.Press(
-        chosen["rule"], request.user, timezone.now(), chosen["pickup_date"], seen, chosen["last"]
+        chosen["rule"],
+        request.user,
+        timezone.now(),
+        chosen["pickup_date"],
+        seen,
+        chosen["last"],
+        chosen["carrier"],
     )
     try:
         owed = submitting.begin(file, press)
@@ -129,10 +136,12 @@ def failed_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpRespons
 
 
 def held_up(now: dt.datetime) -> str:
-    """Return why bookings wait just now, or ""."""
-    account = gateway.current_account()
-    pause = account.pause_of(BOOKINGS, now) or account.stop_as_a_pause()
-    return pause.text if pause else ""
+    """Return why bookings wait just now, or ""; with the carrier's name where there are two."""
+    titles, found = gateway.carrier_titles(), list[str]()
+    for account in gateway.accounts_for_new_orders():
+        if pause := account.pause_of(BOOKINGS, now) or account.stop_as_a_pause():
+            found.append(f"{titles[account.pk]}: {pause.text}" if titles else pause.text)
+    return " ".join(found)
 
 
 def _act(request: MemberRequest, file: Import) -> HttpResponse:

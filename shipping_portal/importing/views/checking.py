@@ -114,7 +114,8 @@ def _listed(request: MemberRequest, file: Import, context: dict[str, Any]) -> li
         rows = rows.exclude(pk__in=doubted)
     number = int(typed) if PAGE.fullmatch(typed) else 1
     by_price = context["ready"] if context["by_price"] else None
-    return listing.page(rows, context["rule"], context["last"], dearest_of=by_price, number=number)
+    how = context["rule"], context["last"], context["carrier"]
+    return listing.page(rows, *how, dearest_of=by_price, number=number)
 
 
 def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[str, Any]:
@@ -122,7 +123,9 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
 
     Rows that look wrong are in no total.
     """
-    ready, last = submitting.ready(file), choosing.last_product(request.sender)
+    carriers = choosing.carrier_choices()
+    carrier = chosen_carrier(carriers, form["carrier"].value(), request.GET.get("carrier"))
+    ready, last = submitting.ready(file, None, carrier), choosing.last_product(request.sender)
     offered = [rule for rule in Sender.ServiceRule if rule != Sender.ServiceRule.LAST or last]
     wanted = [form["rule"].value(), request.GET.get("rule"), request.sender.service_rule]
     rule = next((rule for rule in wanted if rule in offered), offered[0].value)
@@ -147,12 +150,21 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
         "newest": max((row.quote for row in ready), default=0),
         "totals": totals,
         "rule": rule,
+        "carrier": carrier,
+        "carriers": carriers,
+        "unpriced": checking.unpriced(file) if carriers else [],
         "total": next((total for total in totals if total.rule == rule), None),
         "has_pickup": any(total.has_pickup for total in totals),
         "has_own_days": columns.PICKUP_DAY in file.columns,
         "pickup_days": common_pickup_days(request.sender, [choice.row for choice in sure]),
         "priced_on": checking.priced_before(file, timezone.now()) if sure else None,
     }
+
+
+def chosen_carrier(carriers: list[tuple[str, str]], *typed: Any) -> int | None:
+    """Return the account of the carrier that is chosen first, or None for any of them."""
+    known = {account for account, _ in carriers}
+    return next((int(one) for one in map(str, typed) if one in known), None)
 
 
 def common_pickup_days(sender: Sender, rows: list[choosing.Ready]) -> list[dt.date]:

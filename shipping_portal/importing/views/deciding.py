@@ -29,7 +29,7 @@ from shipping_portal.importing import (
 )
 from shipping_portal.importing.forms import BookAllForm, RateForm
 from shipping_portal.importing.listing import import_of
-from shipping_portal.importing.views.checking import check_page
+from shipping_portal.importing.views.checking import check_page, chosen_carrier
 
 KEY = re.compile(r"[0-9]{1,18}", re.ASCII)
 CHANGED = "Rows or prices have changed. Nothing is booked yet: check them once more."
@@ -74,7 +74,9 @@ def decide_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         return redirect("check_import", file)
     rule = request.POST.get("rule", "")
     last = request.POST.get("last") or choosing.last_product(request.sender)
-    doubts = outliers.look(found, choosing.choices_by_rule(submitting.ready(found), rule, last))
+    carrier = chosen_carrier(choosing.carrier_choices(), request.POST.get("carrier"))
+    ready = submitting.ready(found, None, carrier)
+    doubts = outliers.look(found, choosing.choices_by_rule(ready, rule, last))
     answer = outliers.skip if "skip" in request.POST else outliers.say_right
     if not answer(found, doubts, request.POST.get("skip") or request.POST.get("right", "")):
         messages.warning(request, CHANGED)

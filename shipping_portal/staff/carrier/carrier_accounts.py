@@ -50,17 +50,15 @@ def find_settings(account: CarrierAccount) -> Known:
 
 
 def named_accounts() -> list[Known]:
-    """Return all accounts with settings, the one for new orders first.
+    """Return all accounts with settings, those for new orders first.
 
     One query, once they have rows.
     """
-    every = carrier_settings.all_settings()
-    rows = CarrierAccount.objects.in_bulk(
-        [configured.fingerprint for configured in every], field_name="fingerprint"
-    )
     return [
-        Known(rows.get(configured.fingerprint) or gateway.account_of(configured), configured)
-        for configured in every
+        Known(account, configured)
+        for account, configured in zip(
+            gateway.all_accounts(), carrier_settings.all_settings(), strict=True
+        )
     ]
 
 
