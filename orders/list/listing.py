@@ -10,6 +10,7 @@ from typing import NamedTuple
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
+from orders.calling import gateway
 from orders.drafting.receivers import sees_contact
 from orders.folding import fold
 from orders.list.system_views import BY_DRIVER, PICKUP_DAY, SenderScope
@@ -49,6 +50,7 @@ class Choices:
     services: dict[str, str]
     sizes: dict[str, str]
     people: dict[str, str]
+    carriers: dict[str, str]  # none unless two take new orders
 
     @classmethod
     def of(cls, scope: SenderScope) -> "Choices":
@@ -61,7 +63,8 @@ class Choices:
         sizes = {str(size.uuid): size.name for size in scope.sender.sizes.all()}
         members = scope.sender.memberships.select_related("user")
         people = {str(member.user_id): member.user.get_full_name() for member in members}
-        return cls(scope.sender, dict(services), sizes, people)
+        carriers = {str(account): title for account, title in gateway.carrier_titles().items()}
+        return cls(scope.sender, dict(services), sizes, people, carriers)
 
 
 def clean_search(text: str) -> str:
@@ -143,9 +146,12 @@ def _by_uuid(path: str) -> Callable[[str, SenderScope], Q | None]:
     return where
 
 
-def _made_by(value: str, scope: SenderScope) -> Q | None:
-    is_key = value.isascii() and value.isdigit() and len(value) < 19
-    return Q(made_by=int(value)) if is_key else None
+def _by_number(path: str) -> Callable[[str, SenderScope], Q | None]:
+    def where(value: str, scope: SenderScope) -> Q | None:
+        is_key = value.isascii() and value.isdigit() and len(value) < 19
+        return Q(**{path: int(value)}) if is_key else None
+
+    return where
 
 
 def _of_service(value: str, scope: SenderScope) -> Q | None:
@@ -164,6 +170,11 @@ FILTERS: dict[str, Filter] = {
     "service": Filter(
         "Service", _of_service, lambda value, choices: choices.services.get(value, value)
     ),
+    "carrier": Filter(
+        "Carrier",
+        _by_number("account"),
+        lambda value, choices: choices.carriers.get(value, "another one"),
+    ),
     "size": Filter(
         "Size",
         _by_uuid("size__uuid"),
@@ -172,7 +183,9 @@ FILTERS: dict[str, Filter] = {
     "country": Filter("Country", _of_country, lambda value, choices: countries.country_name(value)),
     "printed": Filter("Label", _of_printed, lambda value, choices: PRINTED[value]),
     "by": Filter(
-        "Made by", _made_by, lambda value, choices: choices.people.get(value, "somebody who left")
+        "Made by",
+        _by_number("made_by"),
+        lambda value, choices: choices.people.get(value, "somebody who left"),
     ),
     "import": Filter(
         "Import", _by_uuid("import_row__file__uuid"), lambda value, choices: "one file"

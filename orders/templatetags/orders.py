@@ -40,6 +40,12 @@ def parcel_tools(context: dict[str, Any], order: Order) -> str:
 
 
 @register.simple_tag
+def carrier_of(order: Order) -> str:
+    """Return the name of the order's carrier, or "" unless two carriers take new orders."""
+    return gateway.carrier_titles().get(order.account_id, "")
+
+
+@register.simple_tag
 def carrier_pauses() -> list[Pause]:
     """Return the pauses for everybody: the carrier's stop, and paused bookings or prices.
 

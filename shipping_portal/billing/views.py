@@ -137,10 +137,9 @@ def _compared(balance: statements.Balance, before: dict[str, Decimal]) -> tuple[
 def statement_csv(request: MemberRequest, week: str) -> StreamingHttpResponse:
     """Stream all lines of the statement as filtered."""
     _, found = statement_of(request, week)
-    rows = lines.export_cells(
-        found.in_order().iterator(chunk_size=500), request.sender, request.membership.role
-    )
-    return sheets.stream_sheet(f"statement-{week}.csv", list(lines.CELLS), rows)
+    cells, of_week = lines.export_cells(), found.in_order().iterator(chunk_size=500)
+    rows = lines.export_rows(of_week, cells, request.sender, request.membership.role)
+    return sheets.stream_sheet(f"statement-{week}.csv", list(cells), rows)
 
 
 @audience(*SEE_MONEY)

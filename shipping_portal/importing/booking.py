@@ -14,6 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from orders.booking import booking_rules, bookings, limit_words
+from orders.calling import gateway
 from orders.models import Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
@@ -30,8 +31,11 @@ NO_BOOKING: dict[type[Exception], str] = {
     ),
     booking_rules.ServiceNotOffered: "No service is offered for this parcel any more.",
 }
-# The next row would be rejected alike.
-ALL_STOPPED = (booking_rules.Suspended, bookings.LimitReached)
+ALL_STOPPED = (
+    booking_rules.Suspended,
+    booking_rules.Paused,
+    bookings.LimitReached,
+)  # the next row would be rejected alike, but for one that another carrier takes
 
 
 class AlreadyBought(Exception):
@@ -124,16 +128,18 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
     Raises LimitReached, Paused, CarrierChanged or Suspended, only if nothing was booked.
     """
     stopped = progress.day_passed(file)
-    booked, paused = 0, None
+    booked = 0
+    paused: Exception | None = None
     for order in [row.order for row in stopped if row.order]:
         try:
             bookings.confirm(order, by=by, now=now, next_day=True)
             booked += 1
         except Order.WrongStatus:
             continue  # accepted in another tab
-        except booking_rules.Paused as error:  # of its carrier alone
-            paused = error
-        except (*ALL_STOPPED, booking_rules.CarrierChanged):
+        except (*ALL_STOPPED, booking_rules.CarrierChanged) as error:
+            if _is_of_one_carrier(error):
+                paused = error
+                continue
             if not booked:
                 raise
             return booked
@@ -158,6 +164,11 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
     return booked + owed
 
 
+def _is_of_one_carrier(error: Exception) -> bool:
+    """Return whether rows of another carrier may still be booked."""
+    return isinstance(error, booking_rules.Paused) and gateway.second_account() is not None
+
+
 def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime) -> int:
     """Book rows whose price increased, with their sender's consent; return how many.
 
@@ -178,11 +189,12 @@ def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime
             agreed += 1
         except (Order.WrongStatus, booking_rules.CarrierChanged):
             continue  # accepted in another tab, or chosen again one by one
-        except (booking_rules.PickupDayPassed, booking_rules.Paused) as error:
-            refusal = error  # of this row or its carrier alone
+        except booking_rules.PickupDayPassed as error:  # of this row alone
+            refusal = error
         except ALL_STOPPED as error:
             refusal = error
-            break
+            if not _is_of_one_carrier(error):
+                break
     if refusal and not agreed:
         raise refusal
     return agreed

@@ -12,7 +12,7 @@ from orders.list.system_views import VIEWS, SenderScope
 from shipping_portal import sheets
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
 from shipping_portal.billing.pages import statements
-from shipping_portal.reports import day_figures, delivery, pickups, promises, sizes, spend
+from shipping_portal.reports import carriers, day_figures, delivery, pickups, promises, sizes, spend
 from shipping_portal.reports.figures import Section
 from shipping_portal.reports.models import Counting
 from shipping_portal.reports.refunds import RULES, WEEKS, Claims
@@ -59,8 +59,10 @@ def tiles_and_sections(request: MemberRequest, span: Span) -> tuple[list[Tile], 
     late_now = scope.orders.filter(VIEWS["late"].where(scope)).count()
     spent, found = spend.read_spends(user, sender, span), day_figures.read_days(user, sender, span)
     now, before = found.now, found.before
+    by_carrier = carriers.carrier_section(user, sender, span)
     sections = [
         spend.spend_section(spent, sender, span, statements.pending_refunds(scope.orders)),
+        *([by_carrier] if by_carrier else []),
         delivery.delivery_section(now.delivered, before.delivered, sender, span),
         promises.promise_section(now.promises, before.promises, late_now, span),
         pickups.pickup_section(now.pickups, before.pickups, span),

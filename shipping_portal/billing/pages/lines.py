@@ -6,6 +6,7 @@ from typing import Any
 
 from django.urls import reverse
 
+from orders.calling import gateway
 from orders.drafting.receivers import shown_receiver
 from orders.models import Order
 from shipping_portal.accounts.formatting import local_date, money, money_in
@@ -30,8 +31,16 @@ TONES = {**dict.fromkeys(statements.PRICES, "f1"), **dict.fromkeys(statements.AD
 def line_rows(
     lines: Iterable[Charge], sender: Sender, role: str, *, names_currency: bool = False
 ) -> list[dict[str, Any]]:
-    """Return a dictionary of words per line; `names_currency` if a page has several currencies."""
-    return [_line_row(line, sender, role, names_currency=names_currency) for line in lines]
+    """Return a dictionary of words per line; `names_currency` if a page has several currencies.
+
+    `carrier` is blank unless two carriers take new orders.
+    """
+    titles = gateway.carrier_titles()
+    return [
+        _line_row(line, sender, role, names_currency=names_currency)
+        | {"carrier": titles.get(line.account_id, "")}
+        for line in lines
+    ]
 
 
 def _line_row(line: Charge, sender: Sender, role: str, *, names_currency: bool) -> dict[str, Any]:
@@ -160,7 +169,16 @@ CELLS: dict[str, Cell] = {
 }
 
 
-def export_cells(lines: Iterable[Charge], sender: Sender, role: str) -> Iterable[list[object]]:
-    """Return rows under the heads of CELLS, while the lines are read."""
+def export_cells() -> dict[str, Cell]:
+    """Return CELLS, with the carrier's name where two carriers take new orders."""
+    titles = gateway.carrier_titles()
+    name: Cell = lambda line, sender, role: titles.get(line.account_id, "")  # noqa: E731
+    return CELLS | ({"Carrier": name} if titles else {})
+
+
+def export_rows(
+    lines: Iterable[Charge], cells: dict[str, Cell], sender: Sender, role: str
+) -> Iterable[list[object]]:
+    """Return rows under the heads of these cells, while the lines are read."""
     for line in lines:
-        yield [cell(line, sender, role) for cell in CELLS.values()]
+        yield [cell(line, sender, role) for cell in cells.values()]

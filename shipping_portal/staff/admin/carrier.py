@@ -48,11 +48,11 @@ TEXTS = {
 }
 MEANINGS = {
     BOOKINGS: (
-        "Stops all new bookings, for every sender, and booking pages say why. Bookings already sent"
-        " are still settled. Tracking, labels and cancelling keep working."
+        "Stops all new bookings at this account, for every sender, and booking pages say why."
+        " Bookings already sent are still settled. Tracking, labels and cancelling keep working."
     ),
     QUOTES: (
-        "Stops all price requests. Bookings with an expired price wait; the rest are sent."
+        "Stops all price requests to it. Bookings with an expired price wait; the rest are sent."
         " Tracking, labels and cancelling keep working."
     ),
 }

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from orders.calling import carrier_settings, gateway
 from orders.masking import PERSONAL, mask_value
 from orders.models import BookingAttempt, CancelAttempt, Order
 from shipping_portal.accounts.adminkit import permissions
@@ -42,6 +43,22 @@ class AssignedFilter(admin.SimpleListFilter):
             case "nobody":
                 return queryset.filter(assignment=None)
         return queryset
+
+
+class AccountFilter(admin.SimpleListFilter):
+    """The orders of one carrier account; not shown where there is one."""
+
+    title = "carrier account"
+    parameter_name = "account"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        if len(carrier_settings.all_settings()) == 1:
+            return []
+        return [(str(row.pk), row.name) for row in gateway.all_accounts()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
+        chosen, known = self.value(), {value for value, _ in self.lookup_choices}
+        return queryset.filter(account=int(chosen)) if chosen in known else queryset
 
 
 class AttemptInline(ReadOnlyInline):
@@ -126,6 +143,7 @@ class OrderAdmin(ActionsAdmin):
         needs(waits[1]),
         AssignedFilter,
         SenderFilter,
+        AccountFilter,
         choices("created", "made", DAYS),
         by_day("day booked, UTC", "day", on_day("submitted_at")),
         by_day(

@@ -35,6 +35,12 @@ class Known:
         return self.configured is not None and self.configured.takes_new_orders
 
     @property
+    def title(self) -> str:
+        """Return the carrier's name, if this is one of two accounts that take new orders."""
+        is_one_of_two = len(carrier_settings.settings_for_new_orders()) > 1
+        return self.configured.title if is_one_of_two and self.configured else ""
+
+    @property
     def role(self) -> str:
         """Return in a few words what the settings say about the account."""
         if self.configured is None:

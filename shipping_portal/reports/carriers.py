@@ -1,0 +1,63 @@
+"""Report spend by carrier, where two carriers take new orders: posted lines, by account."""
+
+from collections import defaultdict
+from decimal import Decimal
+
+from django.db.models import Sum
+
+from orders.calling import gateway
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing.models import ChargeKind, round_cents
+from shipping_portal.billing.pages import statements
+from shipping_portal.reports.figures import Cell, Chart, ChartLine, Mark, Section
+from shipping_portal.reports.spans import Span
+from shipping_portal.reports.spend import NOTE, PART_OF, PARTS, TONES
+
+NAME = "Spend by carrier"
+NOTHING = "No charge was posted in these weeks."
+Sums = dict[str, Decimal]
+
+
+def carrier_section(user: User, sender: Sender, span: Span) -> Section | None:
+    """Return what each carrier charged in these weeks, by currency; None where there is one."""
+    titles = gateway.carrier_titles()
+    if not titles:
+        return None
+    sums: dict[tuple[int, str], Sums] = defaultdict(lambda: defaultdict(Decimal))
+    lines = statements.lines_of(user, sender).filter(week__gte=span.first, week__lte=span.last)
+    grouped = lines.order_by().values_list("account", "currency", "kind")
+    for account, currency, kind, amount in grouped.annotate(amount=Sum("amount")):
+        sums[account, currency][PART_OF[ChargeKind(kind)]] += round_cents(amount)
+    named = {
+        (titles.get(account, "Another carrier"), currency): parts
+        for (account, currency), parts in sorted(sums.items())
+    }
+    rows = [
+        [Cell.of(name), Cell.of(currency), *_cells(parts, currency)]
+        for (name, currency), parts in named.items()
+    ]
+    charts = [_chart(named, currency) for currency in sorted({one for _, one in named})]
+    heads = ["Carrier", "Currency", *PARTS, "Total"]
+    return Section("carriers", NAME, NAME, [], NOTE, NOTHING, heads, rows, charts)
+
+
+def _cells(parts: Sums, currency: str) -> list[Cell]:
+    amounts = [parts.get(part, Decimal(0)) for part in PARTS]
+    return [Cell.money(amount, currency) for amount in (*amounts, sum(amounts, Decimal(0)))]
+
+
+def _chart(named: dict[tuple[str, str], Sums], currency: str) -> Chart:
+    """Return a bar for each carrier, of its total."""
+    totals = {
+        name: sum(parts.values(), Decimal(0))
+        for (name, one), parts in named.items()
+        if one == currency
+    }
+    most = max(*totals.values(), Decimal(1))
+    lines = []
+    for name, total in totals.items():
+        cell = Cell.money(total, currency)
+        length = float(100 * max(total, Decimal(0)) / most)
+        marks = [Mark(0, length, "Total", cell.value, TONES["Order cost"])]
+        lines.append(ChartLine(name, cell.shown, marks if length else []))
+    return Chart(lines, currency)
