@@ -17,8 +17,8 @@ class Quote(models.Model):
 
     `details` is the form as typed and cleaned, `inputs_hash` identifies it, `account` is the
     default account of its time, `products` are the offers of all that take new orders. `missing`
-    are accounts that gave no prices, each: account (its key), is_refused (the carrier doesn't take
-    this parcel; else ask again later), why (a sentence, or "").
+    are accounts that gave no prices beside one that did, each: account (its key), is_refused (the
+    carrier has nothing for this parcel; else ask again later), why (a sentence, or "").
 
     Each offer: account (the key of its account, unless that is the quote's), code, name,
     first_mile, service, amount (string), currency, breakdown [[name, amount, currency]], taxes

@@ -89,7 +89,7 @@ def ask_for_prices(
         for product in read[account.pk].products
     ]
     fitting = [offer for offer in offers if len(key_of(offer)) <= LONGEST_KEY]
-    unread = [pk for pk, quoted in read.items() if quoted.unreadable and not quoted.products]
+    empty = {pk: one for pk, one in read.items() if fitting and not one.products}
     made = Quote.objects.create(
         sender=sender,
         account=accounts[0],
@@ -100,11 +100,7 @@ def ask_for_prices(
         missing=[
             *({"account": account.pk, "is_refused": False, "why": ""} for account in held),
             *(_missing(pk, error, sender, details) for pk, error in errors.items()),
-            *(
-                {"account": pk, "is_refused": False, "why": f"{answers.UNREADABLE}."}
-                for pk in unread
-                if fitting
-            ),
+            *(_without_offers(pk, quoted) for pk, quoted in empty.items()),
         ],
         unreadable=sum(len(quoted.unreadable) for quoted in read.values())
         + len(offers)
@@ -162,6 +158,12 @@ def _missing(
     return {"account": account, "is_refused": False, "why": why}
 
 
+def _without_offers(account: int, quoted: Quoted) -> dict[str, Any]:
+    """Return that a carrier has no offers for this parcel, or none that can be read."""
+    why = f"{answers.UNREADABLE}." if quoted.unreadable else ""
+    return {"account": account, "is_refused": not quoted.unreadable, "why": why}
+
+
 def _require_readable(quote: Quote) -> Quote:
     """Return the quote.
 
@@ -177,8 +179,10 @@ def _fresh_quote(
 ) -> Quote | None:
     same = Quote.objects.filter(sender=sender, account=account, inputs_hash=details.hash())
     newest = same.order_by("-id").first()
-    # One that lacks a carrier isn't kept: that carrier may answer by now.
-    return newest if newest and newest.is_live(now) and not newest.missing else None
+    if newest is None or not newest.is_live(now):
+        return None
+    # A carrier that didn't answer may do so by now.
+    return newest if all(one["is_refused"] for one in newest.missing) else None
 
 
 def offer_from(

@@ -100,7 +100,7 @@ def test_a_carrier_that_refuses_the_parcel_is_named_with_its_reason(page, quill,
     quote.missing = [{"account": other.account().pk, "is_refused": True, "why": "Street: <b>too</b> long."}]
     quote.save()
     answer = page.get(factories.prices_of(quote))
-    assert f"{other.SECOND} doesn't take this parcel. Street: <b>too</b> long." in text(answer)
+    assert f"{other.SECOND} offers nothing for this parcel. Street: <b>too</b> long." in text(answer)
     assert "<b>too</b>" not in answer.content.decode()
 
 
