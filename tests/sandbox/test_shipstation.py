@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import http.server
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +21,7 @@ from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import AccountStopped, NotSent, OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Item, Party, Shipment
 from shipping_portal.carrier.shipstation import ShipStation
+from shipping_portal.carrier.shipstation_webhooks import has_valid_signature
 from shipping_portal.sandbox.shipstation.config import Config
 from shipping_portal.sandbox.shipstation.server import start
 from tests.carrier.conftest import shipment
@@ -19,6 +29,7 @@ from tests.sandbox.client import Answer, Client
 
 HOME = {"line1": "12 Example Lane", "suburb": "Springfield", "state": "IL", "postcode": "62701", "country": "US"}
 TO_NZ = Party(name="Noor Tamsin", line1="4 Sample Street", suburb="Wellington", postcode="6011", country="NZ")
+ROOT = Path(__file__).resolve().parents[2]
 CODE = "usps:usps_ground_advantage"
 
 
@@ -205,3 +216,98 @@ def test_an_error_names_its_field(shipstation, changes, field):
 )
 def test_a_control_that_cannot_be_is_refused(sandbox, name, members):
     assert sandbox.call("POST", f"/_sandbox/{name}", members).status == 400
+
+
+@pytest.fixture
+def listener() -> Iterator[tuple[str, list[tuple[bytes, dict[str, str]]]]]:
+    """Yield an address, and what is posted to it; the first event is refused."""
+    taken: list[tuple[bytes, dict[str, str]]] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            taken.append((body, {name.lower(): value for name, value in self.headers.items()}))
+            self.send_response(200 if len(taken) > 1 else 500)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            """Log nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/events", taken
+    server.shutdown()
+    server.server_close()
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    ends = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < ends
+        time.sleep(0.01)
+
+
+def test_each_scan_is_sent_signed_until_it_is_taken(sandbox, shipstation, listener):
+    url, taken = listener
+    sandbox.control("settings", webhook_retry_seconds=0.02)
+    sandbox.control("listener", url=url)
+    booked = shipstation.book(shipstation.prepare(parcel()).body, key="k")
+    sandbox.control("scan", reference=booked.reference, status_code="IT")
+    wait_until(lambda: len(taken) == 2)
+    (first, _), (body, headers) = taken
+    keys, now = sandbox.read("jwks"), datetime.now(UTC)
+    assert first == body
+    assert has_valid_signature(body, headers, keys, now=now)
+    assert not has_valid_signature(body + b" ", headers, keys, now=now)
+    event = json.loads(body)
+    assert (event["resource_type"], event["data"]["tracking_number"]) == ("API_TRACK", booked.reference)
+    assert [scan["status_code"] for scan in event["data"]["events"]] == ["IT"]
+
+
+def test_with_a_speed_a_parcel_is_scanned_until_it_is_delivered(sandbox, shipstation):
+    sandbox.control("settings", speed=1000.0)
+    booked = shipstation.book(shipstation.prepare(parcel()).body, key="k")
+    wait_until(lambda: shipstation.track(booked.reference).state == "DE")
+    scans = sorted(shipstation.track(booked.reference).scans, key=lambda scan: scan.event_id)
+    words = {shipstation.contract.progress(scan.event_type) for scan in scans}
+    assert words == {"", "collected", "in_transit", "out_for_delivery", "delivered"}
+
+
+def test_a_voided_label_is_not_scanned_and_an_accepted_one_may_be_voided(sandbox, shipstation):
+    booked = shipstation.book(shipstation.prepare(parcel()).body, key="k")
+    sandbox.control("scan", reference=booked.reference, status_code="AC")
+    assert shipstation.cancel(booked.order_id).state == "voided"
+
+
+def test_what_was_bought_outlives_a_restart(tmp_path, open_account):
+    running = start(Config(state=tmp_path / "kept"))
+    client = Client(running.url)
+    account = ShipStation(
+        base_url=f"{running.url}/v1", account="ours", key=Config.key, partner_id="se-1001", user_agent="ShippingPortal/1",
+        contract=Contract(**ShipStation.points), deadline=15.0,
+    )  # fmt: skip
+    body = account.prepare(parcel()).body
+    booked = account.book(body, key="k")
+    client.control("scan", reference=booked.reference, status_code="IT")
+    lines, keys, port = client.read("ledger"), client.read("jwks"), int(running.url.rpartition(":")[2])
+    running.stop()
+    running = start(Config(state=tmp_path / "kept", port=port))
+    try:
+        assert account.find(body, key="k").reference == booked.reference
+        assert len(account.track(booked.reference).scans) == 1
+        account.book(body, key="k")  # its rate is known, too
+        assert (client.read("ledger")[: len(lines)], client.read("jwks")) == (lines, keys)
+    finally:
+        running.stop()
+
+
+def test_it_runs_as_a_process_of_its_own(tmp_path):
+    arguments = ["--port=0", f"--state={tmp_path}", "--speed=0", f"--parent={os.getpid()}", "--trouble=ping:503=1.0"]
+    command = [sys.executable, "-m", "shipping_portal.sandbox.shipstation", *arguments]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().split()[-1]
+        answer = Client(url).call("GET", "/v1/carriers", headers={"API-Key": Config.key})
+        assert answer.status == 503
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0

@@ -110,9 +110,7 @@ class EasyPost:
         self.shipments.requests.append(entry)
         if request.is_cut:
             raise HangUp
-        if name == "file":
-            return self._file(*places)
-        mode = self._mode_of(request)
+        mode = "" if name == "file" else self._mode_of(request)
         self._check_rate()
         if not name:
             raise not_found()
@@ -142,9 +140,12 @@ class EasyPost:
             return self._create(request, mode)
         if name in ("track", "subscribe"):
             return self._track(request, mode, is_new=name == "subscribe")
+        if name == "file":
+            return self._file(*places)
         shipment = self.shipments.shipment(places[0], mode)
         if name == "book":
-            self.shipments.buy(shipment, _object_in(request), request.before_commit)
+            body = _object_in(request)
+            self.shipments.buy(shipment, body, request.before_commit, sent=request.body)
             self.tracking.start(shipment)
         elif name == "cancel":
             self.shipments.refund(shipment)

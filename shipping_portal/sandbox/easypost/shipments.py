@@ -1,5 +1,6 @@
 """Hold the shipments, the wallet and the clock, and keep the rules of buying and refunding."""
 
+import hashlib
 import secrets
 import threading
 import time
@@ -119,9 +120,17 @@ class Shipments:
         return found
 
     def buy(
-        self, shipment: Shipment, body: dict[str, Any], before_commit: Callable[[], None]
+        self,
+        shipment: Shipment,
+        body: dict[str, Any],
+        before_commit: Callable[[], None],
+        *,
+        sent: bytes,
     ) -> None:
-        """Buy a shipment, once. Raises Refusal; then nothing was bought by this call."""
+        """Buy a shipment, once. Raises Refusal; then nothing was bought by this call.
+
+        The ledger keeps a hash of the bytes that were ``sent``.
+        """
         with self.lock:
             rate = self._take_rate(shipment, body)
             shipment.is_busy = True
@@ -137,7 +146,9 @@ class Shipments:
                 wanted = shipment.body.get("options", {}).get("label_format", "PNG")
                 made = {"PDF": "application/pdf", "ZPL": "application/zpl"}.get(wanted, "image/png")
                 shipment.label_type = self.settings.label_type or made
-                self.record("bought", shipment, amount=rate["rate"], currency=rate["currency"])
+                facts = {"amount": rate["rate"], "currency": rate["currency"]}
+                facts["body_sha256"] = hashlib.sha256(sent).hexdigest()
+                self.record("bought", shipment, **facts)
         finally:
             shipment.is_busy = False
 

@@ -2,30 +2,37 @@
 
 import argparse
 import os
-import signal
 import sys
-import threading
-from pathlib import Path
 
+from shipping_portal.sandbox.process import common_options, run_until_stopped
 from shipping_portal.sandbox.shipstation.config import Config
 from shipping_portal.sandbox.shipstation.server import start
 
 
-def main() -> int:
-    """Serve until SIGTERM or SIGINT."""
-    parser = argparse.ArgumentParser(description="The bundled sandbox of the ShipStation API.")
-    parser.add_argument("--port", type=int, default=8803, help="0 picks a free port")
-    parser.add_argument("--state", type=Path, required=True, help="directory of the ledger")
-    options = parser.parse_args()
-    key = os.environ.get("SANDBOX_KEY", Config.key)
-    running = start(Config(state=options.state, port=options.port, key=key))
-    finished = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: finished.set())
-    print(f"sandbox ready {running.url}", flush=True)
-    finished.wait()
-    running.stop()
+def main(arguments: list[str] | None = None) -> int:
+    """Serve until SIGTERM, SIGINT or the end of the parent process."""
+    options = _options().parse_args(arguments)
+    try:
+        running = start(_config(options))
+    except (ValueError, OSError) as error:
+        print(f"The sandbox carrier cannot start: {error}", file=sys.stderr)
+        return 2
+    run_until_stopped(running, options.parent)
     return 0
+
+
+def _options() -> argparse.ArgumentParser:
+    name = "python -m shipping_portal.sandbox.shipstation"
+    parser = common_options(name, "The bundled sandbox of the ShipStation API.", port=8803)
+    # These hold secrets; in the environment they appear in no list of processes.
+    parser.add_argument("--key", default=os.environ.get("SANDBOX_KEY", Config.key))
+    parser.add_argument("--test-key", default=os.environ.get("SANDBOX_TEST_KEY", Config.test_key))
+    parser.add_argument("--funds", default=Config.funds, help="what labels are bought from")
+    return parser
+
+
+def _config(options: argparse.Namespace) -> Config:
+    return Config(**{name: value for name, value in vars(options).items() if name != "parent"})
 
 
 if __name__ == "__main__":

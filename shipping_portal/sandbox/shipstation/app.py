@@ -4,23 +4,26 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 from shipping_portal.sandbox import mischief
 from shipping_portal.sandbox.contract import Contract
 from shipping_portal.sandbox.requesting import Request
 from shipping_portal.sandbox.shipstation.config import Config
+from shipping_portal.sandbox.shipstation.control import Control
 from shipping_portal.sandbox.shipstation.labels import (
     Label,
     Labels,
     Refusal,
+    history_document,
     label_document,
     label_file,
 )
 from shipping_portal.sandbox.shipstation.rates import rates_for
-from shipping_portal.sandbox.trouble import STATUS_VERBS, Rule, Troubles
+from shipping_portal.sandbox.shipstation.tracking import Tracking
+from shipping_portal.sandbox.shipstation.webhooks import Events
+from shipping_portal.sandbox.timeline import Timeline
+from shipping_portal.sandbox.trouble import STATUS_VERBS, Troubles
 from shipping_portal.sandbox.wire import HangUp, Refused, Reply, json_reply
 
 FAULTS = Contract({"reference": "tracking_number"})  # which member names a parcel
@@ -48,6 +51,10 @@ class ShipStation:
         self.troubles = Troubles(config.seed, config.trouble)
         self.labels = Labels(config)
         self.requests: deque[dict[str, Any]] = deque(maxlen=20_000)
+        self.timeline = Timeline()
+        self.events = Events(self.labels.settings, self.timeline, config.state, config.listener)
+        self.tracking = Tracking(self.labels, self.timeline, self.events)
+        self.control = Control(self.labels, self.tracking, self.troubles, self.requests)
         self._seen: list[float] = []
 
     def __call__(
@@ -64,12 +71,14 @@ class ShipStation:
         return [reply.body]
 
     def close(self) -> None:
-        """Close the ledger."""
+        """Stop what is planned and close the ledger."""
+        self.timeline.stop()
         self.labels.ledger.close()
 
     def _answer(self, request: Request) -> Reply:
         if request.path.startswith("/_sandbox/"):
-            return self._control(request)
+            return self.control.answer(request)
+        self.tracking.base_url = request.base_url
         name, places = _route(request)
         self.requests.append({"operation": name, "method": request.method, "path": request.path})
         if request.is_cut:
@@ -101,7 +110,9 @@ class ShipStation:
         if name == "quote_contents":
             return json_reply(200, self._create(_object_in(request), mode))
         if name == "book":
-            return self._document(self.labels.buy(mode, places[0]), request)
+            label = self.labels.buy(mode, places[0], request.body)
+            self.tracking.start(label)
+            return self._document(label, request)
         if name == "find":
             labels = self.labels.of_mode(mode, external_id=places[0])
             return self._document(labels[0], request) if labels else Reply(404)
@@ -115,12 +126,7 @@ class ShipStation:
         if name == "file":
             return label_file(label)
         if name == "history":
-            status = label.events[-1]["status_code"] if label.events else "UN"
-            events = list(reversed(label.events))
-            number = label.number
-            return json_reply(
-                200, {"tracking_number": number, "status_code": status, "events": events}
-            )
+            return json_reply(200, history_document(label))
         if name == "cancel":
             is_voided, reason = self.labels.void(label)
             answer = {"approved": is_voided, "message": "Voided." if is_voided else "Not voided."}
@@ -186,46 +192,6 @@ class ShipStation:
                 text = "You have exceeded the rate limit."
                 raise Refusal(429, "rate_limit_exceeded", text, kind="system")
             self._seen.append(now)
-
-    def _control(self, request: Request) -> Reply:
-        """Read or write from this machine; an invalid body is a 400 that says why."""
-        name = request.path.removeprefix("/_sandbox/")
-        if not request.is_local:
-            raise Refusal(404, "not_found", "There is no such address.")
-        if request.method == "GET":
-            reads = {"ledger": list(self.labels.ledger.lines()), "requests": list(self.requests)}
-            return json_reply(200, reads[name])
-        try:
-            members = request.json() or {}
-            if name == "trouble":
-                self.troubles.add(Rule(**{"count": 1} | members))
-            elif name == "clear":
-                self.troubles.clear()
-            elif name == "funds":
-                self.labels.funds = Decimal(members["amount"])
-            elif name == "scan":
-                self._scan(**members)
-            else:
-                self._change_settings(**members)
-        except (TypeError, ValueError, ArithmeticError, LookupError) as error:
-            raise Refusal(400, "bad_control", str(error)) from error
-        return json_reply(200, vars(self.labels.settings))
-
-    def _scan(self, reference: str, status_code: str, **facts: Any) -> None:
-        label = next(label for label in self.labels.labels if label.number == reference)
-        now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
-        event = {"occurred_at": now, "description": "Scanned", "status_code": status_code}
-        label.events.append(event | facts)
-
-    def _change_settings(self, **wanted: Any) -> None:
-        for name, value in wanted.items():
-            if not hasattr(self.labels.settings, name):
-                raise ValueError(f"{name} is not a setting.")
-            setattr(self.labels.settings, name, value)
-        if self.labels.settings.label_status != "processing":
-            for label in self.labels.labels:
-                waits = label.status == "processing"
-                label.status = self.labels.settings.label_status if waits else label.status
 
 
 def _route(request: Request) -> tuple[str, tuple[str, ...]]:

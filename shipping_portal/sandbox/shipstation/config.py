@@ -3,10 +3,18 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from shipping_portal.sandbox.config import change_settings
+
+LABEL_STATUSES = ("processing", "completed", "error")
+
 
 @dataclass
 class Config:
-    """Start-up options. Labels of ``key`` are paid from the funds; those of ``test_key`` aren't."""
+    """Start-up options.
+
+    Labels of ``key`` are paid from the funds; those of ``test_key`` aren't. ``speed`` 0 keeps
+    parcels in place; at 1 one is delivered in two minutes.
+    """
 
     state: Path
     host: str = "127.0.0.1"
@@ -14,7 +22,9 @@ class Config:
     fd: int | None = None
     key: str = "live-sandbox"
     test_key: str = "TEST_sandbox"
+    listener: str = ""
     funds: str = "1000.00"
+    speed: float = 0.0
     seed: int = 1
     trouble: str = ""
     certificate: Path | None = None
@@ -27,4 +37,11 @@ class Settings:
 
     price_change: float = 0.0
     label_status: str = "completed"
-    requests_per_second: int = 0
+    requests_per_second: float = 0.0
+    webhook_retry_seconds: float = 2.0
+    webhook_timeout_seconds: float = 10.0
+    speed: float = 0.0
+
+    def change(self, wanted: dict[str, object]) -> None:
+        """Set the named settings. See `change_settings`."""
+        change_settings(self, wanted, {"label_status": LABEL_STATUSES})

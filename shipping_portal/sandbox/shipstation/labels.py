@@ -3,10 +3,11 @@
 A rate can be bought again and makes another label: nothing in its documents says otherwise.
 """
 
+import hashlib
 import secrets
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -55,23 +56,43 @@ class Label:
         names = ("shipping_amount", "confirmation_amount", "other_amount", "insurance_amount")
         return sum((Decimal(str(self.rate[name]["amount"])) for name in names), Decimal(0))
 
+    @property
+    def is_used(self) -> bool:
+        """Return whether a carrier has seen its parcel."""
+        return any(event["status_code"] not in ("AC", "NY", "UN") for event in self.events)
+
 
 class Labels:
     """All state. Every method may be called from any thread."""
 
     def __init__(self, config: Config) -> None:
-        self.settings = Settings()
+        self.settings = Settings(speed=config.speed)
         self.lock = threading.RLock()
         self.funds = Decimal(config.funds)
         self.shipments: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self.labels: list[Label] = []
         config.state.mkdir(parents=True, exist_ok=True)
         self.ledger = Ledger(config.state / "shipstation.jsonl", is_synced=False)
+        for line in self.ledger.lines():
+            self._restore(line)
 
     def record(self, effect: str, order_key: str, **facts: Any) -> None:
         """Write an effect down."""
         line = {"t": time.time(), "effect": effect, "order_key": order_key}
         self.ledger.write(line | facts | {"funds": str(self.funds)})
+
+    def record_label(self, effect: str, label: Label, **facts: Any) -> None:
+        """Write an effect down, with the label as it is after it."""
+        facts |= {"mode": label.mode, "reference": label.number, "label": asdict(label)}
+        self.record(effect, label.external_id, **facts)
+
+    def _restore(self, line: dict[str, Any]) -> None:
+        self.funds = Decimal(line["funds"])
+        if line["effect"] == "created":
+            self.shipments[line["mode"], line["order_key"]] = line["rates"]
+        if "label" in line:
+            label = Label(**line["label"])
+            self.labels = [one for one in self.labels if one.id != label.id] + [label]
 
     def create(self, mode: str, external_id: str, rates: list[dict[str, Any]]) -> None:
         """Keep a shipment's rates. An external id is accepted once. Raises Refusal."""
@@ -80,18 +101,18 @@ class Labels:
                 name = "shipment.external_shipment_id"
                 raise Refusal(400, "identifier_conflict", "It is used already.", name)
             self.shipments[mode, external_id] = rates
-            self.record("created", external_id)
+            self.record("created", external_id, mode=mode, rates=rates)
 
-    def buy(self, mode: str, rate_id: str) -> Label:
+    def buy(self, mode: str, rate_id: str, body: bytes = b"") -> Label:
         """Buy a label. Raises Refusal; then nothing was bought."""
         with self.lock:
             for (owner, external_id), rates in self.shipments.items():
                 rate = next((rate for rate in rates if rate["rate_id"] == rate_id), None)
                 if rate is not None and owner == mode:
-                    return self._make(mode, external_id, rate)
+                    return self._make(mode, external_id, rate, body)
         raise Refusal(404, "invalid_identifier", "The rate is not known.", "rate_id")
 
-    def _make(self, mode: str, external_id: str, rate: dict[str, Any]) -> Label:
+    def _make(self, mode: str, external_id: str, rate: dict[str, Any], body: bytes) -> Label:
         number = "9400" + "".join(secrets.choice("0123456789") for _ in range(18))
         status, now = self.settings.label_status, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
         label_id = f"se-{secrets.randbelow(10**12)}"
@@ -102,29 +123,47 @@ class Labels:
                 raise Refusal(402, "insufficient_funds", text, kind="account_status")
             self.funds -= label.cost
         self.labels.append(label)
-        self.record("bought", external_id, reference=number)
+        sent = hashlib.sha256(body).hexdigest()
+        self.record_label("bought", label, amount=str(label.cost), body_sha256=sent)
         return label
 
     def void(self, label: Label) -> tuple[bool, str]:
         """Void a label that no carrier has seen. Return whether, and the reason why not."""
         with self.lock:
-            if label.status == "voided" or label.events:
+            if label.status == "voided" or label.is_used:
                 is_used = label.status != "voided"
                 return False, "label_already_used" if is_used else "label_already_voided"
             label.status = "voided"
             self.funds += label.cost if label.mode == "live" else 0
-            self.record("voided", label.external_id, reference=label.number)
+            self.record_label("voided", label)
             return True, ""
+
+    def add_event(self, label: Label, event: dict[str, Any]) -> None:
+        """Put a scan at the end of a label's history."""
+        with self.lock:
+            label.events.append(event)
+            self.record_label("scanned", label)
+
+    def finish_processing(self) -> None:
+        """Make the labels that were being made, unless new ones are still made so."""
+        with self.lock:
+            for label in self.labels:
+                waits = label.status == "processing"
+                label.status = self.settings.label_status if waits else label.status
+
+    def newest(self) -> list[Label]:
+        """Return every label, newest first."""
+        with self.lock:
+            return list(reversed(self.labels))
 
     def of_mode(self, mode: str, **facts: str) -> list[Label]:
         """Return the labels of a kind of key with these facts, newest first."""
-        with self.lock:
-            return [
-                label
-                for label in reversed(self.labels)
-                if label.mode == mode
-                and all(getattr(label, name) == value for name, value in facts.items())
-            ]
+        return [
+            label
+            for label in self.newest()
+            if label.mode == mode
+            and all(getattr(label, name) == value for name, value in facts.items())
+        ]
 
 
 def label_document(label: Label, base_url: str) -> dict[str, Any]:
@@ -158,6 +197,13 @@ def label_document(label: Label, base_url: str) -> dict[str, Any]:
         "insurance_claim": None,
         "packages": [],
     }
+
+
+def history_document(label: Label) -> dict[str, Any]:
+    """Return a label's history, newest scan first."""
+    status = label.events[-1]["status_code"] if label.events else "UN"
+    events = list(reversed(label.events))
+    return {"tracking_number": label.number, "status_code": status, "events": events}
 
 
 def label_file(label: Label) -> Reply:

@@ -1,0 +1,84 @@
+"""Control the sandbox ShipStation under /_sandbox/, from this machine only."""
+
+from collections import deque
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from shipping_portal.sandbox.control_requests import answer_control
+from shipping_portal.sandbox.requesting import Request
+from shipping_portal.sandbox.shipstation.labels import Labels
+from shipping_portal.sandbox.shipstation.tracking import Tracking
+from shipping_portal.sandbox.trouble import Rule, Troubles
+from shipping_portal.sandbox.wire import Reply
+
+
+class Control:
+    """Each endpoint is a method: its name is the path, its arguments the JSON body's members."""
+
+    def __init__(
+        self,
+        labels: Labels,
+        tracking: Tracking,
+        troubles: Troubles,
+        requests: deque[dict[str, Any]],
+    ) -> None:
+        self.labels, self.tracking, self.troubles = labels, tracking, troubles
+        self._reads: dict[str, Callable[[], Any]] = {
+            "ledger": lambda: list(labels.ledger.lines()),
+            "requests": lambda: list(requests),
+            "deliveries": lambda: list(tracking.events.deliveries),
+            "settings": lambda: vars(labels.settings),
+            "jwks": tracking.events.public_keys,
+        }
+        self._writes: dict[str, Callable[..., Any]] = {
+            "trouble": self.trouble,
+            "clear": self.clear,
+            "funds": self.funds,
+            "scan": self.scan,
+            "listener": self.listener,
+            "settings": self.settings,
+        }
+
+    def answer(self, request: Request) -> Reply:
+        """Read or write; an invalid body is a 400 that says why."""
+        return answer_control(request, self._reads, self._writes)
+
+    def trouble(
+        self,
+        operation: str,
+        verb: str,
+        count: int = 1,
+        probability: float = 0.0,
+        match: str = "",
+        arg: Any = None,
+        commit: bool | None = None,
+    ) -> None:
+        """Make the next ``count`` matching requests fail, or a share of all (``probability``)."""
+        self.troubles.add(Rule(operation, str(verb), count, probability, match, arg, commit))
+
+    def clear(self) -> None:
+        """Remove all faults, and ask the list prices."""
+        self.troubles.clear()
+        self.labels.settings.price_change = 0.0
+
+    def funds(self, amount: str) -> None:
+        """Set what labels are bought from."""
+        self.labels.funds = Decimal(amount)
+
+    def scan(self, reference: str, status_code: str, **facts: str) -> None:
+        """Add a scan to the newest label with this number."""
+        found = next((one for one in self.labels.newest() if one.number == reference), None)
+        if found is None:
+            raise LookupError(f"{reference} is not known.")
+        self.tracking.add_scan(found, status_code, **facts)
+
+    def listener(self, url: str) -> None:
+        """Set the address that events are sent to."""
+        self.tracking.events.listener = url
+
+    def settings(self, **wanted: Any) -> dict[str, Any]:
+        """Change settings; return all of them."""
+        self.labels.settings.change(wanted)
+        self.labels.finish_processing()
+        return vars(self.labels.settings)

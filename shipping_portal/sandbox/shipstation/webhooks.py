@@ -1,0 +1,88 @@
+"""Send events to the listener, signed with an RSA key whose public half anybody may read."""
+
+import base64
+import functools
+import json
+from collections import deque
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from shipping_portal.sandbox.shipstation.config import Settings
+from shipping_portal.sandbox.shipstation.labels import Label, history_document
+from shipping_portal.sandbox.timeline import Timeline
+from shipping_portal.sandbox.webhooks import post
+
+RETRIES, KEY_ID = 6, "sandbox-key"
+
+
+class Events:
+    """Sends events and lists every attempt: reference, status or error."""
+
+    def __init__(self, settings: Settings, timeline: Timeline, state: Path, listener: str) -> None:
+        self.settings, self.timeline, self.listener = settings, timeline, listener
+        self.deliveries: deque[dict[str, Any]] = deque(maxlen=20_000)
+        self._file = state / "webhook-key.pem"
+
+    def announce(self, label: Label, base_url: str) -> None:
+        """Send a label's whole history, if anybody listens."""
+        if self.listener:
+            address = f"{base_url}/v1/labels/{label.id}/track"
+            event = {"resource_url": address, "resource_type": "API_TRACK"}
+            event["data"] = history_document(label)
+            self.timeline.after(0, functools.partial(self._try, event, 1))
+
+    def public_keys(self) -> dict[str, Any]:
+        """Return the JWKS document by which signatures are checked."""
+        numbers = self._key.public_key().public_numbers()
+        key = {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": KEY_ID}
+        return {"keys": [key | {"n": _base64url(numbers.n), "e": _base64url(numbers.e)}]}
+
+    def signed_headers(self, body: bytes) -> dict[str, str]:
+        """Return the headers that sign a body, as it will be sent, at this time."""
+        now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+        proof = self._key.sign(f"{now}.".encode() + body, PKCS1v15(), SHA256())
+        return {
+            "x-shipengine-timestamp": now,
+            "x-shipengine-rsa-sha256-key-id": KEY_ID,
+            "x-shipengine-rsa-sha256-signature": base64.b64encode(proof).decode(),
+        }
+
+    @cached_property
+    def _key(self) -> RSAPrivateKey:
+        """Return the key of this folder: whoever was given its public half keeps it."""
+        if self._file.exists():
+            found = load_pem_private_key(self._file.read_bytes(), None)
+            if isinstance(found, RSAPrivateKey):
+                return found
+        made = generate_private_key(65537, 2048)
+        pem = made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        self._file.touch(0o600)
+        self._file.write_bytes(pem)
+        return made
+
+    def _try(self, event: dict[str, Any], attempt: int) -> None:
+        body, timeout = json.dumps(event).encode(), self.settings.webhook_timeout_seconds
+        signed = self.signed_headers(body)
+        status, error = post(self.listener, body, timeout=timeout, signature=signed)
+        facts = {"reference": event["data"]["tracking_number"], "attempt": attempt}
+        self.deliveries.append(facts | {"status": status, "error": error})
+        if (status is None or not 200 <= status < 300) and attempt <= RETRIES:
+            wait = self.settings.webhook_retry_seconds * 2 ** (attempt - 1)
+            self.timeline.after(wait, functools.partial(self._try, event, attempt + 1))
+
+
+def _base64url(number: int) -> str:
+    raw = number.to_bytes((number.bit_length() + 7) // 8, "big")
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
