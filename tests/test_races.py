@@ -3,6 +3,8 @@
 import datetime as dt
 import hashlib
 import json
+import threading
+import time
 import uuid
 from functools import partial
 from itertools import pairwise
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
 from orders.booking import bookings, settling
@@ -32,7 +35,9 @@ from tests import factories
 from tests.racing import at_once
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import polling
-from tracking.models import Parcel, TrackingEvent, WebhookDelivery
+from tracking.models import Parcel, Poll, TrackingEvent, WebhookDelivery
+from tracking.receiving import looks
+from tracking.scanning import scans
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -140,6 +145,27 @@ def test_scans_and_the_opening_of_their_parcel_never_lock_each_other_out(quill: 
         assert set(WebhookDelivery.objects.values_list("state", flat=True)) == {"stored"}
         order.refresh_from_db()
         assert order.progress == Progress.DELIVERED
+
+
+def test_a_look_and_the_opening_of_its_parcel_never_lock_each_other_out(quill: Sender, alice: User) -> None:
+    """A webhook came before its order was opened: both make the parcel's poll, the parcel locked first."""
+    order = factories.order(quill, alice, status="booked", carrier_reference="SLOOK01", due_at=timezone.now())
+    parcel = scans.parcel_for("SLOOK01", account=order.account, at=timezone.now())
+    now, is_locked = timezone.now(), threading.Event()
+
+    def open_it() -> None:
+        with transaction.atomic():
+            Parcel.objects.filter(pk=parcel.pk).update(order=order)
+            is_locked.set()
+            time.sleep(0.5)  # until the other one waits for the parcel
+            Poll.owe(parcel, now)
+
+    def look() -> None:
+        is_locked.wait(10)
+        looks.ask_for_look(parcel.pk, now=now)
+
+    assert at_once(open_it, look) == [None, None]
+    assert Poll.objects.get().due_at == now
 
 
 def test_two_cancellations_at_once_are_one(quill: Sender, alice: User) -> None:

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from shipping_portal.jobs.models import UNDER_WAY
 from shipping_portal.jobs.registry import enqueue
-from tracking.models import Poll
+from tracking.models import Parcel, Poll
 
 APART = dt.timedelta(seconds=20 * settings.TIME_SCALE)  # three a minute
 GIVE_UP = dt.timedelta(days=1)
@@ -16,7 +16,8 @@ GIVE_UP = dt.timedelta(days=1)
 
 def ask_for_look(parcel: int, *, now: dt.datetime) -> None:
     """Make this parcel's poll due now, or as soon as it may be polled again."""
-    Poll.objects.get_or_create(parcel_id=parcel)
+    if not Poll.objects.filter(pk=parcel).exists():
+        _make_poll(parcel)
     with transaction.atomic():
         poll = Poll.objects.select_for_update().get(pk=parcel)
         at = _next_look(poll.look_due_at, now)
@@ -28,6 +29,15 @@ def ask_for_look(parcel: int, *, now: dt.datetime) -> None:
         Poll.objects.filter(pk=parcel).update(look_due_at=at, **changes)
     if at <= now:
         enqueue("poll", parcel)
+
+
+def _make_poll(parcel: int) -> None:
+    """Make a parcel's poll, unless another process does."""
+    with transaction.atomic():
+        # Whoever opens the parcel locks it and then makes its poll; the other way round would
+        # deadlock.
+        Parcel.objects.select_for_update(no_key=True).get(pk=parcel)
+        Poll.objects.get_or_create(parcel_id=parcel)
 
 
 def is_look_unanswered(poll: Poll, *, now: dt.datetime) -> bool:

@@ -39,7 +39,7 @@ class Events:
         """Send a label's whole history, if anybody listens."""
         if self.listener:
             address = f"{base_url}/v1/labels/{label.id}/track"
-            event = {"resource_url": address, "resource_type": "API_TRACK"}
+            event: dict[str, Any] = {"resource_url": address, "resource_type": "API_TRACK"}
             event["data"] = history_document(label)
             self.timeline.after(0, functools.partial(self._try, event, 1))
 
