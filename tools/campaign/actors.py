@@ -87,8 +87,9 @@ class Sender(threading.Thread):
 
     patience = 60.0  # seconds for a change of mind to end well; then it is left as it is
 
-    def __init__(self, person: Person, url: str, noticed: Noticed, done: Done) -> None:
+    def __init__(self, person: Person, url: str, noticed: Noticed, done: Done, parcel: dict[str, str] = PARCEL) -> None:
         super().__init__(name=person.email, daemon=True)
+        self.parcel = parcel
         self.browser, self.done, self.person = Browser(url, noticed), done, person
         self.changes: deque[Change] = deque()
         self.presses = ThreadPoolExecutor(2)
@@ -130,7 +131,7 @@ class Sender(threading.Thread):
 
     def book(self, reference: str, *, twice: bool) -> str | None:
         """From the form to the accepted order; its uuid."""
-        quotes = self._prices(PARCEL | {"customer_reference": reference})
+        quotes = self._prices(self.parcel | {"customer_reference": reference})
         if quotes is None:
             return None
         page = self.browser.get(quotes).text
@@ -179,7 +180,7 @@ class Sender(threading.Thread):
 
     def _asked_to_replace(self, change: Change) -> bool:
         """The corrected form, its prices, and the one button."""
-        parcel = PARCEL | {"customer_reference": f"SIM-NONE-again-{change.order[:8]}"}
+        parcel = self.parcel | {"customer_reference": f"SIM-NONE-again-{change.order[:8]}"}
         asked = self.browser.post(f"/parcels/{change.order}/replace/", parcel)
         found = OFFER.findall(self.browser.get(asked.headers["Location"]).text) if asked.is_redirect else []
         if not found:  # not booked yet, or no prices right now

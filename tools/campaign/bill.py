@@ -23,7 +23,7 @@ def settle(report: Report, servers: Servers) -> None:
     servers.tell_carrier("settings", clock_offset_seconds=WEEK, bills_cancelled=dice.random() < 0.5)
     _adjust(servers, dice)
     servers.tell_carrier("report")
-    files = sorted((servers.folder / "carrier" / "billing").glob("*.csv"))
+    files = sorted((servers.carriers[0].folder / "state" / "billing").glob("*.csv"))
     files = [file for file in files if file.read_text().count("\n") > 1]  # a very small campaign's first has no lines
     killed = dice.choice(files)
     report.note("import killed while its report was", _kill(servers, killed, dice.uniform(0, 0.15)))

@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +67,11 @@ class Books:
 def faults(servers: Servers, done: Done, noticed: Noticed) -> dict[str, list[str]]:
     """Invariant → what broke it; every list is empty in a good run."""
     ledger = servers.ledger()
+    folder = servers.carriers[0].folder / "state"
+    if not servers.writes_bills:
+        _save_labels(servers, folder / "labels")
     return {
-        **of_rows(ledger, servers.folder / "carrier"),
+        **of_rows(ledger, folder, is_billed=servers.writes_bills),
         "I12 no secret or signed link in logs, pages, broker or tables": list(_leaks(servers, noticed)),
         "G7 every accepted form is one order": list(_accepted(done)),
         "G14 no visitor saw an error page": list(_error_pages(noticed)),
@@ -76,7 +80,17 @@ def faults(servers: Servers, done: Done, noticed: Noticed) -> dict[str, list[str
     }
 
 
-def of_rows(ledger: list[dict[str, Any]], carrier: Path) -> dict[str, list[str]]:
+def _save_labels(servers: Servers, folder: Path) -> None:
+    """Save every label that can be had, under its order's id: only the first sandbox keeps files of its own."""
+    folder.mkdir(exist_ok=True)
+    for carrier in servers.carriers:
+        for line in carrier.ledger():
+            if line["effect"] == "booked":
+                file = folder / f"{line['order_id']}-4x6.pdf"
+                file.write_bytes(carrier.get(carrier.kind.label.format(line["order_id"])))
+
+
+def of_rows(ledger: list[dict[str, Any]], carrier: Path, *, is_billed: bool = True) -> dict[str, list[str]]:
     """The same, as far as the rows, the ledger and the carrier's folder tell: tools/simulation has nothing else."""
     books = Books.read(ledger)
     orders = list(Order.objects.prefetch_related("attempts", "changes", "cancels"))
@@ -92,7 +106,7 @@ def of_rows(ledger: list[dict[str, Any]], carrier: Path) -> dict[str, list[str]]
         "I8 every scan is there and the latest one shows": list(_progress(books, orders)),
         "I9 labels equal the carrier's files": list(_labels(carrier)),
         "I10 every move of an order is written down": list(_histories(orders)),
-        "I11 every cent charged is the carrier's": list(_cents(ledger)),
+        "I11 every cent charged is the carrier's": list(_cents(ledger) if is_billed else _prices(books, orders)),
     }
 
 
@@ -179,13 +193,21 @@ def _story(order: Order | None) -> str:
 
 def _webhooks(books: Books) -> Iterator[str]:
     bodies = [bytes(body) for body in WebhookDelivery.objects.values_list("body", flat=True)]
-    stored = Counter(json.loads(body)["event_id"] for body in bodies if b'"event_id"' in body)
+    stored = Counter(map(_event_of, bodies))
     for event_id, times in books.acknowledged.items():
         if stored[event_id] < times:
             yield f"event {event_id} was acknowledged {times} times and stored {stored[event_id]} times"
     unread = WebhookDelivery.objects.filter(state=WebhookDelivery.State.NEW).count()
     if unread:
         yield f"{unread} deliveries were never read"
+
+
+def _event_of(body: bytes) -> str:
+    try:
+        event = json.loads(body)
+    except ValueError:
+        return ""
+    return str(event.get("event_id") or event.get("id")) if isinstance(event, dict) else ""
 
 
 def _progress(books: Books, orders: list[Order]) -> Iterator[str]:
@@ -243,7 +265,19 @@ def _accepted(done: Done) -> Iterator[str]:
 def _strays(servers: Servers) -> Iterator[str]:
     requests = servers.ask_carrier("requests")
     yield from (f"{r['method']} {r['path']} was followed" for r in requests if "elsewhere" in r["path"])
+    if not servers.writes_bills:
+        yield from (f"{r['method']} {r['path']} is no operation of its" for r in requests if not r["operation"])
+        return
     yield from improper([request for request in requests if "elsewhere" not in request["path"]])
+
+
+def _prices(books: Books, orders: list[Order]) -> Iterator[str]:
+    """Without bills: what the carrier took is what the portal says it charges."""
+    paid = {line["reference"]: line["amount"] for line in books.booked}
+    for order in orders:
+        amount = Decimal(paid.get(order.carrier_reference or "", 0))
+        if order.status in HELD and order.charged_price != amount:
+            yield f"{order.uuid} costs {order.charged_price}, the carrier took {amount}"
 
 
 def _cents(ledger: list[dict[str, Any]]) -> Iterator[str]:

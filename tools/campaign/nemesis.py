@@ -16,7 +16,7 @@ from tools.campaign.servers import LEASE_SECONDS, Servers
 
 AHEAD = 12  # bookings that may be under way beyond the next strike, so that it finds work
 SOON = 3.0  # seconds in which a call is awaited in which to strike
-TROUBLES = {"book:commit-hang": 30.0, "book:sleep-commit": 6.0, "book:drip-body": 0.5, "book:307": "other"}
+ARGUMENTS: dict[str, float | str] = {"commit-hang": 30.0, "sleep-commit": 6.0, "drip-body": 0.5, "307": "other"}
 
 
 class Nemesis(threading.Thread):
@@ -42,7 +42,7 @@ class Nemesis(threading.Thread):
 
     def run(self) -> None:
         for number, strike in enumerate(self.plan.strikes):
-            if number == len(self.plan.strikes) // 2:
+            if number == len(self.plan.strikes) // 2 and self.servers.writes_bills:
                 self.servers.tell_carrier("report")  # so that some are cancelled, and used, after they were billed
             self.work.pace = strike.after + AHEAD
             while len(self.work.orders) < strike.after and self.work.asked < self.work.wanted:
@@ -101,8 +101,7 @@ class Nemesis(threading.Thread):
 
     def _trouble(self, target: str, _: float) -> None:
         operation, _, verb = target.partition(":")
-        more = {"arg": TROUBLES[target]} if target in TROUBLES else {}
-        self.servers.tell_carrier("trouble", operation=operation, verb=verb, count=4, **more)
+        self.servers.tell_carrier("trouble", operation=operation, verb=verb, count=4, arg=ARGUMENTS.get(verb))
 
     def _wait_for(self, there: Callable[[], bool]) -> None:
         """Best effort: where nothing is in the air soon, the strike falls between calls."""

@@ -25,11 +25,11 @@ class Person:
 
 
 @transaction.atomic
-def settle() -> list[Person]:
+def settle(country: str = "AU") -> list[Person]:
     """Three businesses with an owner each; the last one is a stranger to the parcels of the others."""
     made = []
     for number, name in enumerate((*BUSINESSES, "Bob's Bolts")):
-        sender = factories.sender(name=name, **FAST)
+        sender = factories.sender(name=name, country=country, **FAST)
         user = factories.user(f"owner{number}@campaign.example", name=f"Owner {number}")
         user.set_password(PASSWORD)
         user.save(update_fields=["password"])

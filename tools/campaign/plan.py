@@ -6,27 +6,13 @@ work on a fast machine and on a slow one.
 
 import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-# Shares of all requests that the carrier answers badly, for ever. Drawn by order key and ordinal.
-BACKGROUND = {
-    "book": {
-        "commit-close": 0.03, "commit-rst": 0.02, "accept-close": 0.02, "truncate": 0.01, "partial-headers": 0.01,
-        "garbage": 0.01, "html200": 0.01, "empty201": 0.01, "no-ref": 0.01, "500": 0.01, "502": 0.01, "503": 0.02,
-        "429": 0.02, "409": 0.01, "202": 0.01, "replay-other": 0.004, "return-cancelled": 0.004,
-    },
-    "cancel": {"commit-close": 0.05, "accept-close": 0.05, "500": 0.03},
-    "label": {"accept-close": 0.02, "500": 0.02},
-    "file": {"html": 0.02, "truncated": 0.02},
-    "track": {"500": 0.05, "truncate": 0.02},
-    "webhook": {
-        "dup": 0.08, "reorder": 0.08, "delay": 0.05, "drop": 0.05, "mutate": 0.01, "storm": 0.003,
-        "before-response": 0.05, "after-cancel": 0.1,
-    },
-}  # fmt: skip
+from tools.campaign.carriers import INTERFACE, Kind
 
-# Strikes at 3,000 orders: (kind, target, how many, seconds). Smaller runs get their share, at least one of each.
+# Strikes at 3,000 orders: (kind, target, how many, leases). Smaller runs get their share, at least one of each. Those
+# that befall a carrier's operations are the carrier's own (tools/campaign/carriers.py).
 STRIKES = (
     ("kill in call", "worker-a", 34, 0.0),
     ("kill in call", "worker-b", 14, 0.0),
@@ -46,13 +32,6 @@ STRIKES = (
     ("kill", "valkey", 6, 0.0),
     ("flush", "valkey", 8, 0.0),
     ("stop", "valkey", 5, 0.6),
-    ("trouble", "book:commit-hang", 10, 0.0),
-    ("trouble", "book:sleep-commit", 6, 0.0),
-    ("trouble", "book:drip-body", 4, 0.0),
-    ("trouble", "book:307", 4, 0.0),
-    ("trouble", "book:504", 4, 0.0),
-    ("trouble", "cancel:commit-close", 6, 0.0),
-    ("trouble", "label:redirect-elsewhere", 4, 0.0),
 )
 FULL_SIZE = 3000
 
@@ -77,29 +56,29 @@ class Plan:
     seed: int
     orders: int
     strikes: tuple[Strike, ...]
+    carriers: tuple[Kind, ...] = (INTERFACE,)
 
     @property
     def digest(self) -> str:
         """Twelve letters that name this plan: equal for equal seeds and sizes."""
-        text = "\n".join([f"{self.seed} {self.orders} {background()}", *map(str, self.strikes)])
+        text = "\n".join([f"{self.seed} {self.orders} {self.background}", *map(str, self.strikes)])
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
+    @property
+    def background(self) -> str:
+        """Return the carriers' own shares of trouble."""
+        return " and ".join(kind.background() for kind in self.carriers)
 
-def draw(seed: int, orders: int) -> Plan:
-    """The plan of a seed for so many orders."""
+
+def draw(seed: int, orders: int, carriers: tuple[Kind, ...] = (INTERFACE,)) -> Plan:
+    """Return the plan of a seed for so many orders at these carriers."""
     rng = random.Random(seed)
-    return Plan(seed, orders, tuple(sorted(_strikes(rng, orders), key=lambda strike: strike.after)))
+    rows = (*STRIKES, *dict.fromkeys(row for kind in carriers for row in kind.strikes))
+    return Plan(seed, orders, tuple(sorted(_strikes(rng, orders, rows), key=lambda strike: strike.after)), carriers)
 
 
-def _strikes(rng: random.Random, orders: int) -> Iterator[Strike]:
+def _strikes(rng: random.Random, orders: int, rows: Iterable[tuple[str, str, int, float]]) -> Iterator[Strike]:
     """Spread over the middle nine tenths, so that each finds work under way."""
-    for kind, target, many, leases in STRIKES:
+    for kind, target, many, leases in rows:
         for _ in range(max(1, round(many * orders / FULL_SIZE))):
             yield Strike(round(orders * rng.uniform(0.03, 0.93)), kind, target, leases)
-
-
-def background() -> str:
-    """The carrier's own share of trouble, as the sandbox takes it."""
-    return ",".join(
-        f"{operation}:{verb}={share}" for operation, verbs in BACKGROUND.items() for verb, share in verbs.items()
-    )

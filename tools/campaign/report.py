@@ -29,9 +29,9 @@ class Report:
         self.figures.append((name, str(value)))
 
     def lines(self) -> Iterable[str]:
-        yield f"Plan {self.plan.digest}: seed {self.plan.seed}, {self.plan.orders} orders, " + (
-            "the carrier keeps keys" if self.replays else "the carrier keeps no keys"
-        )
+        keys = "the carrier keeps keys" if self.replays else "the carrier keeps no keys"
+        names = " and ".join(kind.name for kind in self.plan.carriers if not kind.is_interface)
+        yield f"Plan {self.plan.digest}: seed {self.plan.seed}, {self.plan.orders} orders, {names or keys}"
         yield from (f"  {name:<52} {value}" for name, value in self.figures)
         for name, broken in self.faults.items():
             yield f"  {name:<62} {'holds' if not broken else f'BROKEN ({len(broken)})'}"

@@ -1,9 +1,10 @@
 """One campaign from the first login to the last invariant. Needs Django set up on the campaign's own database."""
 
+import datetime as dt
 import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -11,11 +12,12 @@ from django.db import close_old_connections, connection
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from orders.booking import resolving
 from orders.models import BookingAttempt, Label, Order
 from orders.models.statuses import Status
 from tests.recording import cut, told
-from tools.campaign import bill, checker, naive, people
-from tools.campaign.actors import Done, Operator, Sender
+from tools.campaign import bill, carriers, checker, naive, people
+from tools.campaign.actors import PARCEL, Done, Operator, Sender
 from tools.campaign.browser import Browser, Noticed
 from tools.campaign.nemesis import Nemesis
 from tools.campaign.plan import Plan
@@ -33,11 +35,13 @@ UNDER_WAY = Q(status__in=[Status.BOOKING, Status.CANCELLING]) | Q(
 LONGEST_WATCH = 180.0
 MEASURED_FROM = 500  # orders from which on the drain is waited for as it is
 SENDERS = 6
+RESOLVED_WITHIN = 300.0  # seconds
 
 
 def run(servers: Servers, plan: Plan, *, replays: bool) -> Report:
     report = Report(plan, replays)
-    cast = people.settle()
+    is_of_interface = servers.writes_bills
+    cast = people.settle("AU" if is_of_interface else "US")
     noticed, done = Noticed(servers.secrets), Done(plan.orders, plan.seed)
     began_at = time.monotonic()
     nemesis = _work_under_fire(servers, plan, cast[:-1], noticed, done)
@@ -47,26 +51,36 @@ def run(servers: Servers, plan: Plan, *, replays: bool) -> Report:
     servers.tell_carrier("clear")
     servers.everything_runs()
     report.note("drained within, in seconds", f"{_drain(plan):.1f} (bound {DRAIN_BOUND:.0f})")
-    late = Sender(cast[0], servers.url, noticed, done)
+    late = Sender(cast[0], servers.url, noticed, done, _parcel(servers))
     report.void += wake_late(servers, late, f"C-{plan.orders + 1}")
-    if not replays:
+    if not is_of_interface:
+        _purchases(report, servers)
+        _end_refunds(report, servers)
+    elif not replays:
         _nothing_was_resent(report, servers)
     _settle_cases(report, servers, noticed)
     _watch_the_rest(report, servers)
     _strangers(report, servers, cast, noticed)
-    bill.settle(report, servers)
+    if is_of_interface:
+        bill.settle(report, servers)
     report.faults |= checker.faults(servers, done, noticed)
     booked_keys = {line["order_key"] for line in servers.ledger() if line["effect"] == "booked"}
     for phase, count in sorted(phases(servers.kills, booked_keys).items()):
         report.note(phase, count)
-    _note_cut_requests(report, servers)
+    if is_of_interface:
+        _note_cut_requests(report, servers)
     _beside_the_naive(report, servers, plan)
     connection.close()
     return report
 
 
+def _parcel(servers: Servers) -> dict[str, str]:
+    return PARCEL if servers.writes_bills else carriers.US_PARCEL
+
+
 def _work_under_fire(servers: Servers, plan: Plan, cast: list[people.Person], noticed: Noticed, done: Done) -> Nemesis:
-    senders = [Sender(cast[n % len(cast)], servers.url, noticed, done) for n in range(SENDERS)]
+    parcel = _parcel(servers)
+    senders = [Sender(cast[n % len(cast)], servers.url, noticed, done, parcel) for n in range(SENDERS)]
     nemesis = Nemesis(servers, plan, done)
     for thread in (*senders, nemesis):
         thread.start()
@@ -128,6 +142,75 @@ def _nothing_was_resent(report: Report, servers: Servers) -> None:
     ]
 
 
+def _purchases(report: Report, servers: Servers) -> None:
+    """Bought by two calls: what became of the purchases whose reply was lost, without a person."""
+    for carrier in servers.carriers:
+        mine = Order.objects.filter(account__name__endswith=f":{carrier.port}{carrier.sandbox.path}")
+        waits, name = list(_waits(mine)), carrier.kind.name
+        report.note(f"{name}: orders", mine.count())
+        report.note(f"{name}: purchases whose reply was lost", len(waits))
+        resolved = sorted(seconds for _, seconds in waits if seconds is not None)
+        report.note(f"{name}: resolved without a person", len(resolved))
+        if resolved:
+            middle, last = resolved[len(resolved) // 2], resolved[-1]
+            report.note(f"{name}: within, in seconds, half and all", f"{middle:.0f}, {last:.0f}")
+        asked = [request["path"] for request in carrier.ask("requests") if request["operation"] == "book"]
+        report.note(f"{name}: purchases sent", len(asked))
+        if carrier.kind.looks_only:
+            report.note(f"{name}: lost purchases that wait for an operator", len(waits) - len(resolved))
+            report.faults[f"{name}: no purchase is sent twice"] = [
+                f"{path} was sent {times} times" for path, times in Counter(asked).items() if times > 1
+            ]
+            continue
+        report.faults[f"{name}: no lost purchase is an operator's case"] = [
+            f"{order} is unresolved" for order, seconds in waits if seconds is None
+        ]
+        if report.plan.orders >= MEASURED_FROM:
+            report.faults[f"{name}: every lost purchase was resolved within 5 minutes"] = [
+                f"{order} took {seconds:.0f} s" for order, seconds in waits if (seconds or 0) > RESOLVED_WITHIN
+            ]
+
+
+def _waits(orders: QuerySet[Order]) -> Iterator[tuple[str, float | None]]:
+    """Return how long each unclear booking stayed unclear, in seconds; None if it still is.
+
+    The campaign shortens the waits between looks, so they count as long as they are elsewhere.
+    """
+    unclear = orders.filter(changes__new=Status.UNCONFIRMED).distinct()
+    for order in unclear.prefetch_related("changes", "calls"):
+        since = None
+        for change in sorted(order.changes.all(), key=lambda change: change.pk):
+            if change.new == Status.UNCONFIRMED:
+                since = change.at
+            elif since and change.new != Status.CONFLICT:
+                waited = sum(resolving.WAITS[: _looks(order, since, change.at)])
+                yield str(order.uuid), (change.at - since).total_seconds() + waited * (1 - TIME_SCALE)
+                since = None
+        if since:
+            yield str(order.uuid), None
+
+
+def _looks(order: Order, since: dt.datetime, until: dt.datetime) -> int:
+    """Return how often it was looked for; the look right after "it was bought before" is of the same time."""
+    calls = sorted((call for call in order.calls.all() if since <= call.at <= until), key=lambda call: call.pk)
+    return sum(
+        call.operation == "find" and not (number and calls[number - 1].outcome == "rejected")
+        for number, call in enumerate(calls)
+    )
+
+
+def _end_refunds(report: Report, servers: Servers) -> None:
+    """Where a cancellation is a request, the carrier decides now, and the portal has its daily look."""
+    asked = Order.objects.filter(status=Status.CANCEL_ASKED)
+    report.note("refunds that were asked for", asked.count())
+    for carrier in servers.carriers:
+        if not carrier.kind.looks_only:
+            carrier.tell("settings", {"refund_days": 0.0})
+    asked.update(due_at=timezone.now())
+    _until(lambda: not asked.exists(), seconds=LONGEST_WATCH)
+    report.faults["every refund that was asked for has ended"] = [f"{order.uuid} is asked for" for order in asked]
+
+
 def _settle_cases(report: Report, servers: Servers, noticed: Noticed) -> None:
     """The operator asks the carrier about each open case and settles it in the admin."""
     cases = list(Order.objects.filter(status__in=[Status.UNCONFIRMED, Status.CONFLICT]))
@@ -145,7 +228,9 @@ def _settle_cases(report: Report, servers: Servers, noticed: Noticed) -> None:
 
 def _watch_the_rest(report: Report, servers: Servers) -> None:
     """Scans and labels: the carrier tells its last news, then one interval of polling passes."""
-    time.sleep(max(0.0, JOURNEY_SECONDS - (time.time() - max((at for at, _ in servers.kills), default=0))))
+    booked_at = max((line["t"] for line in servers.ledger() if line["effect"] == "booked"), default=0.0)
+    last = max([booked_at, *(at for at, _ in servers.kills)])
+    time.sleep(max(0.0, JOURNEY_SECONDS - (time.time() - last)))
     began_at = time.monotonic()
     patience = 15.0 if _under_way().exists() else LONGEST_WATCH  # red already: no need to wait for the rest
     unopened = Order.objects.filter(status__in=[Status.BOOKED, Status.CANCELLED], due_at__isnull=False)
@@ -181,12 +266,14 @@ def _strangers(report: Report, servers: Servers, cast: list[people.Person], noti
 
 def _beside_the_naive(report: Report, servers: Servers, plan: Plan) -> None:
     orders = max(60, min(600, plan.orders))
-    counted = naive.doubles(plan, servers.folder, orders=orders)
-    doubled = sum(times > 1 for times in counted.values())
     report.note("booked twice by this portal", len(report.faults["I1 never two live carrier orders for one"]))
-    report.note("booked twice by the naive variant", f"{doubled} of {orders} ({100 * doubled / orders:.1f} %)")
-    if not doubled:
-        report.void.append("the naive variant booked nothing twice, so this plan proves nothing")
+    for kind in plan.carriers:
+        naively = naive.book_naively(kind, plan.seed, servers.folder / f"naive-{kind.name}", orders=orders)
+        share = f"{naively.doubled} of {orders} ({100 * naively.doubled / orders:.1f} %)"
+        report.note(f"booked twice by the naive variant at {kind.name}", share)
+        report.note(f"booked and given up by the naive variant at {kind.name}", naively.lost)
+        if not naively.doubled:
+            report.void.append("the naive variant booked nothing twice, so this plan proves nothing")
 
 
 def _until(true: Callable[[], Any], *, seconds: float) -> None:

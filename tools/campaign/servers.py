@@ -10,6 +10,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,18 @@ import redis
 
 from tests.pooler import start_pgbouncer
 from tests.ports import free_port
+from tools.campaign.carriers import INTERFACE, Kind
 from tools.dev.ports import is_healthy
 from tools.dev.processes import ChildProcesses
 from tools.dev.programs import GUNICORN, manage_py, module
+from tools.dev.sandboxes import Sandbox
 from tools.dev.servers import app_role_url, start_postgres, start_valkey
 
 ROOT = Path(__file__).resolve().parents[2]
 TIME_SCALE = 0.15
 DEADLINE_SECONDS = 20 * TIME_SCALE
 LEASE_SECONDS = 30 * TIME_SCALE
+CANARIES = ("key", "link", "hook", "sign", "app")
 SPEED = 10.0  # the carrier walks a parcel home in eleven seconds
 CELERY = "celery -A shipping_portal.celery worker --without-gossip --without-mingle --loglevel=INFO"
 
@@ -33,22 +37,26 @@ CELERY = "celery -A shipping_portal.celery worker --without-gossip --without-min
 class Servers:
     """`with Servers(...) as servers:` has everything running; `kill`, `stop_for` and `start` take a name."""
 
-    def __init__(self, folder: Path, *, seed: int, replays: bool, trouble: str, pooled: bool = False) -> None:
-        self.folder, self.seed, self.trouble_plan, self.pooled = folder, seed, trouble, pooled
+    def __init__(
+        self, folder: Path, *, seed: int, replays: bool, carriers: tuple[Kind, ...] = (INTERFACE,), pooled: bool = False
+    ) -> None:
+        self.folder, self.seed, self.pooled = folder, seed, pooled
         self.children = ChildProcesses(folder / "logs")
         self.children.env.pop("TESTING", None)  # this is a portal as people use it
         self.recipes: dict[str, tuple[list[str], dict[str, Any]]] = {}
         self.kills: list[tuple[float, str]] = []
         self._stopped: list[threading.Timer] = []
-        self._canaries = {name: f"canary-{name}-{secrets.token_urlsafe(18)}" for name in ("key", "link", "hook", "app")}
-        self.contract = folder / "contract.toml"
-        self.web, self.carrier = free_port(), free_port()
-        self.url, self.carrier_url = f"http://127.0.0.1:{self.web}", f"http://127.0.0.1:{self.carrier}"
-        self.contract.write_text(
-            f"replays = {str(replays).lower()}\n"
-            f'link = "signed"\nlink_page = "{self.carrier_url}/t/"\n'
-            "tracking_per_second = 200.0\nrequests_per_second = 200.0\n"
-        )
+        self._canaries = {name: f"canary-{name}-{secrets.token_urlsafe(18)}" for name in CANARIES}
+        self.web = free_port()
+        self.url = f"http://127.0.0.1:{self.web}"
+        self.carriers = [Carrier(kind, free_port(), folder / kind.name) for kind in carriers]
+        self.writes_bills = all(kind.is_interface for kind in carriers)
+        for carrier in self.carriers:
+            carrier.folder.mkdir()
+            lines = ["tracking_per_second = 200.0", "requests_per_second = 200.0"]
+            if carrier.kind.is_interface:
+                lines += [f"replays = {str(replays).lower()}", 'link = "signed"', f'link_page = "{carrier.url}/t/"']
+            carrier.contract.write_text("\n".join(lines) + "\n")
 
     @property
     def secrets(self) -> list[str]:
@@ -73,7 +81,8 @@ class Servers:
         self.children.check_output("demo", manage_py("demo"))
         for name, command in self._commands().items():
             self.start(name, command)
-        self.wait_for("sandbox", lambda: "sandbox ready" in self.tail("sandbox"))
+        for carrier in self.carriers:
+            self.wait_for(carrier.process, lambda carrier=carrier: "sandbox ready" in self.tail(carrier.process))
         self.wait_for("web", lambda: is_healthy(f"{self.url}/readyz"))
         return self
 
@@ -94,14 +103,8 @@ class Servers:
             "REDIS_URL": redis_url,
             "SITE_URL": self.url,
             "EMAIL_URL": f"filemail:///{self.folder / 'mail'}",
-            "CARRIER_BASE_URL": self.carrier_url,
-            "CARRIER_ACCOUNT": "demo-account",
-            "CARRIER_KEY": self._canaries["key"],
-            "CARRIER_LINK_KEY": self._canaries["link"],
-            "CARRIER_PARTNER_ID": "PRT-0001",
             "CARRIER_CONTACT": "operator@portal.example",
-            "CARRIER_CONTRACT": str(self.contract),
-            "WEBHOOK_SECRETS": f"carrier:{self._canaries['hook']}",
+            **self._accounts(),
             "TIME_SCALE": str(TIME_SCALE),
             "DAILY_MONEY_LIMIT": "1000000000",
             "SWEEP_SECONDS": "0.5",
@@ -110,17 +113,37 @@ class Servers:
             "DJANGO_SETTINGS_MODULE": "shipping_portal.settings",
         }
 
+    def _accounts(self) -> dict[str, str]:
+        """Return the settings of the carriers' accounts: the first is the default, the next the second."""
+        found = {}
+        for number, carrier in enumerate(self.carriers):
+            prefix, hook = ("CARRIER_TWO", "CARRIER_TWO_") if number else ("CARRIER", "")
+            account = carrier.sandbox.account_settings(carrier.port) | {"CONTRACT": str(carrier.contract)}
+            account |= {"KEY": self._canaries["key"], "LINK_KEY": self._canaries["link"]}
+            account |= {"WEBHOOK_KEY": self._canaries["sign"]} if carrier.sandbox.signs else {}
+            found |= {f"{prefix}_{name}": value for name, value in account.items()}
+            found[f"{hook}WEBHOOK_SECRETS"] = f"{carrier.kind.name}:{self._canaries['hook']}{number}"
+        return found | ({"SECOND_CARRIER": "TWO"} if len(self.carriers) > 1 else {})
+
+    def _sandbox(self, number: int, carrier: "Carrier") -> list[str]:
+        """Return the command of one sandbox carrier."""
+        options = {
+            "port": carrier.port, "state": carrier.folder / "state", "key": self._canaries["key"], "speed": SPEED,
+            "seed": self.seed, "trouble": carrier.kind.background(), **carrier.kind.options,
+        }  # fmt: skip
+        if carrier.kind.is_interface:
+            options |= {"contract": carrier.contract, "link-key": self._canaries["link"]}
+        if carrier.sandbox.signs:
+            options["webhook-secret"] = self._canaries["sign"]
+        if carrier.sandbox.sends:
+            secret = f"{carrier.kind.name}:{self._canaries['hook']}{number}"
+            options["listener"] = f"http://{secret}@127.0.0.1:{self.web}/webhooks/tracking/"
+        return [*module(carrier.sandbox.module), *(f"--{name}={value}" for name, value in options.items())]
+
     def _commands(self) -> dict[str, list[str]]:
-        sandbox = [
-            *module("shipping_portal.sandbox"),
-            f"--port={self.carrier}", f"--state={self.folder / 'carrier'}", f"--contract={self.contract}",
-            f"--key={self._canaries['key']}", f"--link-key={self._canaries['link']}", f"--speed={SPEED}",
-            f"--seed={self.seed}", f"--trouble={self.trouble_plan}",
-            f"--listener=http://carrier:{self._canaries['hook']}@127.0.0.1:{self.web}/webhooks/tracking/",
-        ]  # fmt: skip
         web = f"gunicorn shipping_portal.wsgi --bind=127.0.0.1:{self.web} --access-logfile=- {GUNICORN}"
         return {
-            "sandbox": sandbox,
+            **{one.process: self._sandbox(number, one) for number, one in enumerate(self.carriers)},
             "web": module(web),
             "worker-a": module(f"{CELERY} --pool=threads --concurrency=6 --hostname=a@%h"),
             "worker-b": module(f"{CELERY} --pool=prefork --concurrency=2 --hostname=b@%h"),
@@ -220,23 +243,69 @@ class Servers:
             with contextlib.suppress(OSError):
                 os.killpg(process.pid, signal.SIGCONT)
 
-    # -- The carrier ---------------------------------------------------------------------------
+    # -- The carriers --------------------------------------------------------------------------
 
     def tell_carrier(self, name: str, **body: Any) -> None:
-        """One of the sandbox's own switches."""
+        """Use one of the sandboxes' own switches, in all of them."""
+        for carrier in self.carriers:
+            carrier.tell(name, body)
+
+    def ask_carrier(self, name: str) -> Any:
+        """Return what the sandboxes keep under this name, in one list."""
+        return [row for carrier in self.carriers for row in carrier.ask(name)]
+
+    def ledger(self) -> list[dict[str, Any]]:
+        """Return what really happened: every effect the carriers wrote to their disks, in one form."""
+        return [line for carrier in self.carriers for line in carrier.ledger()]
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """One sandbox carrier of a campaign."""
+
+    kind: Kind
+    port: int
+    folder: Path
+
+    @property
+    def sandbox(self) -> Sandbox:
+        return self.kind.sandbox
+
+    @property
+    def process(self) -> str:
+        """Return the name of its process and log."""
+        return f"sandbox-{self.kind.name}"
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def contract(self) -> Path:
+        return self.folder / "contract.toml"
+
+    def tell(self, name: str, body: dict[str, Any]) -> None:
+        """Use one of its own switches."""
         request = urllib.request.Request(  # noqa: S310  (loopback)
-            f"{self.carrier_url}/_sandbox/{name}",
-            data=json.dumps(body).encode(),
-            headers={"Content-Type": "application/json"},
+            f"{self.url}/_sandbox/{name}", data=json.dumps(body).encode(), headers={"Content-Type": "application/json"}
         )
         with urllib.request.urlopen(request, timeout=20) as reply:  # noqa: S310
             reply.read()
 
-    def ask_carrier(self, name: str) -> Any:
-        with urllib.request.urlopen(f"{self.carrier_url}/_sandbox/{name}", timeout=60) as reply:  # noqa: S310
-            return json.loads(reply.read())
+    def ask(self, name: str) -> Any:
+        """Return what it keeps under this name."""
+        return json.loads(self.get(f"/_sandbox/{name}"))
+
+    def get(self, path: str) -> bytes:
+        """Return what is at a path."""
+        with urllib.request.urlopen(f"{self.url}{path}", timeout=60) as reply:  # noqa: S310
+            found: bytes = reply.read()
+        return found
 
     def ledger(self) -> list[dict[str, Any]]:
-        """What really happened: every effect the carrier wrote to its disk."""
-        lines = (self.folder / "carrier" / "ledger.jsonl").read_text().splitlines()
-        return [json.loads(line) for line in lines]
+        """Return every effect that it wrote to its disk, and what the portal answered to its webhooks."""
+        lines = (self.folder / "state" / self.kind.ledger).read_text().splitlines()
+        found = list(self.kind.read(map(json.loads, lines)))
+        if self.sandbox.sends and not self.kind.is_interface:
+            found += [{"effect": "delivery"} | delivery for delivery in self.ask("deliveries")]
+        return found

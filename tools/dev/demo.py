@@ -10,16 +10,27 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
 
 from tools.dev.demo_database import move_outdated_demo, prepare_database, prepared_people
-from tools.dev.demo_settings import DEMO_FOLDER, Env, new_settings, read_settings, with_given_carrier, write_settings
+from tools.dev.demo_settings import (
+    DEMO_FOLDER,
+    PREFIXES,
+    Env,
+    hook_setting,
+    new_settings,
+    read_settings,
+    with_given_carrier,
+    write_settings,
+)
 from tools.dev.environment import PYTHON, ROOT, prepare
 from tools.dev.ports import HOST, is_healthy, listen_on_first_free, port_of
 from tools.dev.processes import PORTS, ChildProcesses
 from tools.dev.programs import GUNICORN, WORKER, manage_py, module
+from tools.dev.sandboxes import CHOICES, Sandbox
 from tools.dev.servers import start_valkey
 
 RUN = "The whole portal with a pretend carrier, or with another where its CARRIER_... settings are in the environment."
@@ -29,14 +40,16 @@ def run(words: list[str], folder: Path = DEMO_FOLDER) -> None:
     """Run the demo of a folder until Ctrl-C, or until one of its processes stops."""
     parser = argparse.ArgumentParser(prog="./dev run", description=RUN)
     parser.add_argument("--port", type=int, help="where the browser finds it (the first free one from 8000)")
-    port = parser.parse_args(words).port
+    parser.add_argument("--carrier", choices=CHOICES, default="interface", help="whose sandbox, in a demo of its own")
+    options = parser.parse_args(words)
+    port, folder = options.port, folder_of(options.carrier, folder)
     web = listen_on_first_free(port) if port is not None else None
     prepare("run")
-    folder.mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with only_one_demo(folder) as lock, ChildProcesses(folder / "logs", pass_fds=[lock]) as children:
         try:
             web = web or listen_on_first_free(*range(8000, 8000 + PORTS))
-            print(start_demo(folder, children, web), flush=True)
+            print(start_demo(folder, children, web, options.carrier), flush=True)
             while True:
                 children.check_running()
                 time.sleep(0.5)
@@ -62,30 +75,47 @@ def only_one_demo(folder: Path) -> Iterator[int]:
         os.close(lock)
 
 
-def start_demo(folder: Path, children: ChildProcesses, web: socket.socket) -> str:
+def folder_of(carrier: str, folder: Path = DEMO_FOLDER) -> Path:
+    """Return where a demo with this carrier is kept: parcels of one sandbox are nothing to another."""
+    return folder if carrier == "interface" else folder / carrier
+
+
+def start_demo(folder: Path, children: ChildProcesses, web: socket.socket, carrier: str = "interface") -> str:
     """Start everything in the order of need. Return the line that says where and as whom to log in.
 
-    The carrier has the port of the last start, if that is free: parcels are known by its address.
+    Each sandbox carrier has the port of the last start, if that is free: parcels are known by its address.
     """
     move_outdated_demo(folder)
-    last_port = urlsplit(read_settings(folder).get("CARRIER_BASE_URL", "")).port
-    carrier = listen_on_first_free(*filter(None, [last_port]), *range(8100, 8100 + PORTS))
+    sandboxes, last = CHOICES[carrier], read_settings(folder)
+    listeners = []
+    for prefix, _ in zip(PREFIXES, sandboxes, strict=False):
+        last_port = urlsplit(last.get(f"{prefix}_BASE_URL", "")).port
+        listeners.append(listen_on_first_free(*filter(None, [last_port]), *range(8100, 8100 + PORTS)))
     redis_url = start_valkey(children, 8200)
-    settings = new_settings(folder, web=port_of(web), carrier=port_of(carrier), redis_url=redis_url)
+    listening = [(sandbox, port_of(listener)) for sandbox, listener in zip(sandboxes, listeners, strict=True)]
+    settings = new_settings(folder, web=port_of(web), carriers=listening, redis_url=redis_url)
     demo = with_given_carrier(settings)
     children.env |= {**demo, "PYTHONUNBUFFERED": "1"}
-    people = prepared_people(folder, demo) or prepare_database(folder, children, demo)
+    people = prepared_people(folder, demo) or prepare_database(folder, children, demo, carrier)
     if "CARRIER_BASE_URL" not in os.environ:
-        start_sandbox(folder, children, demo, carrier)
-    carrier.close()
+        for prefix, sandbox, listener in zip(PREFIXES, sandboxes, listeners, strict=False):
+            start_sandbox(folder, children, demo, sandbox, prefix, listener)
+    for listener in listeners:
+        listener.close()
     start_portal(children, web)
     children.wait_for("web", lambda: is_healthy(f"{demo['SITE_URL']}/readyz"))
-    if "sandbox" in children.running:
-        children.wait_for("sandbox", lambda: "sandbox ready" in children.log("sandbox"))
+    for name in [name for name in children.running if name.startswith("sandbox")]:
+        children.wait_for(name, partial(is_sandbox_ready, children, name))
     write_settings(folder, settings)
     log_ins = "  ".join(f"{who}: {person['email']} / {person['password']}" for who, person in people.items())
+    code = people["operator"]["totp_command"]
+    code = code if carrier == "interface" else code.replace("manage", f"manage --carrier {carrier}")
     mail = f"  mail: {demo['SITE_URL']}/demo/mail/"
-    return f"READY {demo['SITE_URL']}/  {log_ins} (code: {people['operator']['totp_command']}){mail}"
+    return f"READY {demo['SITE_URL']}/  {log_ins} (code: {code}){mail}"
+
+
+def is_sandbox_ready(children: ChildProcesses, name: str) -> bool:
+    return "sandbox ready" in children.log(name)
 
 
 def start_portal(children: ChildProcesses, web: socket.socket) -> None:
@@ -99,41 +129,47 @@ def start_portal(children: ChildProcesses, web: socket.socket) -> None:
         children.start(name, module(f"celery -q -A shipping_portal.celery worker {WORKER}"))
 
 
-def start_sandbox(folder: Path, children: ChildProcesses, demo: Env, listener: socket.socket) -> None:
-    """Start the sandbox carrier on its socket. It sends its scans to our own webhook."""
-    secret = demo["WEBHOOK_SECRETS"].split(",")[0]
-    options = {
-        "fd": listener.fileno(),
-        "state": folder / "sandbox",
-        "contract": demo["CARRIER_CONTRACT"],
-        "account": demo["CARRIER_ACCOUNT"],
-        "size-charges": 0.25,  # a new sender's first parcel is one of them
-        "driver-after": 600,  # or when the demo's bar says so; a drop-off waits as long
-    }
+def start_sandbox(
+    folder: Path, children: ChildProcesses, demo: Env, sandbox: Sandbox, prefix: str, listener: socket.socket
+) -> None:
+    """Start a sandbox carrier on its socket. It sends its scans to our own webhook."""
+    name = f"sandbox-{sandbox.name}" if sandbox.client else "sandbox"
+    options: dict[str, object] = {"fd": listener.fileno(), "state": folder / name}
     # In the environment: every user of the machine can read a process's arguments.
-    secret_settings = {
-        "SANDBOX_KEY": demo["CARRIER_KEY"],
-        "SANDBOX_LINK_KEY": demo["CARRIER_LINK_KEY"],
-        "SANDBOX_LISTENER": demo["SITE_URL"].replace("://", f"://{secret}@") + "/webhooks/tracking/",
-    }
-    arguments = [f"--{name}={value}" for name, value in options.items()]
+    secret_settings = {"SANDBOX_KEY": demo[f"{prefix}_KEY"]}
+    if not sandbox.client:
+        options |= {
+            "contract": demo["CARRIER_CONTRACT"],
+            "account": demo["CARRIER_ACCOUNT"],
+            "size-charges": 0.25,  # a new sender's first parcel is one of them
+            "driver-after": 600,  # or when the demo's bar says so; a drop-off waits as long
+        }
+        secret_settings["SANDBOX_LINK_KEY"] = demo["CARRIER_LINK_KEY"]
+    if sandbox.signs:
+        secret_settings["SANDBOX_WEBHOOK_SECRET"] = demo[f"{prefix}_WEBHOOK_KEY"]
+    if sandbox.sends:
+        secret = demo[hook_setting(prefix)].split(",")[0]
+        secret_settings["SANDBOX_LISTENER"] = demo["SITE_URL"].replace("://", f"://{secret}@") + "/webhooks/tracking/"
+    arguments = [f"--{option}={value}" for option, value in options.items()]
     children.start(
-        "sandbox",
-        [*module("shipping_portal.sandbox"), *arguments],
-        env=children.env | secret_settings,
-        pass_fds=[listener.fileno()],
+        name, [*module(sandbox.module), *arguments], env=children.env | secret_settings, pass_fds=[listener.fileno()]
     )
 
 
 def manage(words: list[str], folder: Path = DEMO_FOLDER) -> NoReturn:
-    """Become a Django command: in the demo, or in the installation that .env describes."""
+    """Become a Django command: in the demo, in that of --carrier NAME, or in the installation that .env describes."""
     prepare("run")
     env = dict(os.environ)
-    if env.get("DEMO") == "1" or not (ROOT / ".env").exists():
-        folder.mkdir(mode=0o700, exist_ok=True)
+    carrier = "interface"
+    if words[:1] == ["--carrier"] and words[1:2] and words[1] in CHOICES:
+        carrier, words = words[1], words[2:]
+    if carrier != "interface" or env.get("DEMO") == "1" or not (ROOT / ".env").exists():
+        folder = folder_of(carrier, folder)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not read_settings(folder):
+            carriers = [(sandbox, 8100 + number) for number, sandbox in enumerate(CHOICES[carrier])]
             redis_url = f"redis://{HOST}:8200/0"
-            write_settings(folder, new_settings(folder, web=8000, carrier=8100, redis_url=redis_url))
+            write_settings(folder, new_settings(folder, web=8000, carriers=carriers, redis_url=redis_url))
         env |= with_given_carrier(read_settings(folder))
     os.execve(PYTHON, [PYTHON, str(ROOT / "manage.py"), *words], env)  # noqa: S606  (no shell is wanted)
 

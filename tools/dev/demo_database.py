@@ -13,11 +13,11 @@ from tools.dev.processes import ChildProcesses
 from tools.dev.programs import manage_py, module
 
 
-def prepare_database(folder: Path, children: ChildProcesses, settings: Env) -> Any:
+def prepare_database(folder: Path, children: ChildProcesses, settings: Env, carrier: str = "interface") -> Any:
     """Make the demo's tables, people and history, or bring them up to date. Return its people by what they do."""
     stamp = folder / "prepared.json"
     stamp.unlink(missing_ok=True)
-    command = [*manage_py("demo --json --migrate"), *history_options(folder, children)]
+    command = [*manage_py("demo --json --migrate"), *history_options(folder, children, carrier)]
     people = json.loads(children.check_output("demo", command).splitlines()[-1])
     (folder / "migrations.json").write_text(json.dumps(migration_digests()))
     stamp.write_text(json.dumps({"by": code_digest(settings), "people": people}))
@@ -45,10 +45,15 @@ def code_digest(settings: Env) -> str:
     return whole.hexdigest()
 
 
-def history_options(folder: Path, children: ChildProcesses) -> list[str]:
-    """Return the options for a month of history, which only the sandbox carrier has, and where that carrier goes."""
+def history_options(folder: Path, children: ChildProcesses, carrier: str) -> list[str]:
+    """Return the options for a month of history, which only the sandbox carrier has, and where that carrier goes.
+
+    The other sandboxes have prices from the USA, so their demo's sender is there.
+    """
     if "CARRIER_BASE_URL" in os.environ:
         return []
+    if carrier != "interface":
+        return ["--country=US"]
     places = folder / "places.csv"
     places.write_text(children.check_output("places", module("shipping_portal.sandbox.places")), encoding="utf-8")
     return [f"--places={places}", f"--carrier-state={folder / 'sandbox'}"]
@@ -72,6 +77,6 @@ def move_outdated_demo(folder: Path) -> None:
     print(f"This demo was made by another version, so it starts afresh. The old one is in {old}", flush=True)
     shutil.rmtree(old, ignore_errors=True)
     old.mkdir(mode=0o700)
-    for path in [*folder.glob("portal.sqlite3*"), folder / "sandbox", folder / "mail"]:
+    for path in [*folder.glob("portal.sqlite3*"), *folder.glob("sandbox*"), folder / "mail"]:
         if path.exists():
             path.rename(old / path.name)
