@@ -18,7 +18,7 @@ from _pytest.mark.expression import Expression
 from packaging.requirements import Requirement
 
 from tests.sandbox_carrier import SandboxCarrier
-from tools.dev import commands, demo, demo_database, demo_settings, ports, testing
+from tools.dev import commands, demo, demo_database, demo_settings, ports, sandboxes, testing
 from tools.dev.processes import ChildProcesses
 from tools.dev.servers import start_valkey
 
@@ -170,10 +170,11 @@ def test_an_older_python_gets_a_sentence() -> None:
 def test_a_demo_keeps_its_secrets_and_renews_its_addresses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in [name for name in os.environ if name.startswith(("CARRIER_", "OLDER_", "WEBHOOK_"))]:
         monkeypatch.delenv(name)
-    first = demo_settings.new_settings(tmp_path, web=8000, carrier=8100, redis_url="redis://one")
+    carriers = [(sandboxes.EASYPOST, 8100), (sandboxes.SHIPSTATION, 8101)]
+    first = demo_settings.new_settings(tmp_path, web=8000, carriers=carriers, redis_url="redis://one")
     assert not (tmp_path / "demo.env").exists()  # it is written once the demo is ready
     demo_settings.write_settings(tmp_path, first)
-    second = demo_settings.new_settings(tmp_path, web=8001, carrier=8100, redis_url="redis://two")
+    second = demo_settings.new_settings(tmp_path, web=8001, carriers=carriers, redis_url="redis://two")
     assert {name for name in first if first[name] != second[name]} == {"SITE_URL", "REDIS_URL"}
     assert (tmp_path / "demo.env").stat().st_mode & 0o777 == 0o600
 
@@ -183,7 +184,8 @@ def test_another_carrier_may_be_given_and_is_not_written_down(monkeypatch: pytes
     monkeypatch.setenv("DATABASE_URL", "postgres://production")
     monkeypatch.setenv("MIGRATE_DATABASE_URL", "postgres://production")
     monkeypatch.delenv("OLDER_CARRIERS", raising=False)
-    settings = demo_settings.new_settings(tmp_path, web=8000, carrier=8100, redis_url="redis://one")
+    carriers = [(sandboxes.INTERFACE, 8100)]
+    settings = demo_settings.new_settings(tmp_path, web=8000, carriers=carriers, redis_url="redis://one")
     assert demo_settings.with_given_carrier(settings)["OLDER_CARRIERS"] == ""
     monkeypatch.setenv("OLDER_CARRIERS", "OLD")
     demo_settings.write_settings(tmp_path, settings)
@@ -202,9 +204,9 @@ def test_a_command_beside_a_run_asks_the_carrier_of_that_run_or_the_one_given(
     monkeypatch.setattr(demo, "prepare", lambda what: None)
     monkeypatch.setenv("DEMO", "1")
     monkeypatch.delenv("CARRIER_BASE_URL", raising=False)
-    demo_settings.write_settings(
-        tmp_path, demo_settings.new_settings(tmp_path, web=8003, carrier=8104, redis_url="redis://one")
-    )
+    carriers = [(sandboxes.INTERFACE, 8104)]
+    settings = demo_settings.new_settings(tmp_path, web=8003, carriers=carriers, redis_url="redis://one")
+    demo_settings.write_settings(tmp_path, settings)
     if given:
         monkeypatch.setenv("CARRIER_BASE_URL", given)
     started: list[dict[str, str]] = []
@@ -214,11 +216,34 @@ def test_a_command_beside_a_run_asks_the_carrier_of_that_run_or_the_one_given(
     assert started[0]["SITE_URL"] == "http://127.0.0.1:8003"
 
 
+@pytest.mark.parametrize("carrier", [name for name in sandboxes.CHOICES if name != "interface"])
+def test_a_demo_with_another_sandbox_has_a_folder_and_accounts_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, carrier: str
+) -> None:
+    for name in [name for name in os.environ if name.startswith(("CARRIER_", "OLDER_", "SECOND_", "WEBHOOK_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(demo, "prepare", lambda what: None)
+    started: list[tuple[list[str], dict[str, str]]] = []
+    monkeypatch.setattr(os, "execve", lambda program, words, env: started.append((words, env)))
+    demo.manage(["--carrier", carrier, "check"], tmp_path)
+    (words, env), chosen = started[0], sandboxes.CHOICES[carrier]
+    assert words[-1] == "check"
+    assert "--carrier" not in words
+    assert (tmp_path / carrier / "demo.env").exists()
+    assert not (tmp_path / "demo.env").exists()
+    assert (env["CARRIER_CLIENT"], env["DEMO_BAR"]) == (chosen[0].client, "0")
+    assert env["SECOND_CARRIER"] == ("TWO" if len(chosen) > 1 else "")
+    prefixes = ["CARRIER", "CARRIER_TWO"][: len(chosen)]
+    assert [urlsplit(env[f"{prefix}_BASE_URL"]).port for prefix in prefixes] == [8100, 8101][: len(chosen)]
+    assert [bool(env[f"{prefix}_WEBHOOK_KEY"]) for prefix in prefixes] == [sandbox.signs for sandbox in chosen]
+
+
 def test_the_help_says_how_to_run_with_another_carrier(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         demo.run(["--help"])
-    assert "CARRIER_" in capsys.readouterr().out
-    assert "CARRIER_" in str(commands.__doc__)
+    said = capsys.readouterr().out
+    assert all(words in said for words in ("CARRIER_", "easypost", "shipstation", "both"))
+    assert all(words in str(commands.__doc__) for words in ("CARRIER_", "easypost|shipstation|both"))
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,11 @@ SENDER_PASSWORD = "demo-sender-parcel"  # noqa: S105  (public on purpose)
 OPERATOR_PASSWORD = "demo-operator-desk"  # noqa: S105
 PUBLIC_PASSWORDS = {SENDER_EMAIL: SENDER_PASSWORD, OPERATOR_EMAIL: OPERATOR_PASSWORD}
 CODE_SECONDS = 30
+# Where the demo's business sends from, by country.
+PLACES = {
+    "AU": {"suburb": "Fitzroy", "state": "VIC", "postcode": "3065", "phone": "0491 570 006"},
+    "US": {"suburb": "New York", "state": "NY", "postcode": "10001", "phone": "212 555 0142"},
+}
 
 
 def is_here(request: HttpRequest) -> bool:
@@ -55,21 +60,24 @@ def people_left_behind() -> bool:
 
 
 @transaction.atomic
-def make_demo_business(now: dt.datetime) -> None:
-    """Create a business in Fitzroy, its owner, and an operator with a second factor. Repeatable."""
+def make_demo_business(now: dt.datetime, country: str = "AU") -> None:
+    """Create a business in Fitzroy or New York, its owner, and an operator with a second factor.
+
+    Repeatable.
+    """
     owner = _make_person(SENDER_EMAIL, SENDER_PASSWORD, name="Mia Marlow")
     membership = Membership.objects.filter(user=owner).first()
     if membership is None:
         business = Sender.objects.create(
             name="Marlow Candles",
-            country="AU",
-            zone=places.zone_of("AU", "VIC"),
+            country=country,
+            zone=places.zone_of(country, PLACES[country]["state"]),
             dangerous_goods_acknowledged_at=now,
             approved_at=now,
         )
         membership = Membership.objects.create(sender=business, user=owner, role=Role.OWNER)
     if membership.sender.pickup_address() is None:
-        _ship_from_fitzroy(membership.sender)
+        _make_pickup_address(membership.sender)
     operator = _make_person(
         OPERATOR_EMAIL, OPERATOR_PASSWORD, name="Omar Oduya", is_staff=True, is_superuser=True
     )
@@ -100,18 +108,16 @@ def _make_person(email: str, password: str, **fields: Any) -> User:
     return user
 
 
-def _ship_from_fitzroy(business: Sender) -> None:
-    listed = places.check_pair("AU", "Fitzroy", "3065").place
+def _make_pickup_address(business: Sender) -> None:
+    address = PLACES[business.country]
+    listed = places.check_pair(business.country, address["suburb"], address["postcode"]).place
     PickupAddress.objects.create(
         sender=business,
         name="Mia Marlow",
         company=business.name,
         email=SENDER_EMAIL,
-        phone="0491 570 006",
         line1="12 Example Lane",
-        suburb=listed.suburb if listed else "Fitzroy",
-        state="VIC",
-        postcode="3065",
-        country="AU",
+        country=business.country,
         instructions="Parcels are behind the counter",
+        **(address | ({"suburb": listed.suburb} if listed else {})),
     )

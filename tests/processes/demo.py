@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from tests.processes.portal import ROOT, until
 from tools.campaign.browser import Browser, Noticed
+from tools.dev.demo import folder_of
 
 RUN = """
 import sys
@@ -26,8 +27,8 @@ run(sys.argv[3:], Path(sys.argv[2]))
 class Demo:
     """The demo of one folder, started and stopped as often as a test likes."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.state = folder, folder / ".run"
+    def __init__(self, folder: Path, carrier: str = "interface") -> None:
+        self.folder, self.carrier, self.state = folder, carrier, folder_of(carrier, folder / ".run")
 
     @contextmanager
     def running(self, *words: str) -> Iterator[Browser]:
@@ -40,7 +41,7 @@ class Demo:
     @contextmanager
     def started(self, *words: str) -> "Iterator[subprocess.Popen[str]]":
         env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-        argv = [sys.executable, "-c", RUN, str(ROOT), str(self.state), *words]
+        argv = [sys.executable, "-c", RUN, str(ROOT), str(self.folder / ".run"), f"--carrier={self.carrier}", *words]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         with subprocess.Popen(argv, cwd=self.folder, env=env, text=True, start_new_session=True, **pipes) as process:
             try:

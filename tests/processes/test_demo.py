@@ -1,10 +1,15 @@
 """`./dev run` as a developer has it: its ports may be taken by others, and its month is still the demo's."""
 
+import uuid
+from html import unescape
 from pathlib import Path
 
 import pytest
 
 from tests.processes.demo import Demo
+from tests.processes.portal import until
+from tools.campaign.actors import OFFER
+from tools.campaign.carriers import US_PARCEL
 from tools.dev.ports import listen_on_first_free
 
 pytestmark = [pytest.mark.processes, pytest.mark.full]
@@ -14,6 +19,7 @@ UNLISTED = """
 SELECT count(*) FROM orders_order JOIN orders_carrieraccount ON orders_carrieraccount.id = orders_order.account_id
 WHERE name <> 'demo-account at ' || ?
 """
+MOVING = "SELECT count(*) FROM orders_order WHERE status = 'booked' AND progress = 'collected'"
 # A parcel whose booking is unknown has no tracking page yet.
 ELSEWHERE = """
 SELECT count(*) FROM orders_order WHERE status <> 'unconfirmed' AND public_tracking_url NOT LIKE ?
@@ -50,6 +56,20 @@ def test_a_demo_whose_ports_were_taken_has_its_month_at_others(demo: Demo) -> No
         assert "The process called sandbox has stopped: " in said.splitlines()[-1]
         assert "ledger.jsonl" in said.splitlines()[-1]
     assert demo.env() == before
+
+
+@pytest.mark.parametrize("carrier", ["easypost", "shipstation", "both"])
+def test_with_another_sandbox_a_parcel_is_booked_printed_and_followed(tmp_path: Path, carrier: str) -> None:
+    demo = Demo(tmp_path, carrier)
+    with demo.running() as browser:
+        quotes = browser.post("/parcels/new/", US_PARCEL | {"customer_reference": "MUGS-1"}).headers["Location"]
+        token, product = OFFER.findall(browser.get(quotes).text)[0]
+        chosen = {"form_token": token, "product": unescape(product), "pickup_date": ""}
+        browser.post(f"{quotes}book/", chosen)
+        until(lambda: demo.ask(MOVING) == "1", seconds=60, what="the parcel is collected")
+        key = uuid.UUID(demo.ask("SELECT uuid FROM orders_order"))
+        size = demo.ask("SELECT size FROM orders_label WHERE state = 'stored'")
+        assert browser.get(f"/parcels/{key}/label/{size}.pdf").content.startswith(b"%PDF-")
 
 
 @pytest.mark.nightly

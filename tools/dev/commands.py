@@ -2,6 +2,7 @@
 
 ./dev run [--port N]        the whole portal with a pretend carrier; Ctrl-C stops all of it. With another carrier
                             where CARRIER_BASE_URL and its other CARRIER_... settings are in the environment
+    --carrier NAME          with another pretend carrier, in a demo of its own: easypost|shipstation|both
 ./dev test [...]            the tests for every change, or those that the rest of the line (for pytest) selects
     --full                  those for every landing: real processes, small campaigns, every page in a browser
     --nightly               all of them: the whole suite on PostgreSQL, every look, long campaigns, sabotages
@@ -9,10 +10,12 @@
 ./dev screenshots           a picture of every page in four widths and two themes, in .run/screenshots
     --tour                  the eight pictures of docs/tour.md
 ./dev campaign [--seed N]   real processes under seeded faults, checked against the pretend carrier's ledger
+    --carrier NAME          at another pretend carrier: easypost|shipstation|both
 ./dev simulate [--seed N]   the same in one process: the seed decides everything, so a story can be told again
 ./dev bench                 how much slower pages are with 200,000 rows than with none, how many webhooks a second
                             are stored and read, and how many parcels are booked
 ./dev manage ...            a Django command: in the demo, or in the installation that .env describes
+    --carrier NAME ...      in the demo with that carrier
 ./dev bill                  the demo's pretend carrier writes its weekly billing report; prints the file
 ./dev lint                  ruff, mypy, import-linter, djade
 ./dev lock [--upgrade]      write requirements/*.txt from pyproject.toml

@@ -41,6 +41,9 @@ class Command(BaseCommand):
             help="the pretend carrier's folder, for a month of history",
         )
         parser.add_argument(
+            "--country", choices=demo.PLACES, default="AU", help="where the sender is"
+        )
+        parser.add_argument(
             "--migrate", action="store_true", help="make or change the tables before"
         )
         parser.add_argument(
@@ -57,7 +60,7 @@ class Command(BaseCommand):
             import_list(places.read_bytes(), source=places.name, by=None, at=now)
         except (OSError, UnreadableList) as problem:
             raise CommandError(str(problem)) from None
-        demo.make_demo_business(now)
+        demo.make_demo_business(now, options["country"])
         call_command("operator_groups", verbosity=0)
         if options["carrier_state"]:
             demo_history.load_history(now, options["carrier_state"])
