@@ -54,6 +54,8 @@ def run(servers: Servers, plan: Plan, *, replays: bool) -> Report:
     late = Sender(cast[0], servers.url, noticed, done, _parcel(servers))
     report.void += wake_late(servers, late, f"C-{plan.orders + 1}")
     if not is_of_interface:
+        if not any(carrier.kind.looks_only for carrier in servers.carriers):
+            _until(lambda: not _under_way().exists(), seconds=LONGEST_WATCH)  # the order of the late scene, too
         _purchases(report, servers)
         _end_refunds(report, servers)
     elif not replays:
@@ -148,6 +150,8 @@ def _purchases(report: Report, servers: Servers) -> None:
         mine = Order.objects.filter(account__name__endswith=f":{carrier.port}{carrier.sandbox.path}")
         waits, name = list(_waits(mine)), carrier.kind.name
         report.note(f"{name}: orders", mine.count())
+        if mine.count() < report.plan.orders / 2 / len(servers.carriers):
+            report.void.append(f"{name} got only {mine.count()} orders")
         report.note(f"{name}: purchases whose reply was lost", len(waits))
         resolved = sorted(seconds for _, seconds in waits if seconds is not None)
         report.note(f"{name}: resolved without a person", len(resolved))

@@ -34,8 +34,8 @@ def ask_for_look(parcel: int, *, now: dt.datetime) -> None:
 def _make_poll(parcel: int) -> None:
     """Make a parcel's poll, unless another process does."""
     with transaction.atomic():
-        # Whoever opens the parcel locks it and then makes its poll; the other way round would
-        # deadlock.
+        # The opening of a parcel locks it and then makes its poll; in the other order the two
+        # would deadlock.
         Parcel.objects.select_for_update(no_key=True).get(pk=parcel)
         Poll.objects.get_or_create(parcel_id=parcel)
 
