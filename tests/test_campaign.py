@@ -3,18 +3,68 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from tests.campaigns import campaign, holds
+from tools.campaign.carriers import CHOICES, EASYPOST, Kind, read_easypost, read_shipstation
 from tools.campaign.plan import STRIKES, draw
 from tools.campaign.sabotage import IN_A_CAMPAIGN, ROOT, SABOTAGES, Sabotage, run
 
 
-def test_the_same_seed_plans_the_same_faults() -> None:
-    assert draw(5, 300) == draw(5, 300)
-    assert draw(5, 300).digest == draw(5, 300).digest != draw(6, 300).digest
-    assert {(strike.kind, strike.target) for strike in draw(5, 60).strikes} == {row[:2] for row in STRIKES}
+@pytest.mark.parametrize("carriers", CHOICES.values(), ids=CHOICES)
+def test_the_same_seed_plans_the_same_faults(carriers: tuple[Kind, ...]) -> None:
+    assert draw(5, 300, carriers) == draw(5, 300, carriers)
+    assert draw(5, 300, carriers).digest == draw(5, 300, carriers).digest != draw(6, 300, carriers).digest
+    rows = {row[:2] for row in [*STRIKES, *(row for kind in carriers for row in kind.strikes)]}
+    assert {(strike.kind, strike.target) for strike in draw(5, 60, carriers).strikes} == rows
+    assert {strike.kind for strike in draw(5, 20, carriers).strikes} == {"kill in call", "trouble"}
+
+
+def test_a_campaign_at_another_carrier_is_another_plan() -> None:
+    assert draw(5, 300, (EASYPOST,)).digest != draw(5, 300).digest
+
+
+KEY = "11111111-2222-4333-8444-555555555555"
+SHIPMENT = {"details": [{"status": "in_transit", "status_detail": "received_at_origin_facility", "datetime": "T1"}]}
+EASYPOSTS = {"t": 1.0, "order_key": KEY, "reference": "9400", "id": "shp_1", "shipment": SHIPMENT}
+LABEL = {"id": "se-1", "events": [{"status_code": "IT", "status_detail_code": "PICKED_UP", "occurred_at": "T1"}]}
+SHIPSTATIONS = {"t": 1.0, "order_key": f"{KEY}.0a1b", "reference": "9400", "label": LABEL}
+BOUGHT = {"amount": "7.10", "body_sha256": "aa"}
+OF_IT = {"t": 1.0, "order_key": KEY, "reference": "9400"}
+
+
+@pytest.mark.parametrize(
+    ("read", "lines", "order_id", "word"),
+    [
+        (
+            read_easypost,
+            [{"effect": "created"}, {"effect": "bought", **BOUGHT}, {"effect": "scanned"},
+             {"effect": "refund asked", "status": "submitted"}, {"effect": "refund ended", "status": "rejected"},
+             {"effect": "refund ended", "status": "refunded"}],
+            "shp_1", "received_at_origin_facility",
+        ),
+        (
+            read_shipstation,
+            [{"effect": "created"}, {"effect": "bought", **BOUGHT}, {"effect": "scanned"}, {"effect": "voided"}],
+            "se-1", "picked_up",
+        ),
+    ],
+    ids=["easypost", "shipstation"],
+)  # fmt: skip
+def test_each_ledger_is_read_in_one_form(
+    read: Callable[..., Any], lines: list[dict[str, Any]], order_id: str, word: str
+) -> None:
+    common = EASYPOSTS if read is read_easypost else SHIPSTATIONS
+    assert list(read([{**common, **line} for line in lines])) == [
+        {"effect": "booked", **OF_IT, "order_id": order_id, **BOUGHT},
+        {
+            "effect": "scan", **OF_IT, "after_cancel": False,
+            "scan": {"event_type": word, "scan_time": "T1", "progress": "collected"},
+        },
+        {"effect": "cancelled", **OF_IT, "by": "portal"},
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("sabotage", SABOTAGES, ids=lambda sabotage: sabotage.name)
@@ -40,9 +90,17 @@ def test_no_fault_of_a_small_campaign_costs_a_parcel() -> None:
     holds(campaign("--seed=1", *SMALL))
 
 
+@pytest.mark.campaign
+def test_no_lost_reply_of_a_small_campaign_at_easypost_costs_a_parcel() -> None:
+    holds(campaign("--seed=1", "--orders=20", "--carrier=easypost"))
+
+
+CLASSES = [["--seed=2", "--orders=200", f"--carrier={name}"] for name in CHOICES if name != "interface"]
+
+
 @pytest.mark.nightly
 @pytest.mark.campaign
-@pytest.mark.parametrize("options", [*LONG, ["--seed=2", "--orders=200", "--replays=off"]], ids=" ".join)
+@pytest.mark.parametrize("options", [*LONG, ["--seed=2", "--orders=200", "--replays=off"], *CLASSES], ids=" ".join)
 def test_no_fault_of_a_long_campaign_costs_a_parcel(say: Callable[[str], None], options: list[str]) -> None:
     done = campaign(*options)
     say(done.stdout)
