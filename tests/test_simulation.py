@@ -12,7 +12,8 @@ from tools.simulation.dice import Dice
 
 COMES_ABOUT = ("bookings at the carrier", "rows imported", "parcels replaced", "restores")
 NOWHERE = "postgres://portal@127.0.0.1:9/nothing"
-ON_THE_WIRE = {"follow redirects"}  # below the seam at which the pretend carrier stands here
+# Below the seam at which the pretend carrier stands here, or about a carrier that sells what was prepared.
+ON_THE_WIRE = {"follow redirects", "buy another shipment after a lost reply"}
 
 
 def simulated(*options: str, root: str = str(ROOT)) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""Twelve ways to break the portal, each by a line; the campaign must turn red for every one, or it proves nothing."""
+"""Thirteen ways to break the portal, each by a line; the campaign must turn red for every one, or it proves nothing."""
 
 import os
 import re
@@ -154,6 +154,23 @@ SABOTAGES = (
             ),
         ),
         takes_a_day=True,
+    ),
+    Sabotage(
+        "buy another shipment after a lost reply",
+        (
+            (
+                "orders/booking/resolving.py",
+                "can_look = gateway.can_find(order.account) or bool(pending_id)",
+                "can_look = bool(pending_id)",
+            ),
+            (
+                "orders/booking/resolving.py",
+                "book(bytes(attempt.body), key=str(attempt.key), not_after=not_after)",
+                "book(client.prepare(__import__('orders.booking.preparing', fromlist=['_'])"
+                ".shipment_of(order)).body, key='')",
+            ),
+        ),
+        ("--carrier=easypost", "--orders=20"),
     ),
 )
 IN_A_CAMPAIGN = [sabotage for sabotage in SABOTAGES if not sabotage.takes_a_day]
