@@ -138,7 +138,7 @@ def statement_csv(request: MemberRequest, week: str) -> StreamingHttpResponse:
     """Stream all lines of the statement as filtered."""
     _, found = statement_of(request, week)
     cells, of_week = lines.export_cells(), found.in_order().iterator(chunk_size=500)
-    rows = lines.export_rows(of_week, cells, request.sender, request.membership.role)
+    rows = lines.statement_rows(of_week, cells, request.sender, request.membership.role)
     return sheets.stream_sheet(f"statement-{week}.csv", list(cells), rows)
 
 

@@ -129,8 +129,9 @@ def unpriced(file: Import) -> list[tuple[str, int]]:
 
 
 def price_again(file: Import, now: dt.datetime) -> int:
-    """Schedule a check of every ready row with an expired price, or without a carrier's prices;
-    return how many.
+    """Schedule a check of every ready row without current prices; return how many.
+
+    Its price has expired, or a carrier gave none.
     """
     before = now - dt.timedelta(seconds=settings.QUOTE_SECONDS)
     old = file.rows.filter(

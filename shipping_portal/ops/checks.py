@@ -73,9 +73,7 @@ def _secrets_of(configured: CarrierSettings) -> set[str]:
 
 @register("carrier")
 def check_second_account(**options: Any) -> Iterable[CheckMessage]:
-    """Refuse a second account without a key, one of several, or two that senders can't tell
-    apart.
-    """
+    """Refuse a second account without a key, one of several, or two with one title."""
     if len(settings.SECOND_CARRIER) > 1:
         yield Error(
             f"SECOND_CARRIER names {len(settings.SECOND_CARRIER)} accounts.",

@@ -176,7 +176,7 @@ def export_cells() -> dict[str, Cell]:
     return CELLS | ({"Carrier": name} if titles else {})
 
 
-def export_rows(
+def statement_rows(
     lines: Iterable[Charge], cells: dict[str, Cell], sender: Sender, role: str
 ) -> Iterable[list[object]]:
     """Return rows under the heads of these cells, while the lines are read."""
