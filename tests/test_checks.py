@@ -313,6 +313,7 @@ def test_two_accounts_may_take_new_orders(second: Any) -> None:
         ({"KEY": ""}, "portal.E067"),
         ({"ACCOUNT": ""}, "portal.E067"),
         ({"TITLE": "an-account"}, "portal.E068"),
+        ({"TITLE": "long" * 16}, "portal.E068"),
         ({"WEBHOOK_SECRETS": []}, "portal.E006"),
     ],
 )

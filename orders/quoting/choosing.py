@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from orders.calling import gateway
-from orders.models import Order
-from orders.models.quotes import by_price, key_of, offer_key
+from orders.models import Order, Quote
+from orders.models.quotes import by_price, key_of, of_account, offer_key
 from shipping_portal.accounts.formatting import money_in
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.messages import Measures
@@ -62,6 +62,25 @@ def last_product(sender: Sender) -> str:
 def carrier_choices() -> list[tuple[str, str]]:
     """Return the carriers to choose from, by account, the default first; none if there is one."""
     return [(str(account), title) for account, title in gateway.carrier_titles().items()][:2]
+
+
+def default_carrier(sender: Sender) -> int | None:
+    """Return the account of the carrier that the sender prefers, while it takes new orders."""
+    if not sender.default_carrier:
+        return None
+    named = (account for account, name in carrier_choices() if name == sender.default_carrier)
+    return next(map(int, named), None)
+
+
+def preset_offer(quote: Quote, sender: Sender) -> dict[str, Any] | None:
+    """Return the offer that is chosen when the prices appear: by the sender's rule, with their
+    carrier if it offers any.
+    """
+    own = of_account(quote.products, default_carrier(sender), own=quote.account_id)
+    last = last_product(sender)
+    return choose_offer(own, sender.service_rule, last) or choose_offer(
+        quote.products, sender.service_rule, last
+    )
 
 
 def current_key(code: str, account: int) -> str:

@@ -151,8 +151,7 @@ def _prices_beside(
     if quote is None:
         context: dict[str, Any] = {"form": form, "fixes": form.fixes, "is_beside": True}
         return render_to_string("orders/_no_prices_yet.html", context, request)
-    last = choosing.last_product(request.sender)
-    chosen = choosing.choose_offer(quote.products, request.sender.service_rule, last)
+    chosen = choosing.preset_offer(quote, request.sender)
     context = {
         "draft": draft,
         "quote": quote,

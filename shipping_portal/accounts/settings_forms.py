@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 from zoneinfo import available_timezones
 
 from django import forms
+from django.conf import settings
 from django.core.validators import MinValueValidator
 
 from shipping_portal.accounts.address import zones
@@ -117,10 +118,19 @@ class LabelsForm(SettingsForm):
         widgets: ClassVar[dict[str, Any]] = {"label_size": forms.RadioSelect}
 
 
+def carrier_names() -> list[str]:
+    """Return what senders call the two carriers that take new orders; none if there is one."""
+    first = {"TITLE": settings.CARRIER_TITLE, "ACCOUNT": settings.CARRIER_ACCOUNT}
+    second = list(settings.SECOND_CARRIER.values())
+    return [one["TITLE"] or one["ACCOUNT"] for one in (first, *second)] if second else []
+
+
 class BookingForm(SettingsForm):
+    default_carrier = forms.ChoiceField(label="Default carrier", required=False)
+
     class Meta:
         model = Sender
-        fields = ("service_rule", "default_size")
+        fields = ("service_rule", "default_carrier", "default_size")
         labels: ClassVar[dict[str, str]] = {
             "service_rule": "Default service",
             "default_size": "Default size",
@@ -132,6 +142,12 @@ class BookingForm(SettingsForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        names = carrier_names()
+        if names:
+            carrier: Any = self.fields["default_carrier"]
+            carrier.choices = [("", "Whichever fits"), *((name, name) for name in names)]
+        else:
+            del self.fields["default_carrier"]
         size: Any = self.fields["default_size"]
         size.queryset = self.instance.sizes.order_by("position", "pk")
         size.empty_label = "None"

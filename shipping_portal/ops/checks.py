@@ -17,6 +17,7 @@ from shipping_portal.carrier.hosts import base_origin
 from shipping_portal.ops.deploy_checks import SHORTEST_KEY, is_weak
 
 NAME = re.compile(r"[A-Z0-9_]+")
+LONGEST_TITLE = 60  # as long as accounts.Sender.default_carrier
 
 
 @register("carrier")
@@ -89,9 +90,12 @@ def check_second_account(**options: Any) -> Iterable[CheckMessage]:
                 id="portal.E067",
             )
     titles = [configured.title for configured in carrier_settings.settings_for_new_orders()]
-    if len(set(titles)) < len(titles):
+    if len(titles) > 1 and (
+        len(set(titles)) < len(titles) or max(map(len, titles)) > LONGEST_TITLE
+    ):
         yield Error(
-            f"Two carriers are called {titles[0]!r}, so senders can't tell their offers apart.",
+            f"The carriers are called {' and '.join(titles)}. Senders need two different names of"
+            f" at most {LONGEST_TITLE} characters.",
             hint="Set CARRIER_TITLE, and the TITLE of the account in SECOND_CARRIER.",
             id="portal.E068",
         )

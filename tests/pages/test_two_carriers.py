@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from orders.calling import gateway
 from orders.models import Order, Quote
-from orders.quoting import offers
+from orders.quoting import choosing, offers
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.models import Charge
 from shipping_portal.billing.pages import statements
@@ -175,6 +175,22 @@ def test_a_file_is_booked_with_the_carrier_that_was_chosen(page, file, which):
     cheapest = min(quote.products, key=lambda offer: float(offer["amount"]))
     wanted = {"first": default.pk, "second": two.pk, "any": quote.account_of(cheapest)}[which]
     assert [order.account_id for order in orders] == [wanted, wanted]
+
+
+def test_a_senders_own_carrier_is_chosen_first_and_can_be_given_up(page, file, quill):
+    names = ["", other.FIRST, other.SECOND]
+    assert names[1:] == [title for _, title in choosing.carrier_choices()]
+    form = page.get("/settings/booking/").context["form"]
+    assert [value for value, _ in form.fields["default_carrier"].choices] == names
+    page.post("/settings/booking/", {"service_rule": "cheapest", "default_carrier": other.SECOND, "default_size": ""})
+    assert other.SECOND in text(page.get("/settings/"))
+    assert page.get(check_page(file)).context["carrier"] == other.account().pk
+    assert page.get(f"{check_page(file)}?carrier=").context["carrier"] is None
+    assert f'value="{other.key()}"' in re.findall(r"<input[^>]* checked>", beside(page, AT_HOME).content.decode())[0]
+
+
+def test_with_one_account_no_carrier_is_preferred(page, quill):
+    assert "default_carrier" not in page.get("/settings/booking/").context["form"].fields
 
 
 def test_rows_that_the_chosen_carrier_does_not_offer_stay(page, file):

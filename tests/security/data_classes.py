@@ -39,7 +39,7 @@ charged_price
 unagreed_price unagreed_currency reserved unbilled billing.BillingReport.stated tally problems
 billing.ReportFile.content billing.Charge.word stated amount currency declared_kg declared_m3 measured_kg measured_m3
 reason reference customer_reference key billing.WeekSum.amount currency billing.Dispute.facts"""
-TECHNICAL = """jobs.DeadLetter.job last_error accounts.Audit.action subject reason request_id accounts.Sender.zone
+TECHNICAL = """jobs.DeadLetter.job last_error accounts.Audit.action subject reason request_id accounts.Sender.zone default_carrier
 accounts.ParcelSize.weight weight_units length width height dimension_units accounts.LocalityList.country source sha256
 accounts.Locality.country suburb state postcode normalised accounts.LocalityAlias.word stands_for
 accounts.NotificationChoice.kind when accounts.Notification.last_error kind batch_key dedupe_key path

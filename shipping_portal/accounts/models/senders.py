@@ -78,6 +78,8 @@ class Sender(models.Model):
         choices=ServiceRule.choices,
         default=ServiceRule.CHEAPEST,
     )
+    # by its name, where two take new orders; "" is whichever fits the rule
+    default_carrier = models.CharField(max_length=60, blank=True, default="", db_default="")
     default_size = models.ForeignKey(
         "accounts.ParcelSize", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )

@@ -35,6 +35,7 @@ from shipping_portal.accounts.settings_forms import (
     OwnLimitsForm,
     ProfileForm,
     SettingsForm,
+    carrier_names,
 )
 from shipping_portal.accounts.teams import closing
 
@@ -49,6 +50,7 @@ def settings_overview(request: MemberRequest) -> HttpResponse:
         "more_addresses": len(addresses) - 1,
         "has_second_factor": access.has_second_factor(request.user),
         "default_size": sender.default_size,
+        "carriers": carrier_names(),
         "members": sender.memberships.select_related("user").order_by("user__email"),
     }
     return render(request, "accounts/settings.html", context)

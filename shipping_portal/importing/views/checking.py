@@ -124,7 +124,8 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
     Rows that look wrong are in no total.
     """
     carriers = choosing.carrier_choices()
-    carrier = chosen_carrier(carriers, form["carrier"].value(), request.GET.get("carrier"))
+    typed = form["carrier"].value(), request.GET.get("carrier")
+    carrier = chosen_carrier(carriers, *typed, choosing.default_carrier(request.sender))
     ready, last = submitting.ready(file, None, carrier), choosing.last_product(request.sender)
     offered = [rule for rule in Sender.ServiceRule if rule != Sender.ServiceRule.LAST or last]
     wanted = [form["rule"].value(), request.GET.get("rule"), request.sender.service_rule]
@@ -162,9 +163,12 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
 
 
 def chosen_carrier(carriers: list[tuple[str, str]], *typed: Any) -> int | None:
-    """Return the account of the carrier that is chosen first, or None for any of them."""
-    known = {account for account, _ in carriers}
-    return next((int(one) for one in map(str, typed) if one in known), None)
+    """Return the account of the carrier that is chosen first, or None for whichever fits.
+
+    None in `typed` chooses nothing, and "" whichever fits.
+    """
+    known = {"": None} | {account: int(account) for account, _ in carriers}
+    return next((known[one] for one in map(str, typed) if one in known), None)
 
 
 def common_pickup_days(sender: Sender, rows: list[choosing.Ready]) -> list[dt.date]:
