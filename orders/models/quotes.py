@@ -63,7 +63,7 @@ class Quote(models.Model):
         return int(offer.get("account") or self.account_id)
 
 
-def offers_of(
+def offers_at(
     products: list[dict[str, Any]], account: int | None, *, own: int
 ) -> list[dict[str, Any]]:
     """Return the products of one account; all without one. `own` is their quote's account."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from orders.calling import gateway
 from orders.models import Order, Quote
-from orders.models.quotes import by_price, key_of, of_account, offer_key
+from orders.models.quotes import by_price, key_of, offer_key, offers_at
 from shipping_portal.accounts.formatting import money_in
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.messages import Measures
@@ -76,7 +76,7 @@ def preset_offer(quote: Quote, sender: Sender) -> dict[str, Any] | None:
     """Return the offer that is chosen when the prices appear: by the sender's rule, with their
     carrier if it offers any.
     """
-    own = of_account(quote.products, default_carrier(sender), own=quote.account_id)
+    own = offers_at(quote.products, default_carrier(sender), own=quote.account_id)
     last = last_product(sender)
     return choose_offer(own, sender.service_rule, last) or choose_offer(
         quote.products, sender.service_rule, last

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
-from orders.models.quotes import bookable, key_of, offers_of
+from orders.models.quotes import bookable, key_of, offers_at
 from shipping_portal.importing.models import Import, ImportRow
 
 SERVICE = "service"  # key in a row's corrections
@@ -19,7 +19,7 @@ def choosable(
     `own` is the account of the quote that has the offers.
     """
     chosen = [offer for offer in bookable(products) if key_of(offer) == corrected.get(SERVICE)]
-    return chosen or offers_of(products, carrier, own=own)
+    return chosen or offers_at(products, carrier, own=own)
 
 
 @transaction.atomic
