@@ -19,6 +19,7 @@ STATUSES = {
     ),
     *("return_to_sender", "failure", "cancelled", "error"),
 }
+STANDS_STILL = "SIM-NONE"  # the beginning of a reference whose parcel nobody collects
 JOURNEY = (
     (2, "pre_transit", "label_created", "Label created"),
     (20, "in_transit", "received_at_origin_facility", "Picked up"),
@@ -37,9 +38,11 @@ class Tracking:
         self.base_url = ""
 
     def start(self, shipment: Shipment, step: int = 0) -> None:
-        """Send a bought shipment on its journey, unless parcels stand still."""
+        """Send a bought shipment on its journey, unless it stands still."""
         speed = self.shipments.settings.speed
-        if speed > 0 and step < len(JOURNEY):
+        reference = (shipment.body.get("options") or {}).get("print_custom_1") or ""
+        is_still = reference.startswith(STANDS_STILL)
+        if speed > 0 and not is_still and step < len(JOURNEY):
             seconds = JOURNEY[step][0] - (JOURNEY[step - 1][0] if step else 0)
             self.timeline.after(seconds / speed, functools.partial(self._go, shipment, step))
 

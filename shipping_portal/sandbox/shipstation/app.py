@@ -20,7 +20,7 @@ from shipping_portal.sandbox.shipstation.labels import (
     label_file,
 )
 from shipping_portal.sandbox.shipstation.rates import rates_for
-from shipping_portal.sandbox.shipstation.tracking import Tracking
+from shipping_portal.sandbox.shipstation.tracking import STANDS_STILL, Tracking
 from shipping_portal.sandbox.shipstation.webhooks import Events
 from shipping_portal.sandbox.timeline import Timeline
 from shipping_portal.sandbox.trouble import STATUS_VERBS, Troubles
@@ -164,7 +164,9 @@ class ShipStation:
             text = "Customs items are needed."
             errors = [{"error_code": "customs_items_required", "message": text}]
         rates = [rate for rate in rates if rate["package_type"] in (None, "package")]
-        self.labels.create(mode, external_id, rates)
+        reference = (package.get("label_messages") or {}).get("reference1", "")
+        is_still = reference.startswith(STANDS_STILL)
+        self.labels.create(mode, external_id, rates, is_still=is_still)
         answer = {"rates": rates, "invalid_rates": [], "status": "completed", "errors": errors}
         return {"external_shipment_id": external_id, "rate_response": answer}
 

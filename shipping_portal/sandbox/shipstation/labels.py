@@ -70,6 +70,7 @@ class Labels:
         self.lock = threading.RLock()
         self.funds = Decimal(config.funds)
         self.shipments: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self.still: set[str] = set()  # the external ids of parcels that nobody collects
         self.labels: list[Label] = []
         config.state.mkdir(parents=True, exist_ok=True)
         self.ledger = Ledger(config.state / "shipstation.jsonl", is_synced=False)
@@ -90,18 +91,22 @@ class Labels:
         self.funds = Decimal(line["funds"])
         if line["effect"] == "created":
             self.shipments[line["mode"], line["order_key"]] = line["rates"]
+            self.still |= {line["order_key"]} if line["is_still"] else set()
         if "label" in line:
             label = Label(**line["label"])
             self.labels = [one for one in self.labels if one.id != label.id] + [label]
 
-    def create(self, mode: str, external_id: str, rates: list[dict[str, Any]]) -> None:
+    def create(
+        self, mode: str, external_id: str, rates: list[dict[str, Any]], *, is_still: bool
+    ) -> None:
         """Keep a shipment's rates. An external id is accepted once. Raises Refusal."""
         with self.lock:
             if (mode, external_id) in self.shipments:
                 name = "shipment.external_shipment_id"
                 raise Refusal(400, "identifier_conflict", "It is used already.", name)
             self.shipments[mode, external_id] = rates
-            self.record("created", external_id, mode=mode, rates=rates)
+            self.still |= {external_id} if is_still else set()
+            self.record("created", external_id, mode=mode, rates=rates, is_still=is_still)
 
     def buy(self, mode: str, rate_id: str, body: bytes = b"") -> Label:
         """Buy a label. Raises Refusal; then nothing was bought."""

@@ -7,6 +7,7 @@ from shipping_portal.sandbox.shipstation.labels import Label, Labels
 from shipping_portal.sandbox.shipstation.webhooks import Events
 from shipping_portal.sandbox.timeline import Timeline
 
+STANDS_STILL = "SIM-NONE"  # the beginning of a reference whose parcel nobody collects
 STATUSES = {"UN", "NY", "AC", "IT", "DE", "EX", "AT", "SP"}
 JOURNEY = (
     (2, "AC", "", "Label created"),
@@ -26,9 +27,10 @@ class Tracking:
         self.base_url = ""
 
     def start(self, label: Label, step: int = 0) -> None:
-        """Send a bought label's parcel on its journey, unless parcels stand still."""
+        """Send a bought label's parcel on its journey, unless it stands still."""
         speed = self.labels.settings.speed
-        if speed > 0 and step < len(JOURNEY):
+        is_still = label.external_id in self.labels.still
+        if speed > 0 and not is_still and step < len(JOURNEY):
             seconds = JOURNEY[step][0] - (JOURNEY[step - 1][0] if step else 0)
             self.timeline.after(seconds / speed, functools.partial(self._go, label, step))
 
