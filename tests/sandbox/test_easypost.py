@@ -337,6 +337,16 @@ def test_a_parcel_travels_by_itself_when_it_has_a_speed(open_easypost):
         time.sleep(0.01)
 
 
+def test_a_parcel_that_nobody_collects_stands_still_and_may_be_refunded(open_easypost):
+    easypost = open_easypost(speed=1000.0)
+    shipment, moving = easypost.bought(options={"print_custom_1": "SIM-NONE-7"}), easypost.bought()
+    ends = time.monotonic() + 10
+    while easypost.ask("GET", f"/v2/shipments/{moving['id']}").json["status"] != "delivered":
+        assert time.monotonic() < ends
+        time.sleep(0.01)
+    assert easypost.refund(shipment) == "submitted"
+
+
 def test_what_was_bought_outlives_a_restart(open_easypost, tmp_path):
     first = start(Config(state=tmp_path / "kept"))
     shipment = EasyPostClient(first.url).bought()

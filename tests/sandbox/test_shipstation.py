@@ -273,7 +273,16 @@ def test_with_a_speed_a_parcel_is_scanned_until_it_is_delivered(sandbox, shipsta
     assert words == {"", "collected", "in_transit", "out_for_delivery", "delivered"}
 
 
-def test_a_voided_label_is_not_scanned_and_an_accepted_one_may_be_voided(sandbox, shipstation):
+def test_a_parcel_that_nobody_collects_stands_still_and_may_be_voided(sandbox, shipstation):
+    sandbox.control("settings", speed=1000.0)
+    still = shipstation.book(shipstation.prepare(parcel(customer_reference="SIM-NONE-7")).body, key="k")
+    moving = shipstation.book(shipstation.prepare(parcel()).body, key="k")
+    wait_until(lambda: shipstation.track(moving.reference).state == "DE")
+    assert shipstation.track(still.reference).scans == ()
+    assert shipstation.cancel(still.order_id).state == "voided"
+
+
+def test_a_label_that_was_only_announced_may_be_voided(sandbox, shipstation):
     booked = shipstation.book(shipstation.prepare(parcel()).body, key="k")
     sandbox.control("scan", reference=booked.reference, status_code="AC")
     assert shipstation.cancel(booked.order_id).state == "voided"
