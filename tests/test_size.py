@@ -11,17 +11,17 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 47_520,
-    "shipping_portal/importing": 28_960,
+    "orders": 47_590,
+    "shipping_portal/importing": 28_980,
     "shipping_portal/staff": 27_050,
-    "shipping_portal/accounts": 26_900,
+    "shipping_portal/accounts": 26_990,
     "shipping_portal/billing": 22_430,
     "shipping_portal/carrier": 19_970,
     "tracking": 11_410,
     "shipping_portal/reports": 9_390,
     "shipping_portal/exporting": 4_450,
     "shipping_portal": 2_910,
-    "shipping_portal/ops": 2_800,
+    "shipping_portal/ops": 2_820,
     "shipping_portal/jobs": 3_290,
     "shipping_portal/http": 1_080,
     "shipping_portal/db": 864,
