@@ -73,8 +73,9 @@ def default_carrier(sender: Sender) -> int | None:
 
 
 def preset_offer(quote: Quote, sender: Sender) -> dict[str, Any] | None:
-    """Return the offer that is chosen when the prices appear: by the sender's rule, with their
-    carrier if it offers any.
+    """Return the offer that is chosen when the prices appear.
+
+    It is by the sender's rule, with their carrier if it offers any.
     """
     own = offers_at(quote.products, default_carrier(sender), own=quote.account_id)
     last = last_product(sender)
