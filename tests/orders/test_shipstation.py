@@ -75,6 +75,18 @@ def test_a_parcel_is_booked_labelled_and_voided(submit, shipstation, alice):
     assert (order.status, len(shipstation.effects("voided"))) == ("cancelled", 1)
 
 
+@pytest.mark.parametrize(("verb", "commit", "voids"), [("commit-close", True, 1), ("accept-close", False, 0)])
+def test_a_void_whose_reply_was_lost_is_sent_again_and_voids_once(submit, shipstation, alice, verb, commit, voids):
+    order = work(submit())
+    cancels.ask_to_cancel(order, by=alice, why="changed", now=timezone.now())
+    shipstation.control("trouble", operation="cancel", verb=verb, commit=commit)
+    for status, voided in (("cancel_unconfirmed", voids), ("cancelled", 1)):
+        Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
+        cancels.process_cancel(order.pk)
+        order.refresh_from_db()
+        assert (order.status, len(shipstation.effects("voided"))) == (status, voided)
+
+
 @pytest.mark.parametrize("verb", ["commit-close", "502", "truncate"])
 def test_a_lost_reply_is_found_and_nothing_is_sent_again(submit, shipstation, verb):
     order = submit()
