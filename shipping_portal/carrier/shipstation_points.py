@@ -41,7 +41,7 @@ LABEL_SIZES = ("4x6", "letter")  # one label, whatever paper it is printed on
 POINTS: dict[str, Any] = {
     "auth": "header:API-Key",
     "idempotency_header": "",
-    "cancel_repeatable": True,  # of a voided label it is refused, and the label is looked at
+    "cancel_repeatable": True,  # the answer is that the label is voided already
     "quote_contents": OPERATIONS["quote"],
     "book": "POST /labels/rates/{id}",
     "view": "GET /labels/{id}",

@@ -182,9 +182,9 @@ def read_void(reply: Reply, contract: Contract) -> messages.Cancelled:
     document = read_document(reply, contract, dict)
     text, code = (values.read_text(document.get(name)) for name in ("message", "reason_code"))
     body = scrub_body(reply.body, contract)
-    if document.get("approved") is True:
+    if document.get("approved") is True or code == "label_already_voided":
         return messages.Cancelled(contract.cancelled_word, text, reply.status, body)
-    if document.get("approved") is False and code != "label_already_voided":
+    if document.get("approved") is False:
         raise Rejected(reply.status, code, text, {"": [text or "It was not approved."]}, body)
     raise unknown_outcome(reply, contract, "the reply does not say that the label was voided")
 
