@@ -21,7 +21,8 @@ from shipping_portal.jobs.models import lease_time
 from shipping_portal.jobs.registry import job
 from shipping_portal.ops.starting import end_if_restored
 
-WAITS = (5, 15, 60, 300, 900, 3600, 14400)  # seconds between looks or replays; the last one repeats
+# Seconds between looks or replays; the last one repeats. Four fit into five minutes.
+WAITS = (5, 15, 60, 120, 300, 900, 3600, 14400)
 LOOK_FOR = dt.timedelta(days=7)
 State = BookingAttempt.State
 

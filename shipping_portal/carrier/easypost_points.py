@@ -32,8 +32,7 @@ POINTS: dict[str, Any] = {
     "partner_query": "",
     "partner_field": "",
     "idempotency_header": "",
-    # a refund that is not decided yet is looked at, not asked for again
-    "cancel_repeatable": False,
+    "cancel_repeatable": True,  # until it has noted the request; an undecided one is looked at
     "quote_contents": "POST /v2/shipments",
     "book": "POST /v2/shipments/{id}/buy",
     "view": "GET /v2/shipments/{id}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -149,3 +150,34 @@ def cancel(order: Order) -> Order:
     cancels.process_cancel(order.pk)
     order.refresh_from_db()
     return order
+
+
+def test_a_request_for_a_refund_that_never_arrived_is_sent_again(submit, easypost, alice):
+    """What EasyPost noted can be asked for twice; a look at what it never noted would say nothing for ever."""
+    order = work(submit())
+    cancels.ask_to_cancel(order, by=alice, why="changed", now=timezone.now())
+    easypost.control("trouble", operation="cancel", verb="accept-close")
+    for expected in ("cancel_unconfirmed", "booked"):  # it is billed on scan, so there is nothing to refund
+        Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
+        cancels.process_cancel(order.pk)
+        order.refresh_from_db()
+        assert order.status == expected
+    assert order.problem["kind"] == "cancel_refused"
+
+
+def test_a_look_that_fails_three_times_is_repeated_within_five_minutes(submit, easypost):
+    order = submit()
+    easypost.control("trouble", operation="book", verb="commit-close")
+    easypost.control("trouble", operation="view", verb="accept-close", count=6)  # each time with its repetition
+    bookings.process_booking(order.pk)
+    lost_at = timezone.now()
+    for _ in range(4):
+        order.refresh_from_db()
+        assert order.status == "unconfirmed"
+        at = order.due_at
+        assert at - lost_at < dt.timedelta(minutes=5)
+        Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
+        lost_at -= at - timezone.now()
+        resolving.resolve_due_order(order.pk)
+    order.refresh_from_db()
+    assert (order.status, bought(easypost)) == ("booked", 1)

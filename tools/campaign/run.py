@@ -13,6 +13,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from orders.booking import resolving
+from orders.cancelling import cancel_outcomes
 from orders.models import BookingAttempt, Label, Order
 from orders.models.statuses import Status
 from tests.recording import cut, told
@@ -26,7 +27,7 @@ from tools.campaign.servers import LEASE_SECONDS, TIME_SCALE, Servers
 from tools.campaign.sleeper import wake_late
 from tracking.models import Parcel, Poll, WebhookDelivery
 
-BACKOFFS = (60, 300, 900)  # seconds, before scaling: the waits of a booking whose first two replays failed as well
+BACKOFFS = (60, 300, 900)  # seconds, before scaling: more than the waits of a booking whose first five looks failed
 DRAIN_BOUND = LEASE_SECONDS + sum(BACKOFFS) * TIME_SCALE
 JOURNEY_SECONDS = 13.0  # until the carrier has told the last scan of the last parcel
 UNDER_WAY = Q(status__in=[Status.BOOKING, Status.CANCELLING]) | Q(
@@ -58,6 +59,7 @@ def run(servers: Servers, plan: Plan, *, replays: bool) -> Report:
             _until(lambda: not _under_way().exists(), seconds=LONGEST_WATCH)  # the order of the late scene, too
         _purchases(report, servers)
         _end_refunds(report, servers)
+        _resolve_cancellations(report, servers)
     elif not replays:
         _nothing_was_resent(report, servers)
     _settle_cases(report, servers, noticed)
@@ -201,6 +203,21 @@ def _looks(order: Order, since: dt.datetime, until: dt.datetime) -> int:
         call.operation == "find" and not (number and calls[number - 1].outcome == "rejected")
         for number, call in enumerate(calls)
     )
+
+
+def _resolve_cancellations(report: Report, servers: Servers) -> None:
+    """Where a void can't be asked for twice, the operator resolves what eight looks didn't."""
+    _until(lambda: not _under_way().filter(status=Status.CANCEL_UNCONFIRMED).exists(), seconds=LONGEST_WATCH)
+    unclear = list(Order.objects.filter(status=Status.CANCEL_UNCONFIRMED))
+    report.note("unclear cancellations, all with the operator", len(unclear))
+    dead = checker.Books.read(servers.ledger()).dead
+    kinds = {f":{carrier.port}{carrier.sandbox.path}": carrier.kind for carrier in servers.carriers}
+    for order in unclear:
+        kind = next(kind for end, kind in kinds.items() if order.account.name.endswith(end))
+        if kind.looks_only:
+            is_cancelled, now = order.carrier_reference in dead, timezone.now()
+            reason, by = "The carrier says so.", people.owner_of(order.sender)
+            cancel_outcomes.resolve(order, is_cancelled=is_cancelled, by=by, reason=reason, now=now)
 
 
 def _end_refunds(report: Report, servers: Servers) -> None:
