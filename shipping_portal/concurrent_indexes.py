@@ -60,8 +60,9 @@ class AddCheckOfNewRows(AddConstraint):
         if schema_editor.connection.vendor != "postgresql":
             return super().database_forwards(app_label, schema_editor, from_state, to_state)
         model = from_state.apps.get_model(app_label, self.model_name)
-        statement = self.constraint.create_sql(model, schema_editor)
-        schema_editor.execute(f"{statement} NOT VALID", params=None)
+        statement: Any = self.constraint.create_sql(model, schema_editor)
+        statement.template += " NOT VALID"
+        schema_editor.execute(statement, params=None)
 
 
 class CheckOldRows(Operation):

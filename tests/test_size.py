@@ -21,7 +21,7 @@ BUDGETS = {
     "shipping_portal/reports": 9_390,
     "shipping_portal/exporting": 4_450,
     "shipping_portal": 2_910,
-    "shipping_portal/ops": 2_820,
+    "shipping_portal/ops": 2_830,
     "shipping_portal/jobs": 3_290,
     "shipping_portal/http": 1_080,
     "shipping_portal/db": 864,
