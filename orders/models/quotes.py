@@ -86,7 +86,7 @@ def key_of(offer: dict[str, Any]) -> str:
 
 
 def by_price(products: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the bookable products, the cheapest first.
+    """Return the bookable products, the cheapest first, of one price the earliest.
 
     Amounts in different currencies can't be compared: those in the first product's come first.
     """
@@ -96,6 +96,7 @@ def by_price(products: list[dict[str, Any]]) -> list[dict[str, Any]]:
             offer["currency"] != products[0]["currency"],
             offer["currency"],
             Decimal(offer["amount"]),
+            offer["eta_to"] or "9999-12-31",
         ),
     )
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 from orders.booking import booking_rules, bookings
 from orders.calling import gateway
 from orders.models import CarrierAccount, CarrierCall, Order, Quote
+from orders.models.quotes import by_price
 from orders.quoting import asking
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
@@ -227,6 +228,17 @@ def test_a_row_of_an_import_waits_for_both_carriers_turns(ask, monkeypatch):
     with pytest.raises(NotYet):
         ask(typed=False)
     assert [one["account"] for one in ask().missing] == [other.account().pk]
+
+
+def test_of_two_offers_at_one_price_the_earlier_arrival_comes_first():
+    offers = [
+        {"code": code, "currency": "USD", "amount": amount, "eta_to": eta}
+        for code, amount, eta in [
+            ("LATE", "9.36", "2026-12-03"), ("UNKNOWN", "9.36", None), ("SOON", "9.36", "2026-12-01"),
+            ("CHEAP", "9.35", None),
+        ]
+    ]  # fmt: skip
+    assert [offer["code"] for offer in by_price(offers)] == ["CHEAP", "SOON", "LATE", "UNKNOWN"]
 
 
 def test_with_one_account_nothing_is_named(carrier, quill, alice):

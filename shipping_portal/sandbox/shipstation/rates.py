@@ -74,13 +74,24 @@ def _rate(
         "delivery_days": 3,
         "guaranteed_service": False,
         "estimated_delivery_date": f"{datetime.now(UTC).date() + timedelta(days=3)}T00:00:00Z",
-        "service_type": f"{service.carrier.upper()} {service.code.replace('_', ' ')}",
+        "service_type": _service_name(service),
         "service_code": service.code,
         "trackable": True,
         "carrier_code": service.carrier,
         "carrier_nickname": "Sandbox",
-        "carrier_friendly_name": service.carrier.upper(),
+        "carrier_friendly_name": _carrier_name(service),
         "validation_status": "valid",
         "warning_messages": [],
         "error_messages": [],
     }
+
+
+def _service_name(service: Service) -> str:
+    """Return how a carrier writes its service: USPS Ground Advantage."""
+    words = service.code.removeprefix(f"{service.carrier}_").replace("_", " ")
+    return f"{_carrier_name(service)} {words.title()}"
+
+
+def _carrier_name(service: Service) -> str:
+    is_short = "_" not in service.carrier
+    return service.carrier.upper() if is_short else service.carrier.replace("_", " ").title()
