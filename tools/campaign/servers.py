@@ -135,7 +135,7 @@ class Servers:
             options |= {"contract": carrier.contract, "link-key": self._canaries["link"]}
         if carrier.sandbox.signs:
             options["webhook-secret"] = self._canaries["sign"]
-        if carrier.sandbox.sends:
+        if not carrier.sandbox.has_own_keys:  # which this portal isn't given
             secret = f"{carrier.kind.name}:{self._canaries['hook']}{number}"
             options["listener"] = f"http://{secret}@127.0.0.1:{self.web}/webhooks/tracking/"
         return [*module(carrier.sandbox.module), *(f"--{name}={value}" for name, value in options.items())]
@@ -306,6 +306,6 @@ class Carrier:
         """Return every effect that it wrote to its disk, and what the portal answered to its webhooks."""
         lines = (self.folder / "state" / self.kind.ledger).read_text().splitlines()
         found = list(self.kind.read(map(json.loads, lines)))
-        if self.sandbox.sends and not self.kind.is_interface:
+        if not (self.sandbox.has_own_keys or self.kind.is_interface):
             found += [{"effect": "delivery"} | delivery for delivery in self.ask("deliveries")]
         return found

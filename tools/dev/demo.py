@@ -94,6 +94,10 @@ def start_demo(folder: Path, children: ChildProcesses, web: socket.socket, carri
     redis_url = start_valkey(children, 8200)
     listening = [(sandbox, port_of(listener)) for sandbox, listener in zip(sandboxes, listeners, strict=True)]
     settings = new_settings(folder, web=port_of(web), carriers=listening, redis_url=redis_url)
+    for prefix, sandbox in zip(PREFIXES, sandboxes, strict=False):
+        if sandbox.has_own_keys:
+            command = [*module(sandbox.module), f"--state={folder / name_of(sandbox)}", "--print-keys"]
+            settings[f"{prefix}_WEBHOOK_KEY"] = children.check_output(f"keys of {sandbox.name}", command).strip()
     demo = with_given_carrier(settings)
     children.env |= {**demo, "PYTHONUNBUFFERED": "1"}
     people = prepared_people(folder, demo) or prepare_database(folder, children, demo, carrier)
@@ -129,11 +133,16 @@ def start_portal(children: ChildProcesses, web: socket.socket) -> None:
         children.start(name, module(f"celery -q -A shipping_portal.celery worker {WORKER}"))
 
 
+def name_of(sandbox: Sandbox) -> str:
+    """Return the name of a sandbox's process and folder."""
+    return f"sandbox-{sandbox.name}" if sandbox.client else "sandbox"
+
+
 def start_sandbox(
     folder: Path, children: ChildProcesses, demo: Env, sandbox: Sandbox, prefix: str, listener: socket.socket
 ) -> None:
     """Start a sandbox carrier on its socket. It sends its scans to our own webhook."""
-    name = f"sandbox-{sandbox.name}" if sandbox.client else "sandbox"
+    name = name_of(sandbox)
     options: dict[str, object] = {"fd": listener.fileno(), "state": folder / name}
     # In the environment: every user of the machine can read a process's arguments.
     secret_settings = {"SANDBOX_KEY": demo[f"{prefix}_KEY"]}
@@ -147,9 +156,8 @@ def start_sandbox(
         secret_settings["SANDBOX_LINK_KEY"] = demo["CARRIER_LINK_KEY"]
     if sandbox.signs:
         secret_settings["SANDBOX_WEBHOOK_SECRET"] = demo[f"{prefix}_WEBHOOK_KEY"]
-    if sandbox.sends:
-        secret = demo[hook_setting(prefix)].split(",")[0]
-        secret_settings["SANDBOX_LISTENER"] = demo["SITE_URL"].replace("://", f"://{secret}@") + "/webhooks/tracking/"
+    secret = demo[hook_setting(prefix)].split(",")[0]
+    secret_settings["SANDBOX_LISTENER"] = demo["SITE_URL"].replace("://", f"://{secret}@") + "/webhooks/tracking/"
     arguments = [f"--{option}={value}" for option, value in options.items()]
     children.start(
         name, [*module(sandbox.module), *arguments], env=children.env | secret_settings, pass_fds=[listener.fileno()]

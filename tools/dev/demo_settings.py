@@ -50,8 +50,7 @@ def new_settings(folder: Path, *, web: int, carriers: Sequence[tuple[Sandbox, in
         "EMAIL_URL": f"filemail:///{quote(str(folder / 'mail'))}",
         "CARRIER_CONTACT": "operator@portal.example",
         **accounts,
-        # Where a sandbox's webhooks can't be read yet, a parcel would stand still for hours.
-        "POLL_SECONDS": "3600" if all(sandbox.sends for sandbox, _ in carriers) else "5",
+        "POLL_SECONDS": "3600",  # a sandbox carrier sends each scan
         # Those of an .env beside the demo are no accounts of the sandbox carrier.
         "SECOND_CARRIER": SECOND if len(carriers) > 1 else "",
         "OLDER_CARRIERS": "",

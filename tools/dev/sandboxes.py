@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class Sandbox:
     """One sandbox carrier. `client` is the class that speaks to it, "" for the interface's own.
 
-    `path` ends its address. `signs` says whether its webhooks are signed with a key that both sides have; `sends`,
-    whether the portal can read them.
+    `path` ends its address. `signs` says whether its webhooks are signed with a key that both sides have;
+    `has_own_keys`, with one whose public half the portal is given.
     """
 
     name: str
@@ -18,7 +18,7 @@ class Sandbox:
     path: str = ""
     partner_id: str = "demo-partner"
     signs: bool = False
-    sends: bool = True
+    has_own_keys: bool = False
 
     def account_settings(self, port: int) -> dict[str, str]:
         """Return the settings of an account there, without CARRIER_ and without its secrets."""
@@ -47,7 +47,7 @@ SHIPSTATION = Sandbox(
     "shipping_portal.carrier.shipstation.ShipStation",
     path="/v1",
     partner_id="se-1001,se-1002,se-1003",
-    sends=False,
+    has_own_keys=True,
 )
 CHOICES = {
     "interface": (INTERFACE,),

@@ -9,6 +9,7 @@ from shipping_portal.sandbox.control_requests import answer_control
 from shipping_portal.sandbox.requesting import Request
 from shipping_portal.sandbox.shipstation.labels import Labels
 from shipping_portal.sandbox.shipstation.tracking import Tracking
+from shipping_portal.sandbox.shipstation.webhooks import public_keys
 from shipping_portal.sandbox.trouble import Rule, Troubles
 from shipping_portal.sandbox.wire import Reply
 
@@ -29,7 +30,7 @@ class Control:
             "requests": lambda: list(requests),
             "deliveries": lambda: list(tracking.events.deliveries),
             "settings": lambda: vars(labels.settings),
-            "jwks": tracking.events.public_keys,
+            "jwks": lambda: public_keys(tracking.events.state),
         }
         self._writes: dict[str, Callable[..., Any]] = {
             "trouble": self.trouble,

@@ -33,7 +33,7 @@ class Events:
     def __init__(self, settings: Settings, timeline: Timeline, state: Path, listener: str) -> None:
         self.settings, self.timeline, self.listener = settings, timeline, listener
         self.deliveries: deque[dict[str, Any]] = deque(maxlen=20_000)
-        self._file = state / "webhook-key.pem"
+        self.state = state
 
     def announce(self, label: Label, base_url: str) -> None:
         """Send a label's whole history, if anybody listens."""
@@ -42,12 +42,6 @@ class Events:
             event: dict[str, Any] = {"resource_url": address, "resource_type": "API_TRACK"}
             event["data"] = history_document(label)
             self.timeline.after(0, functools.partial(self._try, event, 1))
-
-    def public_keys(self) -> dict[str, Any]:
-        """Return the JWKS document by which signatures are checked."""
-        numbers = self._key.public_key().public_numbers()
-        key = {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": KEY_ID}
-        return {"keys": [key | {"n": _base64url(numbers.n), "e": _base64url(numbers.e)}]}
 
     def signed_headers(self, body: bytes) -> dict[str, str]:
         """Return the headers that sign a body, as it will be sent, at this time."""
@@ -61,16 +55,7 @@ class Events:
 
     @cached_property
     def _key(self) -> RSAPrivateKey:
-        """Return the key of this folder: whoever was given its public half keeps it."""
-        if self._file.exists():
-            found = load_pem_private_key(self._file.read_bytes(), None)
-            if isinstance(found, RSAPrivateKey):
-                return found
-        made = generate_private_key(65537, 2048)
-        pem = made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        self._file.touch(0o600)
-        self._file.write_bytes(pem)
-        return made
+        return load_key(self.state)
 
     def _try(self, event: dict[str, Any], attempt: int) -> None:
         body, timeout = json.dumps(event).encode(), self.settings.webhook_timeout_seconds
@@ -81,6 +66,27 @@ class Events:
         if (status is None or not 200 <= status < 300) and attempt <= RETRIES:
             wait = self.settings.webhook_retry_seconds * 2 ** (attempt - 1)
             self.timeline.after(wait, functools.partial(self._try, event, attempt + 1))
+
+
+def load_key(state: Path) -> RSAPrivateKey:
+    """Return the key of this folder: whoever was given its public half keeps it."""
+    file = state / "webhook-key.pem"
+    if file.exists():
+        found = load_pem_private_key(file.read_bytes(), None)
+        if isinstance(found, RSAPrivateKey):
+            return found
+    made = generate_private_key(65537, 2048)
+    state.mkdir(parents=True, exist_ok=True)
+    file.touch(0o600)
+    file.write_bytes(made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return made
+
+
+def public_keys(state: Path) -> dict[str, Any]:
+    """Return the JWKS document by which signatures of this folder's sandbox are checked."""
+    numbers = load_key(state).public_key().public_numbers()
+    key = {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": KEY_ID}
+    return {"keys": [key | {"n": _base64url(numbers.n), "e": _base64url(numbers.e)}]}
 
 
 def _base64url(number: int) -> str:
