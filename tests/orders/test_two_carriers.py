@@ -138,8 +138,8 @@ def test_the_defaults_error_is_raised_if_both_fail(ask, carrier, second):  # noq
 HOLDS = {
     "paused": {"paused_at": timezone.now(), "pause_text": "Closed."},
     "prices paused": {"quotes_paused_at": timezone.now(), "quotes_pause_text": "Closed."},
-    "stopped": {"stopped_at": timezone.now(), "probe_due_at": timezone.now() + dt.timedelta(minutes=5)},
-    "resting": {"resting_until": timezone.now() + dt.timedelta(minutes=5)},
+    "stopped": {"stopped_at": timezone.now(), "probe_due_at": timezone.now() + dt.timedelta(days=1)},
+    "resting": {"resting_until": timezone.now() + dt.timedelta(days=1)},
 }
 
 
