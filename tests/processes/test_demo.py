@@ -58,7 +58,9 @@ def test_a_demo_whose_ports_were_taken_has_its_month_at_others(demo: Demo) -> No
     assert demo.env() == before
 
 
-@pytest.mark.parametrize("carrier", ["easypost", "shipstation", "both"])
+@pytest.mark.parametrize(
+    "carrier", ["both", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("easypost", "shipstation"))]
+)
 def test_with_another_sandbox_a_parcel_is_booked_printed_and_followed(tmp_path: Path, carrier: str) -> None:
     demo = Demo(tmp_path, carrier)
     with demo.running() as browser:
