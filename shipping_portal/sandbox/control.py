@@ -14,7 +14,7 @@ from shipping_portal.sandbox.journeys import JOURNEYS, Journeys, step_after
 from shipping_portal.sandbox.parcels import Parcel
 from shipping_portal.sandbox.places import as_csv
 from shipping_portal.sandbox.requesting import Request
-from shipping_portal.sandbox.trouble import Rule, Troubles
+from shipping_portal.sandbox.trouble import Troubles
 from shipping_portal.sandbox.wire import Reply, json_reply
 
 
@@ -57,21 +57,11 @@ class Control:
             return json_reply(200, {})
         return answer_control(request, self._reads, self._writes)
 
-    def trouble(
-        self,
-        operation: str,
-        verb: str,
-        count: int = 1,
-        probability: float = 0.0,
-        match: str = "",
-        arg: Any = None,
-        commit: bool | None = None,
-    ) -> None:
-        """Make the next ``count`` matching requests fail, or a share (``probability``)."""
+    def trouble(self, operation: str, verb: str, **facts: Any) -> None:
+        """Ask for a fault. See `Troubles.ask_for`."""
         if verb == "slow-tls" and not self.config.certificate:
             raise ValueError("slow-tls needs a carrier that speaks TLS.")
-        rule = Rule(operation, str(verb), count, probability, match, arg, commit)
-        self.troubles.add(rule)
+        self.troubles.ask_for(operation, verb, **facts)
 
     def clear(self) -> None:
         """Remove all faults; restore prices and products."""

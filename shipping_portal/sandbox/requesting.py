@@ -4,9 +4,10 @@ import base64
 import binascii
 import hmac
 import json
+import re
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -131,3 +132,16 @@ def _same(one: str, other: str) -> bool:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
+
+
+def find_route(
+    request: Request, routes: Iterable[tuple[str, str, str]]
+) -> tuple[str, tuple[str, ...]]:
+    """Return the operation of a request, and its path's groups; "" if there is none.
+
+    A route is an operation, a method, and a pattern of the whole path.
+    """
+    for name, method, pattern in routes:
+        if method == request.method and (found := re.fullmatch(pattern, request.path)):
+            return name, found.groups()
+    return "", ()

@@ -150,6 +150,19 @@ class Troubles:
         for entry in filter(None, plan.split(",")):
             self.add(_planned_rule(entry.strip()))
 
+    def ask_for(
+        self,
+        operation: str,
+        verb: str,
+        count: int = 1,
+        probability: float = 0.0,
+        match: str = "",
+        arg: Any = None,
+        commit: bool | None = None,
+    ) -> None:
+        """Make the next ``count`` matching requests fail, or a share of all (``probability``)."""
+        self.add(Rule(operation, str(verb), count, probability, match, arg, commit))
+
     def add(self, rule: Rule) -> None:
         """Activate a rule. Raises ValueError for an unknown verb or operation."""
         with_labels = (*HTTP_VERBS, *LABEL_VERBS)

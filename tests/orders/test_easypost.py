@@ -20,6 +20,7 @@ from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.sandbox.easypost.config import Config
 from shipping_portal.sandbox.easypost.server import start
 from tests import factories
+from tests.orders.due_work import cancel, work
 from tests.sandbox.client import Client
 from tracking import polling
 from tracking.models import Poll
@@ -47,15 +48,6 @@ def submit(easypost: Client, quill: Sender, alice: User) -> Callable[..., Order]
         return bookings.submit(quote=quote, code=code, by=alice, form_token=token, pickup_date=None, now=now)
 
     return make
-
-
-def work(order: Order) -> Order:
-    """Do whatever is due about this order, as if its time had come."""
-    Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
-    bookings.process_booking(order.pk)
-    resolving.resolve_due_order(order.pk)
-    order.refresh_from_db()
-    return order
 
 
 def bought(easypost: Client) -> int:
@@ -144,24 +136,13 @@ def test_a_refund_that_takes_days_is_asked_for_then_ends(easypost, end, status):
     assert (asked, Notification.objects.filter(kind="booking").count()) == (["submitted"], 1)
 
 
-def cancel(order: Order) -> Order:
-    """Ask the carrier, or look at it, as if its time had come."""
-    Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
-    cancels.process_cancel(order.pk)
-    order.refresh_from_db()
-    return order
-
-
 def test_a_request_for_a_refund_that_never_arrived_is_sent_again(submit, easypost, alice):
     """What EasyPost noted can be asked for twice; a look at what it never noted would say nothing for ever."""
     order = work(submit())
     cancels.ask_to_cancel(order, by=alice, why="changed", now=timezone.now())
     easypost.control("trouble", operation="cancel", verb="accept-close")
     for expected in ("cancel_unconfirmed", "booked"):  # it is billed on scan, so there is nothing to refund
-        Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
-        cancels.process_cancel(order.pk)
-        order.refresh_from_db()
-        assert order.status == expected
+        assert cancel(order).status == expected
     assert order.problem["kind"] == "cancel_refused"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders.booking import bookings, resolving
+from orders.booking import bookings
 from orders.cancelling import cancels
 from orders.labels import fetching
 from orders.models import CarrierAccount, Order
@@ -20,6 +20,7 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.sandbox.shipstation.config import Config
 from shipping_portal.sandbox.shipstation.server import start
 from tests import factories
+from tests.orders.due_work import cancel, work
 from tests.sandbox.client import Client
 
 pytestmark = pytest.mark.django_db
@@ -48,15 +49,6 @@ def submit(shipstation: Client, quill: Sender, alice: User) -> Callable[..., Ord
     return make
 
 
-def work(order: Order) -> Order:
-    """Do whatever is due about this order, as if its time had come."""
-    Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
-    bookings.process_booking(order.pk)
-    resolving.resolve_due_order(order.pk)
-    order.refresh_from_db()
-    return order
-
-
 def purchases(shipstation: Client) -> list[str]:
     """Return the addresses that a purchase was sent to."""
     return [asked["path"] for asked in shipstation.read("requests") if asked["operation"] == "book"]
@@ -81,10 +73,7 @@ def test_a_void_whose_reply_was_lost_is_sent_again_and_voids_once(submit, shipst
     cancels.ask_to_cancel(order, by=alice, why="changed", now=timezone.now())
     shipstation.control("trouble", operation="cancel", verb=verb, commit=commit)
     for status, voided in (("cancel_unconfirmed", voids), ("cancelled", 1)):
-        Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
-        cancels.process_cancel(order.pk)
-        order.refresh_from_db()
-        assert (order.status, len(shipstation.effects("voided"))) == (status, voided)
+        assert (cancel(order).status, len(shipstation.effects("voided"))) == (status, voided)
 
 
 @pytest.mark.parametrize("verb", ["commit-close", "502", "truncate"])

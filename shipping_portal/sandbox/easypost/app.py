@@ -18,7 +18,7 @@ from shipping_portal.sandbox.easypost.shipments import Shipment, Shipments
 from shipping_portal.sandbox.easypost.tracking import Tracking
 from shipping_portal.sandbox.easypost.webhooks import Events
 from shipping_portal.sandbox.easypost.wire import Refusal, not_found, unauthorised
-from shipping_portal.sandbox.requesting import Request
+from shipping_portal.sandbox.requesting import Request, find_route
 from shipping_portal.sandbox.timeline import Timeline
 from shipping_portal.sandbox.trouble import STATUS_VERBS, Fault, Rule, Troubles
 from shipping_portal.sandbox.wire import HangUp, Refused, Reply, json_reply
@@ -99,7 +99,7 @@ class EasyPost:
         if request.path.startswith("/_sandbox/"):
             return self.control.answer(request)
         self.tracking.base_url = request.base_url
-        name, places = _route(request)
+        name, places = find_route(request, ROUTES)
         entry |= {
             "method": request.method,
             "path": request.path,
@@ -227,13 +227,6 @@ class EasyPost:
         found = re.search(r'"reference": ?"([^"]*)"', body)
         key = shipment.reference if shipment else found[1] if found else ""
         return {"order_key": key, "reference": shipment.tracking_code or "" if shipment else ""}
-
-
-def _route(request: Request) -> tuple[str, tuple[str, ...]]:
-    for name, method, pattern in ROUTES:
-        if method == request.method and (found := re.fullmatch(pattern, request.path)):
-            return name, found.groups()
-    return "", ()
 
 
 def _object_in(request: Request) -> dict[str, Any]:

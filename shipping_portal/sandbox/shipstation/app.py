@@ -8,7 +8,7 @@ from typing import Any
 
 from shipping_portal.sandbox import mischief
 from shipping_portal.sandbox.contract import Contract
-from shipping_portal.sandbox.requesting import Request
+from shipping_portal.sandbox.requesting import Request, find_route
 from shipping_portal.sandbox.shipstation.config import Config
 from shipping_portal.sandbox.shipstation.control import Control
 from shipping_portal.sandbox.shipstation.labels import (
@@ -79,7 +79,7 @@ class ShipStation:
         if request.path.startswith("/_sandbox/"):
             return self.control.answer(request)
         self.tracking.base_url = request.base_url
-        name, places = _route(request)
+        name, places = find_route(request, ROUTES)
         self.requests.append({"operation": name, "method": request.method, "path": request.path})
         if request.is_cut:
             raise HangUp
@@ -194,13 +194,6 @@ class ShipStation:
                 text = "You have exceeded the rate limit."
                 raise Refusal(429, "rate_limit_exceeded", text, kind="system")
             self._seen.append(now)
-
-
-def _route(request: Request) -> tuple[str, tuple[str, ...]]:
-    for name, method, pattern in ROUTES:
-        if method == request.method and (found := re.fullmatch(pattern, request.path)):
-            return name, found.groups()
-    return "", ()
 
 
 def _object_in(request: Request) -> dict[str, Any]:

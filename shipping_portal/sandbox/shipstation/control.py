@@ -10,7 +10,7 @@ from shipping_portal.sandbox.requesting import Request
 from shipping_portal.sandbox.shipstation.labels import Labels
 from shipping_portal.sandbox.shipstation.tracking import Tracking
 from shipping_portal.sandbox.shipstation.webhooks import public_keys
-from shipping_portal.sandbox.trouble import Rule, Troubles
+from shipping_portal.sandbox.trouble import Troubles
 from shipping_portal.sandbox.wire import Reply
 
 
@@ -33,7 +33,7 @@ class Control:
             "jwks": lambda: public_keys(tracking.events.state),
         }
         self._writes: dict[str, Callable[..., Any]] = {
-            "trouble": self.trouble,
+            "trouble": troubles.ask_for,
             "clear": self.clear,
             "funds": self.funds,
             "scan": self.scan,
@@ -44,19 +44,6 @@ class Control:
     def answer(self, request: Request) -> Reply:
         """Read or write; an invalid body is a 400 that says why."""
         return answer_control(request, self._reads, self._writes)
-
-    def trouble(
-        self,
-        operation: str,
-        verb: str,
-        count: int = 1,
-        probability: float = 0.0,
-        match: str = "",
-        arg: Any = None,
-        commit: bool | None = None,
-    ) -> None:
-        """Make the next ``count`` matching requests fail, or a share of all (``probability``)."""
-        self.troubles.add(Rule(operation, str(verb), count, probability, match, arg, commit))
 
     def clear(self) -> None:
         """Remove all faults, and ask the list prices."""
