@@ -11,6 +11,7 @@ REGISTERING = (
     "ops.checks",
     "ops.deploy_checks",
     "ops.metrics_port",
+    "ops.sso_checks",
     "ops.starting",
 )
 

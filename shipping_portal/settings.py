@@ -59,6 +59,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.socialaccount",
 ]
 MIDDLEWARE = [
     "shipping_portal.http.middleware.know_the_request",
@@ -351,6 +352,32 @@ CONTACT_EMAIL = env("CONTACT_EMAIL", default=CARRIER_CONTACT)
 PARTNER_EMAIL_DOMAINS = env.list("PARTNER_EMAIL_DOMAINS", default=[])  # refused as sender addresses
 # exceptions on the partner's own domain
 ALLOWED_SENDER_EMAILS = env.list("ALLOWED_SENDER_EMAILS", default=[])
+
+# -- Sign-on at the partner, by OpenID Connect: docs/sign-on.md ---------------------------------
+SSO_ISSUER = env("SSO_ISSUER", default="")  # https; empty is off
+SSO_CLIENT_ID = env("SSO_CLIENT_ID", default="")
+SSO_CLIENT_SECRET = env("SSO_CLIENT_SECRET", default="")
+SSO_NAME = env("SSO_NAME", default="")  # on the button: "Log in with …"
+SSO_SCOPES = env.list("SSO_SCOPES", default=["openid", "profile", "email"])
+SSO_CA_BUNDLE = env("SSO_CA_BUNDLE", default="")  # PEM, if no public authority signed for it
+# counts an email without `email_verified` as verified
+SSO_TRUSTS_EMAILS = env.bool("SSO_TRUSTS_EMAILS", default=False)
+SSO_BUSINESS_CLAIM = env("SSO_BUSINESS_CLAIM", default="")  # compared with Sender.external_id
+# opens a business account at its first owner's sign-on
+SSO_OPENS_BUSINESSES = env.bool("SSO_OPENS_BUSINESSES", default=False)
+SSO_BUSINESS_NAME_CLAIM = env("SSO_BUSINESS_NAME_CLAIM", default="")
+SSO_COUNTRY = env("SSO_COUNTRY", default="")  # of a new business: AU, CA or US
+SSO_COUNTRY_CLAIM = env("SSO_COUNTRY_CLAIM", default="")
+SSO_ROLE_CLAIM = env("SSO_ROLE_CLAIM", default="")
+SSO_ROLES = env.dict("SSO_ROLES", default={})  # their word=our role
+SSO_DEFAULT_ROLE = env("SSO_DEFAULT_ROLE", default="")  # of a person without such a word
+SSO_STAFF_CLAIM = env("SSO_STAFF_CLAIM", default="")
+SSO_STAFF_GROUPS = env.dict("SSO_STAFF_GROUPS", default={})  # their word=our group of operators
+# values of acr or amr that count as a second factor
+SSO_SECOND_FACTORS = env.list("SSO_SECOND_FACTORS", default=[])
+# off: nobody signs up, logs in or resets a password here
+LOCAL_PASSWORDS = env.bool("LOCAL_PASSWORDS", default=True)
+SOCIALACCOUNT_ADAPTER = "shipping_portal.accounts.login.issuer_adapter.OneIssuerAdapter"
 
 # -- Sessions and browsers ---------------------------------------------------------------------
 SECURE = not (DEMO or TESTING or DEBUG)

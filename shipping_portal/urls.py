@@ -19,7 +19,8 @@ urlpatterns = [
     path("", include("shipping_portal.importing.urls")),
     path("", include("shipping_portal.exporting.urls")),
     path("", include("shipping_portal.reports.urls")),
-    path("accounts/", include("allauth.urls")),
+    path("accounts/", include("shipping_portal.accounts.views.sign_on")),
+    path("accounts/2fa/", include("allauth.mfa.urls")),
     path("admin/", admin.site.urls),
 ]
 

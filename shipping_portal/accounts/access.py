@@ -15,7 +15,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
 from shipping_portal.accounts.adminkit import permissions
-from shipping_portal.accounts.login import seeing_as
+from shipping_portal.accounts.login import proofs, seeing_as
 from shipping_portal.accounts.models import Membership, Role, Sender, User
 
 OWNER, SHIPPER, BOOKKEEPER, VIEWER = Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, Role.VIEWER
@@ -38,6 +38,7 @@ def know_the_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[An
     def middleware(request: Any) -> HttpResponse:
         request.membership = None
         if request.user.is_authenticated:
+            request.user.is_proven_twice = proofs.has_proven_second_factor(request)
             own = Membership.objects.select_related("sender").filter(user=request.user).first()
             request.membership = own or seeing_as.lent_membership(request, require_second_factor)
             request.sender = request.membership.sender if request.membership else None
@@ -67,12 +68,25 @@ def audience(
                     request, "Your account requires two-step verification. Set yours up first."
                 )
                 return redirect("mfa_activate_totp")
+            if _has_yet_to_promise(request):
+                return redirect("promise")
             return view(request, *args, **kwargs)
 
         guarded.audience = frozenset(roles)  # type: ignore[attr-defined]
         return guarded
 
     return declare
+
+
+def _has_yet_to_promise(request: Any) -> bool:
+    """Return whether the account may send nothing before its promise about dangerous goods.
+
+    An account opened by sign-on begins without it.
+    """
+    is_promised = request.sender.dangerous_goods_acknowledged_at is not None
+    is_asked = request.resolver_match.url_name == "promise"
+    is_booker = request.membership.role in BOOKERS and not hasattr(request.user, "sees_as")
+    return is_booker and not (is_promised or is_asked)
 
 
 class FromElsewhere(PermissionDenied):
@@ -130,8 +144,13 @@ def _theme_class(request: Any) -> str:
 
 
 def has_second_factor(user: Any) -> bool:
-    """Return whether this person has set up an authenticator app."""
-    return bool(user.is_authenticated) and is_mfa_enabled(user, types=[Authenticator.Type.TOTP])
+    """Return whether this person has set up an authenticator app, or the issuer has just asked
+    for a second factor that counts (SSO_SECOND_FACTORS).
+    """
+    if not user.is_authenticated:
+        return False
+    is_proven = getattr(user, "is_proven_twice", False)
+    return is_proven or bool(is_mfa_enabled(user, types=[Authenticator.Type.TOTP]))
 
 
 def require_second_factor(user: Any) -> bool:

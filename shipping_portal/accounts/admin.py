@@ -18,7 +18,14 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyAdmin, column
 from shipping_portal.accounts.adminkit.filters import choices
-from shipping_portal.accounts.models import Audit, Locality, LocalityAlias, LocalityList, User
+from shipping_portal.accounts.models import (
+    Audit,
+    Locality,
+    LocalityAlias,
+    LocalityList,
+    Role,
+    User,
+)
 from shipping_portal.accounts.teams import people
 
 LARGEST_FILE = 2_000_000
@@ -34,6 +41,14 @@ class GroupsForm(ReasonForm):
         help_text="Clear all to remove operator access.",
     )
     field_order = ["groups", "reason"]
+
+
+class MoveForm(ReasonForm):
+    """Which account a person joins, and as what."""
+
+    number = forms.CharField(max_length=12, help_text="Of the account to join, like A-1042.")
+    role = forms.ChoiceField(choices=Role.choices, initial=Role.VIEWER)
+    field_order = ["number", "role", "reason"]
 
 
 def _totp() -> QuerySet[Authenticator]:
@@ -80,6 +95,15 @@ class UserAdmin(ActionsAdmin):
             " is asking: call back on a number you know.",
             people.reset_second_factor,
             applies=lambda user: user.has_second_factor,
+        ),
+        act(
+            "move",
+            "Move to a business",
+            "This person leaves their account, is logged out, and joins the one with this number."
+            " What they booked stays where it is. Sign-on doesn't move anybody.",
+            people.move_person,
+            applies=lambda user: not user.is_staff,
+            form=MoveForm,
         ),
         act(
             "groups",

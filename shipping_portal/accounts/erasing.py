@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -14,6 +15,7 @@ from shipping_portal.accounts.login import sessions
 from shipping_portal.accounts.models import (
     ApprovalRequest,
     Audit,
+    EntryLink,
     Invitation,
     Membership,
     Notification,
@@ -87,7 +89,9 @@ def erase_people(members: Keys) -> int:
             None,
         )
         person.save(update_fields=["email", "name", "is_active", "last_login", "password"])
-        for model in (EmailAddress, Authenticator, Notification, NotificationChoice, Membership):
+        for model in (EmailAddress, Authenticator, SocialAccount, EntryLink, Membership):
+            model.objects.filter(user=person).delete()
+        for model in (Notification, NotificationChoice):
             model.objects.filter(user=person).delete()
     return len(members)
 
@@ -101,6 +105,7 @@ def erase_accounts(senders: Keys) -> int:
         now = timezone.now()
         Sender.objects.filter(pk=sender.pk).update(
             name=f"Closed account {sender.number}",
+            external_id="",
             suspended_at=sender.suspended_at or now,
             suspension_text=CLOSED,
             suspension=Sender.Suspension.CLOSED,

@@ -22,6 +22,7 @@ urlpatterns = [
     path("favicon.ico", front.favicon, name="favicon"),
     *(path(brand.PATHS[name], getattr(front, name), name=name) for name in brand.PATHS),
     path("more/", front.more, name="more"),
+    path("promise/", front.promise, name="promise"),
     path("start/", front.start, name="start"),
     path("settings/", panels.settings_overview, name="settings"),
     path("settings/pickup-address/", pickup_addresses.pickup_address, name="pickup_address"),

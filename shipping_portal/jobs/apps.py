@@ -15,6 +15,7 @@ MODULES = (
     "reports.checking",
     "counting",
     "dead_letters",
+    "login.entry_links",
     "erasing",
     "reports.fields",
     "finishing",

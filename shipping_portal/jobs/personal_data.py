@@ -316,6 +316,13 @@ HELD = (
         term="closed accounts",
     ),
     PersonalData(
+        "socialaccount.SocialAccount",
+        "uid",
+        why="log in at the partner's issuer, by a digest of who they are there",
+        seen_by="nobody",
+        until="with the person",
+    ),
+    PersonalData(
         "account.EmailAddress", "email", why="log in", seen_by="themselves", until="with the person"
     ),
     PersonalData(

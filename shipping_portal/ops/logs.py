@@ -29,7 +29,12 @@ RULES = [
     (re.compile(r"(://)[^/\s\"@]+@"), rf"\1{CUT}@"),
     (re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*"), CUT),
     (re.compile(r"(/webhooks/tracking/)[^/\s\"?]+"), rf"\1{CUT}"),
-    (re.compile(r"(/accounts/(?:confirm-email|password/reset/key)/)[^/\s\"?]+"), rf"\1{CUT}"),
+    (
+        re.compile(
+            r"(/accounts/(?:confirm-email|password/reset/key|break-glass|enter)/)[^/\s\"?]+"
+        ),
+        rf"\1{CUT}",
+    ),
     # In an address, and as ?next= of the login spells it.
     (
         re.compile(r"((?:/|%2F)(?:invitation|unsubscribe)(?:/|%2F))(?:(?!%2F)[^/\s\"?&])+", re.I),
@@ -177,6 +182,7 @@ def _known_secrets() -> list[str]:
         settings.ALERT_WEBHOOK_SECRET,
         settings.ALERT_WEBHOOK_URL,
         settings.HEARTBEAT_URL,
+        settings.SSO_CLIENT_SECRET,
     )
     values = [settings.SECRET_KEY, *ours, *carrier_settings.all_secrets()]
     return [value for value in values if len(value) >= SHORTEST_SECRET]

@@ -26,6 +26,7 @@ SECRETS = {
             "accounts.Session", "session_key session_data", "a login, by its digest", "nobody", "12 hours to 30 days"
         ),
         PersonalData("accounts.Invitation", "token_hash", "hash of a link", "nobody", "with the invitation"),
+        PersonalData("accounts.EntryLink", "token_hash", "hash of a link", "nobody", "a day after its minute"),
         PersonalData("orders.Label", "address", "where a label is fetched", "nobody", "once fetched"),
         PersonalData("mfa.Authenticator", "data", "second factor, encrypted", "nobody", "with the person"),
         PersonalData(
@@ -59,7 +60,7 @@ billing.BillingReport.last_error name sha256 profile importing.Import.sha256 enc
 fingerprint columns hold importing.ImportRow.last_error reference product_code importing.ColumnMapping.fingerprint
 columns exporting.Export.last_error problem sha256 staff.SenderMail.last_error
 staff.Alert.name title url staff.Certificate.server staff.AlertMessage.last_error content staff.DeskView.list name query
-reports.Counting.last_error zone"""
+reports.Counting.last_error zone accounts.EntryLink.path socialaccount.SocialAccount.provider extra_data accounts.Sender.external_id"""
 
 
 def _named(words: str) -> dict[str, set[str]]:

@@ -13,7 +13,7 @@ from django import forms
 from django.conf import settings
 
 from shipping_portal.accounts.adminkit import permissions
-from shipping_portal.accounts.login import passwords, sessions
+from shipping_portal.accounts.login import openid, passwords, sessions
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.teams import team
 from shipping_portal.carrier import certificates, deadline, outgoing
@@ -64,7 +64,7 @@ def access() -> str:
         "cancellation only before that ends.\n"
         f"\n## Senders' pages, by role\n\n{rows(('page', *ROLES), sorted(pages))}"
         f"## Without a login\n\n{', '.join(f'`{name}`' for name in sorted(PUBLIC_NAMES))}, the help pages, "
-        "`/livez` and `/readyz` (one word each), and login, sign-up and password resets under `/accounts/`.\n\n"
+        "`/livez` and `/readyz` (one word each), and login, sign-on, sign-up and password resets under `/accounts/`.\n\n"
         "## The admin, by group\n\nAn operator is in a group and has a second factor; each action "
         "requires a reason and is in the audit log. "
         f"A superuser may do everything.\n\n{rows(('action', *permissions.GROUPS), acts)}"
@@ -219,6 +219,13 @@ def connections() -> str:
             f"{outgoing.SECONDS:g} s in all",
             "the sweeper, once a minute",
             "a minute later",
+        ),
+        (
+            "SSO_ISSUER, and the addresses it names",
+            "https, certificates checked (SSO_CA_BUNDLE), no redirect or proxy, not this machine",
+            f"{openid.SECONDS:g} s each, {limits.connect_timeout:g} s to connect, {openid.LARGEST_REPLY} bytes",
+            "web, up to four for each login",
+            "none: a page says so; its description is asked for again after 5 seconds",
         ),
         (
             "our own and the carrier's certificate",

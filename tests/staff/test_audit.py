@@ -56,6 +56,11 @@ def person(**fields: Any) -> User:
     return factories.user("paul@portal.example", **fields)
 
 
+def beside_a_business() -> User:
+    factories.sender(pk=4711)
+    return person()
+
+
 def enrolled() -> User:
     made = person()
     factories.second_factor(made)
@@ -186,11 +191,13 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("accounts.user", "log-out"): (person, {}),
     ("accounts.user", "reset-second-factor"): (enrolled, {}),
     ("accounts.user", "groups"): (person, {}),
+    ("accounts.user", "move"): (beside_a_business, {"number": "A-5711", "role": "viewer"}),
     ("accounts.sender", "approve"): (lambda: factories.sender(approved_at=None), {}),
     ("accounts.sender", "decline"): (lambda: factories.sender(approved_at=None), SUSPENSION),
     ("accounts.sender", "suspend"): (factories.sender, SUSPENSION),
     ("accounts.sender", "reinstate"): (suspended, {}),
     ("accounts.sender", "limits"): (factories.sender, LIMITS),
+    ("accounts.sender", "external-id"): (factories.sender, {"external_id": "marlow"}),
     ("accounts.sender", "close"): (factories.sender, {}),
     ("accounts.localitylist", "use-again"): (old_list, {}),
     ("accounts.localityalias", "remove"): (lambda: LocalityAlias.objects.create(word="XY", stands_for="X"), {}),

@@ -24,6 +24,7 @@ from shipping_portal.accounts.login import (
     encryption,
     guesses,
     known_browsers,
+    proofs,
     security_events,
     signing_up,
 )
@@ -61,6 +62,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
             "Too many tries. Wait 5 minutes, or reset your password: that works at once."
         ),
         "email_taken": "This email is already in use.",
+        "no_passwords": "Passwords aren't used here.",
     }
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
@@ -68,6 +70,18 @@ class PortalAccountAdapter(DefaultAccountAdapter):
 
     def get_signup_redirect_url(self, request: HttpRequest) -> str:
         return landing_page(request.user)
+
+    def get_logout_redirect_url(self, request: HttpRequest) -> str:
+        """Go on to the issuer after a login that it proved, to be logged out there too."""
+        if proofs.is_signed_on(request):
+            return resolve_url("sign_on_leaving")
+        return resolve_url("home" if settings.LOCAL_PASSWORDS else "sign_on_ended")
+
+    def get_login_stages(self) -> list[str]:
+        """Put our own stage in the place of allauth's code."""
+        ours = "shipping_portal.accounts.login.proofs.CodeStage"
+        theirs = "allauth.mfa.stages.AuthenticateStage"
+        return [ours if stage == theirs else stage for stage in super().get_login_stages()]
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return signing_up.is_open()
@@ -147,12 +161,17 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         request.session["began_at"] = time.time()
 
     def post_login(self, request: HttpRequest, user: Any, **details: Any) -> HttpResponse:
+        proofs.mark_session(request, details["signal_kwargs"])
         response: HttpResponse = super().post_login(request, user, **details)
         known_browsers.remember_browser(request, response, user)
         return response
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Refuse a try that comes too soon after others (guesses.py)."""
+        """Refuse a password where none counts, and a try that comes too soon after others
+        (guesses.py).
+        """
+        if not settings.LOCAL_PASSWORDS:
+            raise self.validation_error("no_passwords")
         email = credentials.get("email", "")
         is_known = known_browsers.is_known(request, email)
         self.slots = guesses.take_slots(email, self.get_client_ip(request), is_known=is_known)

@@ -30,6 +30,7 @@ ENDLESS = {
     "requests slowed down",
     "second factor failed",
     "denied",
+    "sign-on refused",
 }
 AT_MOST_EVERY = dt.timedelta(minutes=10)
 

@@ -38,27 +38,39 @@ Approve or decline it at the desk:
 
 def is_open() -> bool:
     """Return whether a stranger may open an account."""
-    return settings.SIGN_UP != "invited"
+    return settings.SIGN_UP != "invited" and settings.LOCAL_PASSWORDS
 
 
-def open_account(user: User, *, name: str, country: str, now: dt.datetime) -> Sender:
+def open_account(
+    user: User, *, name: str, country: str, now: dt.datetime, external_id: str = ""
+) -> Sender:
     """Open a business account owned by this person, in the transaction that creates the person.
 
-    The pickup address refines the zone later.
+    The pickup address refines the zone later. One opened by sign-on (`external_id`) has ticked no
+    form: its owner is asked about dangerous goods before anything else.
     """
     approved = now if settings.SIGN_UP == "open" else None
     sender = Sender.objects.create(
         name=name,
         country=country,
         zone=places.zone_of(country, ""),
-        dangerous_goods_acknowledged_at=now,
         approved_at=approved,
+        external_id=external_id,
     )
     Membership.objects.create(sender=sender, user=user, role=Role.OWNER)
-    Audit.write("dangerous goods acknowledged", sender, by=user, sender=sender, at=now)
+    if not external_id:
+        acknowledge_dangerous_goods(sender, by=user, now=now)
     if settings.ACCOUNT_EMAIL_VERIFICATION != "mandatory":
         announce_account(user, now=now)
     return sender
+
+
+@transaction.atomic
+def acknowledge_dangerous_goods(sender: Sender, *, by: User, now: dt.datetime) -> None:
+    """Record the promise to send none (interface §1), once."""
+    unpromised = Sender.objects.filter(pk=sender.pk, dangerous_goods_acknowledged_at=None)
+    if unpromised.update(dangerous_goods_acknowledged_at=now):
+        Audit.write("dangerous goods acknowledged", sender, by=by, sender=sender, at=now)
 
 
 @transaction.atomic

@@ -2,6 +2,7 @@
 
 from shipping_portal.accounts.models.audit import Audit
 from shipping_portal.accounts.models.book import ParcelSize, Receiver, ReceiverKey
+from shipping_portal.accounts.models.entry import EntryLink
 from shipping_portal.accounts.models.localities import Locality, LocalityAlias, LocalityList
 from shipping_portal.accounts.models.senders import (
     Membership,
@@ -22,6 +23,7 @@ from shipping_portal.accounts.models.users import Session, User
 __all__ = [
     "ApprovalRequest",
     "Audit",
+    "EntryLink",
     "Invitation",
     "Locality",
     "LocalityAlias",

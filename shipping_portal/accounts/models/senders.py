@@ -69,6 +69,8 @@ class Sender(models.Model):
         """Raised when a suspension or reinstatement doesn't apply now, or has no reason."""
 
     name = models.CharField("business name", max_length=120)
+    # what the issuer's claim calls it (accounts/login/signing_on.py)
+    external_id = models.CharField("external id", max_length=120, blank=True, default="")
     country = models.CharField(max_length=2, choices=Country.choices)
     zone = models.CharField("time zone", max_length=40, default="Australia/Sydney")
     label_size = models.CharField(max_length=7, choices=LabelSize.choices, default=LabelSize.FULL)
@@ -132,6 +134,11 @@ class Sender(models.Model):
             models.CheckConstraint(
                 condition=models.Q(dispatch_stopped_at=None) | models.Q(suspended_at__isnull=False),
                 name="dispatch_stopped_by_a_suspension",
+            ),
+            models.UniqueConstraint(
+                fields=["external_id"],
+                condition=~models.Q(external_id=""),
+                name="one_sender_of_an_external_id",
             ),
         ]
         indexes = [

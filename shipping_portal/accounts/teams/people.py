@@ -10,7 +10,8 @@ from django.db import transaction
 
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.login import sessions
-from shipping_portal.accounts.models import Audit, User
+from shipping_portal.accounts.models import Audit, Membership, Sender, User
+from shipping_portal.accounts.teams import team
 
 SECOND_FACTOR_MAIL = """An operator turned off two-step verification for your account.
 
@@ -62,6 +63,35 @@ def reset_second_factor(person: User, *, by: User, reason: str, now: dt.datetime
     ).exists()
     if person.is_active and not is_unconfirmed:
         send_mail("Two-step verification was turned off", SECOND_FACTOR_MAIL, None, [person.email])
+
+
+def move_person(
+    person: User, number: str, role: str, *, by: User, reason: str, now: dt.datetime
+) -> None:
+    """Move a person to the business with this number. Sign-on alone never does."""
+    _refuse_beyond_reach(person, by)
+    key = Sender.pk_of(number) or 0
+    target = Sender.objects.filter(pk=key, closed_at=None, erased_at=None).first()
+    if target is None:
+        raise ChangeRefused("No open account has this number.")
+    if person.is_staff:
+        raise ChangeRefused("An operator ships for no business.")
+    member = Membership.objects.select_related("sender", "user").filter(user=person).first()
+    if member is not None and member.sender_id == target.pk:
+        raise ChangeRefused("This person is there already.")
+    with transaction.atomic():
+        if member is not None:
+            _leave(member, by=by, now=now)
+        Membership.objects.create(sender=target, user=person, role=role)
+        action = "moved to another business"
+        Audit.write(action, person, by=by, sender=target, reason=reason, at=now)
+
+
+def _leave(member: Membership, *, by: User, now: dt.datetime) -> None:
+    try:
+        team.remove_member(member, by=by, now=now)
+    except team.NotPossible as refusal:
+        raise ChangeRefused(str(refusal)) from refusal
 
 
 def set_groups(person: User, groups: list[str], *, by: User, reason: str, now: dt.datetime) -> None:

@@ -131,7 +131,8 @@ def _new_member(invitation: Invitation, user: User) -> Membership:
         raise NotPossible(ELSEWHERE) from error
 
 
-def set_role(member: Membership, role: str, *, by: User, now: dt.datetime) -> None:
+def set_role(member: Membership, role: str, *, by: User | None, now: dt.datetime) -> None:
+    """Change a member's role; `by` nobody, it is the issuer's claim at a sign-on."""
     with _keeping_an_owner(member.sender):
         if not Membership.objects.filter(pk=member.pk).update(role=role):
             raise NotPossible(f"{member.user} is no longer in the team.")

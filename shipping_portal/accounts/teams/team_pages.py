@@ -5,6 +5,7 @@ from typing import Any
 from allauth.account.decorators import reauthentication_required
 from allauth.account.models import EmailAddress
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.password_validation import validate_password
@@ -182,7 +183,8 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         return _invitation_page(request, found, None, status=410)
     if request.user.is_authenticated:
         return _as_who_is_logged_in(request, found)
-    if team.with_address(found.email).exclude(pk__in=unconfirmed_people()).exists():
+    is_known = team.with_address(found.email).exclude(pk__in=unconfirmed_people()).exists()
+    if is_known or not settings.LOCAL_PASSWORDS:
         return _invitation_page(request, found, None)  # it says to log in first
     form = JoinForm(request.POST or None, invitation=found)
     if request.method == "GET" or not form.is_valid():

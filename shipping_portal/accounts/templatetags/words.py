@@ -6,7 +6,9 @@ from typing import Any
 from django import template
 from django.conf import settings
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from shipping_portal import brand
@@ -22,6 +24,7 @@ from shipping_portal.accounts.formatting import (
     say,
     up_to_thousand,
 )
+from shipping_portal.accounts.login import openid
 
 register = template.Library()
 for write in (money, money_in, plain, up_to_thousand, local_date, local_time, local_moment):
@@ -123,6 +126,27 @@ def fixes(form: Any) -> list[tuple[str, str]]:
                 error, f"{field.id_for_label or field.auto_id}{'' if field.id_for_label else group}"
             )
     return [(place, error) for error, place in found.items()]
+
+
+@register.simple_tag
+def issuer_name() -> str:
+    """Return what people call the issuer at which they sign on."""
+    return openid.issuer_name()
+
+
+@register.simple_tag
+def sign_on_only() -> bool:
+    """Return whether nobody logs in with a password."""
+    return not settings.LOCAL_PASSWORDS
+
+
+@register.simple_tag(takes_context=True)
+def sign_on_link(context: dict[str, Any]) -> str:
+    """Return the address that begins a sign-on and then goes where the person wanted to, or ""."""
+    if not openid.is_on():
+        return ""
+    wanted = context["request"].GET.get("next", "")
+    return reverse("sign_on") + (f"?{urlencode({'next': wanted})}" if wanted else "")
 
 
 @register.simple_tag

@@ -9,17 +9,28 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.templatetags.static import static
+from django.utils import timezone
 from django.utils.html import strip_tags
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_GET, require_safe
+from django.views.decorators.http import require_GET, require_http_methods, require_safe
 
 from shipping_portal import brand
 from shipping_portal.accounts import access
-from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience, public
+from shipping_portal.accounts.access import (
+    BOOKERS,
+    EVERY_MEMBER,
+    OWNER,
+    MemberRequest,
+    audience,
+    public,
+)
 from shipping_portal.accounts.address import places
 from shipping_portal.accounts.address.addresses import OnceOnly
 from shipping_portal.accounts.address.text import one_line
+from shipping_portal.accounts.login import signing_up
 from shipping_portal.accounts.login.adapter import landing_page
+from shipping_portal.accounts.login.forms import NEEDED
+from shipping_portal.accounts.models import Sender
 
 # its address changes with it
 KEPT_A_YEAR = cache_control(public=True, max_age=365 * 24 * 3600, immutable=True)
@@ -42,6 +53,33 @@ def start(request: MemberRequest) -> HttpResponse:
         "has_second_factor": access.has_second_factor(request.user),
     }
     return render(request, "accounts/start.html", tasks)
+
+
+class PromiseForm(forms.Form):
+    """What the form for signing up asks, for an account that was opened by sign-on."""
+
+    no_dangerous_goods = forms.BooleanField(
+        label="We won't send dangerous goods, and we accept the terms",
+        error_messages={"required": NEEDED["no_dangerous_goods"]},
+    )
+
+
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def promise(request: MemberRequest) -> HttpResponse:
+    """Let an owner promise to send no dangerous goods, before anybody books (interface §1)."""
+    form = PromiseForm(request.POST if request.method == "POST" else None)
+    is_owner = request.membership.role == OWNER
+    if request.method == "POST" and is_owner and form.is_valid():
+        signing_up.acknowledge_dangerous_goods(request.sender, by=request.user, now=timezone.now())
+    is_done = Sender.objects.filter(
+        pk=request.sender.pk, dangerous_goods_acknowledged_at__isnull=False
+    )
+    if is_done.exists():
+        return redirect(landing_page(request.user))
+    return render(
+        request, "accounts/promise.html", {"form": form}, status=422 if form.errors else 200
+    )
 
 
 @audience(*EVERY_MEMBER)

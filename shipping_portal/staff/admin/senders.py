@@ -14,8 +14,14 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from orders.masking import SafeText
+from shipping_portal.accounts.address.addresses import LineField
 from shipping_portal.accounts.adminkit import permissions
-from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
+from shipping_portal.accounts.adminkit.actions import (
+    ActionsAdmin,
+    AdminAction,
+    ReasonForm,
+    Refused,
+)
 from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyInline
 from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.accounts.login import signing_up
@@ -115,6 +121,15 @@ def _limit(sender: Sender, **written: Any) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in chosen.items())
 
 
+def _set_external_id(sender: Sender, *, external_id: str, **written: Any) -> str:
+    """Set what the issuer calls this business. Empty, nobody joins it by signing on."""
+    others = Sender.objects.exclude(pk=sender.pk)
+    if external_id and others.filter(external_id=external_id).exists():
+        raise Refused("Another account has this external id.")
+    Sender.objects.filter(pk=sender.pk).update(external_id=external_id)
+    return f"external id {external_id or 'none'}"
+
+
 def _credit(
     sender: Sender, *, amount: Decimal, currency: str, reason: str, by: User, now: dt.datetime
 ) -> str:
@@ -125,6 +140,13 @@ def _credit(
 
 def _shown(limit: Any) -> str:
     return "none" if limit is None else str(limit)
+
+
+class ExternalIdForm(ReasonForm):
+    """What the issuer's claim calls a business."""
+
+    external_id = LineField(required=False, max_length=120)
+    field_order = ["external_id", "reason"]
 
 
 class MembershipInline(ReadOnlyInline):
@@ -220,6 +242,17 @@ class SenderAdmin(ActionsAdmin):
             audit="limits set",
             form=LimitsForm,
             initial=lambda sender: {name: getattr(sender, name) for name in LIMITS},
+        ),
+        AdminAction(
+            "external-id",
+            "Set external id",
+            "Whoever signs on with this value in SSO_BUSINESS_CLAIM joins this account, and its"
+            " people need it from their next login on.",
+            _set_external_id,
+            needs="limits",
+            audit="external id set",
+            form=ExternalIdForm,
+            initial=lambda sender: {"external_id": sender.external_id},
         ),
         AdminAction(
             "credit",

@@ -1,0 +1,33 @@
+"""Make the links by which a partner's server hands a person over to a parcel."""
+
+import datetime as dt
+import uuid
+from collections.abc import Mapping
+
+from django.urls import reverse
+
+from orders.drafting import drafts
+from orders.models import Draft, Order
+from shipping_portal.accounts.access import BOOKERS
+from shipping_portal.accounts.login.entry_links import NotPossible, create_link
+from shipping_portal.accounts.models import EntryLink, Membership, User
+
+
+def link_to_new_parcel(user: User, values: Mapping[str, str], *, now: dt.datetime) -> str:
+    """Return a link to a new parcel with these values of its form, right or wrong."""
+    member = Membership.objects.select_related("sender").filter(user=user).first()
+    if member is None or member.role not in BOOKERS:
+        raise NotPossible("This person may not book.")
+    if member.sender.pickup_address() is None:
+        raise NotPossible("The account has no pickup address yet.")
+    draft = drafts.begin(member.sender, user, values, now=now, source=Draft.Source.TYPED)
+    path = reverse("draft", args=[draft.uuid])
+    return create_link(user, EntryLink.Purpose.NEW_PARCEL, path, now=now)
+
+
+def link_to_parcel(user: User, order: uuid.UUID, *, now: dt.datetime) -> str:
+    """Return a link to a parcel of this person's account."""
+    if not Order.objects.for_user(user).filter(uuid=order).exists():
+        raise NotPossible("There is no such parcel.")
+    path = reverse("parcel", args=[order])
+    return create_link(user, EntryLink.Purpose.PARCEL, path, now=now)

@@ -1,0 +1,103 @@
+"""Read what the partner's issuer says about a person, as the SSO_… settings name it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from shipping_portal.accounts.models import Role
+
+LONGEST = 120  # of a business's external id, and of names
+LONGEST_EMAIL = 254
+MOST = 200  # words of one claim; some issuers list every group of a company
+STRONGEST_FIRST = (Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, Role.VIEWER)
+
+
+@dataclass(frozen=True)
+class PersonClaims:
+    """Who signs on, in our words. An empty text is one that the issuer didn't give.
+
+    `email` is in lower case; `is_verified` says whether it proves anything.
+    """
+
+    email: str = ""
+    is_verified: bool = False
+    name: str = ""
+    business: str = ""
+    business_name: str = ""
+    country: str = ""
+    role: str = ""
+    groups: frozenset[str] = frozenset()
+    has_second_factor: bool = False
+
+
+def read_claims(given: Mapping[str, Any]) -> PersonClaims:
+    return PersonClaims(
+        email=_first(given, "email").lower(),
+        is_verified=_is_verified(given),
+        name=_first(given, "name"),
+        business=_only(given, settings.SSO_BUSINESS_CLAIM),
+        business_name=_first(given, settings.SSO_BUSINESS_NAME_CLAIM),
+        country=(_first(given, settings.SSO_COUNTRY_CLAIM) or settings.SSO_COUNTRY).upper(),
+        role=_role_of(given),
+        groups=_groups_of(given),
+        has_second_factor=_has_second_factor(given),
+    )
+
+
+def _is_verified(given: Mapping[str, Any]) -> bool:
+    """Return whether the email is the person's. Some issuers send the word "true"."""
+    stated = given.get("email_verified")
+    if stated is None:
+        return bool(settings.SSO_TRUSTS_EMAILS)
+    return stated is True or stated == "true"
+
+
+def _role_of(given: Mapping[str, Any]) -> str:
+    words = _words(given, settings.SSO_ROLE_CLAIM)
+    roles = {settings.SSO_ROLES[word] for word in words if word in settings.SSO_ROLES}
+    found = next((str(role) for role in STRONGEST_FIRST if role in roles), "")
+    return found or str(settings.SSO_DEFAULT_ROLE)
+
+
+def _groups_of(given: Mapping[str, Any]) -> frozenset[str]:
+    groups = settings.SSO_STAFF_GROUPS
+    words = _words(given, settings.SSO_STAFF_CLAIM)
+    return frozenset(groups[word] for word in words if word in groups)
+
+
+def _has_second_factor(given: Mapping[str, Any]) -> bool:
+    words = [*_words(given, "acr"), *_words(given, "amr")]
+    return not set(settings.SSO_SECOND_FACTORS).isdisjoint(words)
+
+
+def _only(given: Mapping[str, Any], name: str) -> str:
+    """Return the claim's one word. Of several, none is the person's business."""
+    words = _words(given, name)
+    return words[0] if len(words) == 1 else ""
+
+
+def _first(given: Mapping[str, Any], name: str) -> str:
+    return next(iter(_words(given, name)), "")
+
+
+def _words(given: Mapping[str, Any], name: str) -> list[str]:
+    """Return a claim's texts, each on one line. A long one is no text of ours."""
+    value = _find(given, name)
+    values = value if isinstance(value, list) else [value]
+    is_text = [isinstance(one, str | int) and not isinstance(one, bool) for one in values]
+    texts = [str(one) for one, good in zip(values[:MOST], is_text, strict=False) if good]
+    lines = [" ".join(text.split()) for text in texts]
+    longest = LONGEST_EMAIL if name == "email" else LONGEST
+    return [line for line in lines if line and len(line) <= longest and line.isprintable()]
+
+
+def _find(given: Mapping[str, Any], name: str) -> Any:
+    """Return the value at a name, or at its parts: Keycloak's roles are in realm_access.roles."""
+    if not name or name in given:
+        return given.get(name) if name else None
+    value: Any = given
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value

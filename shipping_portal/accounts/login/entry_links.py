@@ -1,0 +1,71 @@
+"""Hand a person over from the partner's own pages: a link that opens once, within a minute.
+
+The partner's server asks for it, and the person's browser follows it. It logs in that person
+alone and leads to the page it was made for. Operators are never handed over, and a second factor
+that the person has set up here is asked for as at any login.
+"""
+
+import datetime as dt
+import secrets
+
+from django.conf import settings
+from django.urls import reverse
+
+from shipping_portal.accounts.models import EntryLink, Membership, User
+from shipping_portal.accounts.teams.team import token_hash
+from shipping_portal.jobs.retention import delete, term
+
+LONGEST = dt.timedelta(seconds=60)
+KEPT = dt.timedelta(days=1)  # after its end, to say why it no longer works
+
+
+class NotPossible(Exception):
+    """Raised when this person can't be handed over. The text is for the partner."""
+
+
+def create_link(
+    user: User,
+    purpose: EntryLink.Purpose,
+    path: str,
+    *,
+    now: dt.datetime,
+    good_for: dt.timedelta = LONGEST,
+) -> str:
+    """Return a link for this person to a page of ours. Nobody else ever reads its token."""
+    is_member = Membership.objects.filter(user=user).exists()
+    if not (user.is_active and is_member) or user.is_staff or user.is_superuser:
+        raise NotPossible("Only an active member of a sender's team can be handed over.")
+    if not path.startswith("/") or path.startswith("//"):
+        raise NotPossible("A link leads to a page of the portal.")
+    token = secrets.token_urlsafe(32)
+    EntryLink.objects.create(
+        token_hash=token_hash(token),
+        user=user,
+        purpose=purpose,
+        path=path,
+        created_at=now,
+        expires_at=now + min(good_for, LONGEST),
+    )
+    return str(settings.SITE_URL + reverse("enter", args=[token]))
+
+
+def find_link(token: str, *, now: dt.datetime) -> EntryLink | None:
+    """Return the link of this token while it can be used."""
+    usable = EntryLink.objects.filter(used_at=None, created_at__lte=now, expires_at__gt=now)
+    return usable.select_related("user").filter(token_hash=token_hash(token)).first()
+
+
+def use_link(link: EntryLink, *, now: dt.datetime) -> bool:
+    """Use it up. Of two browsers at once, one gets True."""
+    unused = EntryLink.objects.filter(pk=link.pk, used_at=None, expires_at__gt=now)
+    return unused.update(used_at=now) == 1
+
+
+@term("entry links")
+def purge_entry_links(now: dt.datetime) -> int:
+    """Delete links a day after they ended."""
+    return delete(EntryLink.objects.filter(expires_at__lt=now - KEPT))
+
+
+def link_to_settings(user: User, *, now: dt.datetime) -> str:
+    return create_link(user, EntryLink.Purpose.SETTINGS, reverse("settings"), now=now)

@@ -1,0 +1,330 @@
+"""Speak OpenID Connect with the one issuer of the settings, over the guarded connection.
+
+State, PKCE and the exchange of the code are allauth's. Added here: a nonce, the ID token's
+signature, and limits of time and size. Of what the issuer sends, only a digest of who it is about
+is kept; no token is stored or logged.
+"""
+
+import base64
+import hashlib
+import json
+import secrets
+import time
+from typing import Any, Self
+from urllib.parse import urlencode
+
+import jwt
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.oauth2.provider import OAuth2Provider
+from allauth.socialaccount.providers.oauth2.views import OAuth2Adapter
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.crypto import constant_time_compare
+
+from shipping_portal.accounts.models import User
+from shipping_portal.carrier.connection import Request, send_once
+from shipping_portal.carrier.deadline import Limits
+from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
+from shipping_portal.carrier.headers import identity_headers
+from shipping_portal.carrier.hosts import (
+    Origin,
+    in_public_or_our_network,
+    is_loopback,
+    may_connect_anywhere,
+)
+
+PROVIDER = "sso"
+WELL_KNOWN = "/.well-known/openid-configuration"
+SECONDS = 8.0  # for each of up to four requests of a login
+LARGEST_REPLY = 256 * 1024
+NEEDED = ("issuer", "authorization_endpoint", "token_endpoint", "jwks_uri")
+USED = (*NEEDED[1:], "userinfo_endpoint", "end_session_endpoint")
+# Never a symmetric one: everybody who reads the public keys could sign with them.
+ALGORITHMS = [
+    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512", "EdDSA"),
+]
+UNREADABLE = (
+    *(jwt.PyJWTError, ValueError, TypeError, AttributeError),
+    *(ArithmeticError, LookupError),
+)
+REQUIRED = ["iss", "sub", "aud", "exp", "iat"]
+LEEWAY = 60  # seconds between the issuer's clock and ours
+KEPT_SECONDS, FAILED_SECONDS = 300.0, 5.0  # how long a discovery document, or its absence, is known
+LONGEST_NEXT = 500  # a visitor's session is a cookie
+MOST_STATES = 3  # logins begun in one browser, in several tabs
+
+
+class IssuerAway(OAuth2Error):
+    """Raised when the issuer gives no usable answer. The text is for operators."""
+
+
+class NotProven(OAuth2Error):
+    """Raised when an answer doesn't prove who the person is."""
+
+
+# -- What the issuer says about itself -----------------------------------------------------------
+
+
+def is_on() -> bool:
+    return bool(settings.SSO_ISSUER)
+
+
+def issuer() -> str:
+    """Return the issuer, whether the setting names it or its discovery document."""
+    return str(settings.SSO_ISSUER).removesuffix(WELL_KNOWN).rstrip("/")
+
+
+def issuer_name() -> str:
+    """Return what people call it."""
+    return settings.SSO_NAME or "your company"
+
+
+_known: dict[str, tuple[float, dict[str, Any] | None]] = {}
+
+
+def discover() -> dict[str, Any]:
+    """Return the issuer's own description, at most five minutes old. Raises IssuerAway."""
+    good_until, found = _known.get(issuer(), (0.0, None))
+    if time.monotonic() >= good_until:
+        try:
+            found = _checked(_fetch_json(issuer() + WELL_KNOWN))
+        except IssuerAway:
+            _known[issuer()] = (time.monotonic() + FAILED_SECONDS, None)
+            raise
+        _known[issuer()] = (time.monotonic() + KEPT_SECONDS, found)
+    if found is None:
+        raise IssuerAway("it didn't answer a moment ago")
+    return found
+
+
+def forget_discovery() -> None:
+    _known.clear()
+
+
+def _checked(found: Any) -> dict[str, Any]:
+    """Return the document if it is this issuer's, with addresses that hide what we send."""
+    if not isinstance(found, dict) or any(not isinstance(found.get(name), str) for name in NEEDED):
+        raise IssuerAway("its discovery document lacks an address")
+    if found["issuer"].rstrip("/") != issuer():
+        raise IssuerAway("its discovery document names another issuer")
+    for name in USED:
+        if name in found and not is_usable_address(found[name]):
+            raise IssuerAway(f"its {name} is not an https address")
+    return found
+
+
+def is_usable_address(url: object) -> bool:
+    """Return whether we may use an address: https, or on this machine in the demo and tests."""
+    origin = Origin.of(url)
+    if origin is None:
+        return False
+    may_be_here = settings.DEMO or settings.TESTING
+    return (origin.scheme == "https" and not origin.loopback) or (origin.loopback and may_be_here)
+
+
+def logout_address() -> str:
+    """Return where the issuer logs the person out too, or "" if it can't. Raises IssuerAway."""
+    end = discover().get("end_session_endpoint")
+    if not end:
+        return ""
+    back = settings.SITE_URL + reverse("sign_on_ended")
+    asked = urlencode({"client_id": settings.SSO_CLIENT_ID, "post_logout_redirect_uri": back})
+    return f"{end}{'&' if '?' in end else '?'}{asked}"
+
+
+# -- Requests ------------------------------------------------------------------------------------
+
+
+class Answer:
+    """A reply, with the parts of a `requests.Response` that allauth reads."""
+
+    def __init__(self, status: int, headers: dict[str, str], content: bytes) -> None:
+        self.status_code, self.content = status, content
+        self.headers = {"content-type": headers.get("content-type", "")}
+
+    @property
+    def text(self) -> str:
+        return self.content.decode("utf-8", "replace")
+
+    def json(self) -> Any:
+        try:
+            return json.loads(self.content)
+        except ValueError:
+            raise IssuerAway("its answer is not JSON") from None
+
+
+class GuardedSession:
+    """What allauth calls instead of a `requests.Session`: one attempt, no redirect followed."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Keep no connection."""
+
+    def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        params: object = None,
+        data: dict[str, str] | None = None,
+        headers: dict[str, str] | None = None,
+        auth: Any = None,
+    ) -> Answer:
+        """Send it. Raises IssuerAway without a whole answer."""
+        sent = {**identity_headers("Shipping-Portal"), "Accept": "application/json"}
+        if auth is not None:
+            pair = f"{auth.username}:{auth.password}".encode()
+            sent["Authorization"] = "Basic " + base64.b64encode(pair).decode()
+        body = urlencode(data).encode() if data is not None else None
+        if body is not None:
+            sent["Content-Type"] = "application/x-www-form-urlencoded"
+        here = is_loopback((Origin.of(issuer()) or Origin("https", "", 443)).host)
+        limits = Limits(
+            time.monotonic() + SECONDS,
+            cap=LARGEST_REPLY,
+            ca_bundle=settings.SSO_CA_BUNDLE or None,
+            peer="the issuer",
+            may_reach=may_connect_anywhere if here else in_public_or_our_network,
+        )
+        try:
+            reply = send_once(Request(method, url, {**sent, **(headers or {})}, body), limits)
+        except (NotSent, OutcomeUnknown) as problem:
+            raise IssuerAway(problem.reason) from None
+        if reply.fault or reply.status >= 500:
+            raise IssuerAway(reply.fault or f"it answered {reply.status}")
+        low = {name.lower(): value for name, value in reply.headers.items()}
+        return Answer(reply.status, low, reply.body)
+
+
+def _fetch_json(url: str, headers: dict[str, str] | None = None) -> Any:
+    answer = GuardedSession().request("GET", url, headers=headers)
+    if answer.status_code != 200:
+        raise IssuerAway(f"it answered {answer.status_code}")
+    return answer.json()
+
+
+# -- Tokens --------------------------------------------------------------------------------------
+
+
+def read_id_token(token: object) -> dict[str, Any]:
+    """Return a token's claims, once its signature, issuer, audience and times are checked."""
+    keys = _fetch_json(discover()["jwks_uri"])
+    if not isinstance(keys, dict):
+        raise NotProven("there are no keys")
+    try:
+        name = jwt.get_unverified_header(str(token)).get("kid")
+        every = jwt.PyJWKSet.from_dict(keys).keys
+        fitting = [key for key in every if name in (None, key.key_id)]
+        claims: dict[str, Any] = jwt.decode(
+            str(token),
+            key=fitting[0],
+            algorithms=ALGORITHMS,
+            audience=settings.SSO_CLIENT_ID,
+            issuer=discover()["issuer"],
+            leeway=LEEWAY,
+            options={"require": REQUIRED},
+        )
+    except UNREADABLE as error:
+        raise NotProven(f"the ID token isn't right: {type(error).__name__}") from None
+    is_for_several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
+    if is_for_several and claims.get("azp") != settings.SSO_CLIENT_ID:
+        raise NotProven("the ID token is for another party")
+    return claims
+
+
+def _read_userinfo(token: str, subject: str) -> dict[str, Any]:
+    address = discover().get("userinfo_endpoint")
+    if not address:
+        return {}
+    found = _fetch_json(address, {"Authorization": f"Bearer {token}"})
+    if not isinstance(found, dict) or found.get("sub") != subject:
+        raise NotProven("the user information is about somebody else")
+    return found
+
+
+def account_id(claims: dict[str, Any]) -> str:
+    """Return a digest of issuer and subject: another issuer's subject is another person."""
+    return hashlib.sha256(f"{claims['iss']}\n{claims['sub']}".encode()).hexdigest()
+
+
+class SignOn(SocialLogin):
+    """A login at the issuer, with what it says about the person."""
+
+    def __init__(self, claims: dict[str, Any], provider: "OpenId") -> None:
+        account = SocialAccount(provider=PROVIDER, uid=account_id(claims))
+        super().__init__(user=User(), account=account, provider=provider)
+        self.claims = claims
+
+    def check_nonce(self) -> None:
+        """Raise NotProven unless this browser began the login that the token is for."""
+        expected, given = self.state.get("nonce") or "", str(self.claims.get("nonce") or "")
+        if not (expected and constant_time_compare(expected, given)):
+            raise NotProven("the nonce is another one")
+
+
+class OpenIdExchange(OAuth2Adapter):
+    """Exchange the code for tokens, and the tokens for claims."""
+
+    provider_id = PROVIDER
+
+    @property
+    def authorize_url(self) -> str:
+        return str(discover()["authorization_endpoint"])
+
+    @property
+    def access_token_url(self) -> str:
+        return str(discover()["token_endpoint"])
+
+    @property
+    def basic_auth(self) -> bool:
+        """Return whether the secret goes into a header. That is what the standard assumes."""
+        ways = discover().get("token_endpoint_auth_methods_supported")
+        return not (isinstance(ways, list) and "client_secret_post" in ways)
+
+    def get_callback_url(self, request: HttpRequest, app: SocialApp) -> str:
+        """Return the address at SITE_URL: the request's Host is the client's claim."""
+        return str(settings.SITE_URL) + reverse("sign_on_callback")
+
+    def parse_token(self, data: Any) -> Any:
+        if not (isinstance(data, dict) and isinstance(data.get("access_token"), str)):
+            raise NotProven("there is no access token")
+        return super().parse_token({"access_token": data["access_token"]})
+
+    def complete_login(
+        self, request: HttpRequest, app: SocialApp, token: Any, **kwargs: Any
+    ) -> SocialLogin:
+        """Return the login. What is signed wins over what was only fetched."""
+        claims = read_id_token(kwargs["response"].get("id_token"))
+        claims = {**_read_userinfo(token.token, claims["sub"]), **claims}
+        return SignOn(claims, self.get_provider())
+
+
+class OpenId(OAuth2Provider):
+    """The issuer of the settings. PKCE is always on."""
+
+    id, name = PROVIDER, "OpenID Connect"
+    oauth2_adapter_class = OpenIdExchange
+    pkce_enabled_default = True
+
+    def get_scope(self) -> list[str]:
+        return ["openid", *(scope for scope in settings.SSO_SCOPES if scope != "openid")]
+
+    def begin(
+        self, request: HttpRequest, next_url: str | None, *, again: float | None = None
+    ) -> HttpResponse:
+        """Redirect to the issuer. `again` is when a person who is logged in is asked once more."""
+        states = request.session.get("socialaccount_states") or {}
+        for old in sorted(states, key=lambda key: states[key][1])[: 1 - MOST_STATES]:
+            del states[old]
+        nonce = secrets.token_urlsafe(24)
+        asked = {"nonce": nonce} | ({"prompt": "login", "max_age": "0"} if again else {})
+        wanted = next_url if next_url and len(next_url) <= LONGEST_NEXT else None
+        response: HttpResponse = self.redirect(
+            request, "login", wanted, auth_params=asked, nonce=nonce, again=again
+        )
+        return response

@@ -1,0 +1,1 @@
+"""Sign-on at the partner, against a real OpenID provider."""

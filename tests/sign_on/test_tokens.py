@@ -1,0 +1,131 @@
+"""ID tokens that a thief could make, and descriptions of an issuer that aren't its own."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from jwt.algorithms import RSAAlgorithm
+
+from shipping_portal.accounts.login import openid
+
+ISSUER = "https://login.saltbush.example/o"
+OURS = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+THIEFS = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+DOCUMENT = {
+    "issuer": ISSUER,
+    "authorization_endpoint": f"{ISSUER}/authorize/",
+    "token_endpoint": f"{ISSUER}/token/",
+    "jwks_uri": f"{ISSUER}/keys",
+}
+
+
+def public(key: Any, **more: str) -> dict[str, Any]:
+    return {**RSAAlgorithm.to_jwk(key.public_key(), as_dict=True), "use": "sig", "alg": "RS256", **more}
+
+
+@pytest.fixture
+def answers(settings: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the issuer answers, by address."""
+    settings.SSO_ISSUER, settings.SSO_CLIENT_ID = ISSUER, "portal"
+    found: dict[str, Any] = {
+        ISSUER + openid.WELL_KNOWN: dict(DOCUMENT),
+        DOCUMENT["jwks_uri"]: {"keys": [public(OURS, kid="one")]},
+    }
+    monkeypatch.setattr(openid, "_fetch_json", lambda url, headers=None: found[url])
+    openid.forget_discovery()
+    return found
+
+
+def token(key: Any = OURS, *, algorithm: str = "RS256", kid: str | None = "one", **changes: Any) -> str:
+    now = int(time.time())
+    claims = {"iss": ISSUER, "sub": "mia", "aud": "portal", "iat": now, "exp": now + 300, **changes}
+    claims = {name: value for name, value in claims.items() if value is not None}
+    return jwt.encode(claims, key, algorithm=algorithm, headers={"kid": kid} if kid else {})
+
+
+def test_a_right_token_is_read(answers: Any) -> None:
+    assert openid.read_id_token(token())["sub"] == "mia"
+    assert openid.read_id_token(token(kid=None))["sub"] == "mia"
+    assert openid.read_id_token(token(aud=["portal", "other"], azp="portal"))["sub"] == "mia"
+
+
+PEM = OURS.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+WRONG: dict[str, Callable[[], object]] = {
+    "signed by a thief": lambda: token(THIEFS),
+    "unsigned": lambda: token(None, algorithm="none"),
+    "signed with the public key": lambda: token("x" * 64, algorithm="HS256"),
+    "a key that is not there": lambda: token(kid="two"),
+    "for another client": lambda: token(aud="other"),
+    "for two, and another's": lambda: token(aud=["portal", "other"], azp="other"),
+    "for two": lambda: token(aud=["portal", "other"]),
+    "of another issuer": lambda: token(iss="https://evil.example"),
+    "too old": lambda: token(exp=int(time.time()) - 120),
+    "of the future": lambda: token(iat=int(time.time()) + 3600, nbf=int(time.time()) + 3600),
+    "without an end": lambda: token(exp=None),
+    "about nobody": lambda: token(sub=None),
+    "cut": lambda: token()[:-20],
+    "no token": lambda: "mia",
+    "nothing": lambda: None,
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_any_other_proves_nothing(answers: Any, wrong: str) -> None:
+    with pytest.raises(openid.NotProven):
+        openid.read_id_token(WRONG[wrong]())
+
+
+@pytest.mark.parametrize("keys", [{}, {"keys": []}, [], {"keys": [{"kty": "oct", "k": "eA", "kid": "one"}]}, None])
+def test_without_a_key_nothing_is_proven(answers: Any, keys: Any) -> None:
+    answers[DOCUMENT["jwks_uri"]] = keys
+    with pytest.raises(openid.NotProven):
+        openid.read_id_token(token())
+
+
+def test_user_information_about_somebody_else_is_refused(answers: Any) -> None:
+    answers[ISSUER + openid.WELL_KNOWN]["userinfo_endpoint"] = f"{ISSUER}/me"
+    answers[f"{ISSUER}/me"] = {"sub": "eve", "email": "mia@marlow.example", "email_verified": True}
+    with pytest.raises(openid.NotProven):
+        openid._read_userinfo("a-token", "mia")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"issuer": "https://evil.example/o"},
+        {"token_endpoint": "http://login.saltbush.example/token/"},
+        {"jwks_uri": "file:///etc/passwd"},
+        {"authorization_endpoint": "javascript:alert(1)"},
+        {"end_session_endpoint": "data:text/html,x"},
+        {"token_endpoint": None},
+    ],
+)
+def test_a_description_that_is_not_the_issuers_own_is_not_used(answers: Any, changes: Any) -> None:
+    answers[ISSUER + openid.WELL_KNOWN] |= changes
+    with pytest.raises(openid.IssuerAway):
+        openid.discover()
+
+
+def test_it_is_asked_for_once_in_five_minutes(answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(openid, "_fetch_json", lambda url, headers=None: asked.append(url) or answers[url])
+    for _ in range(3):
+        openid.discover()
+    assert len(asked) == 1
+
+
+def test_the_setting_may_name_the_document_itself(answers: Any, settings: Any) -> None:
+    settings.SSO_ISSUER = ISSUER + openid.WELL_KNOWN
+    assert openid.discover()["issuer"] == ISSUER
+
+
+def test_an_installation_uses_no_issuer_on_its_own_machine(settings: Any) -> None:
+    assert openid.is_usable_address("http://127.0.0.1:9400/o")  # in tests
+    settings.TESTING = settings.DEMO = False
+    assert not openid.is_usable_address("http://127.0.0.1:9400/o")
+    assert not openid.is_usable_address("https://localhost/o")
+    assert openid.is_usable_address("https://login.saltbush.example/o")
