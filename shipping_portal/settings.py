@@ -63,6 +63,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "shipping_portal.http.middleware.know_the_request",
+    "shipping_portal.api.gate.serve_programs",
     "shipping_portal.http.database_outage.answer_503_when_the_database_is_away",
     "django.middleware.security.SecurityMiddleware",
     "shipping_portal.http.middleware.tell_the_browser",

@@ -12,6 +12,7 @@ urlpatterns = [
     path("metrics", metrics, name="metrics"),
     path("demo/mail/", demo_pages.mail, name="demo_mail"),
     path("demo/<slug:name>/", demo_pages.act, name="demo_act"),
+    path("api/v1/", include("shipping_portal.api.urls")),
     path("", include("shipping_portal.accounts.urls")),
     path("", include("orders.urls")),
     path("", include("tracking.urls")),

@@ -20,7 +20,11 @@ from shipping_portal.billing.pages import statements
 from tests import factories
 
 # Libraries bring their own addresses; whole prefixes are listed with their rule.
-LIBRARIES = {"accounts/": "allauth decides, log-in by default", "admin/": "operators with a second factor"}
+LIBRARIES = {
+    "accounts/": "allauth decides, log-in by default",
+    "admin/": "operators with a second factor",
+    "api/": "a bearer token; its matrix is made from its schema, in tests/api/test_access.py",
+}
 PUBLIC_NAMES = {
     "webhook",
     "webhook_token",
@@ -41,7 +45,7 @@ PUBLIC_NAMES = {
 # Who may open what, page by page, besides what is public: written here a second time, so that no page opens by itself.
 ACCESS = {
     ("owner", "shipper", "bookkeeper", "viewer"): """
-        appearance delete_view export keyboard more parcel parcel_by_reference parcels profile save_view security
+        api_tokens appearance change_token delete_view export keyboard more parcel parcel_by_reference parcels profile save_view security
         settings suggest_localities today watched watched_parcel""",
     ("owner", "shipper", "bookkeeper"): "notifications",
     ("owner", "shipper"): """
@@ -133,6 +137,7 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
         "size": factories.size(sender),
         "draft": factories.draft(sender, person, order.quote),
         "receiver": factories.saved_receiver(sender),
+        "token": factories.api_token(person),
         "address": sender.pickup_address(),
         "charge": factories.charge(order, "under-declared", "4.13", measured_kg="3.6"),
         "photo": DisputePhoto.objects.create(sender=sender, kind="png", content=b"x"),

@@ -5,6 +5,7 @@ import datetime as dt
 import hashlib
 import time
 import uuid
+from collections.abc import Collection
 from decimal import Decimal
 from typing import Any
 
@@ -21,7 +22,9 @@ from orders.drafting.parcel_details import ParcelDetails
 from orders.models import CarrierAccount, Draft, Label, LabelBytes, Order, Quote, Restore
 from orders.models.statuses import HELD
 from shipping_portal.accounts.address import receivers
+from shipping_portal.accounts.api_tokens import SCOPES, SHOWN
 from shipping_portal.accounts.models import (
+    ApiToken,
     Locality,
     LocalityList,
     Membership,
@@ -32,6 +35,7 @@ from shipping_portal.accounts.models import (
     Sender,
     User,
 )
+from shipping_portal.accounts.teams.team import token_hash
 from shipping_portal.billing.charges import week_sums
 from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.carrier.messages import Item, Measures, Party
@@ -102,6 +106,27 @@ ADDRESSES = {
     "US": {"suburb": "PORTLAND", "state": "OR", "postcode": "97205", "phone": "503 555 0142"},
     "CA": {"suburb": "OTTAWA", "state": "ON", "postcode": "K1P 5M7", "phone": "613 555 0142"},
 }
+
+
+def api_token(person: User | None = None, *, scopes: Collection[str] = SCOPES, **fields: Any) -> ApiToken:
+    """A member's token, or a partner's. Its text is `made.text`, which no database holds."""
+    number, now = ApiToken.objects.count(), timezone.now()
+    text = f"portal_{number:04d}{uuid.uuid4().hex}"
+    by = person or user(f"ops{number}@portal.example", is_staff=True)
+    values: dict[str, Any] = {
+        "name": "Order desk",
+        "user": person,
+        "sender": person.membership.sender if person else None,
+        "scopes": list(scopes),
+        "token_hash": token_hash(text),
+        "start": text[:SHOWN],
+        "made_by": by,
+        "made_at": now,
+        "ends_at": now + dt.timedelta(days=90),
+    }
+    made = ApiToken.objects.create(**values | fields)
+    made.text = text
+    return made
 
 
 def pickup_address(of: Sender, *, email: str, **fields: Any) -> PickupAddress:

@@ -19,6 +19,7 @@ from tests.log_lines import lines as lines
     [
         ("Authorization: Basic Y2Fycmllcjpxd2VydHk=", "Y2Fycmllcjpxd2VydHk"),
         ("{'authorization': 'Bearer abc.def-123'}", "abc.def-123"),
+        ("No such file: portal_3fQz-kW_0pL3fQz-kW_0pL", "kW_0pL"),
         ("GET /t/SQ7K2M?token=eyJhbGciOi.J9.x_y", "eyJhbGciOi"),
         ("https://carrier.example/p?a=1&signature=deadbeef", "deadbeef"),
         ("https://carrier:s3cr3tpass@portal.example/webhooks/tracking/", "s3cr3tpass"),

@@ -12,6 +12,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
+from shipping_portal.accounts import api_tokens
 from shipping_portal.accounts.address import locality_lists
 from shipping_portal.accounts.address.locality_lists import UnreadableList, import_list
 from shipping_portal.accounts.adminkit import permissions
@@ -19,6 +20,7 @@ from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction,
 from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyAdmin, column
 from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.accounts.models import (
+    ApiToken,
     Audit,
     Locality,
     LocalityAlias,
@@ -27,6 +29,7 @@ from shipping_portal.accounts.models import (
     User,
 )
 from shipping_portal.accounts.teams import people
+from shipping_portal.accounts.token_admin import new_token_page
 
 LARGEST_FILE = 2_000_000
 
@@ -161,6 +164,53 @@ class UserAdmin(ActionsAdmin):
     second_factor = column(
         "two-step verification", lambda user: user.has_second_factor, boolean=True
     )
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(ActionsAdmin):
+    """Tokens of programs: a member's own, which they make themselves, and a partner's."""
+
+    admin_actions = (
+        act(
+            "revoke",
+            "Revoke",
+            "Programs that use this token are refused from now on.",
+            api_tokens.revoke_token,
+            needs="api",
+            applies=lambda token: token.revoked_at is None,
+        ),
+    )
+    admin_pages = (
+        AdminPage("new", new_token_page, needs="api", label="New partner token", is_of_list=True),
+    )
+    list_display = [
+        "name",
+        "start",
+        "user",
+        "sender",
+        "made_at",
+        "ends_at",
+        "used_at",
+        "revoked_at",
+    ]
+    list_filter = [
+        choices(
+            "whose",
+            "whose",
+            {
+                "partner": ("A partner's", lambda now: Q(user=None)),
+                "member": ("A member's", lambda now: Q(user__isnull=False)),
+            },
+        )
+    ]
+    list_select_related = ["user", "sender"]
+    search_fields = ["name", "start", "user__email", "sender__name"]
+    fields = [
+        *("name", "start", "user", "sender", "may", "made_by", "made_at", "ends_at"),
+        *("used_at", "revoked_at"),
+    ]
+    readonly_fields = ["may"]
+    may = column("may", lambda token: ", ".join(token.scopes))
 
 
 class LocalityUploadForm(forms.Form):

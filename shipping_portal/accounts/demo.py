@@ -15,7 +15,16 @@ from django.http import HttpRequest
 
 from shipping_portal.accounts import access
 from shipping_portal.accounts.address import places
-from shipping_portal.accounts.models import Membership, PickupAddress, Role, Sender, User
+from shipping_portal.accounts.api_tokens import DAYS, SCOPES, SHOWN
+from shipping_portal.accounts.models import (
+    ApiToken,
+    Membership,
+    PickupAddress,
+    Role,
+    Sender,
+    User,
+)
+from shipping_portal.accounts.teams.team import token_hash
 
 DOMAIN = "demo.example"
 SENDER_EMAIL = f"mia@{DOMAIN}"
@@ -23,6 +32,7 @@ OPERATOR_EMAIL = f"operator@{DOMAIN}"
 SENDER_PASSWORD = "demo-sender-parcel"  # noqa: S105  (public on purpose)
 OPERATOR_PASSWORD = "demo-operator-desk"  # noqa: S105
 PUBLIC_PASSWORDS = {SENDER_EMAIL: SENDER_PASSWORD, OPERATOR_EMAIL: OPERATOR_PASSWORD}
+SENDER_TOKEN = "portal_demo-sender-token-only-on-this-machine"  # noqa: S105
 CODE_SECONDS = 30
 # Where the demo's business sends from, by country.
 PLACES = {
@@ -49,12 +59,16 @@ def refuse_reserved(email: str) -> None:
 
 
 def people_left_behind() -> bool:
-    """Return whether a demo person still has the public password. False before migrating.
+    """Return whether a demo person still has the public password or token. False before migrating.
 
     Nobody else is checked: no start may depend on who signed up.
     """
-    if User._meta.db_table not in connection.introspection.table_names():
+    tables = connection.introspection.table_names()
+    if User._meta.db_table not in tables:
         return False
+    public = ApiToken.objects.filter(token_hash=token_hash(SENDER_TOKEN))
+    if ApiToken._meta.db_table in tables and public.exists():
+        return True
     found = {user.email: user for user in User.objects.filter(email__in=PUBLIC_PASSWORDS)}
     return any(user.check_password(PUBLIC_PASSWORDS[email]) for email, user in found.items())
 
@@ -78,6 +92,7 @@ def make_demo_business(now: dt.datetime, country: str = "AU") -> None:
         membership = Membership.objects.create(sender=business, user=owner, role=Role.OWNER)
     if membership.sender.pickup_address() is None:
         _make_pickup_address(membership.sender)
+    _give_token(membership, now)
     operator = _make_person(
         OPERATOR_EMAIL, OPERATOR_PASSWORD, name="Omar Oduya", is_staff=True, is_superuser=True
     )
@@ -106,6 +121,14 @@ def _make_person(email: str, password: str, **fields: Any) -> User:
         user=user, email=email, defaults={"verified": True, "primary": True}
     )
     return user
+
+
+def _give_token(owner: Membership, now: dt.datetime) -> None:
+    """Make the token that the demo prints, or make it valid again."""
+    fields = {"name": "The demo's", "user": owner.user, "sender": owner.sender, "revoked_at": None}
+    fields |= {"scopes": list(SCOPES), "start": SENDER_TOKEN[:SHOWN], "made_by": owner.user}
+    fields |= {"made_at": now, "ends_at": now + dt.timedelta(days=DAYS[-1])}
+    ApiToken.objects.update_or_create(token_hash=token_hash(SENDER_TOKEN), defaults=fields)
 
 
 def _make_pickup_address(business: Sender) -> None:

@@ -11,8 +11,10 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from shipping_portal.accounts.api_tokens import KEPT_DAYS
 from shipping_portal.accounts.login import sessions
 from shipping_portal.accounts.models import (
+    ApiToken,
     ApprovalRequest,
     Audit,
     EntryLink,
@@ -89,6 +91,7 @@ def erase_people(members: Keys) -> int:
             None,
         )
         person.save(update_fields=["email", "name", "is_active", "last_login", "password"])
+        person.api_tokens.all().delete()
         for model in (EmailAddress, Authenticator, SocialAccount, EntryLink, Membership):
             model.objects.filter(user=person).delete()
         for model in (Notification, NotificationChoice):
@@ -165,6 +168,13 @@ def purge_invitations(now: dt.datetime) -> int:
     return delete(
         Invitation.objects.filter(expires_at__lt=now - dt.timedelta(days=settings.INVITATION_DAYS))
     )
+
+
+@term("API tokens")
+def purge_api_tokens(now: dt.datetime) -> int:
+    """Delete tokens KEPT_DAYS after they ended. Their audit rows stay."""
+    before = now - dt.timedelta(days=KEPT_DAYS)
+    return delete(ApiToken.objects.filter(Q(ends_at__lt=before) | Q(revoked_at__lt=before)))
 
 
 @term("words of notifications")

@@ -5,7 +5,7 @@ from django.urls import path
 
 from shipping_portal import brand
 from shipping_portal.accounts.teams import team_pages
-from shipping_portal.accounts.views import front, pickup_addresses
+from shipping_portal.accounts.views import api_tokens, front, pickup_addresses
 from shipping_portal.accounts.views import settings as panels
 from shipping_portal.accounts.views.front import styleguide
 
@@ -42,6 +42,8 @@ urlpatterns = [
     path("settings/appearance/", panels.appearance, name="appearance"),
     path("settings/keyboard/", panels.keyboard, name="keyboard"),
     path("settings/security/", panels.security, name="security"),
+    path("settings/api-tokens/", api_tokens.api_tokens, name="api_tokens"),
+    path("settings/api-tokens/<int:token>/", api_tokens.change_token, name="change_token"),
     path("settings/business/", panels.business, name="business"),
     path("settings/booking/", panels.booking_rules, name="booking_rules"),
     path("settings/limits/", panels.own_limits, name="own_limits"),

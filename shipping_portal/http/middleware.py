@@ -95,7 +95,7 @@ FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 BODILESS = {"GET", "HEAD"}
 METHODS = ["GET", "HEAD", "POST"]
 # read unchanged, whatever they are, within limits of their own
-KEPT_RAW = ("/webhooks/", "/csp-reports/")
+KEPT_RAW = ("/webhooks/", "/csp-reports/", "/api/")
 
 
 def refuse_what_no_browser_sends(

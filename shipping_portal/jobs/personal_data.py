@@ -374,6 +374,14 @@ HELD = (
         term="invitations",
     ),
     PersonalData(
+        "accounts.ApiToken",
+        "name",
+        why="tell the tokens of programs apart",
+        seen_by="its maker, owners, operators",
+        until="30 days after it ended; with the person",
+        term="API tokens",
+    ),
+    PersonalData(
         "accounts.Notification",
         "line",
         why="emails about parcels, with initials",

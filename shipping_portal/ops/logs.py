@@ -26,6 +26,7 @@ RULES = [
         ),
         rf"\1{CUT}",
     ),
+    (re.compile(r"\bportal_[\w-]{20,}"), CUT),  # a token of the API, wherever it was pasted
     (re.compile(r"(://)[^/\s\"@]+@"), rf"\1{CUT}@"),
     (re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*"), CUT),
     (re.compile(r"(/webhooks/tracking/)[^/\s\"?]+"), rf"\1{CUT}"),
@@ -75,6 +76,7 @@ RULES = [
 # What every rule needs: most lines have nothing of it.
 MARKS = re.compile(
     r"authoriz|token|sig|key|secret|password|://|eyJ|/webhooks/|/accounts/|invitat|unsubscr|@|%40|\?|DETAIL:|CONTEXT:"
+    r"|portal_"
     r"|LINE \d|for type|out of range|malformed|for enum|at or near|base \d|isoformat|to float|but"
     r" got|time data"
     r"|valu|valid",

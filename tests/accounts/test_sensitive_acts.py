@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from shipping_portal.accounts.login.session_store import SessionStore
-from shipping_portal.accounts.models import Invitation, Sender, Session, User
+from shipping_portal.accounts.models import ApiToken, Invitation, Sender, Session, User
 from shipping_portal.exporting.models import Export
 from tests import factories
 from tests.access import things_of
@@ -22,6 +22,8 @@ ACTS: dict[str, tuple[str, str, dict[str, str]]] = {
     "change a role": ("POST", "/settings/team/members/{member.pk}/", {"role": "owner"}),
     "remove": ("POST", "/settings/team/members/{member.pk}/", {"remove": ""}),
     "drop the second factor": ("POST", "/settings/team/second-factor/", {"needed": "no"}),
+    "make a token": ("POST", "/settings/api-tokens/", {"name": "Shop", "scopes": "parcels:read", "days": "90"}),
+    "revoke a token": ("POST", "/settings/api-tokens/{token.pk}/", {}),
     "pack everything": ("POST", "/settings/data/everything/", {}),
     "download everything": ("GET", "/exports/{everything.uuid}/file.zip", {}),
     "raise the limits": ("POST", "/settings/limits/", {"own_bookings_a_day": ""}),
@@ -59,10 +61,10 @@ def do(act: str, things: dict[str, Any], browser: Client) -> Any:
 
 @pytest.mark.parametrize("act", ACTS)
 def test_after_fifty_minutes_it_asks_for_the_password_first(act: str, things: dict[str, Any], alice: User) -> None:
-    rows = [list(model.objects.values()) for model in (Invitation, Export)]
+    rows = [list(model.objects.values()) for model in (Invitation, Export, ApiToken)]
     answer = do(act, things, browser_of(alice, minutes=50))
     assert (answer.status_code, answer.get("Location", "")[:25]) == (302, "/accounts/reauthenticate/"), act
-    assert [list(model.objects.values()) for model in (Invitation, Export)] == rows
+    assert [list(model.objects.values()) for model in (Invitation, Export, ApiToken)] == rows
 
 
 @pytest.mark.parametrize("act", [act for act in ACTS if "add" not in act and "recovery" not in act])

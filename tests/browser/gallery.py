@@ -308,6 +308,7 @@ def public() -> dict[str, Any]:
     """What is open to everybody."""
     pages = {"login": "/accounts/login/", "signup": "/accounts/signup/", "reset": "/accounts/password/reset/"}
     pages |= {route: "/" + route for route, entry in OURS if route.startswith("help/") and "<" not in route} | {
+        "the API": "/api/v1/",
         "an article": "/help/fix-a-mistake/",
         "nothing": "/help/no-such-article/",
     }

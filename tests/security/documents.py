@@ -13,9 +13,11 @@ from django import forms
 from django.conf import settings
 
 from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.api_tokens import SCOPES
 from shipping_portal.accounts.login import openid, passwords, sessions
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.teams import team
+from shipping_portal.api.reference import openapi
 from shipping_portal.carrier import certificates, deadline, outgoing
 from shipping_portal.importing import reading
 from shipping_portal.ops import metrics_port
@@ -56,6 +58,16 @@ def access() -> str:
     acts = [
         (act, *("yes" if group in who else "" for group in permissions.GROUPS)) for act, who in permissions.ACTS.items()
     ]
+    calls = [
+        (
+            f"`{declared['operationId']}`",
+            f"`{scope}`",
+            *("yes" if role in SCOPES[scope].roles else "" for role in ROLES),
+        )
+        for methods in openapi()["paths"].values()
+        for declared in methods.values()
+        for scope in declared["security"][0]["Bearer"]
+    ]
     hidden = [f"- {group} does not see {', '.join(sorted(what))}." for group, what in permissions.HIDDEN.items()]
     return (
         f"# Access\n\n{MADE}\nLogged-in users who aren't in the row get 404, as if the page did not exist; so does "
@@ -63,7 +75,11 @@ def access() -> str:
         "also depends on the state of a parcel (`orders/models/statuses.py`): a label only while it is booked, a "
         "cancellation only before that ends.\n"
         f"\n## Senders' pages, by role\n\n{rows(('page', *ROLES), sorted(pages))}"
-        f"## Without a login\n\n{', '.join(f'`{name}`' for name in sorted(PUBLIC_NAMES))}, the help pages, "
+        "## The API's operations, by scope and role\n\nEach takes a bearer token with the scope, and nothing else. It acts "
+        "as a member, with their role at that moment (`docs/decisions/0045-a-token-acts-as-a-member.md`). Another role gets "
+        "403; another account's objects are 404.\n\n"
+        f"{rows(('operation', 'scope', *ROLES), sorted(calls))}"
+        f"## Without a login\n\nThe description of the API, {', '.join(f'`{name}`' for name in sorted(PUBLIC_NAMES))}, the help pages, "
         "`/livez` and `/readyz` (one word each), and login, sign-on, sign-up and password resets under `/accounts/`.\n\n"
         "## The admin, by group\n\nAn operator is in a group and has a second factor; each action "
         "requires a reason and is in the audit log. "

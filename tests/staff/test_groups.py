@@ -45,6 +45,7 @@ PAGES: list[tuple[str, str, type[Model] | None, str]] = [
     ("GET", "billing_billingprofile_columns", BillingProfile, "billing"),
     ("POST", "billing_charge_assign", None, "billing"),
     ("GET", "billing_dispute_photo", Dispute, "billing"),
+    ("GET", "accounts_apitoken_new", None, "api"),
     ("GET", "accounts_localityalias_add", None, "localities"),
 ]
 READ_BY_ALL = {"accounts_audit_export", "listener", "accounts_sender_stop_seeing"}  # as far as their model may be read
@@ -143,7 +144,7 @@ def test_each_group_may_do_what_was_agreed_for_it() -> None:
     support = {"resolve", "reveal", "retry", "replay", "cancel_for_sender", "imports", "people", "suspend"}
     support |= {"cases", "see_as"}
     billing = {"suspend", "billing", "cases", "see_as"}
-    lead = {"limits", "erase", "restore", "pause", "reword", "localities", "operators"} | support | billing
+    lead = {"limits", "erase", "restore", "pause", "reword", "localities", "operators", "api"} | support | billing
     allowed = {"Support": support, "Billing": billing, "Ops lead": lead, "Read-only": set()}
     for group, acts in allowed.items():
         assert {act for act, may in permissions.ACTS.items() if group in may} == acts, group

@@ -115,7 +115,8 @@ def start_demo(folder: Path, children: ChildProcesses, web: socket.socket, carri
     code = people["operator"]["totp_command"]
     code = code if carrier == "interface" else code.replace("manage", f"manage --carrier {carrier}")
     mail = f"  mail: {demo['SITE_URL']}/demo/mail/"
-    return f"READY {demo['SITE_URL']}/  {log_ins} (code: {code}){mail}"
+    api = f"  API: {demo['SITE_URL']}/api/v1/ (token: {people['sender']['token']})"
+    return f"READY {demo['SITE_URL']}/  {log_ins} (code: {code}){mail}{api}"
 
 
 def is_sandbox_ready(children: ChildProcesses, name: str) -> bool:

@@ -40,6 +40,7 @@ ACTS: dict[str, frozenset[str]] = {
     "restore": frozenset({OPS_LEAD}),
     "pause": frozenset({OPS_LEAD}),  # the carrier, for everybody
     "reword": frozenset({OPS_LEAD}),  # what the carrier's words mean
+    "api": frozenset({OPS_LEAD}),  # a partner's tokens
     "localities": frozenset({OPS_LEAD}),  # suburb lists and aliases
     # the carrier's reports, credits, and answers to disputes
     "billing": frozenset({BILLING, OPS_LEAD}),

@@ -1,5 +1,6 @@
 """Who may do what for whom, and where parcels start."""
 
+from shipping_portal.accounts.models.api_tokens import ApiToken
 from shipping_portal.accounts.models.audit import Audit
 from shipping_portal.accounts.models.book import ParcelSize, Receiver, ReceiverKey
 from shipping_portal.accounts.models.entry import EntryLink
@@ -21,6 +22,7 @@ from shipping_portal.accounts.models.team import (
 from shipping_portal.accounts.models.users import Session, User
 
 __all__ = [
+    "ApiToken",
     "ApprovalRequest",
     "Audit",
     "EntryLink",

@@ -18,7 +18,15 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from shipping_portal.accounts.login import sessions
-from shipping_portal.accounts.models import Audit, Invitation, Membership, Role, Sender, User
+from shipping_portal.accounts.models import (
+    ApiToken,
+    Audit,
+    Invitation,
+    Membership,
+    Role,
+    Sender,
+    User,
+)
 
 GOOD_FOR = dt.timedelta(hours=72)
 MOST_OPEN = 20
@@ -143,11 +151,12 @@ def set_role(member: Membership, role: str, *, by: User | None, now: dt.datetime
 
 
 def remove_member(member: Membership, *, by: User, now: dt.datetime) -> None:
-    """Remove a person from the account and log them out everywhere. What they booked stays."""
+    """Remove a person from the account, with their logins and tokens. What they booked stays."""
     with _keeping_an_owner(member.sender):
         Audit.write("removed from the team", member.user, by=by, sender=member.sender, at=now)
         Membership.objects.filter(pk=member.pk).delete()
         _end_invitations_by(member, now)
+        ApiToken.objects.filter(user=member.user, revoked_at=None).update(revoked_at=now)
         sessions.end_all(member.user)
 
 

@@ -16,7 +16,11 @@ from shipping_portal.staff.demo import demo_history
 
 PLACES = settings.BASE_DIR / "shipping_portal" / "sandbox" / "localities.csv"
 PEOPLE = {
-    "sender": {"email": demo.SENDER_EMAIL, "password": demo.SENDER_PASSWORD},
+    "sender": {
+        "email": demo.SENDER_EMAIL,
+        "password": demo.SENDER_PASSWORD,
+        "token": demo.SENDER_TOKEN,
+    },
     "operator": {
         "email": demo.OPERATOR_EMAIL,
         "password": demo.OPERATOR_PASSWORD,
@@ -70,4 +74,5 @@ class Command(BaseCommand):
             return
         for who, person in PEOPLE.items():
             self.stdout.write(f"{who}: {person['email']} / {person['password']}")
+        self.stdout.write(f"the sender's API token: {demo.SENDER_TOKEN}")
         self.stdout.write(f"the operator's code: {PEOPLE['operator']['totp_command']}")

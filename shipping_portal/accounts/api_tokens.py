@@ -1,0 +1,150 @@
+"""Make, revoke and read the API's bearer tokens. A token is shown once and never stored.
+
+A member's token acts as that member: with the role, the limits and the suspension of the moment
+of each call. A partner's acts for the member that the header Acts-For names.
+"""
+
+import datetime as dt
+import secrets
+from collections.abc import Collection
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import F, Q
+
+from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, SEE_MONEY
+from shipping_portal.accounts.models import ApiToken, Audit, Membership, User
+from shipping_portal.accounts.teams.team import token_hash
+
+PREFIX = "portal_"  # by which scanners of leaked secrets, and our own log, know one
+SHOWN = len(PREFIX) + 4
+MOST = 20  # valid ones of a member
+DAYS = (30, 90, 365)
+NOTED_EVERY = dt.timedelta(minutes=1)  # each note of a use is a write
+KEPT_DAYS = 30  # after it ended
+
+
+class Scope(NamedTuple):
+    """What a token may do, and the roles that may do it on the pages."""
+
+    words: str
+    roles: frozenset[str]
+
+
+SCOPES = {
+    "parcels:read": Scope("See parcels and where they are", EVERY_MEMBER),
+    "parcels:book": Scope("Get prices, book and cancel. Bookings cost money", BOOKERS),
+    "labels:read": Scope("Get labels", BOOKERS),
+    "addresses": Scope("Read and change the address book", BOOKERS),
+    "imports": Scope("Upload files of parcels", BOOKERS),
+    "billing:read": Scope("See statements", SEE_MONEY),
+}
+
+
+class NotAccepted(Exception):
+    """Raised for a token that is unknown or has ended. The text is for the caller."""
+
+
+class NobodyNamed(Exception):
+    """Raised when it isn't clear for which member a call is made. The text is for the caller."""
+
+
+class TooManyTokens(Exception):
+    """Raised when this member has as many valid tokens as anybody may have."""
+
+
+class Caller(NamedTuple):
+    """The token of one call, and the member that it acts for."""
+
+    token: ApiToken
+    member: Membership
+
+
+def make_token(
+    name: str,
+    scopes: Collection[str],
+    *,
+    days: int,
+    by: User,
+    now: dt.datetime,
+    member: Membership | None = None,
+    reason: str = "",
+) -> tuple[ApiToken, str]:
+    """Make a token of a member, or of a partner. Returns it with its text, which is shown once.
+
+    Raises TooManyTokens.
+    """
+    text = PREFIX + secrets.token_urlsafe(32)
+    with transaction.atomic():
+        if member:
+            User.objects.select_for_update(no_key=True).get(pk=member.user_id)
+            valid = ApiToken.objects.filter(user=member.user_id, revoked_at=None, ends_at__gt=now)
+            if valid.count() >= MOST:
+                raise TooManyTokens(f"You have {MOST} valid tokens. Revoke one first.")
+        made = ApiToken.objects.create(
+            name=name,
+            user=member.user if member else None,
+            sender=member.sender if member else None,
+            scopes=[scope for scope in SCOPES if scope in scopes],
+            token_hash=token_hash(text),
+            start=text[:SHOWN],
+            made_by=by,
+            made_at=now,
+            ends_at=now + dt.timedelta(days=days),
+        )
+        words = f"{', '.join(made.scopes)}; {days} days{f'. {reason}' if reason else ''}"
+        Audit.write("API token made", made, by=by, sender=made.sender, reason=words, at=now)
+    return made, text
+
+
+def revoke_token(token: ApiToken, *, by: User, now: dt.datetime, reason: str = "") -> None:
+    """End a token at once. One that has ended or is revoked stays as it is."""
+    with transaction.atomic():
+        if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now):
+            Audit.write(
+                "API token revoked", token, by=by, sender=token.sender, reason=reason, at=now
+            )
+
+
+def find_caller(text: str, acts_for: str, *, now: dt.datetime) -> Caller:
+    """Return whom a token acts for, and note its use. Raises NotAccepted or NobodyNamed."""
+    known = ApiToken.objects.select_related("user__membership__sender")
+    token = known.filter(token_hash=token_hash(text)).first()
+    if token is None:
+        raise NotAccepted("This token is unknown.")
+    if why := token.why_ended(now):
+        raise NotAccepted(why)
+    member = _named_member(acts_for) if token.is_partners else _own_member(token, acts_for)
+    _note_use(token, now)
+    return Caller(token, member)
+
+
+def _own_member(token: ApiToken, acts_for: str) -> Membership:
+    member = getattr(token.user, "membership", None)
+    if member is None or member.sender_id != token.sender_id or not member.user.is_active:
+        raise NotAccepted("The person this token acts for has left the account.")
+    if acts_for:
+        raise NobodyNamed("This token acts for its own member. Leave out the header Acts-For.")
+    return member
+
+
+def _named_member(email: str) -> Membership:
+    """Return the member with this login address, which they have confirmed."""
+    if not email.strip():
+        raise NobodyNamed("Name the member by the email they log in with, in the header Acts-For.")
+    found = Membership.objects.select_related("sender", "user").filter(
+        user__email=email.strip().lower(),
+        user__is_active=True,
+        user__emailaddress__email=F("user__email"),
+        user__emailaddress__verified=True,
+    )
+    if member := found.first():
+        return member
+    raise NobodyNamed("No member logs in with the email in the header Acts-For.")
+
+
+def _note_use(token: ApiToken, now: dt.datetime) -> None:
+    before = now - NOTED_EVERY
+    if token.used_at is None or token.used_at < before:
+        stale = Q(used_at=None) | Q(used_at__lt=before)
+        ApiToken.objects.filter(stale, pk=token.pk).update(used_at=now)

@@ -1,0 +1,21 @@
+"""Make a partner's token: a page of the admin that shows it once."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+
+from shipping_portal.accounts import api_tokens
+from shipping_portal.accounts.token_forms import PartnerTokenForm
+
+
+def new_token_page(request: Any, context: dict[str, Any]) -> HttpResponse:
+    """Ask what the token is for and why; posting shows it, this one time."""
+    form, text = PartnerTokenForm(request.POST or None), ""
+    if form.is_valid():
+        _, text = api_tokens.make_token(**form.cleaned_data, by=request.user, now=timezone.now())
+    shown = {**context, "title": "New partner token", "form": form, "token": text}
+    return TemplateResponse(
+        request, "admin/new_token.html", shown, status=422 if form.errors else 200
+    )

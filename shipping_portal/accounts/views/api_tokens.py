@@ -1,0 +1,54 @@
+"""Settings, API tokens: make one, which is shown once, and revoke one."""
+
+from allauth.account.decorators import reauthentication_required
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from shipping_portal.accounts.access import EVERY_MEMBER, OWNER, MemberRequest, audience
+from shipping_portal.accounts.api_tokens import TooManyTokens, make_token, revoke_token
+from shipping_portal.accounts.models import ApiToken
+from shipping_portal.accounts.token_forms import TokenForm
+
+
+@audience(*EVERY_MEMBER)
+@require_http_methods(["GET", "POST"])
+@reauthentication_required(allow_get=True)
+def api_tokens(request: MemberRequest) -> HttpResponse:
+    """Show a member their tokens, and an owner everybody's; posting makes one of one's own."""
+    form, text = TokenForm(request.POST or None, role=request.membership.role), ""
+    if form.is_valid():
+        try:
+            _, text = make_token(
+                **form.cleaned_data,
+                by=request.user,
+                member=request.membership,
+                now=timezone.now(),
+            )
+        except TooManyTokens as error:
+            form.add_error(None, str(error))
+        else:
+            form = TokenForm(role=request.membership.role)
+    now = timezone.now()
+    rows = [(token, token.why_ended(now)) for token in _tokens_seen_by(request)]
+    context = {"form": form, "rows": rows, "token": text}
+    return render(request, "accounts/api_tokens.html", context, status=422 if form.errors else 200)
+
+
+@audience(*EVERY_MEMBER)
+@require_POST
+@reauthentication_required
+def change_token(request: MemberRequest, token: int) -> HttpResponse:
+    """Revoke a token."""
+    found = get_object_or_404(_tokens_seen_by(request), pk=token)
+    revoke_token(found, by=request.user, now=timezone.now())
+    messages.success(request, f"{found.name} is revoked. Programs that use it are refused now.")
+    return redirect("api_tokens")
+
+
+def _tokens_seen_by(request: MemberRequest) -> QuerySet[ApiToken]:
+    tokens = ApiToken.objects.for_user(request.user).select_related("user").order_by("-pk")
+    return tokens if request.membership.role == OWNER else tokens.filter(user=request.user)

@@ -1,0 +1,49 @@
+"""Read the query of a list. What the page would leave out of an address is refused here.
+
+A person sees at once that a filter was not applied; a program would act on every parcel.
+"""
+
+from typing import Any
+
+from django.http import QueryDict
+from django.utils import timezone
+
+from orders.list import listing
+from orders.list.system_views import SenderScope
+from shipping_portal.accounts.access import MemberRequest
+from shipping_portal.api.problems import ApiProblem
+from shipping_portal.db.keyset import Keyset, Page
+
+UNKNOWN = ["This isn't known here."]
+
+
+def page_of_parcels(request: MemberRequest, query: dict[str, str]) -> Page:
+    """Return the page that a query names. Raises ApiProblem for whatever is wrong in it."""
+    role = request.membership.role
+    scope = SenderScope.of(request.user, request.sender, timezone.now(), role=role)
+    given = QueryDict(mutable=True)
+    given.update({name: value for name, value in query.items() if value})
+    filters = listing.active_filters(given, scope)
+    sort = listing.SORTS.get(query["sort"], listing.SORTS["newest"])
+    wrong = [name for name in listing.FILTERS if query[name] and name not in filters]
+    wrong += [] if query["sort"] in listing.SORTS else ["sort"]
+    refuse_names(request, {*query}, wrong)
+    refuse_cursor(query["cursor"], sort.keys)
+    orders = scope.orders.select_related("account").prefetch_related("labels")
+    found = listing.search_orders(orders, listing.clean_search(query["q"]), role)
+    page = listing.list_page(listing.narrow_orders(found, filters), sort, before=query["cursor"])
+    for order in page.rows:
+        order.sender = request.sender
+    return page
+
+
+def refuse_names(request: Any, known: set[str], wrong: list[str] | None = None) -> None:
+    """Raise the problem of parameters that are unknown, or whose value is."""
+    if names := [*(name for name in request.GET if name not in known), *(wrong or [])]:
+        raise ApiProblem("invalid", errors=dict.fromkeys(names, UNKNOWN))
+
+
+def refuse_cursor(cursor: str, keys: Keyset) -> None:
+    """Raise the problem of a cursor that no page has given."""
+    if cursor and keys.key(cursor) is None:
+        raise ApiProblem("invalid", errors={"cursor": UNKNOWN})

@@ -1,0 +1,45 @@
+"""Declare an operation of the API: one line says its address, its scope and its answer."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ninja import NinjaAPI
+
+from shipping_portal import VERSION
+from shipping_portal.api.gate import Bearer, JsonParser
+from shipping_portal.api.problems import answer_problems
+
+api = NinjaAPI(
+    title="Shipping Portal",
+    version="1",
+    description=f"Prices, parcels, labels and tracking. Portal version {VERSION}.",
+    openapi_url=None,
+    docs_url=None,
+    parser=JsonParser(),
+    urls_namespace="api",
+)
+answer_problems(api)
+
+
+def api_operation(
+    method: str, path: str, *, scope: str, answer: Any = None, status: int = 200, **more: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a view as an operation. Its docstring becomes its summary and description."""
+
+    def declare(view: Callable[..., Any]) -> Callable[..., Any]:
+        summary, _, rest = inspect.cleandoc(view.__doc__ or "").partition("\n")
+        declared: Callable[..., Any] = api.api_operation(
+            [method],
+            path,
+            auth=Bearer(scope),
+            response={status: answer},
+            operation_id=view.__name__,
+            summary=summary.rstrip("."),
+            description=" ".join(rest.split()),
+            tags=[path.split("/")[1]],
+            **more,
+        )(view)
+        return declared
+
+    return declare

@@ -1,0 +1,77 @@
+"""Tell the account's limits in headers, and when to come back."""
+
+import datetime as dt
+import math
+
+from orders.booking import bookings, limits
+from orders.calling import waiting
+from orders.quoting import asking
+from orders.views.responses import error_sentence
+from shipping_portal.accounts.models import Sender
+from shipping_portal.api.problems import ApiProblem
+
+DAY_SECONDS = 86_400
+AGAIN_SECONDS = 60  # where nobody knows
+
+
+def no_answer(error: Exception, sender: Sender, now: dt.datetime) -> ApiProblem:
+    """Return the problem of what stops prices or a booking now, with when to come back."""
+    kind, wait = "unavailable", getattr(error, "retry_after", None) or AGAIN_SECONDS
+    headers = {}
+    match error:
+        case asking.TooManyQuotes():
+            kind, headers = "limit", of_quotes(sender, now)
+            wait = _seconds_of_minute(sender, now)
+        case bookings.LimitReached():
+            kind, headers = "limit", of_bookings(sender, now)
+            wait = _seconds_of_day(sender, now) if is_of_a_day(error) else None
+        case waiting.Full(page_status=status):
+            kind, wait = ("limit" if status == 429 else kind), waiting.AGAIN_SECONDS
+    if wait is not None:
+        headers["Retry-After"] = str(math.ceil(wait))
+    return ApiProblem(kind, error_sentence(error, sender), headers=headers)
+
+
+def is_of_a_day(error: bookings.LimitReached) -> bool:
+    """Return whether the limit has room again at midnight; others wait for a bill or a person."""
+    return error.limit.endswith("_a_day") or error.limit == "all_senders"
+
+
+def of_quotes(sender: Sender, now: dt.datetime) -> dict[str, str]:
+    """Return how many more prices may be asked for in this minute."""
+    sender.refresh_from_db(fields=["minute_began_at", "quotes_this_minute", "quotes_a_minute"])
+    is_this = sender.minute_began_at and now - sender.minute_began_at < limits.MINUTE
+    used = sender.quotes_this_minute if is_this else 0
+    left = _seconds_of_minute(sender, now)
+    return _headers("quotes", sender.quotes_a_minute, 60, used, left)
+
+
+def of_bookings(sender: Sender, now: dt.datetime) -> dict[str, str]:
+    """Return how many more parcels may be booked on this day of the sender's."""
+    sender.refresh_from_db(fields=["counted_on", "booked_today"])
+    own, most = sender.own_bookings_a_day, sender.bookings_a_day
+    used = limits.used(sender, now)["booked_today"]
+    return _headers(
+        "bookings",
+        most if own is None else min(own, most),
+        DAY_SECONDS,
+        used,
+        _seconds_of_day(sender, now),
+    )
+
+
+def _headers(name: str, most: int, window: int, used: int, left: int) -> dict[str, str]:
+    return {
+        "RateLimit-Policy": f'"{name}";q={most};w={window}',
+        "RateLimit": f'"{name}";r={max(0, most - used)};t={left}',
+    }
+
+
+def _seconds_of_minute(sender: Sender, now: dt.datetime) -> int:
+    began = sender.minute_began_at or now
+    return max(1, math.ceil((began + limits.MINUTE - now).total_seconds()))
+
+
+def _seconds_of_day(sender: Sender, now: dt.datetime) -> int:
+    opens = dt.datetime.combine(limits.next_day(sender, now), dt.time(), sender.tzinfo)
+    return math.ceil((opens - now).total_seconds())

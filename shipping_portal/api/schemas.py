@@ -1,0 +1,290 @@
+"""What goes in and out, by our own field names. The rules are the forms'; no rule is here twice.
+
+A value may be sent as text or as a number: the form reads it as if it was typed.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from ninja import Schema
+from pydantic import ConfigDict, Field, create_model
+
+from orders.drafting.contents_form import PARTS, ROWS
+from orders.drafting.receiver_form import RECEIVER_PARTS
+from orders.list.listing import FILTERS, SORTS
+from orders.models import Label
+from orders.models.statuses import Progress, Status
+from shipping_portal.billing.pages.statements import COLUMNS
+from shipping_portal.importing.models import Import
+
+Typed = str | int | float | None
+ITEM = {
+    "description": "what it is",
+    "value": "value of one",
+    "quantity": "how many",
+    "origin": "country it was made in",
+    "hs_code": "HS code",
+}
+# The controls of the parcel form. Which of them an account has depends on its country.
+CONTROLS = {
+    "receiver_name": "Name",
+    "receiver_company": "Company",
+    "receiver_country": "Two letters, such as AU",
+    "receiver_line1": "Street and number",
+    "receiver_line2": "Unit",
+    "receiver_suburb": "Suburb or city",
+    "receiver_state": "State or province",
+    "receiver_postcode": "Postcode",
+    "receiver_email": "Email",
+    "receiver_phone": "Phone",
+    "receiver_line1_is_street": "The street once more, if it only looks like a suburb",
+    "receiver_line2_is_street": "The same for the second line",
+    "receiver_instructions": "For the driver; outside Australia",
+    "delivery_choice": "In Australia: none, authority_to_leave or signature",
+    "delivery_place": "In Australia: where to leave it",
+}
+PARCEL_CONTROLS = {
+    **CONTROLS,
+    "description": "What is inside",
+    "customer_reference": "Your order number",
+    "size": "Id of a saved size, instead of weight and measures",
+    **{f"weight_{unit}": f"Weight in {unit}" for unit in ("kg", "lb")},
+    **{
+        f"{side}_{unit}": f"{side.capitalize()} in {unit}"
+        for unit in ("cm", "in")
+        for side in ("length", "width", "height")
+    },
+    "cover_amount": "Extra Cover, up to this amount",
+    "contents_type": "Kind of contents, for customs",
+    **{
+        f"item_{row}_{part}": f"Item {row}, for customs: {ITEM[part]}"
+        for row in range(1, ROWS + 1)
+        for part in PARTS
+    },
+}
+STRICT = ConfigDict(extra="forbid")
+SEEN_BY_BOOKERS = ("company", "email", "phone", "line1", "line2", "instructions")
+PARTS_OF_ADDRESS = (*RECEIVER_PARTS, "instructions", "group")
+COUNTS = (
+    *("rows", "unchecked", "ready", "warnings", "fix", "waiting", "booked", "unclear"),
+    *("needs_yes", "failed"),
+)
+
+
+def _of(name: str, kind: Any, columns: Iterable[str], **more: Any) -> Any:
+    """Return a schema with columns of one kind, and more that may be null."""
+    fields: Any = dict.fromkeys(columns, (kind, ...))
+    return create_model(name, __base__=Schema, **fields, **more)
+
+
+def of_controls(name: str, controls: dict[str, str]) -> Any:
+    """Return the schema of a form with these controls."""
+    fields: Any = {
+        control: (Typed, Field(None, description=of)) for control, of in controls.items()
+    }
+    return create_model(name, __base__=Schema, __config__=STRICT, **fields)
+
+
+ParcelIn = of_controls("ParcelIn", PARCEL_CONTROLS)
+AddressIn = of_controls("AddressIn", CONTROLS | {"group": "One word or two to find them by"})
+_FILTERS: Any = {name: (str, Field("", description=one.label)) for name, one in FILTERS.items()}
+
+
+class ParcelsQuery(create_model("Filters", __base__=Schema, **_FILTERS)):  # type: ignore[misc]
+    """Which parcels to list: the filters of the page."""
+
+    q: str = Field("", description="Words of the name, the reference or your order number")
+    sort: str = Field("newest", description=f"One of {', '.join(SORTS)}")
+    cursor: str = Field("", description="The `next` of the page before")
+
+
+class OfferOut(Schema):
+    """One service as quoted. Days are expected, never promised."""
+
+    product: str = Field(alias="code", description="To book it by.")
+    name: str
+    first_mile: str = Field(description="pickup or drop-off.")
+    total: Decimal
+    currency: str
+    taxes: list[tuple[str, Decimal, str]] = Field(description="In the total, by name.")
+    cover: Decimal | None = Field(description="The part of the total for Extra Cover.")
+    duties_paid: bool
+    eta_from: dt.date | None
+    eta_to: dt.date | None
+    pickup_days: list[dt.date] = Field(description="Days to choose from; none for a drop-off.")
+
+
+class ClosedOut(Schema):
+    """A service that can't be booked for this parcel, and why."""
+
+    name: str
+    why: str
+
+
+class QuoteOut(Schema):
+    """Prices of one parcel, and everything the page says about them."""
+
+    id: uuid.UUID
+    draft: uuid.UUID = Field(description="The half-made parcel that the portal's pages show.")
+    offers: list[OfferOut] = Field(description="Cheapest first.")
+    closed: list[ClosedOut]
+    remarks: list[str] = Field(description="What was not used as it was sent.")
+    warnings: list[str] = Field(description="What is allowed, and worth a look.")
+    goods_questions: list[str] = Field(description="Dangerous goods that its words suggest.")
+    expires_at: dt.datetime = Field(description="Booked later, it is asked for again first.")
+
+
+class ChosenIn(Schema):
+    """The offer to book."""
+
+    model_config = STRICT
+
+    quote: uuid.UUID
+    product: str
+    pickup_date: str | None = Field(None, description="One of the offer's days; blank is the next.")
+    another: bool = Field(False, description="Yes, another one like the parcel just booked.")
+
+
+class ConfirmIn(Schema):
+    """Your yes to the price that the parcel has now."""
+
+    model_config = STRICT
+
+    amount: Decimal
+    currency: str
+    next_day: bool = Field(
+        False, description="Take the next pickup day if the chosen one has come."
+    )
+
+
+class BookedOut(Schema):
+    """The parcel that a key has booked. Look at it until it is booked and its label is there."""
+
+    id: uuid.UUID
+    url: str
+
+
+class Price(Schema):
+    """An amount, in a currency."""
+
+    amount: Decimal
+    currency: str
+
+
+class LabelOut(Schema):
+    """A label file of a parcel."""
+
+    size: str
+    state: Label.State
+
+
+ReceiverOut = _of(
+    "ReceiverOut",
+    str,
+    ("name", "place", "country"),
+    **dict.fromkeys(SEEN_BY_BOOKERS, (str | None, None)),
+)
+
+
+class ParcelOut(Schema):
+    """One parcel: whether it is booked (`status`), and where it is (`progress`)."""
+
+    id: uuid.UUID
+    reference: str | None = Field(description="The carrier's, once it is booked.")
+    customer_reference: str
+    description: str
+    status: Status
+    progress: Progress
+    words: str = Field(description="Both in words, as the pages show them.")
+    product: str
+    service: str
+    price: Price = Field(description="What the carrier charges; the agreed price before that.")
+    receiver: ReceiverOut  # type: ignore[valid-type]
+    pickup_day: dt.date | None
+    eta_from: dt.date | None
+    eta_to: dt.date | None
+    made_at: dt.datetime
+    booked_at: dt.datetime | None
+    cancelled_at: dt.datetime | None
+    labels: list[LabelOut] = Field(description="None for a role that doesn't print.")
+
+
+class OneParcelOut(ParcelOut):
+    """One parcel, with what its state means."""
+
+    sentence: str = Field(
+        description="What happened to the parcel and the money, and what is next."
+    )
+    can_cancel: bool
+    price_to_confirm: Price | None = Field(description="The price that waits for your yes.")
+    replaces: uuid.UUID | None
+    tracking_page: str | None
+
+
+class ParcelsOut(Schema):
+    """Fifty parcels, and where the next ones are."""
+
+    parcels: list[ParcelOut]
+    next: str | None = Field(description="Send it as `cursor`; null at the end.")
+
+
+class ScanOut(Schema):
+    """One scan of the carrier's."""
+
+    at: dt.datetime
+    words: str
+    place: str
+    description: str | None
+    progress: Progress
+
+
+class TrackingOut(Schema):
+    """Where a parcel is, newest scan first."""
+
+    status: Status
+    progress: Progress
+    words: str
+    scans: list[ScanOut]
+
+
+class AddressOut(_of("AddressParts", str, PARTS_OF_ADDRESS)):  # type: ignore[misc]
+    """A receiver of the address book."""
+
+    id: uuid.UUID = Field(alias="uuid")
+    uses: int
+    used_at: dt.datetime | None
+
+
+class AddressesOut(Schema):
+    """Receivers, newest first, and where the next ones are."""
+
+    addresses: list[AddressOut]
+    next: str | None
+
+
+class ImportOut(_of("Rows", int, COUNTS)):  # type: ignore[misc]
+    """A file of parcels, with its rows by outcome. A person checks and books it on the pages."""
+
+    id: uuid.UUID
+    name: str
+    state: Import.State
+    made_at: dt.datetime
+    url: str = Field(description="The page where a person goes on.")
+
+
+class StatementOut(_of("Amounts", Decimal, ("net", *COLUMNS))):  # type: ignore[misc]
+    """One week in one currency: `net` is the sum of the other amounts."""
+
+    week: dt.date = Field(description="Its Monday.")
+    currency: str
+    parcels: int
+
+
+class StatementsOut(Schema):
+    """Weeks, newest first, and where the older ones are."""
+
+    statements: list[StatementOut]
+    next: str | None

@@ -1,0 +1,135 @@
+"""Show parcels to programs: the same facts, and to each role the same share, as on the pages."""
+
+import datetime as dt
+import hashlib
+from dataclasses import replace
+from html import unescape
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils.html import strip_tags
+
+from orders.cancelling.cancel_rules import can_cancel
+from orders.drafting.forms import ParcelForm
+from orders.drafting.receivers import sees_contact, shown_receiver
+from orders.models import Draft, Label, Order, Quote
+from orders.models.statuses import Status
+from orders.quoting.offers import QuotesPage
+from orders.status.status_labels import status_label
+from orders.status.status_sentences import status_sentence
+from shipping_portal.accounts.access import BOOKKEEPER
+from shipping_portal.api.schemas import SEEN_BY_BOOKERS, OneParcelOut
+from shipping_portal.carrier.messages import Money
+from tracking.timeline import TimelineEntry
+
+PDF = {
+    "responses": {
+        200: {"content": {"application/pdf": {"schema": {"type": "string", "format": "binary"}}}}
+    }
+}
+SAME = (
+    *("customer_reference", "description", "status", "eta_from", "eta_to"),
+    *("booked_at", "cancelled_at"),
+)
+
+
+def address_of(order: Order) -> str:
+    """Return where a parcel is in the API."""
+    return settings.SITE_URL + reverse("api:get_parcel", args=[order.uuid])
+
+
+def quote_facts(quote: Quote, draft: Draft, form: ParcelForm, page: QuotesPage) -> dict[str, Any]:
+    """Return prices, with everything the page says about them."""
+    return {
+        "id": quote.uuid,
+        "draft": draft.uuid,
+        "offers": page.offers,
+        "closed": page.closed,
+        "remarks": form.remarks,
+        "warnings": page.warnings,
+        "goods_questions": [asked.question for asked in page.goods],
+        "expires_at": quote.made_at + dt.timedelta(seconds=settings.QUOTE_SECONDS),
+    }
+
+
+def parcel_facts(order: Order, role: str, now: dt.datetime) -> dict[str, Any]:
+    """Return what a list shows of a parcel."""
+    price = Money(order.total, order.currency)
+    if order.unagreed_price is not None:
+        price = Money(order.unagreed_price, order.unagreed_currency)
+    return {name: getattr(order, name) for name in SAME} | {
+        "id": order.uuid,
+        "reference": order.carrier_reference,
+        "progress": order.shown_progress(now),
+        "words": status_label(order, now)[1],
+        "product": order.product_code,
+        "service": order.product_name,
+        "price": price,
+        "receiver": _receiver(order, role),
+        "pickup_day": None if order.first_mile == "drop-off" else order.expected_pickup(),
+        "made_at": order.created_at,
+        "labels": list(order.labels.all()) if _may_print(order, role) else [],
+    }
+
+
+def _may_print(order: Order, role: str) -> bool:
+    return order.status == Status.BOOKED and sees_contact(role)
+
+
+def _receiver(order: Order, role: str) -> dict[str, Any]:
+    seen = shown_receiver(order, role)
+    found = {"name": seen.name, "place": seen.place, "country": order.receiver_country}
+    if sees_contact(role):
+        found |= {part: getattr(order, f"receiver_{part}") for part in SEEN_BY_BOOKERS}
+    return found
+
+
+def one_parcel_facts(order: Order, role: str, now: dt.datetime) -> dict[str, Any]:
+    """Return what the page of a parcel shows."""
+    waits = order.status in {Status.DRAFT, Status.NOT_BOOKED}
+    public = order.public_tracking_url
+    return parcel_facts(order, role, now) | {
+        "sentence": sentence_of(order, role, now),
+        "can_cancel": sees_contact(role) and can_cancel(order, now),
+        "price_to_confirm": order.price_to_confirm if waits else None,
+        "replaces": order.replaces.uuid if order.replaces else None,
+        "tracking_page": public if public and sees_contact(role) else None,
+    }
+
+
+def sentence_of(order: Order, role: str, now: dt.datetime) -> str:
+    """Return what its state means, in plain text."""
+    may = sees_contact(role)
+    words = status_sentence(order, now, sees_contact=may, can_cancel=may and can_cancel(order, now))
+    return unescape(strip_tags(words))
+
+
+def tracking_facts(
+    order: Order, scans: list[TimelineEntry], role: str, now: dt.datetime
+) -> dict[str, Any]:
+    """Return the scans. A bookkeeper doesn't see the carrier's free words, as on the page."""
+    if role == BOOKKEEPER:
+        scans = [replace(scan, description="") for scan in scans]
+    words, progress = status_label(order, now)[1], order.shown_progress(now)
+    return {"status": order.status, "progress": progress, "words": words, "scans": scans}
+
+
+def etag_of(document: OneParcelOut) -> str:
+    """Return a tag that changes whenever the document does."""
+    digest = hashlib.sha256(document.model_dump_json().encode()).hexdigest()
+    return f'W/"{digest[:32]}"'
+
+
+def label_file(label: Label, content: bytes) -> HttpResponse:
+    """Return the carrier's file as a download."""
+    name = f"label-{label.order.carrier_reference}-{label.size}.pdf"
+    return HttpResponse(
+        content,
+        content_type="application/pdf",
+        headers={
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "Content-Security-Policy": "default-src 'none'",
+        },
+    )

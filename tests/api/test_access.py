@@ -1,0 +1,192 @@
+"""The access matrix of the API, made from its schema: every operation, and everybody who may not do it."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import get_resolver
+from django.utils import timezone
+
+from orders.models import Order
+from shipping_portal.accounts.api_tokens import SCOPES
+from shipping_portal.accounts.models import ApiToken, Membership, Role, Sender, User
+from shipping_portal.api.reference import openapi
+from tests import factories
+from tests.access import things_of
+from tests.api.conftest import PARCEL, V1, Program
+from tests.log_lines import lines as lines
+from tests.queries import sql_of
+
+pytestmark = pytest.mark.django_db
+Operation = tuple[str, str, str]  # method, path, scope
+OPERATIONS: list[Operation] = [
+    (method.upper(), path.removeprefix(V1), declared["security"][0]["Bearer"][0])
+    for path, methods in openapi()["paths"].items()
+    for method, declared in methods.items()
+]
+WITH_OBJECT = [one for one in OPERATIONS if "{" in one[1]]
+WRITES = re.compile('(INSERT INTO|UPDATE|DELETE FROM) "')
+# What each operation that has a body is sent.
+BODIES: dict[tuple[str, str], Any] = {
+    ("POST", "/quotes"): PARCEL,
+    ("POST", "/parcels"): {"quote": "6f1c7c2e-7d0e-4b0a-9d53-3c9a5b0d8a11", "product": "STANDARD-PICKUP"},
+    ("POST", "/parcels/{parcel}/confirm"): {"amount": "12.08", "currency": "AUD"},
+    ("POST", "/addresses"): {name: value for name, value in PARCEL.items() if name.startswith("receiver_")},
+    ("PUT", "/addresses/{receiver}"): {name: value for name, value in PARCEL.items() if name.startswith("receiver_")},
+}
+
+
+@pytest.fixture
+def things(alice: User, localities: None) -> dict[str, Any]:
+    made = things_of(alice.membership.sender, alice)
+    return made | {"parcel": made["order"]}
+
+
+def call(program: Program, operation: Operation, things: dict[str, Any]) -> Any:
+    method, path, _ = operation
+    url = re.sub(r"{(\w+)}", lambda found: str(things[found[1]].uuid), path)
+    return program.call(method, url, BODIES.get((method, path)), idempotency_key="key")
+
+
+def kind(answer: Any) -> str:
+    assert answer["Content-Type"] == "application/problem+json", answer.content
+    return str(answer.json()["type"]).partition("#")[2]
+
+
+def test_every_operation_takes_a_token_and_nothing_else_is_routed() -> None:
+    """Every operation of the schema has a scope; every address under /api/ is one of them or the description."""
+    assert len(OPERATIONS) == 15
+    assert {scope for _, _, scope in OPERATIONS} == set(SCOPES)
+    api = next(entry for entry in get_resolver().url_patterns if str(entry.pattern) == "api/v1/")
+    routes = {re.sub(r"<uuidstr:(\w+)>", r"{\1}", str(entry.pattern)) for part in api.url_patterns for entry in
+              getattr(part, "url_patterns", [part])}  # fmt: skip
+    assert routes == {path.removeprefix("/") for _, path, _ in OPERATIONS} | {"", "openapi.json"}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: " ".join(one[:2]))
+def test_nobody_without_a_good_token_gets_in(operation: Operation, things: dict[str, Any], alice: User) -> None:
+    """Nothing is written, and no order appears; the session cookie of the same person counts nothing."""
+    now, every = timezone.now(), list(SCOPES)
+    ended = factories.api_token(alice, ends_at=now).text
+    revoked = factories.api_token(alice, revoked_at=now).text
+    partner = factories.api_token().text
+    elsewhere = factories.api_token(alice, scopes=[scope for scope in every if scope != operation[2]]).text
+    before = list(Order.objects.values())
+    for text, wanted in (
+        ("", "token"),
+        ("portal_" + "x" * 43, "token"),
+        (ended, "token"),
+        (revoked, "token"),
+        (partner, "member"),
+        (elsewhere, "scope"),
+    ):
+        with CaptureQueriesContext(connection) as asked:
+            answer = call(Program(text), operation, things)
+        assert kind(answer) == wanted
+        assert answer.status_code == (401 if wanted == "token" else 403)
+        assert answer.has_header("WWW-Authenticate") is (wanted == "token")
+        written = [sql for sql in sql_of(asked) if WRITES.match(sql) and "accounts_apitoken" not in sql]
+        assert written == [], text
+    assert list(Order.objects.values()) == before
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: " ".join(one[:2]))
+def test_a_role_gets_in_where_its_scope_is_for_it(operation: Operation, things: dict[str, Any], alice: User) -> None:
+    token = factories.api_token(alice)
+    for role in Role.values:
+        Membership.objects.filter(user=alice).update(role=role)
+        answer = call(Program(token.text), operation, things)
+        if role in SCOPES[operation[2]].roles:
+            assert answer.status_code not in {401, 403, 500}, (role, answer.content)
+        else:
+            assert kind(answer) == "role"
+
+
+@pytest.mark.parametrize("operation", WITH_OBJECT, ids=lambda one: " ".join(one[:2]))
+def test_what_is_another_accounts_does_not_exist(operation: Operation, things: dict[str, Any], bob: User) -> None:
+    stranger = factories.api_token(bob)
+    answer = call(Program(stranger.text), operation, things)
+    assert (answer.status_code, kind(answer)) == (404, "not-found")
+    partner = Program(factories.api_token().text, {"Acts-For": bob.email})
+    assert call(partner, operation, things).status_code == 404
+    assert Order.objects.get().status == "booked"
+
+
+LISTS = [one for one in OPERATIONS if one[0] == "GET" and "{" not in one[1]]
+
+
+@pytest.mark.parametrize("operation", LISTS, ids=lambda one: " ".join(one[:2]))
+def test_a_list_holds_nothing_of_another_account(operation: Operation, things: dict[str, Any], bob: User) -> None:
+    answer = call(Program(factories.api_token(bob).text), operation, things)
+    assert answer.status_code == 200
+    assert [rows for name, rows in answer.json().items() if name != "next"] == [[]]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: " ".join(one[:2]))
+def test_a_suspended_account_starts_nothing(operation: Operation, things: dict[str, Any], alice: User) -> None:
+    """It still reads, cancels and keeps its address book, as on the pages."""
+    token = factories.api_token(alice)
+    Sender.objects.update(suspended_at=timezone.now(), suspension="terms", suspension_text="Unpaid bill.")
+    method, path, _ = operation
+    status = call(Program(token.text), operation, things).status_code
+    begins = (method, path) in {("POST", "/quotes"), ("POST", "/imports")}
+    assert status == 403 if begins else status not in {401, 403, 500}
+    assert not Order.objects.filter(status="booking").exists()
+
+
+def test_a_member_who_owes_a_second_factor_sets_it_up_first(things: dict[str, Any], alice: User) -> None:
+    token = factories.api_token(alice)
+    Sender.objects.update(needs_second_factor=True)
+    for operation in OPERATIONS:
+        assert kind(call(Program(token.text), operation, things)) == "second-factor"
+    factories.second_factor(alice)
+    assert Program(token.text).get("/parcels").status_code == 200
+
+
+@pytest.mark.parametrize("role", ["bookkeeper", "viewer"])
+def test_a_role_sees_as_little_of_a_receiver_as_on_the_pages(role: str, things: dict[str, Any], alice: User) -> None:
+    token, order = factories.api_token(alice), things["order"]
+    factories.event(order.parcel, description="left with Noor Tamsin")
+    Membership.objects.filter(user=alice).update(role=role)
+    program = Program(token.text)
+    shown = "".join(
+        program.get(url).content.decode()
+        for url in ("/parcels", f"/parcels/{order.uuid}", f"/parcels/{order.uuid}/tracking")
+    )
+    hidden = [order.receiver_email, order.receiver_phone, order.receiver_line1, order.receiver_company]
+    hidden += ["Noor"] if role == "bookkeeper" else []
+    assert [word for word in hidden if word in shown] == []
+    assert order.receiver_postcode in shown
+
+
+def test_a_session_opens_nothing(visit: Callable[[User], Client], alice: User) -> None:
+    browser = visit(alice)
+    assert kind(browser.get(f"{V1}/parcels")) == "token"
+    assert kind(browser.post(f"{V1}/quotes", PARCEL, content_type="application/json")) == "token"
+    assert "/settings/" not in browser.get(f"{V1}/").content.decode()
+
+
+def test_a_token_opens_no_page(alice: User) -> None:
+    text = factories.api_token(alice).text
+    answer = Client(headers={"Authorization": f"Bearer {text}"}).get("/parcels/")
+    assert answer["Location"].startswith("/accounts/login/")
+
+
+def test_neither_the_log_nor_the_database_holds_a_token(
+    things: dict[str, Any], alice: User, lines: Callable[[], list[str]]
+) -> None:
+    text = factories.api_token(alice).text
+    program = Program(text)
+    program.get("/parcels")
+    program.get(f"/parcels?q={text}")
+    program.get(f"/nowhere/{text}")
+    Program(text + "x").get("/parcels")
+    written = "\n".join(lines())
+    assert "API token refused" in written
+    assert '"caller": ' in written
+    assert text not in written
+    assert not ApiToken.objects.filter(token_hash__contains=text).exists()

@@ -1,0 +1,362 @@
+"""Prices, bookings, cancellations, labels and tracking through the API, with a carrier of its own."""
+
+import datetime as dt
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from orders.booking import bookings
+from orders.cancelling import cancels
+from orders.labels import fetching
+from orders.models import Draft, Label, Order, Quote
+from shipping_portal.accounts.models import Audit, Sender, User
+from tests import factories
+from tests.api.conftest import PARCEL, Program
+from tests.catalogue.meddling import Meddler
+from tests.pages.refusing import no
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+
+def problem(answer: Any) -> tuple[int, str]:
+    """The status of a problem and the last word of its type, which must agree with the document."""
+    assert answer["Content-Type"] == "application/problem+json", answer.content
+    found = answer.json()
+    assert found["status"] == answer.status_code
+    assert found["title"]
+    assert found["detail"]
+    assert found["request_id"] == answer["X-Request-ID"]
+    return answer.status_code, found["type"].partition("#")[2]
+
+
+def test_from_a_token_to_a_label_in_five_calls(carrier: SandboxCarrier, hers: Program) -> None:
+    quote = hers.quote()
+    cheapest = quote["offers"][0]
+    booked = hers.book(quote, "order-7")
+    assert booked.status_code == 202
+    order = Order.objects.get()
+    assert booked.json() == {"id": str(order.uuid), "url": f"{settings.SITE_URL}/api/v1/parcels/{order.uuid}"}
+    assert booked["Location"] == booked.json()["url"]
+    assert order.status == "booking"
+    assert len(carrier.ledger("booked")) == 0
+    late = hers.get(f"/parcels/{order.uuid}/label")
+    assert problem(late) == (409, "label-late")
+    assert late["Retry-After"] == "2"
+
+    bookings.process_booking(order.pk)
+    for label in Label.objects.all():
+        fetching.fetch_due_label(label.pk)
+
+    parcel = hers.get(f"/parcels/{order.uuid}").json()
+    assert (parcel["status"], parcel["product"]) == ("booked", cheapest["product"])
+    assert parcel["price"] == {"amount": cheapest["total"], "currency": cheapest["currency"]}
+    assert parcel["reference"] == carrier.ledger("booked")[0]["reference"]
+    assert parcel["receiver"]["email"] == PARCEL["receiver_email"]
+    assert parcel["sentence"].startswith("Booked at ")
+    assert {label["state"] for label in parcel["labels"]} == {"stored"}
+    label = hers.get(f"/parcels/{order.uuid}/label?size=full")
+    assert label["Content-Type"] == "application/pdf"
+    assert label.content == Label.objects.get(size="full").intact_bytes()
+    assert Audit.objects.filter(action="label downloaded", subject=f"order {order.pk}").count() == 1
+    tracking = hers.get(f"/parcels/{order.uuid}/tracking").json()
+    assert (tracking["status"], tracking["scans"]) == ("booked", [])
+
+
+def test_prices_are_those_of_the_page_and_make_a_draft(carrier: SandboxCarrier, hers: Program, alice: User) -> None:
+    found = hers.quote()
+    quote, draft = Quote.objects.get(), Draft.objects.get()
+    assert (found["id"], found["draft"]) == (str(quote.uuid), str(draft.uuid))
+    assert (draft.made_by, draft.quote, draft.is_saved, draft.source) == (alice, quote, False, "typed")
+    assert draft.values["receiver_name"] == "Noor Tamsin"
+    assert [offer["total"] for offer in found["offers"]] == sorted(
+        (offer["amount"] for offer in quote.products), key=float
+    )
+    lives = dt.datetime.fromisoformat(found["expires_at"]) - quote.made_at
+    assert round(lives.total_seconds()) == settings.QUOTE_SECONDS
+
+
+def test_what_is_wrong_is_said_at_its_field_in_the_forms_words(hers: Program) -> None:
+    body = PARCEL | {"receiver_email": "noor", "weight_kg": "2,4", "receiver_name": ""}
+    answer = hers.post("/quotes", body)
+    assert problem(answer) == (422, "invalid")
+    assert answer.json()["errors"] == {
+        "receiver_name": ["Enter the receiver's name."],
+        "receiver_email": ["Enter a full email address, like name@example.com."],
+        "weight_kg": ["Use a dot: 2.4."],
+    }
+    assert not Draft.objects.exists()
+
+
+def test_a_field_that_nobody_knows_is_refused(hers: Program) -> None:
+    assert hers.post("/quotes", PARCEL | {"reciever_name": "x"}).json()["errors"] == {
+        "reciever_name": ["Extra inputs are not permitted."]
+    }
+    assert hers.post("/quotes", PARCEL | {"weight_lb": 5}).json()["errors"] == {
+        "weight_lb": ["This account has no such field."]
+    }
+
+
+def test_the_carriers_refusal_of_a_parcel_is_said_at_its_field(line: Meddler, hers: Program) -> None:
+    line.says("quote", no({"receiver": {"postcode": ["is not served"]}}))
+    answer = hers.post("/quotes", PARCEL)
+    assert problem(answer) == (422, "invalid")
+    assert "receiver_postcode" in answer.json()["errors"]
+    assert not Order.objects.exists()
+
+
+def test_five_equal_posts_are_one_order_with_one_answer(carrier: SandboxCarrier, hers: Program) -> None:
+    quote = hers.quote()
+    answers = [hers.book(quote, "order-7") for _ in range(5)]
+    order = Order.objects.get()
+    assert {answer.status_code for answer in answers} == {202}
+    assert len({answer.content for answer in answers}) == 1
+    bookings.process_booking(order.pk)
+    assert hers.book(quote, "order-7").content == answers[0].content
+    assert len(carrier.ledger("booked")) == 1
+
+
+def test_the_same_parcel_at_new_prices_under_the_same_key_is_the_same_order(
+    carrier: SandboxCarrier, hers: Program
+) -> None:
+    first = hers.book(hers.quote(), "order-7")
+    again = hers.quote()
+    assert Quote.objects.count() == 2
+    assert hers.book(again, "order-7").content == first.content
+    assert Order.objects.count() == 1
+
+
+def test_a_key_with_other_content_is_refused(carrier: SandboxCarrier, hers: Program) -> None:
+    quote = hers.quote()
+    order = hers.book(quote, "order-7").json()["id"]
+    for answer in (
+        hers.book(quote, "order-7", product=quote["offers"][1]["product"]),
+        hers.book(hers.quote(receiver_name="Somebody Else"), "order-7"),
+    ):
+        assert problem(answer) == (422, "key-reused")
+        assert answer.json()["parcel"] == order
+    assert Order.objects.count() == 1
+
+
+def test_without_a_key_nothing_is_booked(carrier: SandboxCarrier, hers: Program) -> None:
+    quote = hers.quote()
+    answer = hers.post("/parcels", {"quote": quote["id"], "product": quote["offers"][0]["product"]})
+    assert problem(answer) == (422, "invalid")
+    assert list(answer.json()["errors"]) == ["Idempotency-Key"]
+    assert not Order.objects.exists()
+
+
+def test_keys_are_an_accounts_own(
+    carrier: SandboxCarrier, hers: Program, program: Callable[..., Program], bob: User
+) -> None:
+    theirs = program(bob)
+    for one in (hers, theirs):
+        assert one.book(one.quote(), "order-7").status_code == 202
+    assert Order.objects.values("sender").distinct().count() == 2
+
+
+def test_a_parcel_like_the_last_is_asked_about(carrier: SandboxCarrier, hers: Program) -> None:
+    first = hers.book(hers.quote(), "one").json()["id"]
+    quote = hers.quote()
+    answer = hers.book(quote, "two")
+    assert problem(answer) == (409, "duplicate")
+    assert answer.json()["parcel"] == first
+    assert hers.book(quote, "two", another=True).status_code == 202
+    assert Order.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "at"),
+    [
+        ({"product": "NO-SUCH"}, "product"),
+        ({"pickup_date": "2020-01-01"}, "pickup_date"),
+        ({"pickup_date": "tomorrow"}, "pickup_date"),
+        ({"quote": str(uuid.uuid4())}, "quote"),
+        ({"quote": "x"}, "quote"),
+        ({"produkt": "x"}, "produkt"),
+    ],
+)
+def test_a_wrong_choice_is_said_at_its_field(
+    carrier: SandboxCarrier, hers: Program, changes: dict[str, str], at: str
+) -> None:
+    answer = hers.book(hers.quote(), "order-7", **changes)
+    assert problem(answer) == (422, "invalid")
+    assert list(answer.json()["errors"]) == [at]
+    assert not Order.objects.exists()
+
+
+def test_a_booking_ends_the_draft(carrier: SandboxCarrier, hers: Program) -> None:
+    hers.book(hers.quote(), "order-7")
+    draft = Draft.objects.get()
+    assert (draft.order, draft.values) == (Order.objects.get(), {})
+
+
+def test_a_booking_leaves_the_draft_that_a_person_types(carrier: SandboxCarrier, hers: Program, alice: User) -> None:
+    """The same parcel within the life of a price has one quote, and both drafts name it."""
+    typed = factories.draft(alice.membership.sender, alice)
+    quote = hers.quote()
+    Draft.objects.filter(pk=typed.pk).update(quote=Quote.objects.get())
+    hers.book(quote, "order-7")
+    typed.refresh_from_db()
+    assert typed.order is None
+    assert Draft.objects.get(uuid=quote["draft"]).order == Order.objects.get()
+
+
+def test_prices_are_booked_after_their_draft_has_gone(carrier: SandboxCarrier, hers: Program) -> None:
+    quote = hers.quote()
+    Draft.objects.all().delete()
+    assert hers.book(quote, "order-7").status_code == 202
+
+
+def test_a_suspended_account_books_nothing_and_still_reads(
+    carrier: SandboxCarrier, hers: Program, quill: Sender, sam: User, alice: User
+) -> None:
+    quote, now = hers.quote(), timezone.now()
+    kept = hers.book(quote, "before")
+    order = factories.order(quill, alice, status="booked")
+    factories.stored_label(order)
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", at=now)
+    for answer in (hers.post("/quotes", PARCEL), hers.book(quote, "after")):
+        assert problem(answer) == (403, "suspended")
+        assert answer.json()["detail"] == "Unpaid bill."
+    assert hers.book(quote, "before").content == kept.content
+    assert hers.get(f"/parcels/{order.uuid}/label").status_code == 200
+    Sender.objects.filter(pk=quill.pk).update(dispatch_stopped_at=now)
+    assert problem(hers.get(f"/parcels/{order.uuid}/label")) == (403, "suspended")
+    assert hers.get("/parcels").status_code == 200
+
+
+def test_an_account_without_a_pickup_address_is_sent_to_the_pages(hers: Program, quill: Sender) -> None:
+    quill.pickup_addresses.all().delete()
+    assert problem(hers.post("/quotes", PARCEL)) == (409, "start")
+
+
+def test_limits_are_told_in_headers(carrier: SandboxCarrier, hers: Program, quill: Sender) -> None:
+    Sender.objects.filter(pk=quill.pk).update(quotes_a_minute=2, bookings_a_day=1)
+    first = hers.post("/quotes", PARCEL)
+    assert first["RateLimit-Policy"] == '"quotes";q=2;w=60'
+    assert first["RateLimit"].startswith('"quotes";r=1;t=')
+    hers.quote(receiver_name="Somebody Else")
+    over = hers.post("/quotes", PARCEL | {"receiver_name": "A Third"})
+    assert problem(over) == (429, "limit")
+    assert 0 < int(over["Retry-After"]) <= 60
+    booked = hers.book(first.json(), "one")
+    assert booked["RateLimit"].startswith('"bookings";r=0;t=')
+    over = hers.book(first.json(), "two", another=True)
+    assert problem(over) == (429, "limit")
+    assert 0 < int(over["Retry-After"]) <= 86_400
+    assert "at most 1 parcels a day" in over.json()["detail"]
+    assert Order.objects.count() == 1
+
+
+def test_a_limit_that_no_midnight_opens_names_no_time(hers: Program, quill: Sender) -> None:
+    Sender.objects.filter(pk=quill.pk).update(unbilled_limit=0)
+    over = hers.post("/quotes", PARCEL)
+    assert problem(over) == (429, "limit")
+    assert not over.has_header("Retry-After")
+
+
+def test_a_paused_or_silent_carrier_is_503_with_when_to_come_back(carrier: SandboxCarrier, hers: Program) -> None:
+    account = factories.account()
+    type(account).objects.update(paused_at=timezone.now(), pause_text="The depot is flooded.")
+    answer = hers.post("/quotes", PARCEL)
+    assert problem(answer) == (503, "unavailable")
+    assert "The depot is flooded." in answer.json()["detail"]
+    type(account).objects.update(paused_at=None)
+    carrier.trouble("quote", "500")
+    answer = hers.post("/quotes", PARCEL)
+    assert problem(answer) == (503, "unavailable")
+    assert int(answer["Retry-After"]) > 0
+
+
+def test_a_cancellation_is_asked_for_once(carrier: SandboxCarrier, hers: Program) -> None:
+    order = Order.objects.get(uuid=hers.book(hers.quote(), "one").json()["id"])
+    early = hers.post(f"/parcels/{order.uuid}/cancel")
+    assert problem(early) == (409, "state")
+    bookings.process_booking(order.pk)
+    for _ in range(3):
+        assert hers.post(f"/parcels/{order.uuid}/cancel").status_code == 202
+    assert order.cancels.count() == 1
+    assert problem(hers.get(f"/parcels/{order.uuid}/label")) == (404, "not-found")
+    cancels.process_cancel(order.pk)
+    assert hers.post(f"/parcels/{order.uuid}/cancel").status_code == 202
+    assert hers.get(f"/parcels/{order.uuid}").json()["status"] == "cancelled"
+    assert len(carrier.ledger("cancelled")) == 1
+
+
+def test_a_parcel_that_the_driver_has_is_not_cancelled(hers: Program, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked", progress="collected")
+    answer = hers.post(f"/parcels/{order.uuid}/cancel")
+    assert problem(answer) == (409, "state")
+    assert not order.cancels.exists()
+
+
+def test_a_changed_price_needs_a_yes_to_that_price(hers: Program, quill: Sender, alice: User) -> None:
+    offer = {**factories.OFFER, "amount": "13.20"}
+    problem_of = {"kind": "price_rose", "old": "12.08", "new": "13.20", "offer": offer}
+    order = factories.order(quill, alice, status="draft", problem=problem_of | {"quoted_at": str(timezone.now())})
+    url = f"/parcels/{order.uuid}"
+    price = hers.get(url).json()["price_to_confirm"]
+    assert price == {"amount": "13.20", "currency": "AUD"}
+    wrong = hers.post(f"{url}/confirm", {"amount": "12.08", "currency": "AUD"})
+    assert problem(wrong) == (422, "invalid")
+    assert wrong.json()["errors"] == {"amount": ["The price is $13.20 AUD now. Nothing was booked."]}
+    assert hers.post(f"{url}/confirm", price).status_code == 202
+    order.refresh_from_db()
+    assert (order.status, str(order.price)) == ("booking", "13.20")
+    assert problem(hers.post(f"{url}/confirm", {"amount": "13.20", "currency": "AUD"})) == (409, "state")
+
+
+def test_a_parcel_that_has_not_changed_is_304(hers: Program, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked")
+    url = f"/parcels/{order.uuid}"
+    first = hers.get(url)
+    same = hers.get(url, if_none_match=first["ETag"])
+    assert (same.status_code, same.content) == (304, b"")
+    Order.objects.filter(pk=order.pk).update(progress="in_transit")
+    assert hers.get(url, if_none_match=first["ETag"]).status_code == 200
+
+
+def test_the_list_pages_by_cursor_and_shows_each_parcel_once(hers: Program, quill: Sender, alice: User) -> None:
+    last = factories.order(quill, alice, status="booked")
+    Order.objects.bulk_create(factories.copy_of(last, number) for number in range(119))
+    seen, cursor, sizes = [], "", []
+    while cursor is not None:
+        page = hers.get(f"/parcels?cursor={cursor}").json()
+        sizes.append(len(page["parcels"]))
+        seen += [parcel["id"] for parcel in page["parcels"]]
+        cursor = page["next"]
+    assert sizes == [50, 50, 20]
+    assert seen == [str(key) for key in Order.objects.order_by("-pk").values_list("uuid", flat=True)]
+
+
+def test_the_list_takes_the_filters_of_the_page_and_refuses_what_it_would_ignore(
+    hers: Program, quill: Sender, alice: User
+) -> None:
+    one = factories.order(quill, alice, status="booked")
+    other = factories.order(quill, alice, status="rejected")
+
+    def found(query: str) -> set[str]:
+        return {parcel["id"] for parcel in hers.get(f"/parcels?{query}").json()["parcels"]}
+
+    assert found("status=waiting") == {str(one.uuid)}
+    assert found("status=unbooked") == {str(other.uuid)}
+    assert found(f"q={one.carrier_reference}") == {str(one.uuid)}
+    assert found("booked_from=2999-01-01") == set()
+    for query in ("status=nonsense", "sort=best", "cursor=x", "colour=red", "booked_from=yesterday"):
+        answer = hers.get(f"/parcels?{query}")
+        assert problem(answer) == (422, "invalid"), query
+        assert answer.json()["errors"] == {query.partition("=")[0]: ["This isn't known here."]}
+
+
+def test_tracking_shows_the_scans_newest_first(hers: Program, quill: Sender, alice: User) -> None:
+    parcel, now = factories.parcel(factories.order(quill, alice, status="booked")), timezone.now()
+    for hours, word in ((3, "Pickup"), (1, "In Transit")):
+        factories.event(parcel, event_type=word, scan_time=now - dt.timedelta(hours=hours))
+    found = hers.get(f"/parcels/{parcel.order.uuid}/tracking").json()
+    assert [scan["words"] for scan in found["scans"]] == ["On the way", "Picked up"]
+    assert found["scans"][0]["place"] == "Fitzroy VIC 3065, Australia"
