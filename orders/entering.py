@@ -4,6 +4,7 @@ import datetime as dt
 import uuid
 from collections.abc import Mapping
 
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
 from orders.drafting import drafts
@@ -25,9 +26,8 @@ def link_to_new_parcel(user: User, values: Mapping[str, str], *, now: dt.datetim
     return create_link(user, EntryLink.Purpose.NEW_PARCEL, path, now=now)
 
 
-def link_to_parcel(user: User, order: uuid.UUID, *, now: dt.datetime) -> str:
-    """Return a link to a parcel of this person's account."""
-    if not Order.objects.for_user(user).filter(uuid=order).exists():
-        raise NotPossible("There is no such parcel.")
-    path = reverse("parcel", args=[order])
+def link_to_parcel(user: User, key: uuid.UUID | None, *, now: dt.datetime) -> str:
+    """Return a link to a parcel of this person's account. Raises Http404."""
+    order = get_object_or_404(Order.objects.for_user(user), uuid=key)
+    path = reverse("parcel", args=[order.uuid])
     return create_link(user, EntryLink.Purpose.PARCEL, path, now=now)

@@ -29,6 +29,7 @@ class Scope(NamedTuple):
 
     words: str
     roles: frozenset[str]
+    is_for_partners: bool = False  # a member's token never has it
 
 
 SCOPES = {
@@ -38,7 +39,17 @@ SCOPES = {
     "addresses": Scope("Read and change the address book", BOOKERS),
     "imports": Scope("Upload files of parcels", BOOKERS),
     "billing:read": Scope("See statements", SEE_MONEY),
+    "enter": Scope("Hand members over to these pages, logged in", EVERY_MEMBER, True),
 }
+
+
+def scopes_of(*, partners: bool, role: str = "") -> dict[str, Scope]:
+    """Return the scopes that a partner's token may have, or a member's with this role."""
+    return {
+        name: scope
+        for name, scope in SCOPES.items()
+        if partners or (not scope.is_for_partners and role in {"", *scope.roles})
+    }
 
 
 class NotAccepted(Exception):
@@ -85,7 +96,7 @@ def make_token(
             name=name,
             user=member.user if member else None,
             sender=member.sender if member else None,
-            scopes=[scope for scope in SCOPES if scope in scopes],
+            scopes=[name for name in scopes_of(partners=member is None) if name in scopes],
             token_hash=token_hash(text),
             start=text[:SHOWN],
             made_by=by,

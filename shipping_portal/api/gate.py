@@ -13,8 +13,15 @@ from ninja.parser import Parser
 from ninja.security import HttpBearer
 
 from shipping_portal.accounts.access import MemberRequest, has_second_factor
-from shipping_portal.accounts.api_tokens import SCOPES, NobodyNamed, NotAccepted, find_caller
+from shipping_portal.accounts.api_tokens import (
+    SCOPES,
+    NobodyNamed,
+    NotAccepted,
+    find_caller,
+    scopes_of,
+)
 from shipping_portal.accounts.login import security_events
+from shipping_portal.accounts.models import ApiToken
 from shipping_portal.api import problems
 from shipping_portal.api.problems import ApiProblem
 
@@ -60,11 +67,14 @@ class Bearer(HttpBearer):
         structlog.contextvars.bind_contextvars(caller=caller.token.pk)
         request.user, request.membership = caller.member.user, caller.member
         request.sender = caller.member.sender
-        self._refuse_unless_allowed(request, caller.token.scopes)
+        self._refuse_unless_allowed(request, caller.token)
         return caller.token
 
-    def _refuse_unless_allowed(self, request: MemberRequest, scopes: list[str]) -> None:
-        if self.scope not in scopes:
+    def _refuse_unless_allowed(self, request: MemberRequest, token: ApiToken) -> None:
+        if (
+            self.scope not in scopes_of(partners=token.is_partners)
+            or self.scope not in token.scopes
+        ):
             raise ApiProblem("scope", f"This needs a token with the scope {self.scope}.")
         if request.membership.role not in SCOPES[self.scope].roles:
             role = request.membership.get_role_display().lower()

@@ -17,6 +17,7 @@ from orders.drafting.receiver_form import RECEIVER_PARTS
 from orders.list.listing import FILTERS, SORTS
 from orders.models import Label
 from orders.models.statuses import Progress, Status
+from shipping_portal.accounts.models import EntryLink
 from shipping_portal.billing.pages.statements import COLUMNS
 from shipping_portal.importing.models import Import
 
@@ -165,6 +166,25 @@ class BookedOut(Schema):
 
     id: uuid.UUID
     url: str
+
+
+class EntryLinkIn(Schema):
+    """Where a link leads."""
+
+    model_config = STRICT
+
+    purpose: EntryLink.Purpose
+    parcel: uuid.UUID | None = Field(None, description="With the purpose parcel.")
+    values: ParcelIn | None = Field(  # type: ignore[valid-type]
+        None, description="With the purpose new_parcel: what its form is filled in with."
+    )
+
+
+class EntryLinkOut(Schema):
+    """A link for one member's own browser."""
+
+    url: str
+    expires_at: dt.datetime
 
 
 class Price(Schema):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 import time_machine
+from django.http import Http404
 from django.test import Client
 from django.utils import timezone
 
@@ -142,7 +143,7 @@ def test_nobody_else_is_handed_over(alice: User, sam: User, bob: User, quill: Se
     for person in (sam, stranger):
         with pytest.raises(entry_links.NotPossible):
             entry_links.link_to_settings(person, now=now)
-    with pytest.raises(entry_links.NotPossible):
+    with pytest.raises(Http404):
         entering.link_to_parcel(bob, factories.order(quill, alice).uuid, now=now)
     quill.memberships.filter(user=alice).update(role=Role.VIEWER)
     with pytest.raises(entry_links.NotPossible):
