@@ -144,8 +144,10 @@ def _theme_class(request: Any) -> str:
 
 
 def has_second_factor(user: Any) -> bool:
-    """Return whether this person has set up an authenticator app, or the issuer has just asked
-    for a second factor that counts (SSO_SECOND_FACTORS).
+    """Return whether this person has a second factor.
+
+    It is an authenticator app, or one that the issuer has just asked for and that counts
+    (SSO_SECOND_FACTORS).
     """
     if not user.is_authenticated:
         return False

@@ -167,9 +167,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         return response
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Refuse a password where none counts, and a try that comes too soon after others
-        (guesses.py).
-        """
+        """Refuse a password where none counts, and a try too soon after others (guesses.py)."""
         if not settings.LOCAL_PASSWORDS:
             raise self.validation_error("no_passwords")
         email = credentials.get("email", "")
