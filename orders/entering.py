@@ -3,6 +3,7 @@
 import datetime as dt
 import uuid
 from collections.abc import Mapping
+from typing import Any
 
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -14,7 +15,7 @@ from shipping_portal.accounts.login.entry_links import NotPossible, create_link
 from shipping_portal.accounts.models import EntryLink, Membership, User
 
 
-def link_to_new_parcel(user: User, values: Mapping[str, str], *, now: dt.datetime) -> str:
+def link_to_new_parcel(user: User, values: Mapping[str, Any], *, now: dt.datetime) -> str:
     """Return a link to a new parcel with these values of its form, right or wrong."""
     member = Membership.objects.select_related("sender").filter(user=user).first()
     if member is None or member.role not in BOOKERS:

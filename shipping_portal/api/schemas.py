@@ -7,7 +7,7 @@ import datetime as dt
 import uuid
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 from ninja import Schema
 from pydantic import ConfigDict, Field, create_model
@@ -69,6 +69,9 @@ PARCEL_CONTROLS = {
 STRICT = ConfigDict(extra="forbid")
 SEEN_BY_BOOKERS = ("company", "email", "phone", "line1", "line2", "instructions")
 PARTS_OF_ADDRESS = (*RECEIVER_PARTS, "instructions", "group")
+# Enumerations of one name would be one in the schema, so these have none there.
+LabelState: Any = Literal[tuple(Label.State.values)]
+ImportState: Any = Literal[tuple(Import.State.values)]
 COUNTS = (
     *("rows", "unchecked", "ready", "warnings", "fix", "waiting", "booked", "unclear"),
     *("needs_yes", "failed"),
@@ -198,7 +201,7 @@ class LabelOut(Schema):
     """A label file of a parcel."""
 
     size: str
-    state: Label.State
+    state: LabelState
 
 
 ReceiverOut = _of(
@@ -290,7 +293,7 @@ class ImportOut(_of("Rows", int, COUNTS)):  # type: ignore[misc]
 
     id: uuid.UUID
     name: str
-    state: Import.State
+    state: ImportState
     made_at: dt.datetime
     url: str = Field(description="The page where a person goes on.")
 

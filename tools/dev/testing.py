@@ -89,6 +89,8 @@ def test(words: list[str]) -> None:
         children.env |= databases["postgres"]
         template = children.check_output("template", module("tests.template"))
         children.env["TEST_TEMPLATE"] = template.splitlines()[-1]
+        if size == "--nightly":
+            children.env["API_EXAMPLES"] = "5000"  # about 100,000 calls
         lines = []
         for leg in LEGS:
             if marks := leg.marks[list(SIZES).index(size)]:
