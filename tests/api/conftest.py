@@ -1,11 +1,13 @@
 """Programs that call the API: each with a token of somebody."""
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 from django.test import Client
 
 from shipping_portal.accounts.api_tokens import SCOPES
@@ -73,3 +75,13 @@ def program() -> Callable[..., Program]:
 @pytest.fixture
 def hers(program: Callable[..., Program], alice: User, localities: None) -> Program:
     return program(alice)
+
+
+@pytest.fixture
+def kept_connection() -> Iterator[None]:
+    """The test's connection, which the end of a request would close."""
+    request_started.disconnect(close_old_connections)
+    request_finished.disconnect(close_old_connections)
+    yield
+    request_started.connect(close_old_connections)
+    request_finished.connect(close_old_connections)

@@ -1,16 +1,13 @@
 """Whatever is sent to whichever operation, the answer is one that the schema describes."""
 
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import schemathesis
-from schemathesis.specs.openapi import checks
 from django.core.handlers.wsgi import WSGIHandler
-from django.core.signals import request_finished, request_started
-from django.db import close_old_connections
 from hypothesis import HealthCheck, settings
+from schemathesis.specs.openapi import checks
 
 from shipping_portal.api.reference import openapi
 from tests.api.conftest import Program
@@ -26,16 +23,6 @@ schema.app = WSGIHandler()
 # Which data is right is for the forms to say, not for the schema. Who gets in is in test_access. A parameter without a
 # name is one too many for the schema, and never arrives.
 NOT_HERE = [checks.positive_data_acceptance, checks.ignored_auth, checks.negative_data_rejection]
-
-
-@pytest.fixture
-def kept_connection() -> Iterator[None]:
-    """The test's connection, which the end of a request would close."""
-    request_started.disconnect(close_old_connections)
-    request_finished.disconnect(close_old_connections)
-    yield
-    request_started.connect(close_old_connections)
-    request_finished.connect(close_old_connections)
 
 
 @pytest.mark.timeout(1200)
