@@ -7,6 +7,7 @@ from typing import Any
 from django.db import models
 from django.db.models import QuerySet
 
+from orders.calling import gateway
 from orders.drafting.receivers import masked_name, sees_contact
 from orders.models import Order
 from orders.status.status_labels import status_label
@@ -46,6 +47,7 @@ COLUMNS = (
     "carrier_pickup_date",
     "charged_price",
     "public_tracking_url",
+    "account_id",
     "made_by_id",
     "status",
     "progress",
@@ -88,7 +90,10 @@ class _Once(dict[int, Any]):
 def export_columns(
     role: str, sender: Sender
 ) -> tuple[list[str], Callable[[Order, dt.datetime], list[object]]]:
-    """Return the headings, and a function from order to row. Times are in the sender's zone."""
+    """Return the headings, and a function from order to row. Times are in the sender's zone.
+
+    The carrier's name is last, where two carriers take new orders.
+    """
     chosen = {**_COMMON, **_receiver_columns(role), **_MONEY}
 
     def moment(at: dt.datetime | None) -> str:
@@ -100,6 +105,8 @@ def export_columns(
         chosen["Label printed"] = lambda order, now: moment(order.printed_at)
         chosen["Note"] = lambda order, now: order.note
         chosen["Public tracking page"] = lambda order, now: order.public_tracking_url
+    if titles := gateway.carrier_titles():
+        chosen["Carrier"] = lambda order, now: titles.get(order.account_id, "")
     return list(chosen), lambda order, now: [cell(order, now) for cell in chosen.values()]
 
 

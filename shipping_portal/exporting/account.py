@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from orders.calling import gateway
 from orders.labels.originals import FOLDERS, file_name
 from orders.list import export
 from orders.models import Order
@@ -118,11 +119,15 @@ def _other_sheets(sender: Sender, lease: Lease) -> Iterator[List]:
     def day(at: dt.datetime | None) -> str:
         return rows.local_time(at, sender.tzinfo) if at else ""
 
+    titles = gateway.carrier_titles()
     yield (
         "charges.csv",
-        CHARGE_HEADS,
+        (*CHARGE_HEADS, *(("Carrier",) if titles else ())),
         in_batches(sender.charges.posted().select_related("account"), lease),
-        lambda line: rows.charge_row(line).values(),
+        lambda line: [
+            *rows.charge_row(line).values(),
+            *([titles.get(line.account_id, "")] if titles else ()),
+        ],
     )
     yield (
         "addresses.csv",

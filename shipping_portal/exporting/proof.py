@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from orders.calling import gateway
 from orders.labels.originals import FOLDERS, why_none
 from orders.models import Label, Order
 from orders.quoting.offers import money_lines
@@ -135,6 +136,7 @@ def as_json(found: Proof) -> dict[str, Any]:
 def _quote_facts(order: Order) -> dict[str, Any]:
     return {
         "quoted_at": rows.utc_time(order.quoted_at),
+        **({"carrier": carrier} if (carrier := _carrier_of(order)) else {}),
         "product_code": order.product_code,
         "product_name": order.product_name,
         "first_mile": order.first_mile,
@@ -150,6 +152,11 @@ def _quote_facts(order: Order) -> dict[str, Any]:
         "arrives_from": order.eta_from,
         "arrives_by": order.eta_to,
     }
+
+
+def _carrier_of(order: Order) -> str:
+    """Return its carrier's name, or "" unless two carriers take new orders."""
+    return gateway.carrier_titles().get(order.account_id, "")
 
 
 def _label_facts(label: Label) -> dict[str, Any]:
@@ -218,6 +225,8 @@ def _party_line(party: dict[str, Any]) -> str:
 
 def _quote_words(order: Order) -> Iterator[str]:
     yield _fact_line("Quoted", _write_moment(order.quoted_at, order))
+    if carrier := _carrier_of(order):
+        yield _fact_line("Carrier", carrier)
     yield _fact_line("Service", f"{order.product_name} ({order.product_code})")
     for name, amount, currency in money_lines(order.breakdown):
         yield _fact_line(f"  {name}", money(amount, currency))

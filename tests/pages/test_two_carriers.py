@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,7 @@ from orders.quoting import choosing, offers
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.models import Charge
 from shipping_portal.billing.pages import statements
+from shipping_portal.exporting.models import Export
 from shipping_portal.importing.models import ImportRow
 from tests import factories
 from tests import second as other
@@ -30,6 +32,7 @@ from tests.sandbox.client import Client as Sandbox
 from tests.sandbox_carrier import SandboxCarrier
 from tests.second import second  # noqa: F401  (a fixture)
 from tests.test_query_counts import queries
+from tests.tracking.test_exports import everything_of, packed, proof_of, rows
 
 pytestmark = pytest.mark.django_db
 
@@ -272,6 +275,35 @@ def test_spend_is_reported_by_carrier(page, orders, settings):
     assert "Spend by carrier" in text(page.get("/reports/"))
     settings.SECOND_CARRIER = {}
     assert "Spend by carrier" not in text(page.get("/reports/"))
+
+
+def in_parcels_csv(page: Client) -> dict[str, str]:
+    content = b"".join(page.get("/parcels/export.csv").streaming_content).decode("utf-8-sig")
+    return {row["Reference"]: row.get("Carrier", "no such column") for row in csv.DictReader(io.StringIO(content))}
+
+
+def test_the_parcels_csv_and_the_copy_of_the_account_name_each_parcels_carrier(page, orders, quill, alice, settings):
+    named = {orders["first"].carrier_reference: other.FIRST, orders["second"].carrier_reference: other.SECOND}
+    assert in_parcels_csv(page) == named
+    archive = packed(everything_of(quill, alice))
+    assert {row["Reference"]: row["Carrier"] for row in rows(archive, "parcels.csv")} == named
+    assert {row["Reference"]: row["Carrier"] for row in rows(archive, "charges.csv")} == named
+    settings.SECOND_CARRIER = {}
+    Export.objects.all().delete()
+    assert set(in_parcels_csv(page).values()) == {"no such column"}
+    archive = packed(everything_of(quill, alice))
+    assert not [row for name in ("parcels.csv", "charges.csv") for row in rows(archive, name) if "Carrier" in row]
+
+
+def test_a_proof_pack_names_its_carrier_where_there_are_two(orders, settings):
+    archive = packed(proof_of(orders["second"]))
+    assert json.loads(archive.read("proof.json"))["quote"]["carrier"] == other.SECOND
+    assert re.search(rf"^Carrier: +{other.SECOND}$", archive.read("summary.txt").decode(), re.MULTILINE)
+    settings.SECOND_CARRIER = {}
+    Export.objects.all().delete()
+    archive = packed(proof_of(orders["second"]))
+    assert "carrier" not in json.loads(archive.read("proof.json"))["quote"]
+    assert not re.search(r"^Carrier:", archive.read("summary.txt").decode(), re.MULTILINE)
 
 
 # -- Operators ---------------------------------------------------------------------------------------
