@@ -137,7 +137,7 @@ def _book(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime
     notifications.notify_booking(order, at)
     if order.generation > 1 or attempt.replays:  # the first attempt has no other answer beside it
         duplicate_bookings.note_answers(order, at=at)
-    fetching.request_labels(order, booked.labels, at=at)
+    fetching.request_labels(order, booked.labels, at=at, is_worthless=_is_worthless(booked))
     enqueue("open", order.pk)
 
 
@@ -162,7 +162,7 @@ def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, A
         ),
         "booked_at": at,
         "due_at": at,  # tracking looks for booked orders that are due and opens their parcel
-        "problem": {"kind": "test_label"} if _is_worthless(booked) else {},
+        "problem": {},
         "search": f"{order.search_text()} {booked.reference.lower()}",
     }
 

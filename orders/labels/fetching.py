@@ -176,7 +176,9 @@ def _sizes(size: str, contract: Contract) -> list[str]:
     return [normalise_word(word) for word in names]
 
 
-def request_labels(order: Order, links: tuple[LabelLink, ...], *, at: dt.datetime) -> None:
+def request_labels(
+    order: Order, links: tuple[LabelLink, ...], *, at: dt.datetime, is_worthless: bool = False
+) -> None:
     """Make both sizes of a booked order due.
 
     The second is due only if the first doesn't fetch it.
@@ -188,6 +190,7 @@ def request_labels(order: Order, links: tuple[LabelLink, ...], *, at: dt.datetim
             size=size,
             due_at=at + place * lease_time(),
             address=_to_keep(size, links, contract),
+            is_worthless=is_worthless,
         )
         for place, size in enumerate(SIZES)
     ]

@@ -19,6 +19,7 @@ from shipping_portal.accounts.models import Audit, User
 log = logging.getLogger(__name__)
 
 FOLDERS = {"full": "full-page", "cropped": "cropped"}
+WORTHLESS = "Its label is worthless: it was made with a test key, and no carrier takes it."
 HEADS = (
     "No",
     "File",
@@ -99,7 +100,7 @@ def _audit_label(label: Label, *, by: User, at: dt.datetime) -> None:
 
 def _wanted_labels(order: Order, sizes: tuple[str, ...], contents: Contents) -> list[Label]:
     """Return the stored labels of these sizes, else of any."""
-    ready = [label for label in order.labels.all() if label.is_ready]
+    ready = [label for label in order.labels.all() if label.is_printable]
     found = [label for size in sizes for label in ready if label.size == size] or ready[:1]
     if order.status != Status.BOOKED or not found:
         contents.missing.append(f"{order}: {why_none(order)}")
@@ -110,6 +111,8 @@ def _wanted_labels(order: Order, sizes: tuple[str, ...], contents: Contents) -> 
 def why_none(order: Order) -> str:
     if order.status != Status.BOOKED:
         return f"{order.get_status_display()}. It has no label to use."
+    if any(label.is_worthless for label in order.labels.all()):
+        return WORTHLESS
     if any(label.state == Label.State.WITHHELD for label in order.labels.all()):
         return (
             "We are asking the carrier whether it is still booked. Its label comes back after that."

@@ -30,19 +30,23 @@ MOST = 500  # labels in one queue or one ZIP
 TO_PRINT = "labels-to-print"
 PRINTED = "label printed"  # in the audit
 WITH_THE_SENDER = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
-HAS_LABEL = Exists(
-    Label.objects.filter(order=OuterRef("pk"), state=Label.State.STORED, purged_at=None)
-)
+_LABELS = Label.objects.filter(order=OuterRef("pk"))
+_STORED = _LABELS.filter(state=Label.State.STORED, purged_at=None)
+IS_WORTHLESS = Exists(_LABELS.filter(is_worthless=True))
+_WAITING = Q(status=Status.BOOKED, progress__in=WITH_THE_SENDER, printed_at=None)
 # Keep the label last: in a conditional sum PostgreSQL then looks for it only if the rest is true.
-UNPRINTED = Q(status=Status.BOOKED, progress__in=WITH_THE_SENDER, printed_at=None) & Q(HAS_LABEL)
+UNPRINTED = _WAITING & Q(Exists(_STORED.filter(is_worthless=False)))
 
 
 def to_print(orders: QuerySet[Order], *, today: dt.date) -> QuerySet[Order]:
-    """Return booked orders with an unprinted label, today's pickups first, then by day."""
+    """Return booked orders with an unprinted label, today's pickups first, then by day.
+
+    Those with a worthless one are among them, so that the page can say that it leaves them out.
+    """
     day = Coalesce("carrier_pickup_date", "pickup_date", output_field=DateField())
     is_pickup = ~Q(first_mile="drop-off")
     pickup_day = Case(When(is_pickup, then=day), output_field=DateField())
-    queue = orders.filter(UNPRINTED).annotate(pickup_day=pickup_day)
+    queue = orders.filter(_WAITING, Exists(_STORED)).annotate(pickup_day=pickup_day)
     is_today = Case(
         When(pickup_day=today, then=Value(0)), default=Value(1), output_field=IntegerField()
     )
@@ -60,11 +64,19 @@ def chosen_orders(orders: QuerySet[Order], uuids: Collection[uuid.UUID]) -> list
 
 
 def label_of(order: Order) -> Label | None:
-    """Return the stored label to print: in this sender's size, else the one there is."""
+    """Return the stored label to print: in this sender's size, else the one there is.
+
+    A worthless one is opened from its parcel's page alone.
+    """
     if order.status != Status.BOOKED:
         return None
-    ready = [label for label in order.labels.all() if label.is_ready]
+    ready = [label for label in order.labels.all() if label.is_printable]
     return min(ready, key=lambda label: label.size != order.sender.label_size, default=None)
+
+
+def has_worthless_label(order: Order) -> bool:
+    """Return whether it is booked, and its label was made with a test key."""
+    return order.status == Status.BOOKED and any(label.is_worthless for label in order.labels.all())
 
 
 def pack_list(order: Order) -> list[tuple[int, str]]:

@@ -37,6 +37,8 @@ class Label(Job):
     stored_at = models.DateTimeField(null=True, blank=True)
     served_at = models.DateTimeField(null=True, blank=True)  # when its bytes were first served
     purged_at = models.DateTimeField(null=True, blank=True)
+    # Made with a test key outside the demo: no carrier takes it.
+    is_worthless = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         constraints = [
@@ -60,6 +62,10 @@ class Label(Job):
     @property
     def is_ready(self) -> bool:
         return self.state == self.State.STORED and self.purged_at is None
+
+    @property
+    def is_printable(self) -> bool:
+        return self.is_ready and not self.is_worthless
 
     def serve(self, *, at: dt.datetime) -> bytes:
         """Return the carrier's bytes. No other code serves them.

@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
+from typing import Any
 
 from django.db.models import Q
 
+from orders.labels.printing import IS_WORTHLESS
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from orders.notices import notifications
@@ -55,7 +57,7 @@ def _missed_days(now: dt.datetime) -> Iterator[Reminder]:
 
 def _to_print(now: dt.datetime) -> Iterator[Reminder]:
     days = [(now + dt.timedelta(days=ahead)).date() for ahead in (-1, 0, 1)]
-    for order in _waiting_for_a_driver(days, printed_at=None):
+    for order in _waiting_for_a_driver(days, ~IS_WORTHLESS, printed_at=None):
         local = now.astimezone(order.sender.tzinfo)
         if local.date() == order.expected_pickup() and local.hour in PRINT_BETWEEN:
             key = f"not_printed:{order.pk}:{local.date()}"
@@ -64,12 +66,12 @@ def _to_print(now: dt.datetime) -> Iterator[Reminder]:
 
 
 def _waiting_for_a_driver(
-    days: list[dt.date], *, or_without_a_day: Q | None = None, **more: None
+    days: list[dt.date], *also: Any, or_without_a_day: Q | None = None, **more: None
 ) -> Iterator[Order]:
     """Find booked orders to be collected on these days, by the carrier's day or the one asked."""
     wished = Q(pickup_date__in=days) | (or_without_a_day or Q(pk__in=[]))
     expected = Q(carrier_pickup_date__in=days) | Q(wished, carrier_pickup_date=None)
     waiting = Order.objects.filter(
-        expected, status=Status.BOOKED, progress=Progress.NONE, first_mile="pickup", **more
+        expected, *also, status=Status.BOOKED, progress=Progress.NONE, first_mile="pickup", **more
     )
     return waiting.select_related("sender").order_by("pk").iterator(chunk_size=BATCH)

@@ -98,6 +98,7 @@ def print_queue(request: MemberRequest) -> HttpResponse:
     orders = _in_order(_chosen_labels(request, query), query)
     rows = [_label_row(order, label) for order in orders if (label := printing.label_of(order))]
     today = timezone.now().astimezone(request.sender.tzinfo).date()
+    worthless = [order for order in orders if printing.has_worthless_label(order)]
     printed = sum(1 for row in rows if row["order"].printed_at)
     context = {
         "rows": rows,
@@ -107,7 +108,8 @@ def print_queue(request: MemberRequest) -> HttpResponse:
         "for_today": sum(
             1 for row in rows if row["pickup_day"] == today and not row["order"].printed_at
         ),
-        "left_out": max(0, len(set(chosen)) - len(rows)),
+        "left_out": max(0, len(set(chosen)) - len(rows) - len(worthless)),
+        "worthless": worthless,
         "most": printing.MOST,
         "sort": query.get("sort", ""),
         "sorts": {name: words for name, (words, _) in printing.SORTS.items()},

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from orders.booking import booking_rules, bookings
 from orders.cancelling.cancel_rules import can_cancel
 from orders.drafting.receivers import sees_contact, shown_receiver
-from orders.labels.printing import label_of
+from orders.labels.printing import has_worthless_label, label_of
 from orders.models import Label, Order, Replacement
 from orders.models.statuses import Progress, Status
 from orders.quoting.offers import money_lines
@@ -135,6 +135,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "sees_contact": sees_contact(role),
         "labels": _shown_labels(order) if sees_contact(role) else [],
         "ready_label": _ready_label(order) if sees_contact(role) else None,
+        "is_worthless": has_worthless_label(order),
         "receiver_country": countries.country_name(order.receiver_country),
         "lines": money_lines(order.breakdown),
         "changes": order.changes.select_related("by"),

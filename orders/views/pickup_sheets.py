@@ -44,9 +44,8 @@ def _pickup_sheet(request: MemberRequest, heading: str) -> dict[str, Any]:
     scope = SenderScope.of(request.user, request.sender, timezone.now())
     day = _chosen_day(request) or scope.today
     waiting = scope.orders.filter(VIEWS["waiting-for-pickup"].where(scope), BY_DRIVER)
-    orders = list(
-        waiting.annotate(day=PICKUP_DAY).filter(day=day).order_by("pk")[: printing.MOST + 1]
-    )
+    that_day = waiting.annotate(day=PICKUP_DAY).filter(day=day).order_by("pk")
+    orders = list(that_day.filter(~printing.IS_WORTHLESS)[: printing.MOST + 1])
     rows = [
         {"order": order, "pack": printing.pack_list(order)} for order in orders[: printing.MOST]
     ]
@@ -54,6 +53,7 @@ def _pickup_sheet(request: MemberRequest, heading: str) -> dict[str, Any]:
         "heading": heading,
         "day": day,
         "rows": rows,
+        "worthless": that_day.filter(printing.IS_WORTHLESS)[: printing.MOST],
         "is_cut": len(orders) > len(rows),
         "most": printing.MOST,
     }

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from orders.calling import gateway
-from orders.labels.originals import FOLDERS, file_name
+from orders.labels.originals import FOLDERS, WORTHLESS, file_name
 from orders.list import export
 from orders.models import Order
 from shipping_portal.accounts.access import OWNER
@@ -97,8 +97,10 @@ def _add_labels(archive: Archive, order: Order, number: int, total: int) -> None
     """Add the stored labels of a booked parcel: a cancelled one's must not be used any more."""
     if order.status == Order.Status.BOOKED:
         for label in order.labels.all():
-            if label.is_ready:
+            if label.is_printable:
                 archive.add_label(label, order, file_name(order, number, of=max(total, number)))
+            elif label.is_worthless:
+                archive.labels.missing.append(f"{order} {FOLDERS[label.size]}: {WORTHLESS}")
 
 
 def in_batches(found: QuerySet[Any], lease: Lease) -> Iterator[list[Any]]:

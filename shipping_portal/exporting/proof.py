@@ -83,9 +83,8 @@ def _add_sheet(archive: Archive, path: str, heads: tuple[str, ...], found: list[
 def _add_labels(archive: Archive, found: Proof) -> None:
     """Add the labels while it is booked: an unusable one is proved by its checksum alone."""
     order = found.order
-    ready = [
-        label for label in found.labels if label.is_ready and order.status == Order.Status.BOOKED
-    ]
+    is_booked = order.status == Order.Status.BOOKED
+    ready = [label for label in found.labels if label.is_printable and is_booked]
     for label in ready:
         archive.add_label(label, order, label_name(order))
     if not ready:

@@ -303,6 +303,7 @@ def test_a_booking_that_is_only_a_test_stops_the_account(
     browser.force_login(alice)
     page = browser.get(reverse("parcel", args=[booked.uuid])).content
     assert (b"made with a test key" in page) is is_stopped
+    assert {label.is_worthless for label in booked.labels.all()} == {is_stopped}
     account = gateway.current_account()
     assert (bool(account.stopped_at), account.stopped_reason) == (is_stopped, settling.ONLY_A_TEST * is_stopped)
 
