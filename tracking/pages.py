@@ -93,6 +93,8 @@ def _watch_from_form(request: MemberRequest, form: WatchForm) -> Watch | None:
             "reference",
             f"You follow {watching.MOST_WATCHES} parcels, the most there is. Stop one first.",
         )
+    except waiting.Full as error:
+        form.add_error("reference", str(error))
     return None
 
 
@@ -116,6 +118,7 @@ def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
     context = {
         "watch": found,
         "parcel": found.parcel,
+        "carrier": gateway.carrier_titles().get(found.parcel.account_id, ""),
         "state": state,
         "masks_details": request.membership.role == BOOKKEEPER or _is_anothers(found),
         "is_over": found.parcel.progress in {Progress.DELIVERED, Progress.LOST, Progress.EXPIRED},

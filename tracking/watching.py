@@ -5,17 +5,20 @@ from contextlib import suppress
 from urllib.parse import parse_qsl, urlsplit
 
 from django.db import transaction
+from django.db.models import Q
 
-from orders.calling import carrier_settings, gateway
+from orders.calling import carrier_settings, gateway, waiting
 from orders.calling.contract import contract_of
-from orders.models import Order
+from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.errors import CarrierError
 from shipping_portal.jobs.registry import enqueue
 from tracking.models import Parcel, Poll, Watch
 from tracking.scanning import scans
 
 MOST_WATCHES = 200
+IN_VAIN = Q(parcel__order=None, parcel__last_scan_at=None)
 
 
 class NotAReference(Exception):
@@ -69,12 +72,16 @@ def _parts_of_address(text: str) -> list[str]:
 def follow_reference(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -> Watch:
     """Follow a reference; a repeated one is the same watch.
 
-    Raises NotAReference or TooManyWatched.
+    Raises NotAReference, TooManyWatched or waiting.Full.
     """
     reference = reference_in(text)
+    account = _account_of(reference, by)
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
-        parcel = _parcel_of(reference, now)
+        parcel = scans.parcel_for(reference, account=account, at=now, is_typed=True)
+        # Followed in vain at another carrier until now.
+        same = sender.watches.filter(IN_VAIN, parcel__reference__upper=reference.upper())
+        same.exclude(parcel=parcel).delete()
         if (
             not sender.watches.filter(parcel=parcel).exists()
             and sender.watches.count() >= MOST_WATCHES
@@ -96,19 +103,29 @@ def follow_reference(sender: Sender, text: str, *, name: str, by: User, now: dt.
     return watched
 
 
-def _parcel_of(reference: str, now: dt.datetime) -> Parcel:
-    """Return its parcel at the account for new orders, unless only another account knows it.
+def _account_of(reference: str, by: User) -> CarrierAccount:
+    """Return the account that knows it, the default before another, else the one found by asking.
 
     One carrier's reference is never sent to another, whether its account still has settings or not.
     """
-    account, typed = gateway.current_account(), reference.upper()
+    taking, typed = gateway.accounts_for_new_orders(), reference.upper()
     parcels = Parcel.objects.filter(reference__upper=typed).select_related("account")
+    if len(taking) > 1:
+        parcels = parcels.exclude(order=None, last_scan_at=None, account__in=taking)
     # An order's parcel may not be opened yet.
     orders = Order.objects.filter(carrier_reference__upper=typed).select_related("account")
     known = [*(parcel.account for parcel in parcels), *(order.account for order in orders)]
-    if known and account not in known:
-        account = known[0]
-    return scans.parcel_for(reference, account=account, at=now, is_typed=True)
+    if known or len(taking) == 1:
+        return taking[0] if taking[0] in known or not known else known[0]
+    with waiting.at_a_page(by):
+        return next((one for one in taking if _has_scans(one, reference)), taking[0])
+
+
+def _has_scans(account: CarrierAccount, reference: str) -> bool:
+    """Return whether the carrier has scans of it now. One that doesn't answer has none."""
+    with suppress(CarrierError):
+        return bool(gateway.carrier_client(account, is_person=True).track(reference).scans)
+    return False
 
 
 def stop_following(watched: Watch) -> None:

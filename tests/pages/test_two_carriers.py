@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders.calling import gateway
-from orders.models import Order, Quote
+from orders.models import CarrierCall, Order, Quote
 from orders.quoting import choosing, offers
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.models import Charge
@@ -29,10 +30,12 @@ from tests.pages.parcel_form import form
 from tests.pages.test_imports import check_page, match, upload
 from tests.pages.typed import ABROAD, AT_HOME, beside, text
 from tests.sandbox.client import Client as Sandbox
+from tests.sandbox.test_easypost import EasyPostClient
 from tests.sandbox_carrier import SandboxCarrier
 from tests.second import second  # noqa: F401  (a fixture)
 from tests.test_query_counts import queries
 from tests.tracking.test_exports import everything_of, packed, proof_of, rows
+from tracking.models import Parcel, Watch
 
 pytestmark = pytest.mark.django_db
 
@@ -304,6 +307,63 @@ def test_a_proof_pack_names_its_carrier_where_there_are_two(orders, settings):
     archive = packed(proof_of(orders["second"]))
     assert "carrier" not in json.loads(archive.read("proof.json"))["quote"]
     assert not re.search(r"^Carrier:", archive.read("summary.txt").decode(), re.MULTILINE)
+
+
+# -- References booked elsewhere ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def elsewhere(both: Sandbox) -> str:
+    """A reference that only the second carrier knows."""
+    return str(EasyPostClient(both.url).bought()["tracking_code"])
+
+
+def asked_for_scans() -> list[int | None]:
+    return list(CarrierCall.objects.filter(operation="track").order_by("pk").values_list("account", flat=True))
+
+
+def test_an_unknown_reference_is_asked_for_once_at_each_carrier_and_followed_where_it_has_scans(page, both, elsewhere):
+    first, two = gateway.current_account(), other.account()
+    both.control("scan", reference=elsewhere, status="in_transit")
+    answer = page.post("/watch/", {"reference": elsewhere}, follow=True)
+    assert (Watch.objects.get().parcel.account, asked_for_scans()) == (two, [first.pk, two.pk])
+    assert f"Carrier: {other.SECOND}" in text(answer)
+    Parcel.objects.update(last_scan_at=timezone.now())
+    page.post("/watch/", {"reference": elsewhere})
+    assert len(asked_for_scans()) == 2, "now it is known"
+
+
+def test_without_a_scan_it_is_followed_at_the_default_carrier_until_it_is_typed_again(page, both, elsewhere):
+    answer = page.post("/watch/", {"reference": elsewhere, "name": "Clay"}, follow=True)
+    assert Watch.objects.get().parcel.account == gateway.current_account()
+    assert f"Carrier: {other.FIRST}" in text(answer)
+    assert "watch it again after its first scan" in text(answer)
+    both.control("scan", reference=elsewhere, status="in_transit")
+    page.post("/watch/", {"reference": elsewhere, "name": "Clay"})
+    watch = Watch.objects.get()
+    assert (watch.parcel.account, watch.name) == (other.account(), "Clay")
+
+
+def test_a_carrier_that_does_not_answer_is_passed_over(page, both, elsewhere):
+    both.control("scan", reference=elsewhere, status="in_transit")
+    both.control("trouble", operation="track", verb="503")
+    page.post("/watch/", {"reference": elsewhere})
+    assert Watch.objects.get().parcel.account == gateway.current_account()
+
+
+def test_who_waits_on_two_pages_already_asks_on_no_third(page, both, elsewhere, alice):
+    later = timezone.now() + timedelta(minutes=1)
+    User.objects.filter(pk=alice.pk).update(waits_until=later, waits_also_until=later)
+    answer = page.post("/watch/", {"reference": elsewhere})
+    assert answer.status_code == 429
+    assert "Two of your pages are waiting for the carrier already" in text(answer)
+    assert asked_for_scans() == []
+
+
+def test_with_one_account_nobody_is_asked_while_the_page_waits(page, carrier, settings):
+    settings.CARRIER_TITLE = other.FIRST
+    assert other.FIRST not in text(page.post("/watch/", {"reference": "S7K2QX9"}, follow=True))
+    assert asked_for_scans() == []
 
 
 # -- Operators ---------------------------------------------------------------------------------------
