@@ -11,7 +11,7 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 47_720,
+    "orders": 47_860,
     "shipping_portal/importing": 28_980,
     "shipping_portal/staff": 27_130,
     "shipping_portal/accounts": 33_350,
@@ -19,8 +19,8 @@ BUDGETS = {
     "shipping_portal/carrier": 19_970,
     "tracking": 11_530,
     "shipping_portal/reports": 9_390,
-    "shipping_portal/api": 5_470,
-    "shipping_portal/exporting": 4_450,
+    "shipping_portal/api": 5_510,
+    "shipping_portal/exporting": 4_540,
     "shipping_portal": 3_050,
     "shipping_portal/ops": 3_180,
     "shipping_portal/jobs": 3_300,

@@ -17,6 +17,7 @@ from orders.booking import answers, booking_rules, bookings
 from orders.cancelling import cancels
 from orders.drafting import drafts
 from orders.drafting.forms import BookForm, ParcelForm
+from orders.labels.originals import WORTHLESS
 from orders.models import Draft, Label, LabelBytes, Order, Quote
 from orders.models.statuses import BEING_CANCELLED, Status
 from orders.quoting import offers
@@ -249,10 +250,13 @@ def confirm_parcel(request: MemberRequest, parcel: uuid.UUID, chosen: schemas.Co
 
 
 @api_operation("GET", "/parcels/{uuid:parcel}/label", scope="labels:read", openapi_extra=shown.PDF)
-def get_label(request: MemberRequest, parcel: uuid.UUID, size: str = "") -> HttpResponseBase:
+def get_label(
+    request: MemberRequest, parcel: uuid.UUID, size: str = "", worthless: bool = False
+) -> HttpResponseBase:
     """Get the carrier's label, byte for byte: size full or cropped, else the account's own.
 
-    While the carrier is making it, the answer is 409 with Retry-After.
+    While the carrier is making it, the answer is 409 with Retry-After. One made with a test key
+    is refused unless worthless is true, so that no bench prints it unnoticed.
     """
     order, now = _parcel_of(request, parcel), timezone.now()
     size = size or request.sender.label_size
@@ -268,6 +272,8 @@ def get_label(request: MemberRequest, parcel: uuid.UUID, size: str = "") -> Http
         raise ApiProblem(
             "label-late", found.get_state_display(), headers=LOOK_AGAIN if late else None
         )
+    if found.is_worthless and not worthless:
+        raise ApiProblem("worthless", WORTHLESS)
     return shown.label_file(found, _bytes_of(found, request, now))
 
 

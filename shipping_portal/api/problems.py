@@ -42,6 +42,7 @@ KINDS = {
     "duplicate": Kind(409, "A parcel like it was booked moments ago"),
     "state": Kind(409, "Its state doesn't allow this now"),
     "label-late": Kind(409, "The label isn't there yet"),
+    "worthless": Kind(409, "The label is worthless"),
     "too-large": Kind(413, "The body is too large"),
     "media-type": Kind(415, "The body must be of another type"),
     "invalid": Kind(422, "Something is missing or wrong"),

@@ -202,6 +202,7 @@ class LabelOut(Schema):
 
     size: str
     state: LabelState
+    is_worthless: bool = Field(description="Made with a test key: no carrier takes it.")
 
 
 ReceiverOut = _of(

@@ -67,6 +67,16 @@ def test_from_a_token_to_a_label_in_five_calls(carrier: SandboxCarrier, hers: Pr
     assert (tracking["status"], tracking["scans"]) == ("booked", [])
 
 
+def test_a_worthless_label_is_got_by_who_asks_for_one_alone(hers: Program, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked", carrier_reference="STEST1")
+    factories.stored_label(order)
+    order.labels.update(is_worthless=True)
+    assert hers.get(f"/parcels/{order.uuid}").json()["labels"][0]["is_worthless"] is True
+    assert problem(hers.get(f"/parcels/{order.uuid}/label?size=full")) == (409, "worthless")
+    asked_for = hers.get(f"/parcels/{order.uuid}/label?size=full&worthless=true")
+    assert asked_for.content == order.labels.get().intact_bytes()
+
+
 def test_prices_are_those_of_the_page_and_make_a_draft(carrier: SandboxCarrier, hers: Program, alice: User) -> None:
     found = hers.quote()
     quote, draft = Quote.objects.get(), Draft.objects.get()

@@ -4,8 +4,10 @@ import datetime as dt
 import io
 import zipfile
 from collections.abc import Callable
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.test import Client
 from django.utils import timezone
 
@@ -126,3 +128,10 @@ def test_nobody_is_reminded_to_print_it(quill: Sender, good: Order, worthless: O
     now = dt.datetime.combine(good.carrier_pickup_date or dt.date.max, dt.time(7, 30), quill.tzinfo)
     reminders.send_due_reminders(now.astimezone(dt.UTC))
     assert ["SGOOD1" in line for line in Notification.objects.values_list("line", flat=True)] == [True]
+
+
+def test_labels_that_an_older_version_noted_on_their_order_are_marked(worthless: Order, good: Order) -> None:
+    Label.objects.update(is_worthless=False)
+    Order.objects.filter(pk=worthless.pk).update(problem={"kind": "test_label"})
+    import_module("orders.migrations.0015_worthless_labels").mark_known(apps, None)
+    assert [label.order for label in Label.objects.filter(is_worthless=True)] == [worthless]
