@@ -54,9 +54,9 @@ def run(servers: Servers, plan: Plan, *, replays: bool) -> Report:
     report.note("drained within, in seconds", f"{_drain(plan):.1f} (bound {DRAIN_BOUND:.0f})")
     late = Sender(cast[0], servers.url, noticed, done, _parcel(servers))
     report.void += wake_late(servers, late, f"C-{plan.orders + 1}")
+    if is_of_interface or not any(carrier.kind.looks_only for carrier in servers.carriers):
+        _until(lambda: not _under_way().exists(), seconds=LONGEST_WATCH)  # the order of the late scene, too
     if not is_of_interface:
-        if not any(carrier.kind.looks_only for carrier in servers.carriers):
-            _until(lambda: not _under_way().exists(), seconds=LONGEST_WATCH)  # the order of the late scene, too
         _purchases(report, servers)
         _end_refunds(report, servers)
         _resolve_cancellations(report, servers)
@@ -269,7 +269,7 @@ def _watch_the_rest(report: Report, servers: Servers) -> None:
     }
     _until(lambda: not any(rows.exists() for rows in busy.values()), seconds=patience)
     report.note("every scan and label there after, in seconds", f"{time.monotonic() - began_at:.1f}")
-    report.faults["nothing is owed any more"] = [f"{n} {what}" for what, rows in busy.items() if (n := rows.count())]
+    report.faults["nothing is due any more"] = [f"{n} {what}" for what, rows in busy.items() if (n := rows.count())]
 
 
 def _strangers(report: Report, servers: Servers, cast: list[people.Person], noticed: Noticed) -> None:
