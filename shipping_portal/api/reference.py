@@ -84,8 +84,8 @@ def _operation(
         "method": method,
         "path": path,
         "id": declared["operationId"],
-        "summary": declared["summary"],
-        "description": declared.get("description", ""),
+        "summary": declared["summary"].replace("`", ""),
+        "description": declared.get("description", "").replace("`", ""),
         "scope": declared["security"][0]["Bearer"][0],
         "parameters": [one for one in declared["parameters"] if one is not ACTS_FOR],
         "body": _fields(schema, declared.get("requestBody", {})),
@@ -100,6 +100,6 @@ def _fields(schema: dict[str, Any], holder: dict[str, Any]) -> list[tuple[str, s
     found = schema["components"]["schemas"].get(body.get("$ref", "").rpartition("/")[2], body)
     needed = found.get("required", [])
     return [
-        (name, field.get("description", ""), name in needed)
+        (name, field.get("description", "").replace("`", ""), name in needed)
         for name, field in found.get("properties", {}).items()
     ]
