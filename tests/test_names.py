@@ -20,7 +20,7 @@ PLACE = re.compile(rf"([\w.-]+(?:/[\w.-]+)*(?:\.(?:{ENDINGS})|/))(?:: (\w+))?")
 WORD = re.compile(r"[a-z]+")
 
 # Names that other programs give: the ends of our settings' names, PgBouncer's command, Linux and Python.
-OTHERS = {"_LINK_KEY", "RECONNECT", "SO_REUSEPORT", "setswitchinterval"}
+OTHERS = {"id_token_hint", "_LINK_KEY", "RECONNECT", "SO_REUSEPORT", "setswitchinterval"}
 # Words of Python and Django, and values, which a module can name without using them.
 PLAIN = {
     *("booking", "createsuperuser", "dang", "dark", "data", "defer", "icontains", "iexact", "initial"),

@@ -251,7 +251,7 @@ def confirm_parcel(request: MemberRequest, parcel: uuid.UUID, chosen: schemas.Co
 
 @api_operation("GET", "/parcels/{uuid:parcel}/label", scope="labels:read", openapi_extra=shown.PDF)
 def get_label(
-    request: MemberRequest, parcel: uuid.UUID, size: str = "", worthless: bool = False
+    request: MemberRequest, parcel: uuid.UUID, size: str = "", *, worthless: bool = False
 ) -> HttpResponseBase:
     """Get the carrier's label, byte for byte: size full or cropped, else the account's own.
 

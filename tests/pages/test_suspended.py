@@ -41,7 +41,7 @@ ALLOWED = {
     "merge_receivers", "edit_receiver", "delete_receiver", "add_size", "edit_size", "change_size", "delete_size",
     "new_import", "import", "match_columns", "import_row", "cancel_many", "note_many", "send_again", "export",
     "save_view", "stop_watching", "delete_draft", "charge_is_wrong", "pack_proof", "pack_everything",
-    "close_account",
+    "close_account", "api_tokens", "change_token", "promise",
 }  # fmt: skip
 ROUTES = [(route, details) for route, details in OURS if "owner" in audience(details)]
 

@@ -168,6 +168,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HELD_BY = {
     "orders/quoting/asking.py": "orders/quoting/asking.py",
     "tracking/pages.py": "tracking/pages.py",
+    "tracking/watching.py": "tracking/watching.py",
     "shipping_portal/staff/resolution/verifying.py": "shipping_portal/staff/resolution/deciding.py",
 }
 
