@@ -542,7 +542,9 @@ def test_a_rule_that_is_not_about_the_reference_is_no_conflict(
 ) -> None:
     order = submitted()
     monkeypatch.setattr(
-        fetching, "request_labels", lambda order, links, at: Label.objects.create(order=order, size="full", length=-1)
+        fetching,
+        "request_labels",
+        lambda order, links, at, is_worthless: Label.objects.create(order=order, size="full", length=-1),
     )
     with pytest.raises(IntegrityError):
         work(order)

@@ -17,7 +17,7 @@ from tests.security.data_classes import PERSONAL, SECRETS
 SEARCHED = [(model, page) for model, page in admin.site._registry.items() if page.search_fields]
 # Every operator reads these, unmasked, on the lists or pages that find by them.
 SHOWN = {
-    "accounts.Sender": {"name"}, "accounts.User": {"email", "name"}, "importing.Import": {"file_name"},
+    "accounts.Sender": {"name"}, "accounts.User": {"email", "name"}, "accounts.ApiToken": {"name"}, "importing.Import": {"file_name"},
     "accounts.PickupAddress": {"name", "suburb", "postcode"},
     "orders.Order": {"receiver_name", "receiver_company", "receiver_suburb", "receiver_postcode"},
 }  # fmt: skip
