@@ -68,7 +68,8 @@ def audience(
                     request, "Your account requires two-step verification. Set yours up first."
                 )
                 return redirect("mfa_activate_totp")
-            if _has_yet_to_promise(request):
+            is_asked = request.resolver_match.url_name == "promise"
+            if must_promise(request) and not is_asked:
                 return redirect("promise")
             return view(request, *args, **kwargs)
 
@@ -78,15 +79,13 @@ def audience(
     return declare
 
 
-def _has_yet_to_promise(request: Any) -> bool:
+def must_promise(request: Any) -> bool:
     """Return whether the account may send nothing before its promise about dangerous goods.
 
     An account opened by sign-on begins without it.
     """
-    is_promised = request.sender.dangerous_goods_acknowledged_at is not None
-    is_asked = request.resolver_match.url_name == "promise"
     is_booker = request.membership.role in BOOKERS and not hasattr(request.user, "sees_as")
-    return is_booker and not (is_promised or is_asked)
+    return is_booker and request.sender.dangerous_goods_acknowledged_at is None
 
 
 class FromElsewhere(PermissionDenied):

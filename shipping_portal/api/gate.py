@@ -12,7 +12,7 @@ from django.utils import timezone
 from ninja.parser import Parser
 from ninja.security import HttpBearer
 
-from shipping_portal.accounts.access import MemberRequest, has_second_factor
+from shipping_portal.accounts.access import MemberRequest, has_second_factor, must_promise
 from shipping_portal.accounts.api_tokens import (
     SCOPES,
     NobodyNamed,
@@ -81,6 +81,9 @@ class Bearer(HttpBearer):
             raise ApiProblem("role", f"The member is a {role} of the account.")
         if request.sender.needs_second_factor and not has_second_factor(request.user):
             raise ApiProblem("second-factor", "The member sets it up on the pages first.")
+        # An entry link leads to the page that asks for it.
+        if must_promise(request) and self.scope != "enter":
+            raise ApiProblem("promise", "An owner makes it on the pages first.")
 
 
 def read_body(request: HttpRequest, most: int) -> bytes:

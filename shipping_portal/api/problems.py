@@ -35,6 +35,7 @@ KINDS = {
     "scope": Kind(403, "The token doesn't have this scope"),
     "role": Kind(403, "The member's role doesn't allow this"),
     "second-factor": Kind(403, "The member needs two-step verification"),
+    "promise": Kind(403, "The account has not promised to send no dangerous goods"),
     "suspended": Kind(403, "Booking is switched off for this account"),
     "not-found": Kind(404, "There is no such thing in this account"),
     "method": Kind(405, "This address doesn't take this method"),

@@ -155,6 +155,14 @@ def test_a_member_who_needs_a_second_factor_sets_it_up_first(things: dict[str, A
     assert Program(token.text).get("/parcels").status_code == 200
 
 
+def test_an_account_that_has_not_promised_does_nothing_but_enter_the_pages(things: dict[str, Any], alice: User) -> None:
+    """Interface §1; an account opened by sign-on begins without its promise about dangerous goods."""
+    Sender.objects.update(dangerous_goods_acknowledged_at=None)
+    for operation in OPERATIONS:
+        answer = call(program_for(operation, alice), operation, things)
+        assert answer.status_code == 201 if operation[2] == "enter" else kind(answer) == "promise", operation
+
+
 @pytest.mark.parametrize("role", ["bookkeeper", "viewer"])
 def test_a_role_sees_as_little_of_a_receiver_as_on_the_pages(role: str, things: dict[str, Any], alice: User) -> None:
     token, order = factories.api_token(alice), things["order"]
