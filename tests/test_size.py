@@ -15,7 +15,7 @@ BUDGETS = {
     "shipping_portal/importing": 28_980,
     "shipping_portal/staff": 27_130,
     "shipping_portal/accounts": 33_350,
-    "shipping_portal/billing": 22_430,
+    "shipping_portal/billing": 22_450,
     "shipping_portal/carrier": 19_970,
     "tracking": 11_530,
     "shipping_portal/reports": 9_390,

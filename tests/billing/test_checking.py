@@ -173,11 +173,13 @@ def test_reports_that_waited_together_bill_a_used_label_too(take: Take, quill: S
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("weeks_later", [0, 1])
 @pytest.mark.parametrize("posted_first", [False, True], ids=["read first", "posted first"])
 def test_the_older_report_read_after_the_newer_one_still_bills_the_order_itself(
-    take: Take, quill: Sender, alice: User, *, posted_first: bool
+    take: Take, quill: Sender, alice: User, *, posted_first: bool, weeks_later: int
 ) -> None:
-    used, week = timezone.now(), week_of(timezone.now().date())
+    """The label is used in the week of the older report, or of the newer one."""
+    used, week = timezone.now() + timedelta(weeks=weeks_later), week_of(timezone.now().date())
     factories.order(quill, alice, status="cancelled", carrier_reference="SUSED01", used_after_cancel_at=used)
     newer = take(summed(refund("SUSED01"), line("SUSED01")), name="b.csv", week=week + timedelta(days=7))
     if posted_first:

@@ -109,9 +109,7 @@ class Group:
             if item.is_own and (item.is_repeat or item.is_open):
                 self._take(item, by_key=True)
         for item in self._open():
-            # A label used after cancelling is billed by a line just like the first.
-            is_used = self.order is not None and kinds.was_used(self.order, item.first.week)
-            if item.first.kind not in COSTS or not is_used:
+            if not self._may_bill_used_label(item):
                 self._take(item)
         # A line without a parcel, such as a fee, is no second charge of one.
         if self.name:
@@ -133,12 +131,23 @@ class Group:
                 return True
         return False
 
+    def _may_bill_used_label(self, item: ComparedLine) -> bool:
+        """Return whether it can be for a label used after cancelling.
+
+        That is billed by a line just like the first.
+        """
+        is_used = self.order is not None and kinds.was_used(self.order, item.first.week)
+        return item.first.kind in COSTS and is_used
+
     def _is_alike(self, one: ComparedLine, other: ComparedLine) -> bool:
         """Return whether they agree wherever both have a value.
 
         A column may be mapped in one only.
         """
         if one.has_number and other.has_number:
+            return False
+        # The newer report may be posted before the older one.
+        if self._may_bill_used_label(other) and not self._may_bill_used_label(one):
             return False
         return _is_same_word(one.first.word, other.first.word) and self._is_same_day(
             one.first, other.first
