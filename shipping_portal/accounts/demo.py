@@ -15,7 +15,7 @@ from django.http import HttpRequest
 
 from shipping_portal.accounts import access
 from shipping_portal.accounts.address import places
-from shipping_portal.accounts.api_tokens import DAYS, SCOPES, SHOWN
+from shipping_portal.accounts.api_tokens import DAYS, SHOWN, scopes_of
 from shipping_portal.accounts.models import (
     ApiToken,
     Membership,
@@ -126,7 +126,11 @@ def _make_person(email: str, password: str, **fields: Any) -> User:
 def _give_token(owner: Membership, now: dt.datetime) -> None:
     """Make the token that the demo prints, or make it valid again."""
     fields = {"name": "The demo's", "user": owner.user, "sender": owner.sender, "revoked_at": None}
-    fields |= {"scopes": list(SCOPES), "start": SENDER_TOKEN[:SHOWN], "made_by": owner.user}
+    fields |= {
+        "scopes": list(scopes_of(partners=False)),
+        "start": SENDER_TOKEN[:SHOWN],
+        "made_by": owner.user,
+    }
     fields |= {"made_at": now, "ends_at": now + dt.timedelta(days=DAYS[-1])}
     ApiToken.objects.update_or_create(token_hash=token_hash(SENDER_TOKEN), defaults=fields)
 

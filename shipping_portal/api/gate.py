@@ -26,6 +26,8 @@ from shipping_portal.api import problems
 from shipping_portal.api.problems import ApiProblem
 
 PREFIX = "/api/"
+# People read it, who may be logged in: without their cookie its own would log them out.
+PAGE = "/api/v1/"
 MOST_BYTES = 64 * 1024  # of a JSON body; a parcel has 3 kB
 
 
@@ -35,13 +37,14 @@ def serve_programs(
     """Drop the cookies of calls to the API, and answer every error with a problem (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        if not request.path.startswith(PREFIX):
+        is_page = request.path == PAGE and request.method in {"GET", "HEAD"}
+        if is_page or not request.path.startswith(PREFIX):
             return get_response(request)
         request.META.pop("HTTP_COOKIE", None)
         with structlog.contextvars.bound_contextvars(caller=None):
             response = get_response(request)
-        is_page = response.headers.get("Content-Type", "") != problems.CONTENT_TYPE
-        if response.status_code >= HTTPStatus.BAD_REQUEST and is_page:
+        is_other = response.headers.get("Content-Type", "") != problems.CONTENT_TYPE
+        if response.status_code >= HTTPStatus.BAD_REQUEST and is_other:
             response = problems.from_page(request, response)
         response.headers.setdefault("Cache-Control", "private, no-store")
         return response

@@ -213,3 +213,22 @@ def test_a_page_shows_every_operation_under_our_policy() -> None:
             assert declared["summary"].replace("`", "") in text, path
     assert "script-src 'self'" in page["Content-Security-Policy"]
     assert 'id="key-reused"' in text
+
+
+def test_reading_about_the_api_logs_nobody_out(
+    hers: Program, visit: Callable[[User], Client], alice: User, settings: Any
+) -> None:
+    """In the demo each page has a form, and so a cookie of its own for who comes without one."""
+    settings.DEMO_BAR = True
+    browser = visit(alice)
+    page = browser.get(f"{V1}/").content.decode()
+    browser.get(f"{V1}/openapi.json")
+    browser.get(f"{V1}/parcels", headers={"Authorization": f"Bearer {hers.text}"})
+    assert browser.get(f"{V1}/parcels").status_code == 401  # by the cookie alone
+    assert browser.get("/settings/").status_code == 200
+    assert 'href="/parcels/"' in page
+
+
+def test_no_operation_sets_a_cookie(hers: Program) -> None:
+    assert not hers.get("/parcels").cookies
+    assert not Client().get(f"{V1}/parcels").cookies
