@@ -170,6 +170,7 @@ def test_an_operator_makes_a_partners_token_with_a_reason(visit: Visit, sam: Use
     assert made.is_partners
     assert page.content.decode().count(page.context["token"]) == 1
     assert Audit.objects.get().reason == "parcels:read; 90 days. Asked for by the partner."
+    assert client.get("/admin/accounts/apitoken/").context["title"] == "API tokens"
 
 
 def test_tokens_are_deleted_thirty_days_after_they_ended(alice: User) -> None:

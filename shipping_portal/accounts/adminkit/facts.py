@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.queues import Wait, age_column, summary
@@ -116,7 +117,7 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Answer 400 for an address typed by hand, such as a year that no calendar has."""
         try:
-            title = str(self.opts.verbose_name_plural).capitalize()
+            title = capfirst(self.opts.verbose_name_plural)
             found = {"title": title, "acts": self.list_buttons(request)}
             page = super().changelist_view(request, {**found, **(extra_context or {})})
             wait, shown = self.wait_of(request), getattr(page, "context_data", None) or {}

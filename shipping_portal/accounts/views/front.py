@@ -29,7 +29,6 @@ from shipping_portal.accounts.address.addresses import OnceOnly
 from shipping_portal.accounts.address.text import one_line
 from shipping_portal.accounts.login import signing_up
 from shipping_portal.accounts.login.adapter import landing_page
-from shipping_portal.accounts.login.forms import NEEDED
 from shipping_portal.accounts.models import Sender
 
 # its address changes with it
@@ -60,7 +59,9 @@ class PromiseForm(forms.Form):
 
     no_dangerous_goods = forms.BooleanField(
         label="We won't send dangerous goods, and we accept the terms",
-        error_messages={"required": NEEDED["no_dangerous_goods"]},
+        error_messages={
+            "required": "The carrier doesn't take dangerous goods. Tick this to go on."
+        },
     )
 
 
