@@ -26,6 +26,7 @@ from tools.campaign.servers import Servers
 from tracking.models import TrackingEvent, WebhookDelivery
 
 TRANSIENT = {Status.BOOKING, Status.CANCELLING, Status.UNCONFIRMED, Status.CONFLICT, Status.CANCEL_UNCONFIRMED}
+CLOCK_TOLERANCE = dt.timedelta(minutes=15)
 ALLOWED_ERRORS = (
     "OperationalError", "InterfaceError", "ConnectionError", "TimeoutError", "WorkerLostError", "ChildProcessError",
     "AdminShutdown", "CrashShutdown", "consumer: Connection to broker lost", "ResponseError",
@@ -211,21 +212,27 @@ def _event_of(body: bytes) -> str:
 
 
 def _progress(books: Books, orders: list[Order]) -> Iterator[str]:
-    known: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    events = TrackingEvent.objects.select_related("parcel").only("parcel__reference", "event_type", "scan_time")
-    for event in events.iterator():
-        known[event.parcel.reference].add((event.event_type, _instant(event.scan_time)))
+    received: dict[str, dict[tuple[str, str], dt.datetime]] = defaultdict(dict)
+    columns = ("parcel__reference", "event_type", "scan_time", "received_at")
+    for reference, event_type, scan_time, at in TrackingEvent.objects.values_list(*columns).iterator():
+        received[reference][event_type, _instant(scan_time)] = at
     for order in orders:
         if order.status not in HELD:
             continue
+        known = received[order.carrier_reference or ""]
         scans = books.scans.get(order.carrier_reference or "", [])
-        for scan in scans:
-            if (scan["event_type"], scan["scan_time"]) not in known[order.carrier_reference or ""]:
-                yield f"{order.carrier_reference} lacks {scan['event_type']} of {scan['scan_time']}"
-        telling = [scan for scan in scans if scan["progress"]]
-        latest = max(telling, key=lambda scan: scan["scan_time"])["progress"] if telling else ""
+        missing = [scan for scan in scans if (scan["event_type"], scan["scan_time"]) not in known]
+        yield from (f"{order.carrier_reference} lacks {one['event_type']} of {one['scan_time']}" for one in missing)
+        telling = [scan for scan in scans if scan["progress"] and scan not in missing]
+        latest = max(telling, key=lambda scan: _happened_at(scan, known))["progress"] if telling else ""
         if order.progress != latest:
             yield f"{order.carrier_reference} shows {order.progress!r}, the carrier says {latest!r}"
+
+
+def _happened_at(scan: dict[str, Any], known: dict[tuple[str, str], dt.datetime]) -> tuple[dt.datetime, dt.datetime]:
+    """Sort a scan by its time, or by its receipt if the clock that dated it was far ahead (decision 0035)."""
+    dated, received_at = dt.datetime.fromisoformat(scan["scan_time"]), known[scan["event_type"], scan["scan_time"]]
+    return (received_at if dated - received_at > CLOCK_TOLERANCE else dated), dated
 
 
 def _instant(at: dt.datetime) -> str:
