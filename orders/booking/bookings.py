@@ -185,10 +185,15 @@ def process_booking(order: Any) -> None:
 
 
 def _may_go(order: Order, *, is_reread: bool, has_fresh_price: bool) -> verdict.Go | None:
+    # The time comes first: what is read after it can't be older than the verdict.
+    now = timezone.now()
     if is_reread and not _read_again(order):
         return None
-    now = timezone.now()
-    return _carry_out(order, verdict.of_booking(order, now, has_fresh_price=has_fresh_price), now)
+    found = verdict.of_booking(order, now, has_fresh_price=has_fresh_price)
+    if not is_reread and isinstance(found, verdict.BackToDraft | verdict.Refuse):
+        # The machine may have slept since the row was read, and a pause begun and ended meanwhile.
+        return _may_go(order, is_reread=True, has_fresh_price=has_fresh_price)
+    return _carry_out(order, found, now)
 
 
 def _read_again(order: Any) -> bool:

@@ -386,6 +386,29 @@ def test_a_pause_holds_every_booking(submitted: Submit, carrier: SandboxCarrier)
         booking_rules.refuse_unless_booking_is_on(order.sender, timezone.now())
 
 
+def test_a_worker_that_slept_through_a_pause_gives_nothing_up(submitted: Submit, carrier: SandboxCarrier) -> None:
+    """The account was read before the pause: what it said then is no reason a day later."""
+    order, now = submitted(), timezone.now()
+    Order.objects.filter(pk=order.pk).update(submitted_at=now - dt.timedelta(hours=25))
+    row = bookings.process_booking.due(now).get(pk=order.pk)
+    CarrierAccount.objects.update(pause_ends_at=now)
+    assert row.claim()
+    bookings.process_booking.work(row)
+    assert Order.objects.get().status == "booked"
+
+
+def test_a_worker_that_slept_through_a_suspension_hands_nothing_back(
+    submitted: Submit, carrier: SandboxCarrier, quill: Sender, sam: User
+) -> None:
+    order = submitted()
+    quill.suspend(by=sam, category="terms", text="Terms review", note="", at=timezone.now())
+    row = bookings.process_booking.due(timezone.now()).get(pk=order.pk)
+    quill.reinstate(by=sam, reason="settled", at=timezone.now())
+    assert row.claim()
+    bookings.process_booking.work(row)
+    assert Order.objects.get().status == "booked"
+
+
 def test_while_the_carrier_rests_a_booking_is_due_at_the_end_of_its_rest(submitted: Submit) -> None:
     order, end = submitted(), timezone.now() + dt.timedelta(minutes=3)
     CarrierAccount.objects.update(resting_until=end)
