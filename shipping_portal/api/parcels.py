@@ -14,7 +14,7 @@ from django.utils.cache import get_conditional_response
 from ninja import Header, Query
 
 from orders.booking import answers, booking_rules, bookings
-from orders.cancelling import cancels
+from orders.cancelling import cancels, replacing
 from orders.drafting import drafts
 from orders.drafting.forms import BookForm, ParcelForm
 from orders.labels.originals import WORTHLESS
@@ -38,6 +38,7 @@ KEYS = uuid.UUID("5f0c7c2e-7d0e-4b0a-9d53-3c9a5b0d8a11")  # of Idempotency-Key
 NO_SUCH_FIELD = ["This account has no such field."]
 NO_SUCH_QUOTE = ["There is no such quote. Ask for prices again."]
 REUSED = "The key has booked another parcel, service or day. Nothing new was booked."
+OLD_PRICE = "That price no longer holds, so nothing was cancelled or booked. Ask again."
 LOOK_AGAIN = {"Retry-After": "2"}  # at a parcel or label that is on its way
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=255)]
 
@@ -107,18 +108,23 @@ def book_parcel(
     The same key with the same content gets the same answer, however often it is sent; with other
     content it gets 422. The carrier is called after the answer: look at the parcel's `url`.
     """
-    now, token = timezone.now(), uuid.uuid5(KEYS, key)
-    picked = {"product": chosen.product, "pickup_date": chosen.pickup_date, "form_token": token}
-    form = BookForm({name: str(value) for name, value in picked.items() if value is not None})
-    refuse_invalid(form)
+    asked, now = _asked(chosen, key), timezone.now()
     quote = _quote_to_book(request, chosen.quote)
     if not chosen.another:
-        _refuse_surprise(request, quote, token, now)
-    order = _submit(request, quote, form, now)
+        _refuse_surprise(request, quote, asked["form_token"], now)
+    order = _submit(request, quote, asked, now)
     for name, value in rates.of_bookings(request.sender, now).items():
         response[name] = value
     response["Location"] = shown.address_of(order)
     return {"id": order.uuid, "url": shown.address_of(order)}
+
+
+def _asked(chosen: Any, key: str) -> dict[str, Any]:
+    """Return the product, the pickup_date and the form_token that Book's form reads from them."""
+    picked = {"product": chosen.product, "pickup_date": chosen.pickup_date or ""}
+    form = BookForm(picked | {"form_token": uuid.uuid5(KEYS, key)})
+    refuse_invalid(form)
+    return form.cleaned_data
 
 
 def _quote_to_book(request: MemberRequest, key: uuid.UUID) -> Quote:
@@ -140,24 +146,30 @@ def _refuse_surprise(
         raise ApiProblem("duplicate", words, parcel=like.uuid)
 
 
-def _submit(request: MemberRequest, quote: Quote, form: BookForm, now: dt.datetime) -> Order:
+def _submit(request: MemberRequest, quote: Quote, asked: dict[str, Any], now: dt.datetime) -> Order:
     """Book it, which ends the draft that was made for it, if that is still there."""
     mine = Draft.objects.for_user(request.user).filter(quote=quote, order=None)
     draft = mine.exclude(source=Draft.Source.CORRECTED).order_by("-pk").first()
-    asked = {"by": request.user, "now": now, **form.cleaned_data}
+    asked = {"by": request.user, "now": now, **asked}
     try:
         if draft:
             return drafts.submit(draft, quote, **asked)
         return bookings.submit(quote=quote, code=asked.pop("product"), **asked)
     except bookings.TokenReused as error:
         raise ApiProblem("key-reused", REUSED, parcel=str(error)) from error
-    except booking_rules.Suspended as error:
-        raise ApiProblem("suspended", str(error)) from error
-    except NO_BOOKING as error:
-        if isinstance(error, bookings.LimitReached | booking_rules.Paused):
-            raise rates.no_answer(error, request.sender, now) from error
-        words = error_sentence(error, request.sender)
-        raise ApiProblem("invalid", errors={FIELD_OF.get(type(error), "quote"): [words]}) from error
+    except (booking_rules.Suspended, *NO_BOOKING) as error:
+        raise _not_booked(error, request.sender, now) from error
+
+
+def _not_booked(error: Exception, sender: Sender, now: dt.datetime) -> ApiProblem:
+    """Return the problem of what forbids this booking."""
+    match error:
+        case booking_rules.Suspended():
+            return ApiProblem("suspended", str(error))
+        case bookings.LimitReached() | booking_rules.Paused():
+            return rates.no_answer(error, sender, now)
+    words = error_sentence(error, sender)
+    return ApiProblem("invalid", errors={FIELD_OF.get(type(error), "quote"): [words]})
 
 
 @api_operation("GET", "/parcels", scope="parcels:read", answer=schemas.ParcelsOut)
@@ -222,6 +234,45 @@ def _state_in_words(request: MemberRequest, key: uuid.UUID) -> str:
 
 @api_operation(
     "POST",
+    "/parcels/{uuid:parcel}/replace",
+    scope="parcels:book",
+    answer=schemas.BookedOut,
+    status=202,
+)
+def replace_parcel(
+    request: MemberRequest, parcel: uuid.UUID, chosen: schemas.OfferIn, key: Key
+) -> Any:
+    """Cancel a parcel and book an offer instead, once for each Idempotency-Key.
+
+    Ask for prices with the corrected fields first. Nothing new is booked before the carrier has
+    cancelled this one: its `replacement` says what came of it. Don't use its label from now on.
+    """
+    found, asked = _parcel_of(request, parcel), _asked(chosen, key)
+    quote = _quote_to_book(request, chosen.quote)
+    before = replacing.asked_by_form(found, asked["form_token"]).select_related("quote").first()
+    if before is None:
+        _ask_to_replace(request, found, quote, asked)
+    elif not before.is_for(quote, asked["product"], asked["pickup_date"]):
+        raise ApiProblem("key-reused", REUSED, parcel=str(found.uuid))
+    return {"id": found.uuid, "url": shown.address_of(found)}
+
+
+def _ask_to_replace(
+    request: MemberRequest, order: Order, quote: Quote, asked: dict[str, Any]
+) -> None:
+    now, code = timezone.now(), asked.pop("product")
+    try:
+        replacing.ask_to_replace(order, quote=quote, code=code, by=request.user, now=now, **asked)
+    except replacing.OldPrice as error:
+        raise ApiProblem("invalid", errors={"quote": [OLD_PRICE]}) from error
+    except (booking_rules.Suspended, *NO_BOOKING) as error:
+        raise _not_booked(error, request.sender, now) from error
+    except (Order.PickupProblem, Order.AlreadyCollected, Order.WrongStatus) as error:
+        raise ApiProblem("state", _state_in_words(request, order.uuid)) from error
+
+
+@api_operation(
+    "POST",
     "/parcels/{uuid:parcel}/confirm",
     scope="parcels:book",
     answer=schemas.BookedOut,
@@ -238,12 +289,10 @@ def confirm_parcel(request: MemberRequest, parcel: uuid.UUID, chosen: schemas.Co
         raise ApiProblem("invalid", errors={"amount": [words]})
     try:
         bookings.confirm(found, by=request.user, now=now, next_day=chosen.next_day)
-    except booking_rules.Suspended as error:
-        raise ApiProblem("suspended", str(error)) from error
-    except (booking_rules.Paused, bookings.LimitReached) as error:
-        raise rates.no_answer(error, request.sender, now) from error
     except (booking_rules.CarrierChanged, booking_rules.PickupDayPassed) as error:
         raise ApiProblem("state", error_sentence(error, request.sender)) from error
+    except (booking_rules.Suspended, booking_rules.Paused, bookings.LimitReached) as error:
+        raise _not_booked(error, request.sender, now) from error
     except Order.WrongStatus as error:
         raise ApiProblem("state", _state_in_words(request, parcel)) from error
     return {"id": found.uuid, "url": shown.address_of(found)}

@@ -141,14 +141,19 @@ class QuoteOut(Schema):
     expires_at: dt.datetime = Field(description="Booked later, it is asked for again first.")
 
 
-class ChosenIn(Schema):
-    """The offer to book."""
+class OfferIn(Schema):
+    """An offer of a quote."""
 
     model_config = STRICT
 
     quote: uuid.UUID
     product: str
     pickup_date: str | None = Field(None, description="One of the offer's days; blank is the next.")
+
+
+class ChosenIn(OfferIn):
+    """The offer to book."""
+
     another: bool = Field(False, description="Yes, another one like the parcel just booked.")
 
 
@@ -236,6 +241,14 @@ class ParcelOut(Schema):
     labels: list[LabelOut] = Field(description="None for a role that doesn't print.")
 
 
+class ReplacementOut(Schema):
+    """What is booked instead of a parcel once the carrier has cancelled that."""
+
+    is_waiting: bool
+    parcel: uuid.UUID | None = Field(description="The new parcel, once it is made.")
+    problem: str = Field(description="Why nothing new was booked.")
+
+
 class OneParcelOut(ParcelOut):
     """One parcel, with what its state means."""
 
@@ -245,6 +258,7 @@ class OneParcelOut(ParcelOut):
     can_cancel: bool
     price_to_confirm: Price | None = Field(description="The price that waits for your yes.")
     replaces: uuid.UUID | None
+    replacement: ReplacementOut | None = Field(description="The last one asked for.")
     tracking_page: str | None
 
 

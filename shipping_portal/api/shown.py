@@ -15,7 +15,7 @@ from orders.cancelling.cancel_rules import can_cancel
 from orders.drafting.forms import ParcelForm
 from orders.drafting.receivers import sees_contact, shown_receiver
 from orders.models import Draft, Label, Order, Quote
-from orders.models.statuses import Status
+from orders.models.statuses import BEING_CANCELLED, Status
 from orders.quoting.offers import QuotesPage
 from orders.status.status_labels import status_label
 from orders.status.status_sentences import status_sentence
@@ -95,8 +95,19 @@ def one_parcel_facts(order: Order, role: str, now: dt.datetime) -> dict[str, Any
         "can_cancel": sees_contact(role) and can_cancel(order, now),
         "price_to_confirm": order.price_to_confirm if waits else None,
         "replaces": order.replaces.uuid if order.replaces else None,
+        "replacement": _replacement(order) if sees_contact(role) else None,
         "tracking_page": public if public and sees_contact(role) else None,
     }
+
+
+def _replacement(order: Order) -> dict[str, Any] | None:
+    """Return the last replacement. Only a parcel that was to be cancelled has one."""
+    was_asked = order.status in {*BEING_CANCELLED, Status.CANCELLED} or order.cancel_refused_at
+    newest = order.replacements.select_related("booked").order_by("-pk")
+    if not (last := newest.first() if was_asked else None):
+        return None
+    made = last.booked.uuid if last.booked else None
+    return {"is_waiting": last.ended_at is None, "parcel": made, "problem": last.problem}
 
 
 def sentence_of(order: Order, role: str, now: dt.datetime) -> str:
