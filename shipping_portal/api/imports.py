@@ -14,8 +14,8 @@ from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.api import schemas
 from shipping_portal.api.gate import read_body
 from shipping_portal.api.operations import api_operation
-from shipping_portal.api.parcels import refuse_suspended
 from shipping_portal.api.problems import ApiProblem, refuse_invalid
+from shipping_portal.api.sent import refuse_unless_may_begin
 from shipping_portal.importing import progress, reading, uploads
 from shipping_portal.importing.forms import ImportUploadForm
 from shipping_portal.importing.models import Import
@@ -36,9 +36,7 @@ def upload_import(request: MemberRequest, name: str = "orders.csv") -> Any:
 
     Known columns are matched at once. A person goes on at its `url`.
     """
-    refuse_suspended(request.sender)
-    if request.sender.pickup_address() is None:
-        raise ApiProblem("start", "An owner says on the pages where parcels are picked up.")
+    refuse_unless_may_begin(request.sender)
     now = timezone.now()
     content = read_body(request, reading.MOST_BYTES)
     try:

@@ -1,4 +1,4 @@
-"""Prices, bookings, cancellations, labels and tracking, by the entry points of the pages."""
+"""Bookings, cancellations, labels and tracking, by the entry points of the pages."""
 
 import datetime as dt
 import logging
@@ -6,23 +6,22 @@ import uuid
 from typing import Annotated, Any
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.cache import get_conditional_response
 from ninja import Header, Query
 
-from orders.booking import answers, booking_rules, bookings
+from orders.booking import booking_rules, bookings
 from orders.cancelling import cancels, replacing
 from orders.drafting import drafts
-from orders.drafting.forms import BookForm, ParcelForm
+from orders.drafting.forms import BookForm
 from orders.labels.originals import WORTHLESS
 from orders.models import Draft, Label, LabelBytes, Order, Quote
 from orders.models.statuses import BEING_CANCELLED, Status
-from orders.quoting import offers
 from orders.views.quotes import FIELD_OF, NO_BOOKING
-from orders.views.responses import NO_PRICES, error_sentence
+from orders.views.responses import error_sentence
 from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.accounts.formatting import money_in
 from shipping_portal.accounts.models import Audit, Sender
@@ -30,73 +29,15 @@ from shipping_portal.api import rates, schemas, shown
 from shipping_portal.api.listed import page_of_parcels
 from shipping_portal.api.operations import api_operation
 from shipping_portal.api.problems import ApiProblem, refuse_invalid
-from shipping_portal.carrier.errors import Rejected
 from tracking import timeline
 
 log = logging.getLogger(__name__)
 KEYS = uuid.UUID("5f0c7c2e-7d0e-4b0a-9d53-3c9a5b0d8a11")  # of Idempotency-Key
-NO_SUCH_FIELD = ["This account has no such field."]
 NO_SUCH_QUOTE = ["There is no such quote. Ask for prices again."]
 REUSED = "The key has booked another parcel, service or day. Nothing new was booked."
 OLD_PRICE = "That price no longer holds, so nothing was cancelled or booked. Ask again."
 LOOK_AGAIN = {"Retry-After": "2"}  # at a parcel or label that is on its way
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=255)]
-
-
-def refuse_suspended(sender: Sender) -> None:
-    """Raise the problem of an account that may not book."""
-    if sender.is_suspended:
-        raise ApiProblem("suspended", sender.suspension_text)
-
-
-@api_operation("POST", "/quotes", scope="parcels:book", answer=schemas.QuoteOut, status=201)
-def make_quote(request: MemberRequest, response: HttpResponse, parcel: schemas.ParcelIn) -> Any:
-    """Ask for the prices of a parcel.
-
-    Its fields are those of the portal's form, and so are the messages about them. Nothing is
-    booked.
-    """
-    refuse_suspended(request.sender)
-    if request.sender.pickup_address() is None:
-        raise ApiProblem("start", "An owner says on the pages where parcels are picked up.")
-    sent = sent_form(parcel)
-    form, now = drafts.parcel_form(request.sender, sent), timezone.now()
-    refuse_unused(sent, form)
-    refuse_invalid(form)
-    draft = drafts.begin(
-        request.sender, request.user, sent.dict(), now=now, source=Draft.Source.TYPED
-    )
-    quote = _ask_prices(request, draft, form, now)
-    for name, value in rates.of_quotes(request.sender, now).items():
-        response[name] = value
-    return shown.quote_facts(quote, draft, form, offers.for_page(quote, now=now))
-
-
-def sent_form(body: Any) -> QueryDict:
-    """Return what was sent as a form gets it."""
-    typed = QueryDict(mutable=True)
-    typed.update({name: str(value) for name, value in body.dict(exclude_none=True).items()})
-    return typed
-
-
-def refuse_unused(sent: QueryDict, form: Any) -> None:
-    """Raise the problem of fields that this account's form doesn't have: none is ignored."""
-    unused = [name for name in sent if name not in form.fields and str(sent[name]).strip()]
-    if unused:
-        raise ApiProblem("invalid", errors=dict.fromkeys(unused, NO_SUCH_FIELD))
-
-
-def _ask_prices(request: MemberRequest, draft: Draft, form: ParcelForm, now: dt.datetime) -> Quote:
-    try:
-        return drafts.ask_prices(draft, form.details(), by=request.user, now=now)
-    except Rejected as error:
-        answers.put_at(form, error)
-        refuse_invalid(form)
-        raise
-    except booking_rules.Suspended as error:
-        raise ApiProblem("suspended", str(error)) from error
-    except NO_PRICES as error:
-        raise rates.no_answer(error, request.sender, now) from error
 
 
 @api_operation("POST", "/parcels", scope="parcels:book", answer=schemas.BookedOut, status=202)

@@ -141,6 +141,25 @@ class QuoteOut(Schema):
     expires_at: dt.datetime = Field(description="Booked later, it is asked for again first.")
 
 
+class DraftOut(Schema):
+    """A parcel that isn't booked yet, as it was typed: complete or not."""
+
+    id: uuid.UUID
+    values: dict[str, str] = Field(description="By the fields of a parcel.")
+    changed_at: dt.datetime
+    is_saved: bool = Field(description="false: it is deleted after a day; fifty are kept already.")
+    quote: uuid.UUID | None = Field(description="Its last prices, maybe of other values.")
+    parcel: uuid.UUID | None = Field(description="What it was booked as. It holds no values then.")
+    corrects: uuid.UUID | None = Field(description="The booked parcel that it is to replace.")
+    url: str = Field(description="The page where a person goes on.")
+
+
+class DraftsOut(Schema):
+    """Drafts, the one changed last first."""
+
+    drafts: list[DraftOut]
+
+
 class OfferIn(Schema):
     """An offer of a quote."""
 

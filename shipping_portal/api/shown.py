@@ -20,7 +20,7 @@ from orders.quoting.offers import QuotesPage
 from orders.status.status_labels import status_label
 from orders.status.status_sentences import status_sentence
 from shipping_portal.accounts.access import BOOKKEEPER
-from shipping_portal.api.schemas import SEEN_BY_BOOKERS, OneParcelOut
+from shipping_portal.api.schemas import PARCEL_CONTROLS, SEEN_BY_BOOKERS, OneParcelOut
 from shipping_portal.carrier.messages import Money
 from tracking.timeline import TimelineEntry
 
@@ -52,6 +52,25 @@ def quote_facts(quote: Quote, draft: Draft, form: ParcelForm, page: QuotesPage) 
         "goods_questions": [asked.question for asked in page.goods],
         "expires_at": quote.made_at + dt.timedelta(seconds=settings.QUOTE_SECONDS),
     }
+
+
+def draft_facts(draft: Draft) -> dict[str, Any]:
+    """Return a draft as it was left, without what only the pages' own controls hold."""
+    return {
+        "id": draft.uuid,
+        "values": typed_in(draft),
+        "changed_at": draft.updated_at,
+        "is_saved": draft.is_saved,
+        "quote": draft.quote.uuid if draft.quote else None,
+        "parcel": draft.order.uuid if draft.order else None,
+        "corrects": draft.corrects.uuid if draft.corrects else None,
+        "url": settings.SITE_URL + reverse("draft", args=[draft.uuid]),
+    }
+
+
+def typed_in(draft: Draft) -> dict[str, str]:
+    """Return what is typed into the fields of a parcel."""
+    return {name: text for name, text in draft.values.items() if name in PARCEL_CONTROLS}
 
 
 def parcel_facts(order: Order, role: str, now: dt.datetime) -> dict[str, Any]:

@@ -34,6 +34,8 @@ CHOSEN = {"quote": "6f1c7c2e-7d0e-4b0a-9d53-3c9a5b0d8a11", "product": "STANDARD-
 # What each operation that has a body is sent.
 BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/quotes"): PARCEL,
+    ("POST", "/drafts"): PARCEL,
+    ("PUT", "/drafts/{draft}"): PARCEL,
     ("POST", "/parcels"): CHOSEN,
     ("POST", "/parcels/{parcel}/replace"): CHOSEN,
     ("POST", "/parcels/{parcel}/confirm"): {"amount": "12.08", "currency": "AUD"},
@@ -69,7 +71,7 @@ def kind(answer: Any) -> str:
 
 def test_every_operation_takes_a_token_and_nothing_else_is_routed() -> None:
     """Every operation of the schema has a scope; every address under /api/ is one of them or the description."""
-    assert len(OPERATIONS) == 17
+    assert len(OPERATIONS) == 23
     assert {scope for _, _, scope in OPERATIONS} == set(SCOPES)
     api = next(entry for entry in get_resolver().url_patterns if str(entry.pattern) == "api/v1/")
     routes = {re.sub(r"<uuidstr:(\w+)>", r"{\1}", str(entry.pattern)) for part in api.url_patterns for entry in
@@ -143,7 +145,8 @@ def test_a_suspended_account_starts_nothing(operation: Operation, things: dict[s
     Sender.objects.update(suspended_at=timezone.now(), suspension="terms", suspension_text="Unpaid bill.")
     method, path, _ = operation
     status = call(program, operation, things).status_code
-    begins = (method, path) in {("POST", "/quotes"), ("POST", "/imports")}
+    begins = path in {"/quotes", "/imports", "/drafts", "/drafts/{draft}", "/drafts/{draft}/quotes"}
+    begins = begins and method in {"POST", "PUT"}
     assert status == 403 if begins else status not in {401, 403, 500}
     assert not Order.objects.filter(status="booking").exists()
 

@@ -113,13 +113,14 @@ def test_a_list_costs_the_same_at_one_and_fifty_rows(hers: Program, quill: Sende
             order = factories.order(quill, alice, status="booked")
             factories.stored_label(order)
             factories.event(factories.parcel(order))
+            factories.draft(quill, alice, order.quote)
             factories.saved_receiver(quill, name=f"Somebody {Order.objects.count()} {number}")
 
     found = {}
     for count in (1, 9):
         more(count)
-        urls = ("/parcels", "/addresses", "/statements", f"/parcels/{Order.objects.latest('pk').uuid}")
-        urls += (f"{urls[3]}/tracking",)
+        urls = ("/parcels", "/addresses", "/drafts", "/statements", f"/parcels/{Order.objects.latest('pk').uuid}")
+        urls += (f"{urls[4]}/tracking",)
         found[count] = [queries(hers, url) for url in urls]
     assert found[1] == found[9]
     assert max(found[1]) <= 8
