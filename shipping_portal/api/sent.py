@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.models import PickupAddress, Sender
 from shipping_portal.api.problems import ApiProblem, refuse_invalid
 
 NO_SUCH_FIELD = ["This account has no such field."]
@@ -15,8 +15,15 @@ def refuse_unless_may_begin(sender: Sender) -> None:
     """Raise the problem of an account that may not book now, or can't yet."""
     if sender.is_suspended:
         raise ApiProblem("suspended", sender.suspension_text)
-    if sender.pickup_address() is None:
+    needed_pickup_address(sender)
+
+
+def needed_pickup_address(sender: Sender) -> PickupAddress:
+    """Return where the account's parcels are picked up, or raise the problem that nobody said."""
+    address = sender.pickup_address()
+    if address is None:
         raise ApiProblem("start", "An owner says on the pages where parcels are picked up.")
+    return address
 
 
 def sent_form(values: Mapping[str, Any]) -> QueryDict:
