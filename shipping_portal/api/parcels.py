@@ -36,6 +36,13 @@ KEYS = uuid.UUID("5f0c7c2e-7d0e-4b0a-9d53-3c9a5b0d8a11")  # of Idempotency-Key
 NO_SUCH_QUOTE = ["There is no such quote. Ask for prices again."]
 REUSED = "The key has booked another parcel, service or day. Nothing new was booked."
 OLD_PRICE = "That price no longer holds, so nothing was cancelled or booked. Ask again."
+# Of the parcels that it replaces, or that replace it, only the ids are shown.
+NOT_OF_KIN = [
+    f"{kin}__{field.name}"
+    for kin in ("replaces", "replaced_by")
+    for field in Order._meta.concrete_fields
+    if field.name not in {"id", "uuid"}
+]
 LOOK_AGAIN = {"Retry-After": "2"}  # at a parcel or label that is on its way
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=255)]
 
@@ -124,7 +131,8 @@ def list_parcels(request: MemberRequest, query: Query[schemas.ParcelsQuery]) -> 
 def orders_shown(request: MemberRequest) -> QuerySet[Order]:
     """Return the account's parcels with what the API shows of each."""
     mine = Order.objects.for_user(request.user).prefetch_related("labels")
-    return mine.select_related("account", "replaces", "replaced_by", "parcel__account")
+    shown_with = mine.select_related("account", "replaces", "replaced_by", "parcel__account")
+    return shown_with.defer(*NOT_OF_KIN)
 
 
 def _parcel_of(request: MemberRequest, key: uuid.UUID) -> Order:

@@ -1,6 +1,7 @@
-"""What a call of the API costs: its GETs beside bare django-ninja views with the same queries, its POST beside `submit`.
+"""What a call of the API costs: its GETs beside bare django-ninja views, its POST beside the page's.
 
-The bare view is the same function in a NinjaAPI of its own, without a token and without middleware: its member is known.
+A bare view is the same function, with the same queries, in a NinjaAPI of its own: no token and no middleware, for its
+member is known.
 """
 
 import io
@@ -52,7 +53,7 @@ def run() -> None:
     for name, path in (("a list of 50", "/parcels"), ("one parcel", f"/parcels/{order.uuid}")):
         ours, bare = _calls(path, token), _bare_calls(path, mia)
         found[f"API: {name} ÷ a bare view"] = (*_in_turn(ours, bare), MOST)
-    found["API: a booking ÷ submit"] = (*_in_turn(*_bookings(mia, token)), BOOKED)
+    found["API: a booking ÷ the page's"] = (*_in_turn(*_bookings(mia, token)), BOOKED)
     print(json.dumps(found))
 
 
@@ -85,7 +86,7 @@ def _bare_calls(path: str, user: Any) -> Callable[[], None]:
     return _asking(handler, path, "")
 
 
-def _asking(handler: Any, path: str, token: str, body: Callable[[], bytes] = bytes) -> Callable[[], None]:
+def _asking(handler: Any, path: str, token: str) -> Callable[[], None]:
     status = ""
 
     def note(line: str, headers: Any, exc_info: Any = None) -> None:
@@ -93,12 +94,10 @@ def _asking(handler: Any, path: str, token: str, body: Callable[[], bytes] = byt
         status = line
 
     def ask() -> None:
-        sent = body()
-        environ = {"REQUEST_METHOD": "POST" if sent else "GET", "PATH_INFO": path, "QUERY_STRING": "",
-                   "SERVER_NAME": "127.0.0.1", "SERVER_PORT": "80", "wsgi.input": io.BytesIO(sent),
-                   "wsgi.url_scheme": "https", "HTTP_HOST": "127.0.0.1", "REMOTE_ADDR": "127.0.0.1",
-                   "CONTENT_LENGTH": str(len(sent)), "CONTENT_TYPE": "application/json" if sent else "",
-                   "HTTP_AUTHORIZATION": f"Bearer {token}", "HTTP_IDEMPOTENCY_KEY": str(uuid.uuid4())}  # fmt: skip
+        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": "", "SERVER_NAME": "127.0.0.1",
+                   "SERVER_PORT": "80", "wsgi.input": io.BytesIO(), "wsgi.url_scheme": "https",
+                   "HTTP_HOST": "127.0.0.1", "REMOTE_ADDR": "127.0.0.1",
+                   "HTTP_AUTHORIZATION": f"Bearer {token}"}  # fmt: skip
         answer = handler(environ, note)
         text = b"".join(answer)
         if status[0] != "2":
@@ -109,25 +108,30 @@ def _asking(handler: Any, path: str, token: str, body: Callable[[], bytes] = byt
 
 
 def _bookings(user: Any, token: str) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Book each time another parcel: through the API, and by the entry point itself."""
-    from django.core.handlers.wsgi import WSGIHandler  # noqa: PLC0415
-    from django.utils import timezone  # noqa: PLC0415
+    """Book one more parcel with each call: through the API, and by the page's form. Both by Django's test client."""
+    from django.test import Client  # noqa: PLC0415
 
-    from orders.booking import bookings  # noqa: PLC0415
-    from orders.models import Quote  # noqa: PLC0415
     from tests import factories  # noqa: PLC0415
+    from tools.bench.pages import BACKEND  # noqa: PLC0415
 
     sender = user.membership.sender
     type(sender).objects.filter(pk=sender.pk).update(bookings_a_day=100_000, money_a_day=None, unbilled_limit=10**9)
-    sender.refresh_from_db()
     quotes = [factories.quote(sender, user) for _ in range(2)]
-    chosen = json.dumps({"quote": str(quotes[0].uuid), "product": "STANDARD-PICKUP", "another": True}).encode()
+    draft, browser, program = factories.draft(sender, user, quotes[1]), Client(), Client()
+    browser.force_login(user, backend=BACKEND)
+    chosen = {"product": "STANDARD-PICKUP", "another": True}
 
-    def submit() -> None:
-        quote = Quote.objects.get(pk=quotes[1].pk)
-        quote.sender = sender
-        bookings.submit(
-            quote=quote, code="STANDARD-PICKUP", by=user, form_token=uuid.uuid4(), pickup_date=None, now=timezone.now()
-        )
+    def by_program() -> None:
+        headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": str(uuid.uuid4())}
+        sent = chosen | {"quote": str(quotes[0].uuid)}
+        answer = program.post("/api/v1/parcels", sent, "application/json", headers=headers, secure=True)
+        if answer.status_code != 202:
+            raise SystemExit(f"a booking answered {answer.status_code}: {answer.content[:300]!r}")
 
-    return _asking(WSGIHandler(), "/api/v1/parcels", token, lambda: chosen), submit
+    def by_page() -> None:
+        form = chosen | {"form_token": str(uuid.uuid4())}
+        answer = browser.post(f"/parcels/drafts/{draft.uuid}/prices/book/", form, secure=True)
+        if answer.status_code != 302 or "/booking/" not in answer["Location"]:
+            raise SystemExit(f"the page answered {answer.status_code}")
+
+    return by_program, by_page
