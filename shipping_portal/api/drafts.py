@@ -91,7 +91,7 @@ def price_draft(request: MemberRequest, response: HttpResponse, draft: uuid.UUID
     To book an offer of them ends the draft.
     """
     found = _open_draft(request, draft)
-    form = drafts.parcel_form(request.sender, sent_form(shown.typed_in(found)))
+    form = drafts.parcel_form(request.sender, sent_form(shown.parcel_values(found)))
     refuse_invalid(form)
     return _priced(request, response, found, form)
 

@@ -194,7 +194,7 @@ def replace_parcel(
     """Cancel a parcel and book an offer instead, once for each Idempotency-Key.
 
     Ask for prices with the corrected fields first. Nothing new is booked before the carrier has
-    cancelled this one: its `replacement` says what came of it. Don't use its label from now on.
+    cancelled this one, and its replacement says what came of it. Don't use its label from now on.
     """
     found, asked = _parcel_of(request, parcel), _asked(chosen, key)
     quote = _quote_to_book(request, chosen.quote)

@@ -58,7 +58,7 @@ def draft_facts(draft: Draft) -> dict[str, Any]:
     """Return a draft as it was left, without what only the pages' own controls hold."""
     return {
         "id": draft.uuid,
-        "values": typed_in(draft),
+        "values": parcel_values(draft),
         "changed_at": draft.updated_at,
         "is_saved": draft.is_saved,
         "quote": draft.quote.uuid if draft.quote else None,
@@ -68,7 +68,7 @@ def draft_facts(draft: Draft) -> dict[str, Any]:
     }
 
 
-def typed_in(draft: Draft) -> dict[str, str]:
+def parcel_values(draft: Draft) -> dict[str, str]:
     """Return what is typed into the fields of a parcel."""
     return {name: text for name, text in draft.values.items() if name in PARCEL_CONTROLS}
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.api_tokens import SCOPES
-from shipping_portal.accounts.models import ApiToken, Membership, Role, Sender, User
+from shipping_portal.accounts.models import ApiToken, EntryLink, Membership, Role, Sender, User
 from shipping_portal.api.reference import openapi
 from tests import factories
 from tests.access import things_of
@@ -164,6 +164,22 @@ def test_a_member_who_needs_a_second_factor_sets_it_up_first(things: dict[str, A
         assert kind(call(program_for(operation, alice), operation, things)) == "second-factor"
     factories.second_factor(alice)
     assert Program(token.text).get("/parcels").status_code == 200
+
+
+def test_a_partners_token_acts_for_nobody_who_has_still_to_set_up_a_second_factor(
+    things: dict[str, Any], alice: User
+) -> None:
+    """Not even to enter the pages: there the person logs in and sets it up. Nothing is written either."""
+    Sender.objects.update(needs_second_factor=True)
+    partner = Program(factories.api_token().text, {"Acts-For": alice.email})
+    for operation in OPERATIONS:
+        answer = call(partner, operation, things)
+        assert (answer.status_code, kind(answer)) == (403, "second-factor"), operation
+        assert answer.json()["detail"] == "The member logs in on the pages and sets it up first."
+    assert not EntryLink.objects.exists()
+    factories.second_factor(alice)
+    assert partner.get("/parcels").status_code == 200
+    assert partner.post("/entry-links", {"purpose": "settings"}).status_code == 201
 
 
 def test_an_account_that_has_not_promised_does_nothing_but_enter_the_pages(things: dict[str, Any], alice: User) -> None:
