@@ -149,11 +149,11 @@ def correct_import_row(
 def _correct(row: ImportRow, address: PickupAddress, correction: Any) -> bool:
     """Save and check the row, or leave it out. Return False if somebody else was faster."""
     form = row_form.form_of(row, row.file, address, chosen_size(row.file))
-    sent = sent_form(correction.values.dict() if correction.values else {}).dict()
+    sent = sent_form(correction.values.dict() if correction.values else {})
     refuse_unused(sent, form)
     if correction.leave_out:
         return row.finish(state=ImportRow.State.SKIPPED, problems=checking.LEFT_OUT)
-    corrected = row_form.corrections(row, form, sent)
+    corrected = row_form.corrections(row, form, {name: str(sent[name]) for name in sent})
     corrected |= leaving_out.let_through(row) if correction.anyway else {}
     saved = row_form.save(row.file, row, corrected, alike=False, now=timezone.now())
     checking.check_row(row.pk)

@@ -63,8 +63,9 @@ def book_parcel(
     order = _submit(request, quote, asked, now)
     for name, value in rates.of_bookings(request.sender, now).items():
         response[name] = value
-    response["Location"] = shown.address_of(order)
-    return {"id": order.uuid, "url": shown.address_of(order)}
+    found = shown.pointer_to(order)
+    response["Location"] = found["url"]
+    return found
 
 
 def _asked(chosen: Any, key: str) -> dict[str, Any]:
@@ -174,7 +175,7 @@ def cancel_parcel(request: MemberRequest, parcel: uuid.UUID) -> Any:
             cancels.ask_to_cancel(found, by=request.user, why="not sending it", now=timezone.now())
         except (Order.PickupProblem, Order.AlreadyCollected, Order.WrongStatus) as error:
             raise ApiProblem("state", _state_in_words(request, parcel)) from error
-    return {"id": found.uuid, "url": shown.address_of(found)}
+    return shown.pointer_to(found)
 
 
 def _state_in_words(request: MemberRequest, key: uuid.UUID) -> str:
@@ -203,7 +204,7 @@ def replace_parcel(
         _ask_to_replace(request, found, quote, asked)
     elif not before.is_for(quote, asked["product"], asked["pickup_date"]):
         raise ApiProblem("key-reused", REUSED, parcel=str(found.uuid))
-    return {"id": found.uuid, "url": shown.address_of(found)}
+    return shown.pointer_to(found)
 
 
 def _ask_to_replace(
@@ -244,7 +245,7 @@ def confirm_parcel(request: MemberRequest, parcel: uuid.UUID, chosen: schemas.Co
         raise _not_booked(error, request.sender, now) from error
     except Order.WrongStatus as error:
         raise ApiProblem("state", _state_in_words(request, parcel)) from error
-    return {"id": found.uuid, "url": shown.address_of(found)}
+    return shown.pointer_to(found)
 
 
 @api_operation("GET", "/parcels/{uuid:parcel}/label", scope="labels:read", openapi_extra=shown.PDF)

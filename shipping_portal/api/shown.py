@@ -35,9 +35,10 @@ SAME = (
 )
 
 
-def address_of(order: Order) -> str:
-    """Return where a parcel is in the API."""
-    return settings.SITE_URL + reverse("api:get_parcel", args=[order.uuid])
+def pointer_to(order: Order) -> dict[str, Any]:
+    """Return where a parcel is in the API: what never changes of it."""
+    url = settings.SITE_URL + reverse("api:get_parcel", args=[order.uuid])
+    return {"id": order.uuid, "url": url}
 
 
 def quote_facts(quote: Quote, draft: Draft, form: ParcelForm, page: QuotesPage) -> dict[str, Any]:
