@@ -19,7 +19,7 @@ BUDGETS = {
     "shipping_portal/carrier": 19_970,
     "tracking": 11_530,
     "shipping_portal/reports": 9_390,
-    "shipping_portal/api": 5_560,
+    "shipping_portal/api": 7_160,
     "shipping_portal/exporting": 4_540,
     "shipping_portal": 3_050,
     "shipping_portal/ops": 3_180,

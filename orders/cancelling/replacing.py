@@ -9,6 +9,7 @@ import datetime as dt
 import uuid
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from orders.booking import booking_rules, bookings, limit_words
@@ -53,10 +54,8 @@ def ask_to_replace(
     Raises OldPrice and what cancelling.ask and booking_rules.bookable_offer raise. Nothing is then
     cancelled or booked.
     """
-    # Use the order's own token: two parcels corrected alike share a quote, and each needs its own
-    # order.
-    token = uuid.uuid5(form_token, str(order.uuid))
-    if order.replacements.filter(form_token=token, problem="").exists():
+    same_form = asked_by_form(order, form_token).filter(problem="")
+    if same_form.exists():
         return
     if not quote.is_live(now):
         raise OldPrice(str(quote.uuid))
@@ -68,15 +67,29 @@ def ask_to_replace(
                 quote=quote,
                 product_code=code,
                 pickup_date=pickup_date,
-                form_token=token,
+                form_token=_token_of(order, form_token),
                 asked_by=by,
                 asked_at=now,
                 due_at=now,
             )
             cancels.ask_to_cancel(order, by=by, why=WHY, now=now)
-    except IntegrityError as error:
-        # A simultaneous request was faster.
-        raise Order.WrongStatus("It is being replaced already.") from error
+    except (IntegrityError, Order.WrongStatus) as error:
+        # A simultaneous request was faster, maybe of the same form.
+        if not same_form.exists():
+            raise Order.WrongStatus("It can't be replaced, or is being replaced.") from error
+
+
+def asked_by_form(order: Order, form_token: uuid.UUID) -> QuerySet[Replacement]:
+    """Return what this form asked for instead of this parcel."""
+    return order.replacements.filter(form_token=_token_of(order, form_token))
+
+
+def _token_of(order: Order, form_token: uuid.UUID) -> uuid.UUID:
+    """Return the order's own token of a form.
+
+    Two parcels corrected alike share a quote, and each needs its own order.
+    """
+    return uuid.uuid5(form_token, str(order.uuid))
 
 
 @job(

@@ -1,5 +1,6 @@
 """Keep what a sender works with: drafts, corrections, and saved views of the list."""
 
+import datetime as dt
 import uuid
 from typing import Any, Self
 
@@ -192,6 +193,11 @@ class Replacement(Job):
 
     def __str__(self) -> str:
         return f"replacement of {self.order}"
+
+    def is_for(self, quote: Quote, code: str, pickup_date: dt.date | None) -> bool:
+        """Return whether it is for this parcel, product and day. An old one has no quote."""
+        is_other = self.quote and self.quote.inputs_hash != quote.inputs_hash
+        return not is_other and (self.product_code, self.pickup_date) == (code, pickup_date)
 
     @property
     def is_left_out(self) -> bool:

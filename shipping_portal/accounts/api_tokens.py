@@ -120,9 +120,10 @@ def revoke_token(token: ApiToken, *, by: User, now: dt.datetime, reason: str = "
 def find_caller(text: str, acts_for: str, *, now: dt.datetime) -> Caller:
     """Return whom a token acts for, and note its use. Raises NotAccepted or NobodyNamed."""
     known = ApiToken.objects.select_related("user__membership__sender")
-    token = known.filter(token_hash=token_hash(text)).first()
-    if token is None:
-        raise NotAccepted("This token is unknown.")
+    try:
+        token = known.get(token_hash=token_hash(text))
+    except ApiToken.DoesNotExist:
+        raise NotAccepted("This token is unknown.") from None
     if why := token.why_ended(now):
         raise NotAccepted(why)
     member = _named_member(acts_for) if token.is_partners else _own_member(token, acts_for)

@@ -12,8 +12,8 @@ from shipping_portal.accounts.models import Receiver
 from shipping_portal.api import schemas
 from shipping_portal.api.listed import refuse_cursor, refuse_names
 from shipping_portal.api.operations import api_operation
-from shipping_portal.api.parcels import refuse_unused, sent_form
 from shipping_portal.api.problems import refuse_invalid
+from shipping_portal.api.sent import refuse_unused, sent_form
 from shipping_portal.db.keyset import Keyset
 
 NEWEST_FIRST = Keyset(is_descending=True)
@@ -52,7 +52,7 @@ def _address_of(request: MemberRequest, key: uuid.UUID) -> Receiver:
 
 
 def _store(request: MemberRequest, address: Any, known: Receiver | None) -> Receiver:
-    sent = sent_form(address)
+    sent = sent_form(address.dict())
     form = AddressForm(sent, sender=request.sender, receiver=known)
     refuse_unused(sent, form)
     if form.is_valid():

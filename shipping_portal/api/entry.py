@@ -11,8 +11,8 @@ from shipping_portal.accounts.login import entry_links
 from shipping_portal.accounts.models import Audit, EntryLink
 from shipping_portal.api import schemas
 from shipping_portal.api.operations import api_operation
-from shipping_portal.api.parcels import sent_form
 from shipping_portal.api.problems import ApiProblem
+from shipping_portal.api.sent import sent_form
 
 
 @api_operation("POST", "/entry-links", scope="enter", answer=schemas.EntryLinkOut, status=201)
@@ -38,7 +38,7 @@ def create_entry_link(request: MemberRequest, link: schemas.EntryLinkIn) -> Any:
 def _link_to(request: MemberRequest, link: Any, now: dt.datetime) -> str:
     match link.purpose:
         case EntryLink.Purpose.NEW_PARCEL:
-            values = sent_form(link.values).dict() if link.values else {}
+            values = sent_form(link.values.dict()).dict() if link.values else {}
             return entering.link_to_new_parcel(request.user, values, now=now)
         case EntryLink.Purpose.PARCEL:
             return entering.link_to_parcel(request.user, link.parcel, now=now)

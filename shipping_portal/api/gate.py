@@ -83,7 +83,9 @@ class Bearer(HttpBearer):
             role = request.membership.get_role_display().lower()
             raise ApiProblem("role", f"The member is a {role} of the account.")
         if request.sender.needs_second_factor and not has_second_factor(request.user):
-            raise ApiProblem("second-factor", "The member sets it up on the pages first.")
+            raise ApiProblem(
+                "second-factor", "The member logs in on the pages and sets it up first."
+            )
         # An entry link leads to the page that asks for it.
         if must_promise(request) and self.scope != "enter":
             raise ApiProblem("promise", "An owner makes it on the pages first.")

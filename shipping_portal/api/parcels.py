@@ -1,4 +1,4 @@
-"""Prices, bookings, cancellations, labels and tracking, by the entry points of the pages."""
+"""Bookings, cancellations, labels and tracking, by the entry points of the pages."""
 
 import datetime as dt
 import logging
@@ -6,23 +6,22 @@ import uuid
 from typing import Annotated, Any
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.cache import get_conditional_response
 from ninja import Header, Query
 
-from orders.booking import answers, booking_rules, bookings
-from orders.cancelling import cancels
+from orders.booking import booking_rules, bookings
+from orders.cancelling import cancels, replacing
 from orders.drafting import drafts
-from orders.drafting.forms import BookForm, ParcelForm
+from orders.drafting.forms import BookForm
 from orders.labels.originals import WORTHLESS
 from orders.models import Draft, Label, LabelBytes, Order, Quote
 from orders.models.statuses import BEING_CANCELLED, Status
-from orders.quoting import offers
 from orders.views.quotes import FIELD_OF, NO_BOOKING
-from orders.views.responses import NO_PRICES, error_sentence
+from orders.views.responses import error_sentence
 from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.accounts.formatting import money_in
 from shipping_portal.accounts.models import Audit, Sender
@@ -30,72 +29,22 @@ from shipping_portal.api import rates, schemas, shown
 from shipping_portal.api.listed import page_of_parcels
 from shipping_portal.api.operations import api_operation
 from shipping_portal.api.problems import ApiProblem, refuse_invalid
-from shipping_portal.carrier.errors import Rejected
 from tracking import timeline
 
 log = logging.getLogger(__name__)
 KEYS = uuid.UUID("5f0c7c2e-7d0e-4b0a-9d53-3c9a5b0d8a11")  # of Idempotency-Key
-NO_SUCH_FIELD = ["This account has no such field."]
 NO_SUCH_QUOTE = ["There is no such quote. Ask for prices again."]
 REUSED = "The key has booked another parcel, service or day. Nothing new was booked."
+OLD_PRICE = "That price no longer holds, so nothing was cancelled or booked. Ask again."
+# Of the parcels that it replaces, or that replace it, only the ids are shown.
+NOT_OF_KIN = [
+    f"{kin}__{field.name}"
+    for kin in ("replaces", "replaced_by")
+    for field in Order._meta.concrete_fields
+    if field.name not in {"id", "uuid"}
+]
 LOOK_AGAIN = {"Retry-After": "2"}  # at a parcel or label that is on its way
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=255)]
-
-
-def refuse_suspended(sender: Sender) -> None:
-    """Raise the problem of an account that may not book."""
-    if sender.is_suspended:
-        raise ApiProblem("suspended", sender.suspension_text)
-
-
-@api_operation("POST", "/quotes", scope="parcels:book", answer=schemas.QuoteOut, status=201)
-def make_quote(request: MemberRequest, response: HttpResponse, parcel: schemas.ParcelIn) -> Any:
-    """Ask for the prices of a parcel.
-
-    Its fields are those of the portal's form, and so are the messages about them. Nothing is
-    booked.
-    """
-    refuse_suspended(request.sender)
-    if request.sender.pickup_address() is None:
-        raise ApiProblem("start", "An owner says on the pages where parcels are picked up.")
-    sent = sent_form(parcel)
-    form, now = drafts.parcel_form(request.sender, sent), timezone.now()
-    refuse_unused(sent, form)
-    refuse_invalid(form)
-    draft = drafts.begin(
-        request.sender, request.user, sent.dict(), now=now, source=Draft.Source.TYPED
-    )
-    quote = _ask_prices(request, draft, form, now)
-    for name, value in rates.of_quotes(request.sender, now).items():
-        response[name] = value
-    return shown.quote_facts(quote, draft, form, offers.for_page(quote, now=now))
-
-
-def sent_form(body: Any) -> QueryDict:
-    """Return what was sent as a form gets it."""
-    typed = QueryDict(mutable=True)
-    typed.update({name: str(value) for name, value in body.dict(exclude_none=True).items()})
-    return typed
-
-
-def refuse_unused(sent: QueryDict, form: Any) -> None:
-    """Raise the problem of fields that this account's form doesn't have: none is ignored."""
-    unused = [name for name in sent if name not in form.fields and str(sent[name]).strip()]
-    if unused:
-        raise ApiProblem("invalid", errors=dict.fromkeys(unused, NO_SUCH_FIELD))
-
-
-def _ask_prices(request: MemberRequest, draft: Draft, form: ParcelForm, now: dt.datetime) -> Quote:
-    try:
-        return drafts.ask_prices(draft, form.details(), by=request.user, now=now)
-    except Rejected as error:
-        answers.put_at(form, error)
-        refuse_invalid(form)
-        raise
-    except booking_rules.Suspended as error:
-        raise ApiProblem("suspended", str(error)) from error
-    except NO_PRICES as error:
-        raise rates.no_answer(error, request.sender, now) from error
 
 
 @api_operation("POST", "/parcels", scope="parcels:book", answer=schemas.BookedOut, status=202)
@@ -107,18 +56,24 @@ def book_parcel(
     The same key with the same content gets the same answer, however often it is sent; with other
     content it gets 422. The carrier is called after the answer: look at the parcel's `url`.
     """
-    now, token = timezone.now(), uuid.uuid5(KEYS, key)
-    picked = {"product": chosen.product, "pickup_date": chosen.pickup_date, "form_token": token}
-    form = BookForm({name: str(value) for name, value in picked.items() if value is not None})
-    refuse_invalid(form)
+    asked, now = _asked(chosen, key), timezone.now()
     quote = _quote_to_book(request, chosen.quote)
     if not chosen.another:
-        _refuse_surprise(request, quote, token, now)
-    order = _submit(request, quote, form, now)
+        _refuse_surprise(request, quote, asked["form_token"], now)
+    order = _submit(request, quote, asked, now)
     for name, value in rates.of_bookings(request.sender, now).items():
         response[name] = value
-    response["Location"] = shown.address_of(order)
-    return {"id": order.uuid, "url": shown.address_of(order)}
+    found = shown.pointer_to(order)
+    response["Location"] = found["url"]
+    return found
+
+
+def _asked(chosen: Any, key: str) -> dict[str, Any]:
+    """Return the product, the pickup_date and the form_token that Book's form reads from them."""
+    picked = {"product": chosen.product, "pickup_date": chosen.pickup_date or ""}
+    form = BookForm(picked | {"form_token": uuid.uuid5(KEYS, key)})
+    refuse_invalid(form)
+    return form.cleaned_data
 
 
 def _quote_to_book(request: MemberRequest, key: uuid.UUID) -> Quote:
@@ -140,24 +95,30 @@ def _refuse_surprise(
         raise ApiProblem("duplicate", words, parcel=like.uuid)
 
 
-def _submit(request: MemberRequest, quote: Quote, form: BookForm, now: dt.datetime) -> Order:
+def _submit(request: MemberRequest, quote: Quote, asked: dict[str, Any], now: dt.datetime) -> Order:
     """Book it, which ends the draft that was made for it, if that is still there."""
     mine = Draft.objects.for_user(request.user).filter(quote=quote, order=None)
     draft = mine.exclude(source=Draft.Source.CORRECTED).order_by("-pk").first()
-    asked = {"by": request.user, "now": now, **form.cleaned_data}
+    asked = {"by": request.user, "now": now, **asked}
     try:
         if draft:
             return drafts.submit(draft, quote, **asked)
         return bookings.submit(quote=quote, code=asked.pop("product"), **asked)
     except bookings.TokenReused as error:
         raise ApiProblem("key-reused", REUSED, parcel=str(error)) from error
-    except booking_rules.Suspended as error:
-        raise ApiProblem("suspended", str(error)) from error
-    except NO_BOOKING as error:
-        if isinstance(error, bookings.LimitReached | booking_rules.Paused):
-            raise rates.no_answer(error, request.sender, now) from error
-        words = error_sentence(error, request.sender)
-        raise ApiProblem("invalid", errors={FIELD_OF.get(type(error), "quote"): [words]}) from error
+    except (booking_rules.Suspended, *NO_BOOKING) as error:
+        raise _not_booked(error, request.sender, now) from error
+
+
+def _not_booked(error: Exception, sender: Sender, now: dt.datetime) -> ApiProblem:
+    """Return the problem of what forbids this booking."""
+    match error:
+        case booking_rules.Suspended():
+            return ApiProblem("suspended", str(error))
+        case bookings.LimitReached() | booking_rules.Paused():
+            return rates.no_answer(error, sender, now)
+    words = error_sentence(error, sender)
+    return ApiProblem("invalid", errors={FIELD_OF.get(type(error), "quote"): [words]})
 
 
 @api_operation("GET", "/parcels", scope="parcels:read", answer=schemas.ParcelsOut)
@@ -171,7 +132,8 @@ def list_parcels(request: MemberRequest, query: Query[schemas.ParcelsQuery]) -> 
 def orders_shown(request: MemberRequest) -> QuerySet[Order]:
     """Return the account's parcels with what the API shows of each."""
     mine = Order.objects.for_user(request.user).prefetch_related("labels")
-    return mine.select_related("account", "replaces", "replaced_by", "parcel__account")
+    shown_with = mine.select_related("account", "replaces", "replaced_by", "parcel__account")
+    return shown_with.defer(*NOT_OF_KIN)
 
 
 def _parcel_of(request: MemberRequest, key: uuid.UUID) -> Order:
@@ -213,11 +175,50 @@ def cancel_parcel(request: MemberRequest, parcel: uuid.UUID) -> Any:
             cancels.ask_to_cancel(found, by=request.user, why="not sending it", now=timezone.now())
         except (Order.PickupProblem, Order.AlreadyCollected, Order.WrongStatus) as error:
             raise ApiProblem("state", _state_in_words(request, parcel)) from error
-    return {"id": found.uuid, "url": shown.address_of(found)}
+    return shown.pointer_to(found)
 
 
 def _state_in_words(request: MemberRequest, key: uuid.UUID) -> str:
     return shown.sentence_of(_parcel_of(request, key), request.membership.role, timezone.now())
+
+
+@api_operation(
+    "POST",
+    "/parcels/{uuid:parcel}/replace",
+    scope="parcels:book",
+    answer=schemas.BookedOut,
+    status=202,
+)
+def replace_parcel(
+    request: MemberRequest, parcel: uuid.UUID, chosen: schemas.OfferIn, key: Key
+) -> Any:
+    """Cancel a parcel and book an offer instead, once for each Idempotency-Key.
+
+    Ask for prices with the corrected fields first. Nothing new is booked before the carrier has
+    cancelled this one, and its replacement says what came of it. Don't use its label from now on.
+    """
+    found, asked = _parcel_of(request, parcel), _asked(chosen, key)
+    quote = _quote_to_book(request, chosen.quote)
+    before = replacing.asked_by_form(found, asked["form_token"]).select_related("quote").first()
+    if before is None:
+        _ask_to_replace(request, found, quote, asked)
+    elif not before.is_for(quote, asked["product"], asked["pickup_date"]):
+        raise ApiProblem("key-reused", REUSED, parcel=str(found.uuid))
+    return shown.pointer_to(found)
+
+
+def _ask_to_replace(
+    request: MemberRequest, order: Order, quote: Quote, asked: dict[str, Any]
+) -> None:
+    now, code = timezone.now(), asked.pop("product")
+    try:
+        replacing.ask_to_replace(order, quote=quote, code=code, by=request.user, now=now, **asked)
+    except replacing.OldPrice as error:
+        raise ApiProblem("invalid", errors={"quote": [OLD_PRICE]}) from error
+    except (booking_rules.Suspended, *NO_BOOKING) as error:
+        raise _not_booked(error, request.sender, now) from error
+    except (Order.PickupProblem, Order.AlreadyCollected, Order.WrongStatus) as error:
+        raise ApiProblem("state", _state_in_words(request, order.uuid)) from error
 
 
 @api_operation(
@@ -238,15 +239,13 @@ def confirm_parcel(request: MemberRequest, parcel: uuid.UUID, chosen: schemas.Co
         raise ApiProblem("invalid", errors={"amount": [words]})
     try:
         bookings.confirm(found, by=request.user, now=now, next_day=chosen.next_day)
-    except booking_rules.Suspended as error:
-        raise ApiProblem("suspended", str(error)) from error
-    except (booking_rules.Paused, bookings.LimitReached) as error:
-        raise rates.no_answer(error, request.sender, now) from error
     except (booking_rules.CarrierChanged, booking_rules.PickupDayPassed) as error:
         raise ApiProblem("state", error_sentence(error, request.sender)) from error
+    except (booking_rules.Suspended, booking_rules.Paused, bookings.LimitReached) as error:
+        raise _not_booked(error, request.sender, now) from error
     except Order.WrongStatus as error:
         raise ApiProblem("state", _state_in_words(request, parcel)) from error
-    return {"id": found.uuid, "url": shown.address_of(found)}
+    return shown.pointer_to(found)
 
 
 @api_operation("GET", "/parcels/{uuid:parcel}/label", scope="labels:read", openapi_extra=shown.PDF)

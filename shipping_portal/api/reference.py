@@ -15,6 +15,7 @@ from shipping_portal.accounts.access import public
 from shipping_portal.accounts.api_tokens import SCOPES
 from shipping_portal.api import (  # noqa: F401  (their operations)
     addresses,
+    drafts,
     entry,
     imports,
     parcels,

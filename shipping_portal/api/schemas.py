@@ -19,7 +19,7 @@ from orders.models import Label
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.models import EntryLink
 from shipping_portal.billing.pages.statements import COLUMNS
-from shipping_portal.importing.models import Import
+from shipping_portal.importing.models import Import, ImportRow
 
 Typed = str | int | float | None
 ITEM = {
@@ -72,6 +72,7 @@ PARTS_OF_ADDRESS = (*RECEIVER_PARTS, "instructions", "group")
 # Enumerations of one name would be one in the schema, so these have none there.
 LabelState: Any = Literal[tuple(Label.State.values)]
 ImportState: Any = Literal[tuple(Import.State.values)]
+RowState: Any = Literal[("", *ImportRow.State.values)]
 COUNTS = (
     *("rows", "unchecked", "ready", "warnings", "fix", "waiting", "booked", "unclear"),
     *("needs_yes", "failed"),
@@ -141,14 +142,38 @@ class QuoteOut(Schema):
     expires_at: dt.datetime = Field(description="Booked later, it is asked for again first.")
 
 
-class ChosenIn(Schema):
-    """The offer to book."""
+class DraftOut(Schema):
+    """A parcel that isn't booked yet, as it was typed: complete or not."""
+
+    id: uuid.UUID
+    values: dict[str, str] = Field(description="By the fields of a parcel.")
+    changed_at: dt.datetime
+    is_saved: bool = Field(description="false: it is deleted after a day; fifty are kept already.")
+    quote: uuid.UUID | None = Field(description="Its last prices, maybe of other values.")
+    parcel: uuid.UUID | None = Field(description="What it was booked as. It holds no values then.")
+    corrects: uuid.UUID | None = Field(description="The booked parcel that it is to replace.")
+    url: str = Field(description="The page where a person goes on.")
+
+
+class DraftsOut(Schema):
+    """Drafts, the one changed last first."""
+
+    drafts: list[DraftOut]
+
+
+class OfferIn(Schema):
+    """An offer of a quote."""
 
     model_config = STRICT
 
     quote: uuid.UUID
     product: str
     pickup_date: str | None = Field(None, description="One of the offer's days; blank is the next.")
+
+
+class ChosenIn(OfferIn):
+    """The offer to book."""
+
     another: bool = Field(False, description="Yes, another one like the parcel just booked.")
 
 
@@ -236,6 +261,14 @@ class ParcelOut(Schema):
     labels: list[LabelOut] = Field(description="None for a role that doesn't print.")
 
 
+class ReplacementOut(Schema):
+    """What is booked instead of a parcel once the carrier has cancelled that."""
+
+    is_waiting: bool
+    parcel: uuid.UUID | None = Field(description="The new parcel, once it is made.")
+    problem: str = Field(description="Why nothing new was booked.")
+
+
 class OneParcelOut(ParcelOut):
     """One parcel, with what its state means."""
 
@@ -245,6 +278,7 @@ class OneParcelOut(ParcelOut):
     can_cancel: bool
     price_to_confirm: Price | None = Field(description="The price that waits for your yes.")
     replaces: uuid.UUID | None
+    replacement: ReplacementOut | None = Field(description="The last one asked for.")
     tracking_page: str | None
 
 
@@ -297,6 +331,56 @@ class ImportOut(_of("Rows", int, COUNTS)):  # type: ignore[misc]
     state: ImportState
     made_at: dt.datetime
     url: str = Field(description="The page where a person goes on.")
+
+
+class ImportColumnsIn(Schema):
+    """What each control of the matching page is set to: a column's place from 0, or a value."""
+
+    model_config = STRICT
+
+    values: dict[str, str | int]
+
+
+class ImportColumnsOut(Schema):
+    """The columns of a file, and what they are matched to so far."""
+
+    header: list[str]
+    values: dict[str, str] = Field(description="By control; change them and send them back.")
+    controls: dict[str, str] = Field(
+        description="In words. column_ takes a column's place from 0, all_ a value of all rows."
+    )
+    missing: list[str] = Field(description="Controls that need an answer, here or in all_.")
+
+
+class CorrectionIn(Schema):
+    """What to change in a row. What isn't sent stays."""
+
+    model_config = STRICT
+
+    values: ParcelIn | None = None  # type: ignore[valid-type]
+    leave_out: bool = Field(False, description="Leave the row out instead.")
+    anyway: bool = Field(False, description="Take a row that was left out.")
+
+
+class ImportRowOut(Schema):
+    """One row of a file."""
+
+    number: int = Field(description="Its line; the first line names the columns.")
+    state: RowState
+    values: dict[str, str] = Field(description="What it is read as, by the fields of a parcel.")
+    problems: dict[str, list[str]] = Field(description="By field; of the whole row by no name.")
+    service: str
+    price: Price | None = Field(description="By the account's own rule for services.")
+    pickup_day: dt.date | None
+    part_of: int | None = Field(description="The row with the rest of its parcel.")
+    parcel: uuid.UUID | None
+
+
+class ImportRowsOut(Schema):
+    """Rows in the order of the file, and where the next ones are."""
+
+    rows: list[ImportRowOut]
+    next: str | None
 
 
 class StatementOut(_of("Amounts", Decimal, ("net", *COLUMNS))):  # type: ignore[misc]

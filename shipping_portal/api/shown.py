@@ -15,12 +15,12 @@ from orders.cancelling.cancel_rules import can_cancel
 from orders.drafting.forms import ParcelForm
 from orders.drafting.receivers import sees_contact, shown_receiver
 from orders.models import Draft, Label, Order, Quote
-from orders.models.statuses import Status
+from orders.models.statuses import BEING_CANCELLED, Status
 from orders.quoting.offers import QuotesPage
 from orders.status.status_labels import status_label
 from orders.status.status_sentences import status_sentence
 from shipping_portal.accounts.access import BOOKKEEPER
-from shipping_portal.api.schemas import SEEN_BY_BOOKERS, OneParcelOut
+from shipping_portal.api.schemas import PARCEL_CONTROLS, SEEN_BY_BOOKERS, OneParcelOut
 from shipping_portal.carrier.messages import Money
 from tracking.timeline import TimelineEntry
 
@@ -35,9 +35,10 @@ SAME = (
 )
 
 
-def address_of(order: Order) -> str:
-    """Return where a parcel is in the API."""
-    return settings.SITE_URL + reverse("api:get_parcel", args=[order.uuid])
+def pointer_to(order: Order) -> dict[str, Any]:
+    """Return where a parcel is in the API: what never changes of it."""
+    url = settings.SITE_URL + reverse("api:get_parcel", args=[order.uuid])
+    return {"id": order.uuid, "url": url}
 
 
 def quote_facts(quote: Quote, draft: Draft, form: ParcelForm, page: QuotesPage) -> dict[str, Any]:
@@ -52,6 +53,25 @@ def quote_facts(quote: Quote, draft: Draft, form: ParcelForm, page: QuotesPage) 
         "goods_questions": [asked.question for asked in page.goods],
         "expires_at": quote.made_at + dt.timedelta(seconds=settings.QUOTE_SECONDS),
     }
+
+
+def draft_facts(draft: Draft) -> dict[str, Any]:
+    """Return a draft as it was left, without what only the pages' own controls hold."""
+    return {
+        "id": draft.uuid,
+        "values": parcel_values(draft),
+        "changed_at": draft.updated_at,
+        "is_saved": draft.is_saved,
+        "quote": draft.quote.uuid if draft.quote else None,
+        "parcel": draft.order.uuid if draft.order else None,
+        "corrects": draft.corrects.uuid if draft.corrects else None,
+        "url": settings.SITE_URL + reverse("draft", args=[draft.uuid]),
+    }
+
+
+def parcel_values(draft: Draft) -> dict[str, str]:
+    """Return what is typed into the fields of a parcel."""
+    return {name: text for name, text in draft.values.items() if name in PARCEL_CONTROLS}
 
 
 def parcel_facts(order: Order, role: str, now: dt.datetime) -> dict[str, Any]:
@@ -95,8 +115,19 @@ def one_parcel_facts(order: Order, role: str, now: dt.datetime) -> dict[str, Any
         "can_cancel": sees_contact(role) and can_cancel(order, now),
         "price_to_confirm": order.price_to_confirm if waits else None,
         "replaces": order.replaces.uuid if order.replaces else None,
+        "replacement": _replacement(order) if sees_contact(role) else None,
         "tracking_page": public if public and sees_contact(role) else None,
     }
+
+
+def _replacement(order: Order) -> dict[str, Any] | None:
+    """Return the last replacement. Only a parcel that was to be cancelled has one."""
+    was_asked = order.status in {*BEING_CANCELLED, Status.CANCELLED} or order.cancel_refused_at
+    newest = order.replacements.select_related("booked").order_by("-pk")
+    if not (last := newest.first() if was_asked else None):
+        return None
+    made = last.booked.uuid if last.booked else None
+    return {"is_waiting": last.ended_at is None, "parcel": made, "problem": last.problem}
 
 
 def sentence_of(order: Order, role: str, now: dt.datetime) -> str:

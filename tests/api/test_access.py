@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.api_tokens import SCOPES
-from shipping_portal.accounts.models import ApiToken, Membership, Role, Sender, User
+from shipping_portal.accounts.models import ApiToken, EntryLink, Membership, Role, Sender, User
 from shipping_portal.api.reference import openapi
 from tests import factories
 from tests.access import things_of
@@ -30,11 +30,17 @@ OPERATIONS: list[Operation] = [
 ]
 WITH_OBJECT = [one for one in OPERATIONS if "{" in one[1]]
 WRITES = re.compile('(INSERT INTO|UPDATE|DELETE FROM) "')
+CHOSEN = {"quote": "6f1c7c2e-7d0e-4b0a-9d53-3c9a5b0d8a11", "product": "STANDARD-PICKUP"}
 # What each operation that has a body is sent.
 BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/quotes"): PARCEL,
-    ("POST", "/parcels"): {"quote": "6f1c7c2e-7d0e-4b0a-9d53-3c9a5b0d8a11", "product": "STANDARD-PICKUP"},
+    ("POST", "/drafts"): PARCEL,
+    ("PUT", "/drafts/{draft}"): PARCEL,
+    ("POST", "/parcels"): CHOSEN,
+    ("POST", "/parcels/{parcel}/replace"): CHOSEN,
     ("POST", "/parcels/{parcel}/confirm"): {"amount": "12.08", "currency": "AUD"},
+    ("PUT", "/imports/{file}/columns"): {"values": {}},
+    ("PATCH", "/imports/{file}/rows/{row}"): {"values": {"weight_kg": 2}},
     ("POST", "/entry-links"): {"purpose": "settings"},
     ("POST", "/addresses"): {name: value for name, value in PARCEL.items() if name.startswith("receiver_")},
     ("PUT", "/addresses/{receiver}"): {name: value for name, value in PARCEL.items() if name.startswith("receiver_")},
@@ -56,8 +62,12 @@ def program_for(operation: Operation, person: User) -> Program:
 
 def call(program: Program, operation: Operation, things: dict[str, Any]) -> Any:
     method, path, _ = operation
-    url = re.sub(r"{(\w+)}", lambda found: str(things[found[1]].uuid), path)
+    url = re.sub(r"{(\w+)}", lambda found: str(_key(things[found[1]])), path)
     return program.call(method, url, BODIES.get((method, path)), idempotency_key="key")
+
+
+def _key(thing: Any) -> Any:
+    return getattr(thing, "uuid", None) or thing.number
 
 
 def kind(answer: Any) -> str:
@@ -67,10 +77,10 @@ def kind(answer: Any) -> str:
 
 def test_every_operation_takes_a_token_and_nothing_else_is_routed() -> None:
     """Every operation of the schema has a scope; every address under /api/ is one of them or the description."""
-    assert len(OPERATIONS) == 16
+    assert len(OPERATIONS) == 27
     assert {scope for _, _, scope in OPERATIONS} == set(SCOPES)
     api = next(entry for entry in get_resolver().url_patterns if str(entry.pattern) == "api/v1/")
-    routes = {re.sub(r"<uuidstr:(\w+)>", r"{\1}", str(entry.pattern)) for part in api.url_patterns for entry in
+    routes = {re.sub(r"<\w+:(\w+)>", r"{\1}", str(entry.pattern)) for part in api.url_patterns for entry in
               getattr(part, "url_patterns", [part])}  # fmt: skip
     assert routes == {path.removeprefix("/") for _, path, _ in OPERATIONS} | {"", "openapi.json"}
 
@@ -141,7 +151,8 @@ def test_a_suspended_account_starts_nothing(operation: Operation, things: dict[s
     Sender.objects.update(suspended_at=timezone.now(), suspension="terms", suspension_text="Unpaid bill.")
     method, path, _ = operation
     status = call(program, operation, things).status_code
-    begins = (method, path) in {("POST", "/quotes"), ("POST", "/imports")}
+    begins = path in {"/quotes", "/imports", "/drafts", "/drafts/{draft}", "/drafts/{draft}/quotes"}
+    begins = begins and method in {"POST", "PUT"}
     assert status == 403 if begins else status not in {401, 403, 500}
     assert not Order.objects.filter(status="booking").exists()
 
@@ -153,6 +164,22 @@ def test_a_member_who_needs_a_second_factor_sets_it_up_first(things: dict[str, A
         assert kind(call(program_for(operation, alice), operation, things)) == "second-factor"
     factories.second_factor(alice)
     assert Program(token.text).get("/parcels").status_code == 200
+
+
+def test_a_partners_token_acts_for_nobody_who_has_still_to_set_up_a_second_factor(
+    things: dict[str, Any], alice: User
+) -> None:
+    """Not even to enter the pages: there the person logs in and sets it up. Nothing is written either."""
+    Sender.objects.update(needs_second_factor=True)
+    partner = Program(factories.api_token().text, {"Acts-For": alice.email})
+    for operation in OPERATIONS:
+        answer = call(partner, operation, things)
+        assert (answer.status_code, kind(answer)) == (403, "second-factor"), operation
+        assert answer.json()["detail"] == "The member logs in on the pages and sets it up first."
+    assert not EntryLink.objects.exists()
+    factories.second_factor(alice)
+    assert partner.get("/parcels").status_code == 200
+    assert partner.post("/entry-links", {"purpose": "settings"}).status_code == 201
 
 
 def test_an_account_that_has_not_promised_does_nothing_but_enter_the_pages(things: dict[str, Any], alice: User) -> None:

@@ -51,3 +51,14 @@ def test_two_contents_under_one_key_are_one_order(quill: Sender, alice: User) ->
     assert set(found) == {202, 422}
     assert found.count(202) == 10
     assert Order.objects.count() == 1
+
+
+def test_fifty_equal_replacements_are_one_and_fifty_equal_answers(quill: Sender, alice: User) -> None:
+    order, quote = factories.order(quill, alice, status="booked", carrier_order_id="1"), factories.quote(quill, alice)
+    program = Program(factories.api_token(alice).text)
+    chosen = {"quote": str(quote.uuid), "product": "STANDARD-PICKUP"}
+    url = f"/parcels/{order.uuid}/replace"
+    answers = at_once(*[lambda: program.post(url, chosen, idempotency_key="fix")] * 50)
+    assert {answer.status_code for answer in answers} == {202}
+    assert len({answer.content for answer in answers}) == 1
+    assert (order.replacements.count(), order.cancels.count()) == (1, 1)

@@ -20,7 +20,7 @@ from typing import Any
 
 import psycopg
 
-from tools.bench import billing, bookings, exports, labels, reading, webhooks
+from tools.bench import billing, bookings, exports, labels, programs, reading, webhooks
 from tools.bench.pages import PAGES, Page
 from tools.dev.processes import ChildProcesses
 from tools.dev.servers import start_postgres
@@ -28,7 +28,7 @@ from tools.dev.servers import start_postgres
 SMALL = 1000
 ROUNDS = 5
 TIMES = 20  # a page, each round
-PARTS = ["pages", "exports", "webhooks", "labels", "billing", "bookings"]
+PARTS = ["pages", "exports", "webhooks", "labels", "billing", "bookings", "api"]
 START = "import django; django.setup(); from tools.bench.portal import main"
 
 
@@ -75,6 +75,7 @@ def main() -> int:
         good &= "labels" not in parts or labels.measure(children, databases["full"])
         good &= "billing" not in parts or billing.measure(databases["full"])
         good &= "bookings" not in parts or bookings.measure(children, databases["full"])
+        good &= "api" not in parts or programs.measure(databases["full"])
     shutil.rmtree(folder, ignore_errors=True)
     return 0 if good else 1
 

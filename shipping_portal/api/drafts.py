@@ -1,0 +1,135 @@
+"""Prices and drafts: a parcel before it is booked, by the entry points of the pages."""
+
+import datetime as dt
+import uuid
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils import timezone
+
+from orders.booking import answers, booking_rules
+from orders.drafting import drafts
+from orders.drafting.forms import ParcelForm
+from orders.models import Draft, Quote
+from orders.quoting import offers
+from orders.views.responses import NO_PRICES, get_draft
+from shipping_portal.accounts.access import MemberRequest
+from shipping_portal.api import rates, schemas, shown
+from shipping_portal.api.listed import refuse_names
+from shipping_portal.api.operations import api_operation
+from shipping_portal.api.problems import ApiProblem, refuse_invalid
+from shipping_portal.api.sent import (
+    refuse_unless_may_begin,
+    refuse_unused,
+    refuse_wrong,
+    sent_form,
+)
+from shipping_portal.carrier.errors import Rejected
+
+BOOKED = "This draft is booked."
+
+
+@api_operation("POST", "/quotes", scope="parcels:book", answer=schemas.QuoteOut, status=201)
+def make_quote(request: MemberRequest, response: HttpResponse, parcel: schemas.ParcelIn) -> Any:
+    """Ask for the prices of a parcel.
+
+    Its fields are those of the portal's form, and so are the messages about them. Nothing is
+    booked.
+    """
+    refuse_unless_may_begin(request.sender)
+    sent, now = sent_form(parcel.dict()), timezone.now()
+    form = drafts.parcel_form(request.sender, sent)
+    refuse_wrong(sent, form)
+    draft = drafts.begin(
+        request.sender, request.user, sent.dict(), now=now, source=Draft.Source.TYPED
+    )
+    return _priced(request, response, draft, form)
+
+
+@api_operation("GET", "/drafts", scope="parcels:book", answer=schemas.DraftsOut)
+def list_drafts(request: MemberRequest) -> Any:
+    """List the account's drafts, the one changed last first. There are at most fifty."""
+    refuse_names(request, set())
+    found = drafts.listed(request.user).select_related("quote", "origin")
+    return {"drafts": [shown.draft_facts(draft) for draft in found]}
+
+
+@api_operation("POST", "/drafts", scope="parcels:book", answer=schemas.DraftOut, status=201)
+def create_draft(request: MemberRequest, parcel: schemas.ParcelIn) -> Any:
+    """Keep a parcel that isn't complete yet. Nothing is checked or booked."""
+    return _save(request, Draft(sender=request.sender, made_by=request.user), parcel)
+
+
+@api_operation("GET", "/drafts/{uuid:draft}", scope="parcels:book", answer=schemas.DraftOut)
+def read_draft(request: MemberRequest, draft: uuid.UUID) -> Any:
+    """Show a draft as it was left, by whomever of the account."""
+    return shown.draft_facts(get_draft(request, draft))
+
+
+@api_operation("PUT", "/drafts/{uuid:draft}", scope="parcels:book", answer=schemas.DraftOut)
+def replace_draft(request: MemberRequest, draft: uuid.UUID, parcel: schemas.ParcelIn) -> Any:
+    """Replace everything that a draft holds."""
+    return _save(request, _open_draft(request, draft), parcel)
+
+
+@api_operation("DELETE", "/drafts/{uuid:draft}", scope="parcels:book", status=204)
+def remove_draft(request: MemberRequest, draft: uuid.UUID) -> Any:
+    """Delete a draft. A parcel booked from it stays."""
+    get_draft(request, draft).delete()
+
+
+@api_operation(
+    "POST",
+    "/drafts/{uuid:draft}/quotes",
+    scope="parcels:book",
+    answer=schemas.QuoteOut,
+    status=201,
+)
+def price_draft(request: MemberRequest, response: HttpResponse, draft: uuid.UUID) -> Any:
+    """Ask for the prices of a draft. What is wrong in it is said as for any parcel.
+
+    To book an offer of them ends the draft.
+    """
+    found = _open_draft(request, draft)
+    form = drafts.parcel_form(request.sender, sent_form(shown.parcel_values(found)))
+    refuse_invalid(form)
+    return _priced(request, response, found, form)
+
+
+def _open_draft(request: MemberRequest, key: uuid.UUID) -> Draft:
+    refuse_unless_may_begin(request.sender)
+    found = get_draft(request, key)
+    if found.order:
+        raise ApiProblem("state", BOOKED, parcel=found.order.uuid)
+    return found
+
+
+def _save(request: MemberRequest, draft: Draft, parcel: Any) -> dict[str, Any]:
+    refuse_unless_may_begin(request.sender)
+    sent = sent_form(parcel.dict())
+    refuse_unused(sent, drafts.parcel_form(request.sender))
+    return shown.draft_facts(drafts.save(draft, sent.dict(), now=timezone.now()))
+
+
+def _priced(
+    request: MemberRequest, response: HttpResponse, draft: Draft, form: ParcelForm
+) -> dict[str, Any]:
+    """Return the prices of a form that is right, with the limit of asking in the headers."""
+    now = timezone.now()
+    quote = _ask_prices(request, draft, form, now)
+    for name, value in rates.of_quotes(request.sender, now).items():
+        response[name] = value
+    return shown.quote_facts(quote, draft, form, offers.for_page(quote, now=now))
+
+
+def _ask_prices(request: MemberRequest, draft: Draft, form: ParcelForm, now: dt.datetime) -> Quote:
+    try:
+        return drafts.ask_prices(draft, form.details(), by=request.user, now=now)
+    except Rejected as error:
+        answers.put_at(form, error)
+        refuse_invalid(form)
+        raise
+    except booking_rules.Suspended as error:
+        raise ApiProblem("suspended", str(error)) from error
+    except NO_PRICES as error:
+        raise rates.no_answer(error, request.sender, now) from error

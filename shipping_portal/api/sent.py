@@ -1,0 +1,46 @@
+"""Read what was sent as the pages' forms get it. Nothing is ignored."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import QueryDict
+
+from shipping_portal.accounts.models import PickupAddress, Sender
+from shipping_portal.api.problems import ApiProblem, refuse_invalid
+
+NO_SUCH_FIELD = ["This account has no such field."]
+
+
+def refuse_unless_may_begin(sender: Sender) -> None:
+    """Raise the problem of an account that may not book now, or can't yet."""
+    if sender.is_suspended:
+        raise ApiProblem("suspended", sender.suspension_text)
+    needed_pickup_address(sender)
+
+
+def needed_pickup_address(sender: Sender) -> PickupAddress:
+    """Return where the account's parcels are picked up, or raise the problem that nobody said."""
+    address = sender.pickup_address()
+    if address is None:
+        raise ApiProblem("start", "An owner says on the pages where parcels are picked up.")
+    return address
+
+
+def sent_form(values: Mapping[str, Any]) -> QueryDict:
+    """Return what was sent as a form gets it."""
+    typed = QueryDict(mutable=True)
+    typed.update({name: str(value) for name, value in values.items() if value is not None})
+    return typed
+
+
+def refuse_unused(sent: Mapping[str, Any], form: Any) -> None:
+    """Raise the problem of fields that this account's form doesn't have."""
+    unused = [name for name in sent if name not in form.fields and str(sent[name]).strip()]
+    if unused:
+        raise ApiProblem("invalid", errors=dict.fromkeys(unused, NO_SUCH_FIELD))
+
+
+def refuse_wrong(sent: Mapping[str, Any], form: Any) -> None:
+    """Raise the problem of fields that the form doesn't have, or says are wrong."""
+    refuse_unused(sent, form)
+    refuse_invalid(form)
