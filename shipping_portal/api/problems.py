@@ -52,7 +52,7 @@ KINDS = {
     "fault": Kind(500, "A fault of ours"),
     "unavailable": Kind(503, "Not available just now"),
 }
-BODIES = {"parcel", "chosen", "address", "link"}  # how our operations call their bodies
+BODIES = {"parcel", "chosen", "address", "link", "share"}  # how our operations call their bodies
 OF_STATUS = {400: "bad-request", 401: "token", 404: "not-found", 405: "method"}
 OF_STATUS |= {413: "too-large", 415: "media-type", 429: "limit", 500: "fault", 503: "unavailable"}
 
