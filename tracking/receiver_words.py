@@ -34,8 +34,7 @@ WORDS = {
     Progress.OUT_FOR_DELIVERY: ("Out for delivery", "It's with the delivery driver."),
     Progress.DELIVERY_ATTEMPTED: (
         "Delivery was tried",
-        "The driver couldn't deliver it. Look for a card: the driver comes again, or it says where"
-        " to collect it.",
+        "The driver couldn't deliver it. If there is a card, it says what to do next.",
     ),
     Progress.HELD: (
         "It's ready to be collected",
@@ -55,15 +54,16 @@ class Reader:
 
     country: str
     tzinfo: ZoneInfo
+    whose: str
 
 
 def reader_of(order: Order) -> Reader:
     """Return the receiver, where the country's zones are known; else the sender."""
     country = order.receiver_country
     if country not in ZONES_OF_COUNTRIES:
-        return Reader(order.sender.country, order.sender.tzinfo)
+        return Reader(order.sender.country, order.sender.tzinfo, "the sender")
     zone = places.zone_of(country, order.receiver_state, order.receiver_postcode)
-    return Reader(country, ZoneInfo(zone))
+    return Reader(country, ZoneInfo(zone), "the receiver")
 
 
 def facts_of(page: ReceiverPage, now: dt.datetime) -> dict[str, Any]:
