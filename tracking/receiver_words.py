@@ -90,8 +90,10 @@ def facts_of(page: ReceiverPage, now: dt.datetime) -> dict[str, Any]:
 
 
 def _due(order: Order, progress: str, reader: Reader, now: dt.datetime) -> str:
-    """Return when it comes, by the days that the carrier gave, or ""."""
+    """Return when it comes, by the days that the carrier gave, or when it came; or ""."""
     first, last = order.eta_from, order.eta_to
+    if progress == Progress.DELIVERED:
+        return local_date(order.progress_at, reader)
     if progress not in STILL_COMES or last is None:
         return ""
     if last < now.astimezone(reader.tzinfo).date():
