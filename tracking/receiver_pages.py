@@ -70,7 +70,7 @@ def why_not_shared(order: Order) -> str:
 
 
 def last_contact(sender: Sender) -> str:
-    """Return whom receivers were last told to ask, to fill in the form."""
+    """Return whom this account's receivers were last to ask, to fill in the form."""
     newest = ReceiverPage.objects.filter(order__sender=sender).order_by("-pk")
     return newest.values_list("contact", flat=True).first() or ""
 
@@ -82,13 +82,13 @@ def open_pages(now: dt.datetime) -> QuerySet[ReceiverPage]:
     return ReceiverPage.objects.alias(heard=heard).filter(is_recent, order__erased_at=None)
 
 
-def page_of(order: Order, now: dt.datetime) -> ReceiverPage | None:
+def open_page_of(order: Order, now: dt.datetime) -> ReceiverPage | None:
     """Return a parcel's page, or None."""
     is_on = settings.RECEIVER_PAGES
     return open_pages(now).filter(order=order).first() if is_on else None
 
 
-def find(token: str, now: dt.datetime) -> ReceiverPage | None:
+def find_page(token: str, now: dt.datetime) -> ReceiverPage | None:
     """Return the page at this address. Every wrong one costs the same: a hash and one query."""
     parts = ("order__sender", "order__account", "order__parcel__account")
     return open_pages(now).select_related(*parts).filter(token_hash=token_hash(token)).first()

@@ -49,7 +49,7 @@ TONES = {Progress.DELIVERED: "ok", Progress.OUT_FOR_DELIVERY: "on", Progress.IN_
 
 
 @dataclass(frozen=True)
-class Reader:
+class PageReader:
     """Whose zone and way of writing dates a page is in."""
 
     country: str
@@ -57,13 +57,13 @@ class Reader:
     whose: str
 
 
-def reader_of(order: Order) -> Reader:
+def reader_of(order: Order) -> PageReader:
     """Return the receiver, where the country's zones are known; else the sender."""
     country = order.receiver_country
     if country not in ZONES_OF_COUNTRIES:
-        return Reader(order.sender.country, order.sender.tzinfo, "the sender")
+        return PageReader(order.sender.country, order.sender.tzinfo, "the sender")
     zone = places.zone_of(country, order.receiver_state, order.receiver_postcode)
-    return Reader(country, ZoneInfo(zone), "the receiver")
+    return PageReader(country, ZoneInfo(zone), "the receiver")
 
 
 def facts_of(page: ReceiverPage, now: dt.datetime) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def facts_of(page: ReceiverPage, now: dt.datetime) -> dict[str, Any]:
     }
 
 
-def _due(order: Order, progress: str, reader: Reader, now: dt.datetime) -> str:
+def _due(order: Order, progress: str, reader: PageReader, now: dt.datetime) -> str:
     """Return when it comes, by the days that the carrier gave, or when it came; or ""."""
     first, last = order.eta_from, order.eta_to
     if progress == Progress.DELIVERED:
@@ -104,7 +104,9 @@ def _due(order: Order, progress: str, reader: Reader, now: dt.datetime) -> str:
     return f"Expected {days}"
 
 
-def _seen(parcel: Parcel | None, entries: list[TimelineEntry], order: Order, reader: Reader) -> str:
+def _seen(
+    parcel: Parcel | None, entries: list[TimelineEntry], order: Order, reader: PageReader
+) -> str:
     """Return when it was last scanned, and in which town if it is on its way between depots."""
     if parcel is None or not entries:
         return ""
@@ -117,7 +119,7 @@ def _town(parcel: Parcel, order: Order) -> str:
     """Return the newest scan's town, if the published list has it and it isn't the receiver's."""
     scan = parcel.events.order_by(happened_at().desc(), "-scan_time", "-pk").first()
     name = normalise_name(scan.suburb) if scan else ""
-    if not name or name == normalise_name(order.receiver_suburb):
+    if scan is None or name in {"", normalise_name(order.receiver_suburb)}:
         return ""
     country = _country_code(scan.country) or order.pickup["country"]
     listed = places.active_places(country).filter(
@@ -128,7 +130,7 @@ def _town(parcel: Parcel, order: Order) -> str:
 
 
 def _country_code(country: str) -> str:
-    """Return `AU` for `au` and `Australia`, and "" for a country without a name of ours."""
+    """Return `AU` for Australia however it is spelled, and "" for a country without our name."""
     spelled = {name.casefold(): code for code, name in timeline.COUNTRIES.items()}
     known = country.strip()
     return (

@@ -91,7 +91,7 @@ def one_parcel_facts(order: Order, role: str, now: dt.datetime) -> dict[str, Any
     """Return what the page of a parcel shows."""
     waits = order.status in {Status.DRAFT, Status.NOT_BOOKED}
     public, may = order.public_tracking_url, sees_contact(role)
-    page = receiver_pages.page_of(order, now) if may else None
+    page = receiver_pages.open_page_of(order, now) if may else None
     return parcel_facts(order, role, now) | {
         "sentence": sentence_of(order, role, now),
         "can_cancel": may and can_cancel(order, now),

@@ -40,7 +40,7 @@ PERMISSIONS = (
 # Their addresses contain one-time keys. Only the origin is sent as referrer: with "no-referrer"
 # a browser sends "Origin: null", and the CSRF check fails.
 KEYS_IN_ADDRESS = ("/accounts/", "/follow/", "/invitation/", "/unsubscribe/")
-# Their readers have no account. Whoever is logged in reads them as a stranger, and stays logged in.
+# Their readers have no account. Somebody who is logged in reads them as a stranger, and stays so.
 WITHOUT_COOKIES = ("/follow/",)
 
 

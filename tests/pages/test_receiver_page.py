@@ -169,7 +169,9 @@ def test_it_reads_no_session_and_leaves_whoever_is_logged_in_alone(order: Order,
         assert not [sql for sql in sql_of(asked) if "accounts_session" in sql or "accounts_user" in sql]
         assert answer.cookies == {}
         assert "Bolts" not in answer.content.decode()
-    assert browser.post(path).cookies == {}
+    browser.handler.enforce_csrf_checks = True
+    refused = browser.post(path)
+    assert (refused.status_code, refused.cookies) == (403, {})
     assert list(Session.objects.values()) == before
     assert browser.get("/parcels/").status_code == 200
 
