@@ -17,7 +17,7 @@ DEMO_BAR = DEMO and env.bool("DEMO_BAR", default=False)
 TESTING = env.bool("TESTING", default=False)  # set by tests/conftest.py before Django starts
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env("SECRET_KEY", default="only-for-tests" if TESTING else environ.Env.NOTSET)
-# Former ones, newest first: with them, addresses that were shared are shown to senders again.
+# former ones, newest first
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 # Encrypt second factors in the database; newest first. Not SECRET_KEY, which may change any time.
 ENCRYPTION_KEYS = env.list(

@@ -321,6 +321,38 @@ def test_a_changed_price_needs_a_yes_to_that_price(hers: Program, quill: Sender,
     assert problem(hers.post(f"{url}/confirm", {"amount": "13.20", "currency": "AUD"})) == (409, "state")
 
 
+def test_a_parcel_is_shared_with_its_receiver_and_no_longer(hers: Program, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked")
+    one = f"/parcels/{order.uuid}"
+    first = hers.post(f"{one}/share", {"contact": "help@quill.example"}).json()
+    assert hers.post(f"{one}/share", {}).json() == first
+    assert hers.get(one).json()["receiver_page"] == first["url"]
+    path = urlsplit(first["url"]).path
+    assert "help@quill.example" in Client().get(path).content.decode()
+    assert hers.call("DELETE", f"{one}/share").status_code == 204
+    assert hers.get(one).json()["receiver_page"] is None
+    assert Client().get(path).status_code == 404
+
+
+def test_only_a_booked_parcel_is_shared_and_whom_to_ask_is_checked(hers: Program, quill: Sender, alice: User) -> None:
+    booked, draft = factories.order(quill, alice, status="booked"), factories.order(quill, alice)
+    assert hers.post(f"/parcels/{draft.uuid}/share", {}).status_code == 409
+    wrong = hers.post(f"/parcels/{booked.uuid}/share", {"contact": "Ask Jenny"})
+    assert wrong.json()["errors"] == {"contact": ["Enter an email or a phone number."]}
+    assert wrong.status_code == 422
+    assert not ReceiverPage.objects.exists()
+
+
+@pytest.mark.parametrize("role", ["bookkeeper", "viewer"])
+def test_a_role_that_may_not_share_is_not_given_the_address(
+    role: str, hers: Program, quill: Sender, alice: User
+) -> None:
+    order = factories.order(quill, alice, status="booked")
+    hers.post(f"/parcels/{order.uuid}/share", {})
+    Membership.objects.filter(user=alice).update(role=role)
+    assert hers.get(f"/parcels/{order.uuid}").json()["receiver_page"] is None
+
+
 def test_a_parcel_that_has_not_changed_is_304(hers: Program, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     url = f"/parcels/{order.uuid}"
