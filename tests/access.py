@@ -42,7 +42,7 @@ PUBLIC_NAMES = {
     "favicon",
     "demo_mail",  # with DEMO=1, from the machine itself: the mail that goes nowhere
     "demo_act",  # the same: what the pretend carrier does
-    "home",  # leads on: to log in, to the desk or to one's parcels
+    "home",  # leads on: to log in, to the admin or to one's parcels
 }
 # Who may open what, page by page, besides what is public: written here a second time, so that no page opens by itself.
 ACCESS = {

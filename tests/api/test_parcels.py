@@ -4,21 +4,24 @@ import datetime as dt
 import uuid
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
+from django.test import Client
 from django.utils import timezone
 
 from orders.booking import bookings
 from orders.cancelling import cancels
 from orders.labels import fetching
 from orders.models import Draft, Label, Order, Quote
-from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.accounts.models import Audit, Membership, Sender, User
 from tests import factories
 from tests.api.conftest import PARCEL, Program
 from tests.catalogue.meddling import Meddler
 from tests.pages.refusing import no
 from tests.sandbox_carrier import SandboxCarrier
+from tracking.models import ReceiverPage
 
 pytestmark = pytest.mark.django_db
 
