@@ -19,6 +19,7 @@ SHEETS = ("look.css", "portal.css")
 PATHS = {
     "brand_style": "brand/style.css",
     "brand_colours": "brand/colours.css",
+    "receiver_style": "brand/receiver.css",
     "brand_logo": "brand/logo",
 }
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
@@ -27,13 +28,11 @@ LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
 
 
 def asset_address(name: str) -> str:
-    """Return the address of `brand_style`, `brand_colours` or `brand_logo`.
-
-    It changes with the content.
-    """
+    """Return the address of one of PATHS. It changes with the content."""
     version = {
         "brand_style": page_style,
         "brand_colours": brand_colours,
+        "receiver_style": receiver_style,
         "brand_logo": _logo_version,
     }[name]()
     return f"/{PATHS[name]}?v={zlib.crc32(version.encode()):08x}"
@@ -44,7 +43,13 @@ def page_style() -> str:
 
     One file is smaller than two, in one request.
     """
-    return _read_style() + brand_colours()
+    return _read_sheets(*SHEETS) + brand_colours()
+
+
+def receiver_style() -> str:
+    """Return the small style sheet of receivers' pages: the colours of look.css, and their own."""
+    tokens, _, _ = _read_sheets("look.css").partition("@layer ground{")
+    return tokens + _read_sheets("receiver.css") + brand_colours()
 
 
 def brand_colours() -> str:
@@ -57,8 +62,8 @@ def brand_colours() -> str:
 
 
 @cache
-def _read_style() -> str:
-    written = "".join((settings.BASE_DIR / "static" / name).read_text() for name in SHEETS)
+def _read_sheets(*names: str) -> str:
+    written = "".join((settings.BASE_DIR / "static" / name).read_text() for name in names)
     # The text before each comment's end, without the comment.
     return "".join(part.partition("/*")[0] for part in written.split("*/"))
 

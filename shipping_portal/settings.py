@@ -17,6 +17,8 @@ DEMO_BAR = DEMO and env.bool("DEMO_BAR", default=False)
 TESTING = env.bool("TESTING", default=False)  # set by tests/conftest.py before Django starts
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env("SECRET_KEY", default="only-for-tests" if TESTING else environ.Env.NOTSET)
+# former ones, newest first
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 # Encrypt second factors in the database; newest first. Not SECRET_KEY, which may change any time.
 ENCRYPTION_KEYS = env.list(
     "ENCRYPTION_KEYS", default=["only-for-the-demo-and-tests"] if DEMO or TESTING else []
@@ -34,6 +36,9 @@ BRAND_NAME = env("BRAND_NAME", default="Shipping Portal")
 BRAND_COLOUR = env("BRAND_COLOUR", default="")
 BRAND_INK = env("BRAND_INK", default="#ffffff")  # of the text on them
 BRAND_LOGO = env("BRAND_LOGO", default="")  # an SVG or PNG file
+
+# whether senders may share a parcel's page with its receiver
+RECEIVER_PAGES = env.bool("RECEIVER_PAGES", default=True)
 
 # -- Applications ------------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -64,6 +69,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "shipping_portal.http.middleware.know_the_request",
     "shipping_portal.api.gate.serve_programs",
+    "shipping_portal.http.middleware.forget_cookies",
     "shipping_portal.http.database_outage.answer_503_when_the_database_is_away",
     "django.middleware.security.SecurityMiddleware",
     "shipping_portal.http.middleware.tell_the_browser",

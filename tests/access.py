@@ -33,6 +33,8 @@ PUBLIC_NAMES = {
     "csp_report",  # browsers report without a log-in what a page tried against its policy
     "metrics",  # whoever sends METRICS_TOKEN
     "invitation",  # whoever has the link; it shows who invites, and no order
+    "follow",  # whoever has the link; it shows where one parcel is, and no personal data
+    "receiver_style",  # the style sheet of that page
     "unsubscribe",  # whoever has the link; it turns the kinds of one e-mail off
     "brand_style",  # the partner's colours and logo, on the log-in page too
     "brand_colours",
@@ -40,7 +42,7 @@ PUBLIC_NAMES = {
     "favicon",
     "demo_mail",  # with DEMO=1, from the machine itself: the mail that goes nowhere
     "demo_act",  # the same: what the pretend carrier does
-    "home",  # leads on: to log in, to the desk or to one's parcels
+    "home",  # leads on: to log in, to the admin or to one's parcels
 }
 # Who may open what, page by page, besides what is public: written here a second time, so that no page opens by itself.
 ACCESS = {
@@ -56,7 +58,7 @@ ACCESS = {
         new_parcel promise handover note_many older_book older_drafts older_live_prices older_paste older_quotes
         older_replacement originals pick_list printed printed_many quotes replace replacing
         label_test_page send_again sizes start stop_watching choose_services decide_import remove_import
-        shipped_rows
+        shipped_rows receiver_page
         answer_import price_import_again save_rows suggest_receivers take_left_out tracking_page""",
     ("owner", "bookkeeper"): """
         billing charge_is_wrong dispute_photo refunds refunds_file report_file reports statement statement_csv""",

@@ -28,6 +28,8 @@ from tests.log_lines import lines as lines
         ("GET /accounts/confirm-email/MQ:1abc:xyz/", "1abc"),
         ("GET /accounts/password/reset/key/1-abc-def/", "abc-def"),
         ("GET /invitation/3fQz-kW_0pL/ HTTP/1.1", "3fQz-kW_0pL"),
+        ("GET /follow/3fQz-kW_0pL3fQz-kW_0pL3fQzk/ HTTP/1.1", "kW_0pL"),
+        ("Not Found: /follow/3fQz-kW_0pL3fQz-kW_0pL3fQzk", "kW_0pL"),
         ("GET /accounts/enter/3fQz-kW_0pL/ HTTP/1.1", "3fQz-kW_0pL"),
         ("GET /accounts/break-glass/WzFd:1x:3fQz-kW_0pL/ HTTP/1.1", "3fQz-kW_0pL"),
         ("GET /accounts/sso/callback/?state=a1&code=3fQz-kW_0pL HTTP/1.1", "3fQz-kW_0pL"),

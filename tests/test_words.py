@@ -7,7 +7,7 @@ import tokenize
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
-from shipping_portal.staff.management.commands.texts import shown
+from shipping_portal.staff.management.commands.texts import files, shown, split, texts
 from tests.test_names import DOCUMENTS, docstrings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,7 +55,7 @@ WORD = re.compile(f"_({'|'.join(RETIRED)})s?_")
 SHARED = """
 Command Confirmed addresses begin bookable brand_colours decide_word delete_view is_known leave_out listed
 local_time make_default merge_receivers normalise_word one_line orders_of page plain read read_day read_number
-release save save_view send_due_mail shown suggest_receivers take to_print try_again wait_after waiting_queues
+receiver_style release save save_view send_due_mail shown suggest_receivers take to_print try_again wait_after waiting_queues
 watched
 """
 
@@ -123,8 +123,8 @@ PROSE = {
     "twin": "a duplicate",
     "whoever": "the person, code or process that",
 }
-# Pages say these to people, in sentences or as the admin's name.
-IN_PAGES = {"desk", "stands", "told"}
+# Pages say these to people.
+IN_PAGES = {"stands", "told"}
 TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*") if path.suffix in {".html", ".txt"})
 
 
@@ -151,6 +151,13 @@ def test_no_docstring_or_comment_brings_one_back() -> None:
 
 def test_no_page_brings_one_back() -> None:
     assert brought_back(TEMPLATES, shown, IN_PAGES) == {}
+
+
+def test_no_message_mail_or_title_names_the_desk() -> None:
+    """In the strings of the code, too, which are pages, mails, and the output of commands and checks."""
+    allowed = PROSE.keys() - {"desk"}
+    said = {path: "\n".join(split(texts(path))) for path in files()}
+    assert {str(path): words for path, text in said.items() if (words := in_prose(text, allowed))} == {}
 
 
 # These are gone from tests, too; the others follow as their tests are renamed.

@@ -9,8 +9,9 @@ from django.db.models import Min, QuerySet
 from django.utils import timezone
 
 from shipping_portal.jobs.erasing import Keys, erase_bytes, eraser
-from shipping_portal.jobs.retention import term
-from tracking.models import LastTime, Parcel, TrackingEvent, WebhookDelivery
+from shipping_portal.jobs.retention import delete, term
+from tracking.models import LastTime, Parcel, ReceiverPage, TrackingEvent, WebhookDelivery
+from tracking.receiver_pages import open_pages
 
 State = WebhookDelivery.State
 UNREAD = WebhookDelivery.objects.filter(
@@ -78,6 +79,11 @@ def purge_bodies(now: dt.datetime) -> int:
         mark.at = until
         mark.save(update_fields=["at"])
     return count
+
+
+@term("receivers' pages")
+def purge_receiver_pages(now: dt.datetime) -> int:
+    return delete(ReceiverPage.objects.exclude(pk__in=open_pages(now).values("pk")))
 
 
 def _oldest_kept(now: dt.datetime) -> dt.datetime:

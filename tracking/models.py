@@ -332,3 +332,23 @@ class LastTime(models.Model):
         """
         _, made = cls.objects.get_or_create(name=name, defaults={"at": now})
         return made or bool(cls.objects.filter(name=name, at__lte=now - span).update(at=now))
+
+
+class ReceiverPage(models.Model):
+    """The page of one parcel that its sender shares with the receiver.
+
+    The address is stored nowhere: see docs/decisions/0048.
+    """
+
+    order = models.OneToOneField(Order, on_delete=models.CASCADE, related_name="receiver_page")
+    nonce = models.CharField(max_length=40)
+    token_hash = models.CharField(max_length=64, unique=True)
+    # public, as the sender states it: an email or a phone number
+    contact = models.CharField("whom the receiver asks", max_length=254, blank=True)
+    shared_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
+    )
+    shared_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"receiver's page of order {self.order_id}"

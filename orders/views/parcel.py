@@ -46,7 +46,7 @@ POLL_MILLISECONDS = {"quick": 500, "slow": 3000}
 def orders_of(request: MemberRequest) -> QuerySet[Order]:
     """Return the orders this user may see, with what their pages read."""
     mine = Order.objects.for_user(request.user).select_related(
-        "sender", "account", "parcel__account", "replaces", "printed_by"
+        "sender", "account", "parcel__account", "replaces", "printed_by", "receiver_page"
     )
     return mine.prefetch_related("labels")
 

@@ -111,7 +111,7 @@ class UserAdmin(ActionsAdmin):
         act(
             "groups",
             "Set groups",
-            "What this person can see and do at the desk. Someone who ships for a sender can't be"
+            "What this person can see and do in the admin. Someone who ships for a sender can't be"
             " an operator. A new operator is logged out and must set a password of at least 15"
             " characters before the next login.",
             people.set_groups,

@@ -18,7 +18,7 @@ class TokenForm(Plain):
     name = LineField(
         label="Name",
         max_length=60,
-        help_text="Which program uses it, such as “Order desk”.",
+        help_text="Which program uses it, such as “Order system”.",
         error_messages={"required": "Name the program that uses it."},
     )
     scopes = forms.MultipleChoiceField(

@@ -29,7 +29,9 @@ from shipping_portal.api import rates, schemas, shown
 from shipping_portal.api.listed import page_of_parcels
 from shipping_portal.api.operations import api_operation
 from shipping_portal.api.problems import ApiProblem, refuse_invalid
-from tracking import timeline
+from shipping_portal.api.sent import sent_form
+from tracking import receiver_pages, timeline
+from tracking.receiver_views import ShareForm
 
 log = logging.getLogger(__name__)
 KEYS = uuid.UUID("5f0c7c2e-7d0e-4b0a-9d53-3c9a5b0d8a11")  # of Idempotency-Key
@@ -246,6 +248,35 @@ def confirm_parcel(request: MemberRequest, parcel: uuid.UUID, chosen: schemas.Co
     except Order.WrongStatus as error:
         raise ApiProblem("state", _state_in_words(request, parcel)) from error
     return shown.pointer_to(found)
+
+
+@api_operation(
+    "POST",
+    "/parcels/{uuid:parcel}/share",
+    scope="parcels:book",
+    answer=schemas.SharedOut,
+)
+def share_parcel(request: MemberRequest, parcel: uuid.UUID, share: schemas.ShareIn) -> Any:
+    """Share a parcel's page with its receiver, who needs no account.
+
+    Asked again, the answer is the same. The page has no personal data; everybody who has its
+    address can read it.
+    """
+    found = _parcel_of(request, parcel)
+    form = ShareForm(sent_form(share.dict()))
+    refuse_invalid(form)
+    contact = None if share.contact is None else form.cleaned_data["contact"]
+    try:
+        page = receiver_pages.share(found, by=request.user, now=timezone.now(), contact=contact)
+    except receiver_pages.NotNow as error:
+        raise ApiProblem("state", str(error)) from error
+    return {"url": receiver_pages.link_of(page), "contact": page.contact}
+
+
+@api_operation("DELETE", "/parcels/{uuid:parcel}/share", scope="parcels:book", status=204)
+def stop_sharing_parcel(request: MemberRequest, parcel: uuid.UUID) -> Any:
+    """Stop sharing a parcel's page. Its address never opens again."""
+    receiver_pages.stop(_parcel_of(request, parcel), by=request.user, now=timezone.now())
 
 
 @api_operation("GET", "/parcels/{uuid:parcel}/label", scope="labels:read", openapi_extra=shown.PDF)

@@ -59,6 +59,7 @@ BODIES = {
     "link",
     "matched",
     "correction",
+    "share",
 }  # how our operations call their bodies
 OF_STATUS = {400: "bad-request", 401: "token", 404: "not-found", 405: "method"}
 OF_STATUS |= {413: "too-large", 415: "media-type", 429: "limit", 500: "fault", 503: "unavailable"}

@@ -189,6 +189,27 @@ class ConfirmIn(Schema):
     )
 
 
+class ShareIn(Schema):
+    """What a receiver's page says besides where the parcel is."""
+
+    model_config = STRICT
+
+    contact: str | None = Field(
+        None,
+        description="Whom the receiver asks: a public email or phone number. Null is the last one"
+        " that the account stated.",
+    )
+
+
+class SharedOut(Schema):
+    """A receiver's page."""
+
+    url: str = Field(
+        description="Empty if the portal's secret key has changed since: stop, and share again."
+    )
+    contact: str
+
+
 class BookedOut(Schema):
     """The parcel that a key has booked. Look at it until it is booked and its label is there."""
 
@@ -280,6 +301,7 @@ class OneParcelOut(ParcelOut):
     replaces: uuid.UUID | None
     replacement: ReplacementOut | None = Field(description="The last one asked for.")
     tracking_page: str | None
+    receiver_page: str | None = Field(description="The page shared with the receiver, if it is on.")
 
 
 class ParcelsOut(Schema):

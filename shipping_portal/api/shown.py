@@ -22,6 +22,7 @@ from orders.status.status_sentences import status_sentence
 from shipping_portal.accounts.access import BOOKKEEPER
 from shipping_portal.api.schemas import PARCEL_CONTROLS, SEEN_BY_BOOKERS, OneParcelOut
 from shipping_portal.carrier.messages import Money
+from tracking import receiver_pages
 from tracking.timeline import TimelineEntry
 
 PDF = {
@@ -109,14 +110,16 @@ def _receiver(order: Order, role: str) -> dict[str, Any]:
 def one_parcel_facts(order: Order, role: str, now: dt.datetime) -> dict[str, Any]:
     """Return what the page of a parcel shows."""
     waits = order.status in {Status.DRAFT, Status.NOT_BOOKED}
-    public = order.public_tracking_url
+    public, may = order.public_tracking_url, sees_contact(role)
+    page = receiver_pages.open_page_of(order, now) if may else None
     return parcel_facts(order, role, now) | {
         "sentence": sentence_of(order, role, now),
-        "can_cancel": sees_contact(role) and can_cancel(order, now),
+        "can_cancel": may and can_cancel(order, now),
         "price_to_confirm": order.price_to_confirm if waits else None,
         "replaces": order.replaces.uuid if order.replaces else None,
-        "replacement": _replacement(order) if sees_contact(role) else None,
-        "tracking_page": public if public and sees_contact(role) else None,
+        "replacement": _replacement(order) if may else None,
+        "tracking_page": public if public and may else None,
+        "receiver_page": receiver_pages.link_of(page) if page else None,
     }
 
 

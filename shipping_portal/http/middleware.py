@@ -39,7 +39,9 @@ PERMISSIONS = (
 )
 # Their addresses contain one-time keys. Only the origin is sent as referrer: with "no-referrer"
 # a browser sends "Origin: null", and the CSRF check fails.
-KEYS_IN_ADDRESS = ("/accounts/", "/invitation/", "/unsubscribe/")
+KEYS_IN_ADDRESS = ("/accounts/", "/follow/", "/invitation/", "/unsubscribe/")
+# Their readers have no account. Somebody who is logged in reads them as a stranger, and stays so.
+WITHOUT_COOKIES = ("/follow/",)
 
 
 def tell_the_browser(
@@ -55,6 +57,22 @@ def tell_the_browser(
         if request.path.startswith(KEYS_IN_ADDRESS):
             response.headers.setdefault("Cache-Control", "private, no-store")
             response.headers.setdefault("Referrer-Policy", "strict-origin")
+        return response
+
+    return middleware
+
+
+def forget_cookies(
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
+    """Let some pages read no cookie and set none (middleware)."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if not request.path.startswith(WITHOUT_COOKIES):
+            return get_response(request)
+        request.META.pop("HTTP_COOKIE", None)
+        response = get_response(request)
+        response.cookies.clear()
         return response
 
     return middleware

@@ -200,6 +200,18 @@ HELD = (
         ),
     ),
     PersonalData(
+        "tracking.ReceiverPage",
+        "contact",
+        why="whom a receiver asks, as the sender made it public",
+        seen_by="everybody who has the address",
+        until="30 days after the parcel's way ended, or 60 without a scan",
+        term="receivers' pages",
+        rules=(
+            ErasingRule("order", "receivers' pages", "order"),
+            ErasingRule("sender", "receivers' pages", "order__sender"),
+        ),
+    ),
+    PersonalData(
         "orders.SavedView",
         "name query",
         why="a filter of the list",

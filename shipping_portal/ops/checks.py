@@ -215,8 +215,8 @@ def _check_contract(configured: CarrierSettings) -> Iterator[CheckMessage]:
     if contract.link == "none" and not (settings.DEMO or settings.TESTING):
         yield Warning(
             'The contract says link = "none", so senders can\'t choose another pickup day'
-            " (interface §5). They are told to contact you, and futile pickups wait at the desk for"
-            " you to arrange a day.",
+            " (interface §5). They are told to contact you, and futile pickups wait in the admin"
+            " for you to arrange a day.",
             hint=(
                 "Ask the carrier how its tracking page links work, and set link to “response” or"
                 f" “signed” in the {setting} file."

@@ -38,7 +38,9 @@ RULES = [
     ),
     # In an address, and as ?next= of the login spells it.
     (
-        re.compile(r"((?:/|%2F)(?:invitation|unsubscribe)(?:/|%2F))(?:(?!%2F)[^/\s\"?&])+", re.I),
+        re.compile(
+            r"((?:/|%2F)(?:follow|invitation|unsubscribe)(?:/|%2F))(?:(?!%2F)[^/\s\"?&])+", re.I
+        ),
         rf"\1{CUT}",
     ),
     # Search terms: in an address, and in a database error that quotes a row or a statement.
@@ -75,7 +77,7 @@ RULES = [
 
 # What every rule needs: most lines have nothing of it.
 MARKS = re.compile(
-    r"authoriz|token|sig|key|secret|password|://|eyJ|/webhooks/|/accounts/|invitat|unsubscr|@|%40|\?|DETAIL:|CONTEXT:"
+    r"authoriz|token|sig|key|secret|password|://|eyJ|/webhooks/|/accounts/|follow|invitat|unsubscr|@|%40|\?|DETAIL:|CONTEXT:"
     r"|portal_"
     r"|LINE \d|for type|out of range|malformed|for enum|at or near|base \d|isoformat|to float|but"
     r" got|time data"

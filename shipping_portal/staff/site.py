@@ -53,8 +53,8 @@ def _rail_entries(request: HttpRequest) -> list[dict[str, Any]]:
 class StaffSite(admin.AdminSite):
     """Django admin that opens on what needs a person, for staff with a second factor."""
 
-    site_header = f"{settings.BRAND_NAME} desk"
-    site_title = f"{settings.BRAND_NAME} desk"
+    site_header = f"{settings.BRAND_NAME} admin"
+    site_title = f"{settings.BRAND_NAME} admin"
     index_title = "Needs attention"
     site_url = None
     enable_nav_sidebar = False
@@ -144,7 +144,7 @@ class StaffSite(admin.AdminSite):
         if has_second_factor(request.user):
             raise PermissionDenied("in no group")
         messages.warning(
-            request, "The desk requires two-step verification. Set it up, then come back."
+            request, "The admin requires two-step verification. Set it up, then come back."
         )
         return redirect("mfa_activate_totp")
 

@@ -209,4 +209,4 @@ def test_a_member_with_a_second_factor_finds_no_desk(alice: User, visit: Any) ->
 def test_an_operator_is_told_why_a_second_factor_is_asked_for(oz: User) -> None:
     browser, _ = log_in(oz)
     page = browser.get("/admin/", follow=True).content.decode()
-    assert "The desk requires two-step verification. Set it up, then come back." in page
+    assert "The admin requires two-step verification. Set it up, then come back." in page

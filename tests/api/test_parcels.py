@@ -4,21 +4,24 @@ import datetime as dt
 import uuid
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
+from django.test import Client
 from django.utils import timezone
 
 from orders.booking import bookings
 from orders.cancelling import cancels
 from orders.labels import fetching
 from orders.models import Draft, Label, Order, Quote
-from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.accounts.models import Audit, Membership, Sender, User
 from tests import factories
 from tests.api.conftest import PARCEL, Program
 from tests.catalogue.meddling import Meddler
 from tests.pages.refusing import no
 from tests.sandbox_carrier import SandboxCarrier
+from tracking.models import ReceiverPage
 
 pytestmark = pytest.mark.django_db
 
@@ -319,6 +322,38 @@ def test_a_changed_price_needs_a_yes_to_that_price(hers: Program, quill: Sender,
     order.refresh_from_db()
     assert (order.status, str(order.price)) == ("booking", "13.20")
     assert problem(hers.post(f"{url}/confirm", {"amount": "13.20", "currency": "AUD"})) == (409, "state")
+
+
+def test_a_parcel_is_shared_with_its_receiver_and_no_longer(hers: Program, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked")
+    one = f"/parcels/{order.uuid}"
+    first = hers.post(f"{one}/share", {"contact": "help@quill.example"}).json()
+    assert hers.post(f"{one}/share", {}).json() == first
+    assert hers.get(one).json()["receiver_page"] == first["url"]
+    path = urlsplit(first["url"]).path
+    assert "help@quill.example" in Client().get(path).content.decode()
+    assert hers.call("DELETE", f"{one}/share").status_code == 204
+    assert hers.get(one).json()["receiver_page"] is None
+    assert Client().get(path).status_code == 404
+
+
+def test_only_a_booked_parcel_is_shared_and_whom_to_ask_is_checked(hers: Program, quill: Sender, alice: User) -> None:
+    booked, draft = factories.order(quill, alice, status="booked"), factories.order(quill, alice)
+    assert hers.post(f"/parcels/{draft.uuid}/share", {}).status_code == 409
+    wrong = hers.post(f"/parcels/{booked.uuid}/share", {"contact": "Ask Jenny"})
+    assert wrong.json()["errors"] == {"contact": ["Enter an email or a phone number."]}
+    assert wrong.status_code == 422
+    assert not ReceiverPage.objects.exists()
+
+
+@pytest.mark.parametrize("role", ["bookkeeper", "viewer"])
+def test_a_role_that_may_not_share_is_not_given_the_address(
+    role: str, hers: Program, quill: Sender, alice: User
+) -> None:
+    order = factories.order(quill, alice, status="booked")
+    hers.post(f"/parcels/{order.uuid}/share", {})
+    Membership.objects.filter(user=alice).update(role=role)
+    assert hers.get(f"/parcels/{order.uuid}").json()["receiver_page"] is None
 
 
 def test_a_parcel_that_has_not_changed_is_304(hers: Program, quill: Sender, alice: User) -> None:

@@ -17,6 +17,7 @@ import django
 os.environ["DJANGO_SETTINGS_MODULE"] = "shipping_portal.settings"
 django.setup()
 
+from django.conf import settings  # noqa: E402
 from django.contrib import admin  # noqa: E402
 from django.test import Client, RequestFactory  # noqa: E402
 from django.urls import reverse  # noqa: E402
@@ -34,6 +35,7 @@ from shipping_portal.staff import casework  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.access import OURS, address, audience, things_of  # noqa: E402
 from tests.staff.cases import unclear  # noqa: E402
+from tracking import receiver_pages  # noqa: E402
 
 MANY = 120
 STANDINGS = [
@@ -99,6 +101,9 @@ def typical() -> dict[str, Any]:
         asked_at=timezone.now(),
     )  # fmt: skip
     pages["replacing"] = reverse("replacing", args=[waiting.uuid])
+    shared = order(of, by, "booked", "in_transit")
+    receiver_pages.share(shared, by=by, now=timezone.now())
+    pages["receiver_page shared"] = reverse("receiver_page", args=[shared.uuid])
     a_quarter(of, by)
     more = [imports(of, by), billed(of, by, things["charge"]), exports(of, by, things["order"]), guarded(of, by)]
     for its in more:
@@ -312,7 +317,20 @@ def public() -> dict[str, Any]:
         "an article": "/help/fix-a-mistake/",
         "nothing": "/help/no-such-article/",
     }
+    pages |= followed()
     return {"cookie": "", "pages": pages}
+
+
+def followed() -> dict[str, str]:
+    """Receivers' pages: on the way, there, in trouble and without news; and a link that opens nothing."""
+    of, by = business("Followed Candles")
+    pages = {"follow nothing": "/follow/no-such-page/"}
+    for progress in ("", "in_transit", "delivery_attempted", "damaged", "delivered"):
+        made = order(of, by, "booked", "in_transit")
+        page = receiver_pages.share(made, by=by, now=timezone.now(), contact="help@gallery.example")
+        Order.objects.filter(pk=made.pk).update(progress=progress, progress_at=timezone.now())
+        pages[f"follow {progress or 'booked'}"] = receiver_pages.link_of(page).removeprefix(settings.SITE_URL)
+    return pages
 
 
 def operator() -> dict[str, Any]:

@@ -52,3 +52,26 @@ def test_a_pasted_address_renames_the_labels(log_in: Open) -> None:
     paste(page, "Claire Roy\n4 Sample Street\nOttawa ON K1P 5M7\nCanada")
     expect(page.get_by_label("Postal code", exact=True)).to_have_value("K1P 5M7")
     assert names(page) == LABELS["CA"]
+
+
+CODES = {"US": "90210", "AU": "3163 ", "CA": "K1P 5M7"}
+WIDTHS = (360, 400, 480, 520, 600, 768, 1024, 1280)
+CLIPPED = """control => { const [whole, seen] = [control.scrollWidth, control.clientWidth];
+    return whole > seen ? `${innerWidth} px: ${whole} of ${control.value} in ${seen}` : ""; }"""
+
+
+@pytest.mark.parametrize("where", ["/parcels/new/", "/addresses/new/", "row", "/settings/pickup-addresses/new/"])
+def test_a_postcode_is_seen_whole_at_every_width(stack: Stack, log_in: Open, where: str) -> None:
+    page = log_in("sender")
+    page.goto(where if where != "row" else stack.shell(ROW.format(email=stack.people["sender"]["email"])).split()[-1])
+    page.locator("main details").evaluate_all("all => all.forEach(it => { it.open = true; })")
+    control, country = page.locator("[name$=postcode]"), page.locator("select[name$=country]")
+    clipped = []
+    for code in CODES if country.count() else ["AU"]:
+        if country.count():
+            country.select_option(code)
+        control.fill(CODES[code])
+        for width in WIDTHS[:1] if code == "CA" else WIDTHS:  # the longest at the narrowest, where all are cramped
+            page.set_viewport_size({"width": width, "height": 900})
+            clipped.append(control.evaluate(CLIPPED))
+    assert [found for found in clipped if found] == []

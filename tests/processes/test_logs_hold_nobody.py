@@ -32,7 +32,7 @@ SEARCHES = (
     "/parcels/?q={}%00", "/parcels/?by=99999999999999999999&q={}",
 )  # fmt: skip
 KEYS = (
-    "/invitation/canary-key/", "/unsubscribe/canary-key/", "/webhooks/tracking/canary-key/",
+    "/invitation/canary-key/", "/unsubscribe/canary-key/", "/follow/canary-key/", "/webhooks/tracking/canary-key/",
     "/accounts/password/reset/key/1-canary-key/", "/accounts/confirm-email/canary-key/",
 )  # fmt: skip
 FORMS = (

@@ -159,6 +159,7 @@ def test_no_key_in_an_address_is_in_a_log(front: Front) -> None:
         f"/webhooks/tracking/{key}/",
         f"/accounts/password/reset/key/{key}/",
         f"/invitation/{key}/",
+        f"/follow/{key}/",
         f"/?t={key}",
     ):
         front.ask("POST" if "hook" in path else "GET", path)

@@ -27,6 +27,7 @@ SECRETS = {
         ),
         PersonalData("accounts.Invitation", "token_hash", "hash of a link", "nobody", "with the invitation"),
         PersonalData("accounts.EntryLink", "token_hash", "hash of a link", "nobody", "a day after its minute"),
+        PersonalData("tracking.ReceiverPage", "token_hash nonce", "hash of an address", "nobody", "with the page"),
         PersonalData("accounts.ApiToken", "token_hash", "hash of a bearer token", "nobody", "30 days after it ended"),
         PersonalData("orders.Label", "address", "where a label is fetched", "nobody", "once fetched"),
         PersonalData("mfa.Authenticator", "data", "second factor, encrypted", "nobody", "with the person"),

@@ -1,4 +1,4 @@
-"""Slow down the guessing of passwords.
+"""Slow down the guessing of passwords, and of addresses that open a page by themselves.
 
 Each try takes one slot of every count below, and the right password gives its slots back. A slot
 is a row of the cache that only one request can add, so tries made at once are counted one by
@@ -39,6 +39,21 @@ def forget_guesses(email: str, address: str) -> None:
     _, *of_the_account = _counts_of(email.lower(), _network_of(address), is_known=False)
     for key, most, _ in of_the_account:
         give_back(_slot_names(key, most))
+
+
+def may_guess(what: str, address: str) -> bool:
+    """Return whether a network has wrong guesses at addresses of this kind left this minute."""
+    slots = _slot_names(*_guesses_of(what, address))
+    return len(cache.get_many(slots)) < len(slots)
+
+
+def count_guess(what: str, address: str) -> None:
+    _free_slot(*_guesses_of(what, address), MINUTE)
+
+
+def _guesses_of(what: str, address: str) -> tuple[str, int]:
+    """Return what is counted, and how many wrong guesses a minute are answered."""
+    return f"{what} address {_network_of(address)}", 60
 
 
 def _counts_of(email: str, network: str, *, is_known: bool) -> Iterator[tuple[str, int, int]]:

@@ -31,7 +31,7 @@ MAIL = """A new account waits for your approval.
 {business}, {country}, {number}
 Opened by {name}, {email}
 
-Approve or decline it at the desk:
+Approve or decline it in the admin:
 {link}
 """
 

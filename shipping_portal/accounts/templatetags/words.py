@@ -170,6 +170,12 @@ def brand_style() -> SafeString:
 
 
 @register.simple_tag
+def receiver_style() -> SafeString:
+    """Return the link to the small style sheet of receivers' pages."""
+    return format_html('<link rel="stylesheet" href="{}">', brand.asset_address("receiver_style"))
+
+
+@register.simple_tag
 def brand_colours() -> SafeString | str:
     """Return the link to the partner's colours alone, if any, for the admin."""
     if not settings.BRAND_COLOUR:

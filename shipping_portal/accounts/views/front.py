@@ -132,6 +132,14 @@ def brand_style(request: HttpRequest) -> HttpResponse:
 @public
 @require_safe
 @KEPT_A_YEAR
+def receiver_style(request: HttpRequest) -> HttpResponse:
+    """Serve the style sheet of receivers' pages, in the partner's two colours."""
+    return HttpResponse(brand.receiver_style(), content_type="text/css; charset=utf-8")
+
+
+@public
+@require_safe
+@KEPT_A_YEAR
 def brand_colours(request: HttpRequest) -> HttpResponse:
     """Serve the partner's two colours alone, for the admin."""
     return HttpResponse(brand.brand_colours(), content_type="text/css; charset=utf-8")

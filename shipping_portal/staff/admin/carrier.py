@@ -68,7 +68,7 @@ class PauseForm(ReasonForm):
         initial="120",
         required=False,
         widget=forms.RadioSelect,
-        help_text="Ends automatically, even if no one is at the desk.",
+        help_text="Ends automatically, even if no operator is there.",
     )
     field_order = ["text", "ends", "reason"]
 

@@ -48,7 +48,7 @@ class Command(BaseCommand):
             if report.parked_at:
                 raise CommandError(
                     f"It failed {report.failures} times in a row: {report.last_error}. See the"
-                    " desk."
+                    " admin."
                 )
             time.sleep(1 if report.state == State.READING else 0)
         self._tell(report)

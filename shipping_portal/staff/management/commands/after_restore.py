@@ -15,7 +15,7 @@ from shipping_portal.jobs.erased_keys import NoErasedFile
 from shipping_portal.staff.restores import fencing
 
 NEXT = (
-    "Bookings are paused. Start web, worker and sweeper. Then settle what the desk lists under"
+    "Bookings are paused. Start web, worker and sweeper. Then settle what the admin lists under"
     " Restores, and close the gap there."
 )
 AGAIN = (

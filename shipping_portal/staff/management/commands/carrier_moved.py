@@ -27,7 +27,7 @@ IN_USE = (
     "Nothing was changed. Orders, prices or scans already exist under {new}, and once merged they"
     " couldn't be told apart. Keep the two separate. While {old} still answers, add it to"
     " OLDER_CARRIERS with its own webhook secret, and its orders are handled there. If not, they"
-    " wait at the desk under “Open orders on an unlisted carrier account”: ask the carrier about"
+    " wait in the admin under “Open orders on an unlisted carrier account”: ask the carrier about"
     " each, and settle it with Resolve."
 )
 

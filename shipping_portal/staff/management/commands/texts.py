@@ -17,7 +17,8 @@ ROOT = Path(settings.BASE_DIR)
 APPS = ("shipping_portal", "orders", "tracking")
 UNREAD = {"migrations", "sandbox"}  # folders with strings that no person reads
 NO_WORDS = re.compile(
-    r"{%\s*comment.*?endcomment\s*%}|{#.*?#}|<!--.*?-->|<(script|style|code|pre)\b.*?</\1>|```.*?```",
+    r"{%\s*comment.*?endcomment\s*%}|{#.*?#}|<!--.*?-->|<(script|style|code|pre)\b.*?</\1>|```.*?```"
+    r"|{%\s*block body_?class\s*%}.*?{%\s*endblock",
     re.DOTALL,
 )
 END_OF_A_TEXT = re.compile(
