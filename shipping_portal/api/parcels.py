@@ -20,6 +20,7 @@ from orders.drafting.forms import BookForm, ParcelForm
 from orders.labels.originals import WORTHLESS
 from orders.models import Draft, Label, LabelBytes, Order, Quote
 from orders.models.statuses import BEING_CANCELLED, Status
+from orders.notices.parcel_events import address_of
 from orders.quoting import offers
 from orders.views.quotes import FIELD_OF, NO_BOOKING
 from orders.views.responses import NO_PRICES, error_sentence
@@ -117,8 +118,8 @@ def book_parcel(
     order = _submit(request, quote, form, now)
     for name, value in rates.of_bookings(request.sender, now).items():
         response[name] = value
-    response["Location"] = shown.address_of(order)
-    return {"id": order.uuid, "url": shown.address_of(order)}
+    response["Location"] = address_of(order)
+    return {"id": order.uuid, "url": address_of(order)}
 
 
 def _quote_to_book(request: MemberRequest, key: uuid.UUID) -> Quote:
@@ -213,7 +214,7 @@ def cancel_parcel(request: MemberRequest, parcel: uuid.UUID) -> Any:
             cancels.ask_to_cancel(found, by=request.user, why="not sending it", now=timezone.now())
         except (Order.PickupProblem, Order.AlreadyCollected, Order.WrongStatus) as error:
             raise ApiProblem("state", _state_in_words(request, parcel)) from error
-    return {"id": found.uuid, "url": shown.address_of(found)}
+    return {"id": found.uuid, "url": address_of(found)}
 
 
 def _state_in_words(request: MemberRequest, key: uuid.UUID) -> str:
@@ -246,7 +247,7 @@ def confirm_parcel(request: MemberRequest, parcel: uuid.UUID, chosen: schemas.Co
         raise ApiProblem("state", error_sentence(error, request.sender)) from error
     except Order.WrongStatus as error:
         raise ApiProblem("state", _state_in_words(request, parcel)) from error
-    return {"id": found.uuid, "url": shown.address_of(found)}
+    return {"id": found.uuid, "url": address_of(found)}
 
 
 @api_operation("GET", "/parcels/{uuid:parcel}/label", scope="labels:read", openapi_extra=shown.PDF)

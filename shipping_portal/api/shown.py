@@ -8,7 +8,6 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse
-from django.urls import reverse
 from django.utils.html import strip_tags
 
 from orders.cancelling.cancel_rules import can_cancel
@@ -33,11 +32,6 @@ SAME = (
     *("customer_reference", "description", "status", "eta_from", "eta_to"),
     *("booked_at", "cancelled_at"),
 )
-
-
-def address_of(order: Order) -> str:
-    """Return where a parcel is in the API."""
-    return settings.SITE_URL + reverse("api:get_parcel", args=[order.uuid])
 
 
 def quote_facts(quote: Quote, draft: Draft, form: ParcelForm, page: QuotesPage) -> dict[str, Any]:
