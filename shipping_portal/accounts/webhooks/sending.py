@@ -218,7 +218,7 @@ def _hold(endpoint: WebhookEndpoint, failed: WebhookEvent, now: dt.datetime) -> 
         switching.switch_off(endpoint, "it answered 410, Gone", now)
     elif endpoint.failing_since <= last_day:
         days = settings.WEBHOOK_OUT_DAYS
-        switching.switch_off(endpoint, f"nothing was delivered for {days} days", now)
+        switching.switch_off(endpoint, f"nothing was delivered for {days:g} days", now)
 
 
 def _wait_behind(first: WebhookEvent) -> None:

@@ -11,9 +11,7 @@ from shipping_portal.accounts.models import Audit, WebhookEndpoint, WebhookEvent
 from shipping_portal.accounts.webhooks.events import JOB, refresh_flag
 from shipping_portal.jobs.registry import enqueue
 
-OFF = (
-    "Events are no longer sent to your webhook endpoint: {why}. Check the program, then resume it."
-)
+OFF = "Your webhook endpoint gets no more events: {why}. Check your program, then resume it."
 
 
 @transaction.atomic
