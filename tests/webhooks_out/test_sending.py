@@ -15,7 +15,7 @@ from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from shipping_portal.accounts.models import Audit, Notification, Sender, User, WebhookEndpoint, WebhookEvent
-from shipping_portal.accounts.webhooks import endpoints, sending
+from shipping_portal.accounts.webhooks import endpoints, sending, switching
 from shipping_portal.accounts.webhooks.events import Happened, write
 from shipping_portal.jobs.registry import NotYet
 from tests import factories
@@ -93,7 +93,7 @@ def test_both_secrets_sign_until_the_old_one_ends(endpoint: WebhookEndpoint, sho
     Webhook(new).verify(shop.deliveries[1].body, shop.deliveries[1].headers)
     with pytest.raises(WebhookVerificationError):
         Webhook(old).verify(shop.deliveries[1].body, shop.deliveries[1].headers)
-    assert endpoints.BOTH_VALID == dt.timedelta(hours=24)
+    assert dt.timedelta(hours=24) == endpoints.BOTH_VALID
 
 
 def test_a_second_rotation_ends_the_first_secret(endpoint: WebhookEndpoint, shop: Shop, alice: User) -> None:
@@ -131,7 +131,8 @@ def test_a_parcels_events_wait_for_the_one_that_failed_and_others_go_on(endpoint
     assert taken() == []
     first = endpoint.events.earliest("pk")
     endpoint.refresh_from_db()
-    assert first.due_at and first.due_at >= endpoint.held_until > timezone.now()
+    assert first.due_at
+    assert first.due_at >= endpoint.held_until > timezone.now()
     past = timezone.now() - dt.timedelta(seconds=1)
     endpoint.events.exclude(pk=first.pk).update(due_at=past)
     send_due(endpoint)
@@ -252,7 +253,8 @@ def test_one_event_that_is_never_taken_is_given_up_alone(endpoint: WebhookEndpoi
         make_due(endpoint)
         send_due(endpoint)
     assert states(endpoint) == [State.GIVEN_UP, State.DELIVERED, State.DELIVERED, State.DELIVERED]
-    assert good and behind
+    assert good
+    assert behind
 
 
 def test_gone_switches_it_off_at_once(endpoint: WebhookEndpoint, shop: Shop) -> None:
@@ -288,8 +290,6 @@ def test_of_a_reply_at_most_500_plain_characters_are_kept(endpoint: WebhookEndpo
 def test_a_paused_endpoint_gets_nothing_and_what_waited_once_it_is_resumed(
     endpoint: WebhookEndpoint, shop: Shop, alice: User
 ) -> None:
-    from shipping_portal.accounts.webhooks import switching
-
     switching.pause(endpoint, by=alice, now=timezone.now())
     write([endpoint], [happened("a", 1), happened("a", 2)], timezone.now())
     send_due(endpoint)
@@ -308,7 +308,8 @@ def test_one_worker_at_a_time_sends_to_an_endpoint(endpoint: WebhookEndpoint, sh
     send_due(endpoint)
     assert shop.deliveries == []
     event.refresh_from_db()
-    assert event.due_at and event.due_at <= timezone.now()
+    assert event.due_at
+    assert event.due_at <= timezone.now()
     WebhookEndpoint.objects.update(busy_until=timezone.now())
     send_due(endpoint)
     assert len(shop.deliveries) == 1
