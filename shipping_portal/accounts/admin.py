@@ -225,7 +225,7 @@ class WebhookEndpointAdmin(ActionsAdmin):
             "pause",
             "Pause",
             "Nothing is sent to this address, and its events wait, until an owner resumes it.",
-            switching.pause,
+            switching.pause_endpoint,
             needs="api",
             applies=lambda endpoint: endpoint.paused_at is None,
         ),

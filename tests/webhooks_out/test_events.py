@@ -238,7 +238,7 @@ def test_resuming_ends_a_failure_and_takes_events_again(quill: Sender, alice: Us
     switching.switch_off(endpoint, "it is gone", now)
     quill.refresh_from_db()
     assert not quill.has_webhooks
-    switching.resume(endpoint, by=alice, now=now)
+    switching.resume_endpoint(endpoint, by=alice, now=now)
     quill.refresh_from_db()
     assert quill.has_webhooks
     assert (endpoint.off_why, endpoint.paused_at, endpoint.failures) == ("", None, 0)

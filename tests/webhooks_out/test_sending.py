@@ -290,11 +290,11 @@ def test_of_a_reply_at_most_500_plain_characters_are_kept(endpoint: WebhookEndpo
 def test_a_paused_endpoint_gets_nothing_and_what_waited_once_it_is_resumed(
     endpoint: WebhookEndpoint, shop: Shop, alice: User
 ) -> None:
-    switching.pause(endpoint, by=alice, now=timezone.now())
+    switching.pause_endpoint(endpoint, by=alice, now=timezone.now())
     write([endpoint], [happened("a", 1), happened("a", 2)], timezone.now())
     send_due(endpoint)
     assert list(endpoint.events.values_list("due_at", flat=True)) == [None, None]
-    switching.resume(endpoint, by=alice, now=timezone.now())
+    switching.resume_endpoint(endpoint, by=alice, now=timezone.now())
     send_due(endpoint)
     assert [one.content["data"]["number"] for one in shop.deliveries] == [1, 2]
     actions = Audit.objects.filter(sender=endpoint.sender).values_list("action", flat=True)
@@ -361,7 +361,7 @@ def test_events_are_repeated_with_their_ids_one_or_all_since_a_time(endpoint: We
 
 def test_a_removed_endpoint_gets_nothing_more(endpoint: WebhookEndpoint, shop: Shop, alice: User) -> None:
     event = factories.webhook_event(endpoint)
-    endpoints.remove(endpoint, by=alice, now=timezone.now())
+    endpoints.remove_endpoint(endpoint, by=alice, now=timezone.now())
     sending.send_due_events(event.pk)
     assert shop.deliveries == []
     assert not WebhookEvent.objects.exists()

@@ -35,7 +35,9 @@ def webhooks(request: MemberRequest) -> HttpResponse:
     now = timezone.now()
     if form.is_valid():
         try:
-            _, secret = endpoints.add(request.sender, **form.cleaned_data, by=request.user, now=now)
+            _, secret = endpoints.add_endpoint(
+                request.sender, **form.cleaned_data, by=request.user, now=now
+            )
         except TooManyEndpoints as error:
             form.add_error(None, str(error))
         else:
@@ -80,15 +82,15 @@ def change_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
     pressed = next((name for name in DONE if name in request.POST), "")
     match pressed:
         case "pause":
-            switching.pause(found, by=request.user, now=now)
+            switching.pause_endpoint(found, by=request.user, now=now)
         case "resume":
-            switching.resume(found, by=request.user, now=now)
+            switching.resume_endpoint(found, by=request.user, now=now)
         case "test":
             endpoints.send_test(found, now=now)
         case "again":
             endpoints.repeat(found, now=now, pk=_number(request.POST["again"]))
         case "remove":
-            endpoints.remove(found, by=request.user, now=now)
+            endpoints.remove_endpoint(found, by=request.user, now=now)
     if pressed:
         messages.success(request, DONE[pressed])
     return redirect("webhooks") if pressed == "remove" else redirect("webhook_endpoint", found.pk)

@@ -1,6 +1,6 @@
 """Decide where events may be sent: to the internet over https, by a name that is looked up then.
 
-Whoever may set an address must not reach what only the portal can. The connection checks every
+A person who may set an address must not reach what only the portal can. The connection checks every
 address that the name has, and goes to one of those (`carrier/connection.py`).
 """
 

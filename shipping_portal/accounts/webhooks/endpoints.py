@@ -23,7 +23,7 @@ class TooManyEndpoints(Exception):
 
 
 @transaction.atomic
-def add(
+def add_endpoint(
     sender: Sender, url: str, kinds: Collection[str], *, by: User, now: dt.datetime
 ) -> tuple[WebhookEndpoint, str]:
     """Add an endpoint. Returns it with its secret, which is shown once. Raises TooManyEndpoints."""
@@ -57,7 +57,7 @@ def rotate(endpoint: WebhookEndpoint, *, by: User, now: dt.datetime) -> str:
 
 
 @transaction.atomic
-def remove(endpoint: WebhookEndpoint, *, by: User, now: dt.datetime) -> None:
+def remove_endpoint(endpoint: WebhookEndpoint, *, by: User, now: dt.datetime) -> None:
     """Remove it with its secrets and events."""
     write_audit("webhook endpoint removed", endpoint, by, now)
     endpoint.delete()

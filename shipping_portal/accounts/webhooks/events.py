@@ -40,10 +40,10 @@ class Happened:
 def note(sender: Sender, kind: str, make: Callable[[], Happened], now: dt.datetime) -> None:
     """Write an event. A sender whose endpoints are none costs no query, and nothing is made."""
     if sender.has_webhooks:
-        note_many(sender, kind, (make() for _ in range(1)), now)
+        note_events(sender, kind, (make() for _ in range(1)), now)
 
 
-def note_many(sender: Sender, kind: str, found: Iterable[Happened], now: dt.datetime) -> None:
+def note_events(sender: Sender, kind: str, found: Iterable[Happened], now: dt.datetime) -> None:
     """Write events of one kind, in this order."""
     on = WebhookEndpoint.objects.filter(sender=sender, off_why="").order_by("pk")
     wanting = [endpoint for endpoint in on if kind in endpoint.kinds]

@@ -1,7 +1,7 @@
 """Deliver events: one worker at a time for each endpoint, in order, over one connection.
 
-The row of a job is an event, and whoever gets it sends all that its endpoint is owed, for a few
-seconds. A failure holds the whole endpoint for a while that doubles, so a dead one costs others
+The row of a job is an event. The worker that gets it sends all that is due at its endpoint, for a
+few seconds. A failure holds the whole endpoint for a while that doubles, so a dead one costs others
 nothing but its rare tries.
 """
 
@@ -63,7 +63,7 @@ class Turn:
     is_leased=False,  # the endpoint has the lease
 )
 def send_due_events(first: WebhookEvent) -> None:
-    """Send what this event's endpoint is owed, for as long as a turn lasts."""
+    """Send what is due at this event's endpoint, for as long as a turn lasts."""
     if not _turns.acquire(blocking=False):
         raise NotYet(timezone.now() + dt.timedelta(seconds=random.uniform(0.5, 1.5)))  # noqa: S311
     try:
@@ -96,14 +96,14 @@ def _take(first: WebhookEvent) -> WebhookEndpoint | None:
         return None
     if endpoint.paused_at:
         # Under the endpoint's lock, as when it is resumed.
-        waiting(endpoint).update(due_at=None)
+        waiting_events(endpoint).update(due_at=None)
         return None
     endpoint.busy_until = now + LEASE
     endpoint.save(update_fields=["busy_until"])
     return endpoint
 
 
-def waiting(endpoint: WebhookEndpoint) -> QuerySet[WebhookEvent]:
+def waiting_events(endpoint: WebhookEndpoint) -> QuerySet[WebhookEvent]:
     return WebhookEvent.objects.filter(endpoint=endpoint, state=State.WAITING)
 
 
@@ -121,10 +121,10 @@ def _send_for_a_turn(endpoint: WebhookEndpoint) -> None:
 def _next_batch(endpoint: WebhookEndpoint) -> list[WebhookEvent]:
     """Return due events in order, none before an earlier one of the same parcel."""
     now = timezone.now()
-    earlier = waiting(endpoint).filter(
+    earlier = waiting_events(endpoint).filter(
         about=OuterRef("about"), pk__lt=OuterRef("pk"), due_at__gt=now, parked_at=None
     )
-    due = waiting(endpoint).filter(~Exists(earlier), due_at__lte=now, parked_at=None)
+    due = waiting_events(endpoint).filter(~Exists(earlier), due_at__lte=now, parked_at=None)
     return list(due.order_by("pk")[:BATCH])
 
 
@@ -212,7 +212,7 @@ def _hold(endpoint: WebhookEndpoint, failed: WebhookEvent, now: dt.datetime) -> 
         changes |= {"state": State.GIVEN_UP, "done_at": now, "due_at": None}
     facts = {"reply_status": failed.reply_status, "reply": failed.reply[:REPLY_WORDS]}
     WebhookEvent.objects.filter(pk=failed.pk).update(**changes, **facts)
-    others = waiting(endpoint).filter(due_at__lt=endpoint.held_until)
+    others = waiting_events(endpoint).filter(due_at__lt=endpoint.held_until)
     others.update(due_at=endpoint.held_until)
     if failed.reply_status == HTTPStatus.GONE:
         switching.switch_off(endpoint, "it answered 410, Gone", now)

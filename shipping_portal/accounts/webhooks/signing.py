@@ -10,11 +10,10 @@ from shipping_portal.accounts.login.encryption import decrypt
 from shipping_portal.accounts.models import WebhookEndpoint, WebhookEvent
 
 PREFIX = "whsec_"
-SECRET_BYTES = 32
 
 
 def new_secret() -> str:
-    return PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+    return PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 def valid_secrets(endpoint: WebhookEndpoint, now: dt.datetime) -> list[str]:

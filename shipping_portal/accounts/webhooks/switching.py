@@ -15,14 +15,16 @@ OFF = "Your webhook endpoint gets no more events: {why}. Check your program, the
 
 
 @transaction.atomic
-def pause(endpoint: WebhookEndpoint, *, by: Any, now: dt.datetime, reason: str = "") -> None:
+def pause_endpoint(
+    endpoint: WebhookEndpoint, *, by: Any, now: dt.datetime, reason: str = ""
+) -> None:
     """Let its events wait. One that is paused already stays as it is."""
     if _change(endpoint, paused_at__isnull=True, to={"paused_at": now}):
         write_audit("webhook endpoint paused", endpoint, by, now, reason)
 
 
 @transaction.atomic
-def resume(endpoint: WebhookEndpoint, *, by: Any, now: dt.datetime) -> None:
+def resume_endpoint(endpoint: WebhookEndpoint, *, by: Any, now: dt.datetime) -> None:
     """Send what waits, from now on, as if nothing had failed."""
     afresh = {"paused_at": None, "off_why": "", "failing_since": None, "failures": 0}
     if _change(endpoint, paused_at__isnull=False, to={**afresh, "held_until": None}):

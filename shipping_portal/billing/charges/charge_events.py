@@ -21,7 +21,7 @@ def note_charges(lines: QuerySet[Charge], now: dt.datetime) -> None:
     for sender, charges in groupby(found.iterator(AT_ONCE), key=lambda charge: charge.sender):
         if sender:
             happened = (_happened(charge, now) for charge in charges)
-            events.note_many(sender, WebhookKind.CHARGE, happened, now)
+            events.note_events(sender, WebhookKind.CHARGE, happened, now)
 
 
 def _happened(charge: Charge, now: dt.datetime) -> Happened:
