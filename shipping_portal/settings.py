@@ -252,6 +252,14 @@ CALL_LOG_DAYS = env.int("CALL_LOG_DAYS", default=30)
 INVITATION_DAYS = env.int("INVITATION_DAYS", default=30)  # after it ended
 CLOSED_ACCOUNT_DAYS = env.int("CLOSED_ACCOUNT_DAYS", default=30)  # time to export the data
 QUOTE_DAYS = env.int("QUOTE_DAYS", default=7)
+WEBHOOK_EVENT_DAYS = env.int("WEBHOOK_EVENT_DAYS", default=30)  # events sent to senders' programs
+
+# -- Webhooks out ------------------------------------------------------------------------------
+# of failures, after which an endpoint is switched off
+WEBHOOK_OUT_DAYS = env.float("WEBHOOK_OUT_DAYS", default=4.0)
+WEBHOOK_OUT_PORTS = env.list("WEBHOOK_OUT_PORTS", cast=int, default=[443])
+# receivers at 127.0.0.1, on any port and by http too
+WEBHOOK_OUT_LOOPBACK = DEMO and env.bool("WEBHOOK_OUT_LOOPBACK", default=False)
 
 # -- Metrics and alerts ------------------------------------------------------------------------
 # bearer token for /metrics; without it there is no such page

@@ -65,7 +65,7 @@ ACCESS = {
     ("owner",): """
         add_pickup_address booking_rules business change_invitation change_member change_pickup_address close_account
         data edit_pickup_address export_file export_progress own_limits pack_everything pack_proof pickup_address
-        pickup_addresses second_factor_rule team""",
+        pickup_addresses second_factor_rule team webhooks webhook_endpoint rotate_webhook change_webhook""",
 }
 
 
@@ -140,6 +140,7 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
         "draft": factories.draft(sender, person, order.quote),
         "receiver": factories.saved_receiver(sender),
         "token": factories.api_token(person),
+        "endpoint": factories.webhook_endpoint(sender, person),
         "address": sender.pickup_address(),
         "charge": factories.charge(order, "under-declared", "4.13", measured_kg="3.6"),
         "photo": DisputePhoto.objects.create(sender=sender, kind="png", content=b"x"),

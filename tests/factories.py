@@ -23,6 +23,7 @@ from orders.models import CarrierAccount, Draft, Label, LabelBytes, Order, Quote
 from orders.models.statuses import HELD
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.api_tokens import SCOPES, SHOWN
+from shipping_portal.accounts.login.encryption import encrypt
 from shipping_portal.accounts.models import (
     ApiToken,
     Locality,
@@ -34,8 +35,13 @@ from shipping_portal.accounts.models import (
     Role,
     Sender,
     User,
+    WebhookEndpoint,
+    WebhookEvent,
+    WebhookKind,
 )
 from shipping_portal.accounts.teams.team import token_hash
+from shipping_portal.accounts.webhooks.events import refresh_flag
+from shipping_portal.accounts.webhooks.signing import new_secret
 from shipping_portal.billing.charges import week_sums
 from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.carrier.messages import Item, Measures, Party
@@ -99,6 +105,28 @@ def member(of: Sender, person: User, *, role: str = Role.OWNER, since: dt.dateti
     if since:
         Membership.objects.filter(pk=made.pk).update(created_at=since)
     return made
+
+
+def webhook_endpoint(sender: Sender, person: User, **fields: Any) -> WebhookEndpoint:
+    """An endpoint that wants everything. Its secret is `made.text`, which no database holds."""
+    text = new_secret()
+    values: dict[str, Any] = {
+        "url": "https://shop.example/hooks",
+        "kinds": WebhookKind.values,
+        "secret": encrypt(text),
+        "made_by": person,
+        "made_at": timezone.now(),
+    }
+    made = WebhookEndpoint.objects.create(sender=sender, **{**values, **fields})
+    refresh_flag(sender)
+    made.text = text  # type: ignore[attr-defined]
+    return made
+
+
+def webhook_event(endpoint: WebhookEndpoint, **fields: Any) -> WebhookEvent:
+    now = timezone.now()
+    values: dict[str, Any] = {"type": "label.ready", "about": "a", "body": "{}", "happened_at": now, "due_at": now}
+    return WebhookEvent.objects.create(endpoint=endpoint, **{**values, **fields})
 
 
 ADDRESSES = {

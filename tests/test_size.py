@@ -14,7 +14,7 @@ BUDGETS = {
     "orders": 47_860,
     "shipping_portal/importing": 28_980,
     "shipping_portal/staff": 27_130,
-    "shipping_portal/accounts": 33_350,
+    "shipping_portal/accounts": 36_600,
     "shipping_portal/billing": 22_450,
     "shipping_portal/carrier": 19_970,
     "tracking": 13_110,

@@ -10,6 +10,8 @@ from orders.calling import gateway
 from orders.calling.contract import contract_of
 from orders.models import Label, LabelBytes, Order
 from orders.models.statuses import Status
+from orders.notices import parcel_events
+from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError, Crowded, OperationOff, Rejected
@@ -41,6 +43,7 @@ OF_ORDER = (
     "request_id",
     "sender",
 )
+OF_SENDER = ("id", "has_webhooks")
 SETTLED = (Label.State.STORED, Label.State.WITHHELD)
 
 
@@ -48,13 +51,18 @@ SETTLED = (Label.State.STORED, Label.State.WITHHELD)
     "label",
     queue=Label.objects.filter(purged_at=None)
     .exclude(state__in=SETTLED)
-    .select_related("order__account")
+    .select_related("order__account", "order__sender")
     .defer(
         *(
             f"order__{field.name}"
             for field in Order._meta.concrete_fields
             if field.name not in OF_ORDER
-        )
+        ),
+        *(
+            f"order__sender__{field.name}"
+            for field in Sender._meta.concrete_fields
+            if field.name not in OF_SENDER
+        ),
     ),
     lane="order__sender",
     order=60,
@@ -222,6 +230,7 @@ def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
             **Label.AFRESH,
         ):
             LabelBytes.objects.create(label=label, content=file.content)
+            parcel_events.note_label(label, at)
 
 
 def wait_after(tries: int) -> int:

@@ -6,11 +6,12 @@ from typing import Any
 
 import structlog
 from django.db import transaction
+from django.utils import timezone
 
 from orders.booking import limits
 from orders.models import Order, OrderChange
 from orders.models.statuses import MOVES, STILL_AT_SENDER, Progress, Status
-from orders.notices import notifications
+from orders.notices import notifications, parcel_events
 from shipping_portal.accounts.mail import outbox
 
 logger = structlog.get_logger(__name__)
@@ -62,6 +63,7 @@ def move_to(
     for name, value in {"status": new, **changes}.items():
         setattr(order, name, value)
     notifications.notify_move(change)
+    parcel_events.note_move(change)
     _written(change)
 
 
@@ -74,7 +76,7 @@ def _written(change: OrderChange) -> None:
 
 @transaction.atomic(savepoint=False)
 def advance(order: Order, progress: str, *, at: dt.datetime | None) -> None:
-    """Store a parcel's progress with its notice, and any use of a cancelled label (§2.5).
+    """Store a parcel's progress with its notice and event, and any use of a cancelled label (§2.5).
 
     The order is locked. Unchanged progress isn't written. `at` is the time of the scan with this
     progress, or of the last scan if there is none.
@@ -99,3 +101,4 @@ def advance(order: Order, progress: str, *, at: dt.datetime | None) -> None:
         setattr(order, name, value)
     if is_new:
         notifications.notify_progress(order)
+        parcel_events.note_progress(order, timezone.now())

@@ -27,9 +27,12 @@ from shipping_portal.accounts.models import (
     LocalityList,
     Role,
     User,
+    WebhookEndpoint,
 )
 from shipping_portal.accounts.teams import people
 from shipping_portal.accounts.token_admin import new_token_page
+from shipping_portal.accounts.webhooks import switching
+from shipping_portal.db.keyset import count_rows
 
 LARGEST_FILE = 2_000_000
 
@@ -211,6 +214,45 @@ class ApiTokenAdmin(ActionsAdmin):
     ]
     readonly_fields = ["may"]
     may = column("may", lambda token: ", ".join(token.scopes))
+
+
+@admin.register(WebhookEndpoint)
+class WebhookEndpointAdmin(ActionsAdmin):
+    """Where senders' events go. A sender adds an endpoint, and resumes it, on their settings."""
+
+    admin_actions = (
+        act(
+            "pause",
+            "Pause",
+            "Nothing is sent to this address, and its events wait, until an owner resumes it.",
+            switching.pause_endpoint,
+            needs="api",
+            applies=lambda endpoint: endpoint.paused_at is None,
+        ),
+    )
+    list_display = ["sender", "url", "made_at", "paused_at", "off_why", "failing_since"]
+    list_filter = [
+        choices(
+            "state",
+            "state",
+            {
+                "on": ("On", lambda now: Q(paused_at=None)),
+                "paused": ("Paused", lambda now: Q(paused_at__isnull=False, off_why="")),
+                "off": ("Switched off", lambda now: ~Q(off_why="")),
+                "failing": ("Failing", lambda now: Q(failing_since__isnull=False)),
+            },
+        )
+    ]
+    list_select_related = ["sender"]
+    search_fields = ["sender__name"]
+    fields = [
+        *("sender", "url", "wants", "made_by", "made_at", "paused_at", "off_why"),
+        *("failing_since", "failures", "held_until", "old_secret_ends_at", "waiting"),
+    ]
+    readonly_fields = ["wants", "waiting"]
+
+    wants = column("events", lambda endpoint: ", ".join(endpoint.kinds))
+    waiting = column("waiting", lambda endpoint: count_rows(endpoint.events.filter(done_at=None)))
 
 
 class LocalityUploadForm(forms.Form):

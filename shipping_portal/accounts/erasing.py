@@ -28,6 +28,8 @@ from shipping_portal.accounts.models import (
     Role,
     Sender,
     User,
+    WebhookEndpoint,
+    WebhookEvent,
 )
 from shipping_portal.accounts.models.book import LAST_USED
 from shipping_portal.accounts.teams.people import addresses_of
@@ -103,12 +105,20 @@ def erase_people(members: Keys) -> int:
 def erase_accounts(senders: Keys) -> int:
     for sender in Sender.objects.filter(pk__in=senders):
         erasing.erase({"member": list(sender.memberships.values_list("user", flat=True))})
-        for model in (Receiver, ParcelSize, PickupAddress, Invitation, ApprovalRequest):
+        for model in (
+            Receiver,
+            ParcelSize,
+            PickupAddress,
+            Invitation,
+            ApprovalRequest,
+            WebhookEndpoint,
+        ):
             model.objects.filter(sender=sender).delete()
         now = timezone.now()
         Sender.objects.filter(pk=sender.pk).update(
             name=f"Closed account {sender.number}",
             external_id="",
+            has_webhooks=False,
             suspended_at=sender.suspended_at or now,
             suspension_text=CLOSED,
             suspension=Sender.Suspension.CLOSED,
@@ -175,6 +185,13 @@ def purge_api_tokens(now: dt.datetime) -> int:
     """Delete tokens KEPT_DAYS after they ended. Their audit rows stay."""
     before = now - dt.timedelta(days=KEPT_DAYS)
     return delete(ApiToken.objects.filter(Q(ends_at__lt=before) | Q(revoked_at__lt=before)))
+
+
+@term("webhook events")
+def purge_webhook_events(now: dt.datetime) -> int:
+    """Delete events after WEBHOOK_EVENT_DAYS, delivered or not."""
+    before = now - dt.timedelta(days=settings.WEBHOOK_EVENT_DAYS)
+    return delete(WebhookEvent.objects.filter(happened_at__lt=before))
 
 
 @term("words of notifications")

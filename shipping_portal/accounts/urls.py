@@ -5,7 +5,7 @@ from django.urls import path
 
 from shipping_portal import brand
 from shipping_portal.accounts.teams import team_pages
-from shipping_portal.accounts.views import api_tokens, front, pickup_addresses
+from shipping_portal.accounts.views import api_tokens, front, pickup_addresses, webhooks
 from shipping_portal.accounts.views import settings as panels
 from shipping_portal.accounts.views.front import styleguide
 
@@ -44,6 +44,14 @@ urlpatterns = [
     path("settings/security/", panels.security, name="security"),
     path("settings/api-tokens/", api_tokens.api_tokens, name="api_tokens"),
     path("settings/api-tokens/<int:token>/", api_tokens.change_token, name="change_token"),
+    path("settings/webhooks/", webhooks.webhooks, name="webhooks"),
+    path("settings/webhooks/<int:endpoint>/", webhooks.webhook_endpoint, name="webhook_endpoint"),
+    path(
+        "settings/webhooks/<int:endpoint>/secret/", webhooks.rotate_webhook, name="rotate_webhook"
+    ),
+    path(
+        "settings/webhooks/<int:endpoint>/change/", webhooks.change_webhook, name="change_webhook"
+    ),
     path("settings/business/", panels.business, name="business"),
     path("settings/booking/", panels.booking_rules, name="booking_rules"),
     path("settings/limits/", panels.own_limits, name="own_limits"),

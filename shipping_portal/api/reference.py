@@ -23,6 +23,7 @@ from shipping_portal.api import (  # noqa: F401  (their operations)
 )
 from shipping_portal.api.operations import api
 from shipping_portal.api.problems import CONTENT_TYPE, KINDS, ProblemOut
+from shipping_portal.api.webhooks import add_webhooks
 
 ACTS_FOR = {
     "name": "Acts-For",
@@ -51,6 +52,7 @@ def openapi() -> dict[str, Any]:
                 shown["security"] = [{"Bearer": [bearer.scope]}]
                 shown["parameters"].append(ACTS_FOR)
                 shown["responses"]["default"] = {"description": "A problem", "content": content}
+    add_webhooks(schema)
     return schema
 
 

@@ -16,6 +16,7 @@ from orders.drafting.forms import ParcelForm
 from orders.drafting.receivers import sees_contact, shown_receiver
 from orders.models import Draft, Label, Order, Quote
 from orders.models.statuses import BEING_CANCELLED, Status
+from orders.notices.parcel_events import address_of
 from orders.quoting.offers import QuotesPage
 from orders.status.status_labels import status_label
 from orders.status.status_sentences import status_sentence
@@ -38,8 +39,7 @@ SAME = (
 
 def pointer_to(order: Order) -> dict[str, Any]:
     """Return where a parcel is in the API: what never changes of it."""
-    url = settings.SITE_URL + reverse("api:get_parcel", args=[order.uuid])
-    return {"id": order.uuid, "url": url}
+    return {"id": order.uuid, "url": address_of(order)}
 
 
 def quote_facts(quote: Quote, draft: Draft, form: ParcelForm, page: QuotesPage) -> dict[str, Any]:

@@ -14,6 +14,7 @@ netrc, and would read the body of a redirect without any limit.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import logging
 import socket
@@ -41,11 +42,13 @@ from urllib3.util.ssl_ import create_urllib3_context
 
 from shipping_portal.carrier.deadline import Deadline, Limits, TooLate
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
+from shipping_portal.carrier.hosts import may_connect_anywhere
 
 PIECE = 64 * 1024
 TOO_LATE = "the reply came too late"
 KEPT_SECONDS = 15.0
 HOSTS = 4  # the carrier's own, and its label hosts
+ADDRESSES_TRIED = 2  # of a name: each may take the whole time to connect
 _of_thread = threading.local()
 # urllib3 logs whole addresses, with signed links and people's suburbs.
 for noisy in ("urllib3.connection", "urllib3.connectionpool"):
@@ -95,17 +98,48 @@ class Guarded(HTTPConnection):
         return self.adapter.deadline
 
     def _new_conn(self) -> socket.socket:
-        sock = super()._new_conn()
+        sock = self._connect_where_allowed()
         try:
-            # By the address that was reached: a name is resolved again each time, and may change.
-            if not self.deadline.limits.may_reach(sock.getpeername()[0]):
-                raise NotPublic
+            self._check(sock.getpeername()[0])
             self.deadline.hold(sock)
         except OSError:
             # Or it was too late, or there was no file descriptor left for the duplicate.
             sock.close()
             raise
         return sock
+
+    def _connect_where_allowed(self) -> socket.socket:
+        """Connect to an address that was checked, so that nothing else is even knocked at.
+
+        A name is resolved once: the next answer may be another. One bad address condemns the name.
+        """
+        if self.deadline.limits.may_reach is may_connect_anywhere:
+            return super()._new_conn()
+        name = self._dns_host
+        try:
+            found = socket.getaddrinfo(name, self.port, type=socket.SOCK_STREAM)
+        except (socket.gaierror, UnicodeError) as problem:
+            raise NameResolutionError(name, self, socket.gaierror()) from problem
+        places = list(dict.fromkeys(str(place[0]) for *_, place in found))
+        for place in places:
+            self._check(place)
+        try:
+            return self._connect_to_one(places[:ADDRESSES_TRIED])
+        finally:
+            # The certificate and the Host header are the name's.
+            self._dns_host = name
+
+    def _connect_to_one(self, places: list[str]) -> socket.socket:
+        for place in places[:-1]:
+            self._dns_host = place
+            with contextlib.suppress(ConnectTimeoutError, NewConnectionError):
+                return super()._new_conn()
+        self._dns_host = places[-1]
+        return super()._new_conn()
+
+    def _check(self, address: str) -> None:
+        if not self.deadline.limits.may_reach(address):
+            raise NotPublic
 
     def send(self, data: Any) -> None:
         """Send once connected, if it isn't too late.
@@ -115,6 +149,8 @@ class Guarded(HTTPConnection):
         if self.sock is None:
             self.connect()
         else:
+            # It may have been opened by a request that was allowed more.
+            self._check(self.sock.getpeername()[0])
             self.deadline.hold_again(self.sock)
         self.deadline.sending()
         super().send(data)

@@ -9,10 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
 
 PORTS = {"https": 443, "http": 80}
+# Every IPv6 address of the internet is in 2000::/3. 6to4 (2002::/16, with its relays) holds an IPv4
+# address inside, which may be private; so does NAT64 (64:ff9b::/96), which is outside of 2000::/3.
+UNICAST = ip_network("2000::/3")
+NOT_PUBLIC = tuple(map(ip_network, ("2002::/16", "192.88.99.0/24", "3fff::/20")))
 # Only characters RFC 3986 allows: with a backslash or a space two parsers see two different hosts.
 PLAIN = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]{1,2048}", re.ASCII)
 
@@ -33,7 +37,9 @@ def may_connect_anywhere(address: str) -> bool:
 def in_public(address: str) -> bool:
     """Return whether an address is on the internet, not on this machine or a private network."""
     found = _read_address(address)
-    return found.is_global and not found.is_multicast
+    if found.is_multicast or any(found in network for network in NOT_PUBLIC):
+        return False
+    return found.is_global and (found.version == 4 or found in UNICAST)
 
 
 def in_public_or_our_network(address: str) -> bool:

@@ -1,4 +1,4 @@
-"""Send requests to the operator's addresses (alerts, heartbeat) over the guarded connection.
+"""Send requests to the operator's addresses (alerts, heartbeat), and to senders' webhook endpoints.
 
 One attempt, certificates checked, no redirect followed. Addresses on this machine are refused, and
 on private networks unless their host is listed: anyone who can set an address must not reach what
@@ -11,7 +11,7 @@ import socket
 import time
 from collections.abc import Callable, Collection, Mapping
 
-from shipping_portal.carrier.connection import Request, send_once
+from shipping_portal.carrier.connection import Reply, Request, send_once
 from shipping_portal.carrier.deadline import Limits
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.headers import identity_headers
@@ -59,22 +59,42 @@ def send(
 
     `ca_bundle` is the file of an authority to trust instead of the public ones.
     """
+    reply = request(
+        url,
+        body,
+        {**identity_headers(user_agent), **(headers or {})},
+        may_reach=may_reach,
+        ca_bundle=ca_bundle,
+    )
+    if not 200 <= reply.status < 300:
+        raise Undelivered(f"the receiver answered {reply.status}")
+
+
+def request(
+    url: str,
+    body: bytes | None,
+    headers: Mapping[str, str],
+    *,
+    may_reach: Callable[[str], bool],
+    schemes: Collection[str] = ("https",),
+    seconds: float = SECONDS,
+    largest: int = LARGEST_REPLY,
+    ca_bundle: str | None = None,
+    may_repeat: bool = False,
+) -> Reply:
+    """POST a body, or GET without one, and return whatever is answered. Raises Undelivered."""
     origin = Origin.of(url)
-    if origin is None or origin.scheme != "https":
+    if origin is None or origin.scheme not in schemes:
         raise Undelivered("the address is not https")
     limits = Limits(
-        time.monotonic() + SECONDS,
-        cap=LARGEST_REPLY,
+        time.monotonic() + seconds,
+        cap=largest,
         ca_bundle=ca_bundle,
         peer="the receiver",
         may_reach=may_reach,
     )
     method = "GET" if body is None else "POST"
     try:
-        reply = send_once(
-            Request(method, url, {**identity_headers(user_agent), **(headers or {})}, body), limits
-        )
+        return send_once(Request(method, url, headers, body, may_repeat), limits)
     except (NotSent, OutcomeUnknown) as problem:
         raise Undelivered(problem.reason) from None
-    if not 200 <= reply.status < 300:
-        raise Undelivered(f"the receiver answered {reply.status}")

@@ -38,6 +38,7 @@ MODULES = (
     "login.sessions",
     "login.signing_up",
     "charges.week_sums",
+    "webhooks.sending",
 )
 
 

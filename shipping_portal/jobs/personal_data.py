@@ -394,6 +394,21 @@ HELD = (
         term="API tokens",
     ),
     PersonalData(
+        "accounts.WebhookEndpoint",
+        "url",
+        why="send events to the business's own program",
+        seen_by="owners, operators",
+        until=WITH_ACCOUNT,
+    ),
+    PersonalData(
+        "accounts.WebhookEvent",
+        "body reply",
+        why="events by keys and references, and what the program answered",
+        seen_by="owners",
+        until="WEBHOOK_EVENT_DAYS after it happened",
+        term="webhook events",
+    ),
+    PersonalData(
         "accounts.Notification",
         "line",
         why="emails about parcels, with initials",

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from shipping_portal.accounts.login.session_store import SessionStore
-from shipping_portal.accounts.models import ApiToken, Invitation, Sender, Session, User
+from shipping_portal.accounts.models import ApiToken, Invitation, Sender, Session, User, WebhookEndpoint
 from shipping_portal.exporting.models import Export
 from tests import factories
 from tests.access import things_of
@@ -24,6 +24,9 @@ ACTS: dict[str, tuple[str, str, dict[str, str]]] = {
     "drop the second factor": ("POST", "/settings/team/second-factor/", {"needed": "no"}),
     "make a token": ("POST", "/settings/api-tokens/", {"name": "Shop", "scopes": "parcels:read", "days": "90"}),
     "revoke a token": ("POST", "/settings/api-tokens/{token.pk}/", {}),
+    "add a webhook endpoint": ("POST", "/settings/webhooks/", {"url": "https://shop.example/", "kinds": "order"}),
+    "rotate a webhook's secret": ("POST", "/settings/webhooks/{endpoint.pk}/secret/", {}),
+    "remove a webhook endpoint": ("POST", "/settings/webhooks/{endpoint.pk}/change/", {"remove": ""}),
     "pack everything": ("POST", "/settings/data/everything/", {}),
     "download everything": ("GET", "/exports/{everything.uuid}/file.zip", {}),
     "raise the limits": ("POST", "/settings/limits/", {"own_bookings_a_day": ""}),
@@ -61,10 +64,10 @@ def do(act: str, things: dict[str, Any], browser: Client) -> Any:
 
 @pytest.mark.parametrize("act", ACTS)
 def test_after_fifty_minutes_it_asks_for_the_password_first(act: str, things: dict[str, Any], alice: User) -> None:
-    rows = [list(model.objects.values()) for model in (Invitation, Export, ApiToken)]
+    rows = [list(model.objects.values()) for model in (Invitation, Export, ApiToken, WebhookEndpoint)]
     answer = do(act, things, browser_of(alice, minutes=50))
     assert (answer.status_code, answer.get("Location", "")[:25]) == (302, "/accounts/reauthenticate/"), act
-    assert [list(model.objects.values()) for model in (Invitation, Export, ApiToken)] == rows
+    assert [list(model.objects.values()) for model in (Invitation, Export, ApiToken, WebhookEndpoint)] == rows
 
 
 @pytest.mark.parametrize("act", [act for act in ACTS if "add" not in act and "recovery" not in act])

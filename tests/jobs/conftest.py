@@ -120,6 +120,8 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
     factories.billing_report(state="posted", due_at=then)
     price_wait(quill, alice, due_at=later)
     alert("later", due_at=later)
+    shop = factories.webhook_endpoint(quill, alice, paused_at=then)  # so that nothing leaves
+    factories.webhook_event(shop, due_at=later)
     return {
         "book": factories.order(quill, alice, status="booking", due_at=then).pk,
         "alert": alert("due", due_at=then),
@@ -137,6 +139,7 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
         "mail": news(alice, quill, "due", due_at=then),
         "sender-mail": sender_mail(held, due_at=then),
         "approval": approval(due_at=then),
+        "webhook": factories.webhook_event(shop, due_at=then).pk,
         "report": factories.billing_report(state="reading", due_at=then).pk,
         "poll": factories.parcel(reference="SPOLL00001", poll_due_at=then).pk,
         "export": factories.export(quill, alice, finished_at=None, due_at=then).pk,

@@ -29,6 +29,9 @@ SECRETS = {
         PersonalData("accounts.EntryLink", "token_hash", "hash of a link", "nobody", "a day after its minute"),
         PersonalData("tracking.ReceiverPage", "token_hash nonce", "hash of an address", "nobody", "with the page"),
         PersonalData("accounts.ApiToken", "token_hash", "hash of a bearer token", "nobody", "30 days after it ended"),
+        PersonalData(
+            "accounts.WebhookEndpoint", "secret old_secret", "signs events, encrypted", "nobody", "with the endpoint"
+        ),
         PersonalData("orders.Label", "address", "where a label is fetched", "nobody", "once fetched"),
         PersonalData("mfa.Authenticator", "data", "second factor, encrypted", "nobody", "with the person"),
         PersonalData(
@@ -46,7 +49,7 @@ TECHNICAL = """jobs.DeadLetter.job last_error accounts.Audit.action subject reas
 accounts.ParcelSize.weight weight_units length width height dimension_units accounts.LocalityList.country source sha256
 accounts.Locality.country suburb state postcode normalised accounts.LocalityAlias.word stands_for
 accounts.NotificationChoice.kind when accounts.Notification.last_error kind batch_key dedupe_key path
-accounts.ApiToken.scopes start
+accounts.ApiToken.scopes start accounts.WebhookEndpoint.kinds off_why accounts.WebhookEvent.last_error type about
 accounts.ApprovalRequest.last_error orders.CarrierAccount.fingerprint name stopped_reason fault pause_text
 quotes_pause_text orders.CarrierLine.name had orders.CarrierCall.operation method path outcome orders.Quote.inputs_hash
 orders.Order.last_error receiver_state receiver_country weight_kg length_cm width_cm height_cm entered contents_type

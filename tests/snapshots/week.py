@@ -195,6 +195,7 @@ def things_of(of: Sender, people: list[User], *, mark: str, others: list[Order])
         "label": made[0].labels.get(), "member": of.memberships.get(user=person), "size": sizes[0],
         "draft": factories.draft(of, person, made[0].quote, receiver_name=f"Priya {mark}"), "receiver": receivers[0],
         "token": factories.api_token(person),
+        "endpoint": factories.webhook_endpoint(of, person),
         "address": of.pickup_address(), "charge": of.charges.order_by("pk").first(),
         "photo": DisputePhoto.objects.create(sender=of, kind="png", content=b"x"), "orders": made,
         "invitation": team.invite_person(of, f"new@{mark.lower()}.example", "viewer", by=person, now=timezone.now()),

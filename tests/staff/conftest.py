@@ -88,6 +88,7 @@ def row(unclear: Callable[..., Order], alice: User, quill: Sender, localities: N
         profile_of(charge.account)
         LocalityAlias.objects.create(word=f"MT{number}", stands_for="MOUNT")
         factories.api_token(alice)
+        factories.webhook_endpoint(quill, alice)
         factories.restore(lifted_at=timezone.now())
         Audit.write("looked", order, by=alice, at=timezone.now(), sender=quill)
         factories.member(factories.sender(name=f"Business {number}"), factories.user(f"u{number}@example.org"))

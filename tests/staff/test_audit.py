@@ -233,6 +233,7 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("orders.carrieraccount", "end-stop"): (unnamed_and_stopped, {}),
     ("orders.carrieraccount", "end-fault"): (lambda: account(fault_at=timezone.now()), {}),
     ("accounts.apitoken", "revoke"): (factories.api_token, {}),
+    ("accounts.webhookendpoint", "pause"): (lambda: factories.webhook_endpoint(factories.sender(), person()), {}),
     ("importing.import", "hold"): (imported, {"text": "We look into your file first."}),
     ("importing.import", "let-go"): (lambda: imported(hold="We look into it.", paused_at=timezone.now()), {}),
     ("importing.import", "try-again"): (imported, {}),

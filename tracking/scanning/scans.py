@@ -134,8 +134,8 @@ def lock_parcels(parcels: Collection[int]) -> Held:
 
 
 def _orders_of(parcels: Collection[int]) -> dict[int, Order]:
-    orders = Order.objects.select_for_update(of=("self",)).filter(parcel__in=parcels).order_by("pk")
-    return {order.pk: order for order in orders}
+    rows = Order.objects.select_for_update(of=("self",)).select_related("sender")
+    return {order.pk: order for order in rows.filter(parcel__in=parcels).order_by("pk")}
 
 
 def store_scans(arrivals: Sequence[Arrival], held: Held) -> list[Stored]:

@@ -1,4 +1,4 @@
-"""Encrypt second factors in the database with keys that aren't in it.
+"""Encrypt second factors and secrets of webhooks in the database with keys that aren't in it.
 
 `ENCRYPTION_KEYS` lists the keys, newest first: it encrypts, all of them decrypt. To change the key,
 put a new one in front, run `manage.py rotate_encryption`, and remove the old one.
@@ -11,6 +11,8 @@ from allauth.mfa.models import Authenticator
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.db import transaction
+
+from shipping_portal.accounts.models import WebhookEndpoint
 
 SECRETS = ("secret", "seed")  # keys of an authenticator's data, as allauth names them
 
@@ -25,20 +27,22 @@ def decrypt(encrypted: str) -> str:
 
 
 def is_readable() -> bool:
-    """Return whether the keys read the oldest and the newest second factor."""
+    """Return whether the keys read the oldest and newest second factor, and a webhook's secret."""
     by_age = Authenticator.objects.order_by("pk")
     try:
         for row in filter(None, (by_age.first(), by_age.last())):
             for name in _encrypted_names(row):
                 decrypt(row.data[name])
+        for endpoint in WebhookEndpoint.objects.order_by("-pk")[:1]:
+            decrypt(endpoint.secret)
     except InvalidToken:
         return False
     return True
 
 
 def rotate_keys() -> int:
-    """Encrypt every second factor with the newest key, and return how many there are."""
-    count = 0
+    """Encrypt every secret with the newest key, and return how many rows have one."""
+    count = _rotate_webhooks()
     for pk in Authenticator.objects.values_list("pk", flat=True).order_by("pk"):
         with transaction.atomic():
             row = Authenticator.objects.select_for_update(no_key=True).filter(pk=pk).first()
@@ -48,6 +52,20 @@ def rotate_keys() -> int:
                     for name in _encrypted_names(row)
                 }
                 row.save(update_fields=["data"])
+                count += 1
+    return count
+
+
+def _rotate_webhooks() -> int:
+    """Encrypt the secrets of webhook endpoints with the newest key."""
+    count = 0
+    for pk in WebhookEndpoint.objects.values_list("pk", flat=True).order_by("pk"):
+        with transaction.atomic():
+            row = WebhookEndpoint.objects.select_for_update(no_key=True).filter(pk=pk).first()
+            if row is not None:
+                row.secret = encrypt(decrypt(row.secret))
+                row.old_secret = row.old_secret and encrypt(decrypt(row.old_secret))
+                row.save(update_fields=["secret", "old_secret"])
                 count += 1
     return count
 

@@ -135,6 +135,15 @@ KINDS = {
         (When.WEEKLY, When.OFF),
         roles=SEE_MONEY,
     ),
+    "webhook": NotificationKind(
+        "A webhook endpoint was switched off",
+        "Your webhook endpoint is off",
+        When.NOW,
+        (When.NOW, When.OFF),
+        is_vital=True,
+        roles=(Role.OWNER,),
+        subject_of_many="{} webhook endpoints are off",
+    ),
 }
 
 

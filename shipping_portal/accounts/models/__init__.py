@@ -20,6 +20,7 @@ from shipping_portal.accounts.models.team import (
     NotificationChoice,
 )
 from shipping_portal.accounts.models.users import Session, User
+from shipping_portal.accounts.models.webhooks import WebhookEndpoint, WebhookEvent, WebhookKind
 
 __all__ = [
     "ApiToken",
@@ -42,5 +43,8 @@ __all__ = [
     "Sender",
     "Session",
     "User",
+    "WebhookEndpoint",
+    "WebhookEvent",
+    "WebhookKind",
     "belongs_to",
 ]

@@ -87,6 +87,8 @@ class Sender(models.Model):
     )
     prints_at_once = models.BooleanField("open the print window automatically", default=False)
     needs_second_factor = models.BooleanField("require two-step verification", default=False)
+    # whether any webhook endpoint is on: without one, an event costs no query
+    has_webhooks = models.BooleanField(default=False, db_default=False)
     # business days offered; interface §8
     pickup_days_ahead = models.PositiveSmallIntegerField(default=3)
     # The operator's limits, then the owner's: both apply, empty is none. Money is in `country`'s

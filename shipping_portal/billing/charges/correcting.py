@@ -11,11 +11,12 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import CharField, QuerySet, Value
 from django.db.models.functions import Cast, Concat, Substr
+from django.utils import timezone
 
 from orders.calling import gateway
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing.charges import week_sums
+from shipping_portal.billing.charges import charge_events, week_sums
 from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, week_of
 from shipping_portal.billing.pages import notifications
 from shipping_portal.billing.reports import checking
@@ -108,7 +109,9 @@ def _reverse_all(lines: QuerySet[Charge], *, by: User, now: dt.datetime, reason:
         for line in batch:
             if line.is_size_charge:
                 notifications.taken_back(line)
-        Charge.objects.bulk_create(taken_back)
+        written = Charge.objects.bulk_create(taken_back)
+        keys = [line.pk for line in written]
+        charge_events.note_charges(Charge.objects.filter(pk__in=keys), now)
         made |= {(line.sender_id, line.week) for line in taken_back if line.sender_id}
         count += len(batch)
     week_sums.add_up(made)
@@ -135,7 +138,9 @@ def _reversing_line(charge: Charge, **written: Any) -> Charge:
 @transaction.atomic
 def _post_line(line: Charge) -> Charge:
     line.save(force_insert=True)
-    week_sums.add_up(week_sums.weeks_of(Charge.objects.filter(pk=line.pk)))
+    posted = Charge.objects.filter(pk=line.pk)
+    week_sums.add_up(week_sums.weeks_of(posted))
+    charge_events.note_charges(posted, line.posted_at or timezone.now())
     return line
 
 

@@ -6,12 +6,13 @@ from collections.abc import Collection
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Upper
+from django.utils import timezone
 
 from orders.booking import limits
 from orders.models import CarrierAccount, Order
 from orders.models.order import DAY, NO_DAY
 from shipping_portal.accounts.models import Sender
-from shipping_portal.billing.charges import reconciling, week_sums
+from shipping_portal.billing.charges import charge_events, reconciling, week_sums
 from shipping_portal.billing.models import REFUNDS, Charge, ChargeKind, ChargeQuerySet
 from shipping_portal.billing.pages import notifications
 from shipping_portal.billing.reports import kinds, posting
@@ -178,6 +179,7 @@ def _attach_charge(charge: Charge, sender: Sender, order: Order | None) -> bool:
         posting.end_exposure(order.charges.posted())
         reconciling.note_unexpected(order.charges.posted().filter(report__isnull=False))
     notifications.found_its_sender(charge)
+    charge_events.note_charges(Charge.objects.filter(pk=charge.pk), timezone.now())
     return True
 
 

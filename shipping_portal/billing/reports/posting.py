@@ -12,7 +12,7 @@ from django.db.models.functions import Round
 from orders.booking import limits
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing.charges import holding, reconciling, week_sums
+from shipping_portal.billing.charges import charge_events, holding, reconciling, week_sums
 from shipping_portal.billing.models import (
     REFUNDS,
     BillingReport,
@@ -112,6 +112,7 @@ def post_report(report: BillingReport, *, by: User | None, now: dt.datetime) -> 
     end_exposure(report.lines.posted())
     reconciling.note_unexpected(report.lines.posted())
     notifications.notify_posted(report, now)
+    charge_events.note_charges(report.lines.all(), now)
 
 
 def _let_count(report: BillingReport, now: dt.datetime) -> None:
@@ -183,6 +184,7 @@ def _decide_chosen(chosen: list[Charge], *, post: bool, now: dt.datetime) -> lis
     week_sums.add_up(week_sums.weeks_of(counted))
     end_exposure(counted)
     reconciling.note_unexpected(counted)
+    charge_events.note_charges(counted, now)
     for report in {line.report for line in chosen if line.report and line.pk in counting}:
         notifications.counted_later(report, counted.filter(report=report), now)
     return chosen

@@ -1,0 +1,128 @@
+"""Settings, webhooks: endpoints, their secrets, shown once, and the log of what was sent."""
+
+from typing import Any
+
+from allauth.account.decorators import reauthentication_required
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from shipping_portal.accounts.access import OWNER, MemberRequest, audience
+from shipping_portal.accounts.models import WebhookEndpoint
+from shipping_portal.accounts.webhooks import endpoints, switching
+from shipping_portal.accounts.webhooks.endpoints import TooManyEndpoints
+from shipping_portal.accounts.webhooks.forms import EndpointForm, SinceForm
+from shipping_portal.db.keyset import Keyset, whole_number
+
+NEWEST = Keyset(is_descending=True)
+DONE = {
+    "pause": "Paused. Events wait until you resume it.",
+    "resume": "Resumed. What has waited is sent now.",
+    "test": "A test event is on its way.",
+    "again": "It is sent again.",
+    "remove": "Removed, with its secret and its log.",
+}
+
+
+@audience(OWNER)
+@require_http_methods(["GET", "POST"])
+@reauthentication_required(allow_get=True)
+def webhooks(request: MemberRequest) -> HttpResponse:
+    """Show a business's endpoints; posting adds one."""
+    form, secret = EndpointForm(request.POST or None), ""
+    now = timezone.now()
+    if form.is_valid():
+        try:
+            _, secret = endpoints.add_endpoint(
+                request.sender, **form.cleaned_data, by=request.user, now=now
+            )
+        except TooManyEndpoints as error:
+            form.add_error(None, str(error))
+        else:
+            form = EndpointForm()
+    own = WebhookEndpoint.objects.for_user(request.user).order_by("pk")
+    rows = [(endpoint, endpoint.state(now)) for endpoint in own]
+    context = {"form": form, "rows": rows, "secret": secret}
+    return render(request, "accounts/webhooks.html", context, status=422 if form.errors else 200)
+
+
+@audience(OWNER)
+@require_http_methods(["GET", "POST"])
+def webhook_endpoint(request: MemberRequest, endpoint: int) -> HttpResponse:
+    """Show one endpoint with its log; posting sends everything since a time again."""
+    found = _own(request, endpoint)
+    form = SinceForm(request.POST or None, sender=request.sender)
+    if form.is_valid():
+        since = form.cleaned_data["since"]
+        count = endpoints.repeat(found, now=timezone.now(), happened_at__gte=since)
+        messages.success(request, f"Sent again: {count}.")
+        return redirect("webhook_endpoint", found.pk)
+    return _page(request, found, form=form)
+
+
+@audience(OWNER)
+@require_POST
+@reauthentication_required
+def rotate_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
+    """Give an endpoint a new secret, which this page shows once."""
+    found = _own(request, endpoint)
+    secret = endpoints.rotate(found, by=request.user, now=timezone.now())
+    found.refresh_from_db()
+    return _page(request, found, form=SinceForm(sender=request.sender), secret=secret)
+
+
+@audience(OWNER)
+@require_POST
+@reauthentication_required
+def change_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
+    """Pause, resume or remove an endpoint, send a test, or one event again: by the button."""
+    found, now = _own(request, endpoint), timezone.now()
+    pressed = next((name for name in DONE if name in request.POST), "")
+    match pressed:
+        case "pause":
+            switching.pause_endpoint(found, by=request.user, now=now)
+        case "resume":
+            switching.resume_endpoint(found, by=request.user, now=now)
+        case "test":
+            endpoints.send_test(found, now=now)
+        case "again":
+            endpoints.repeat(found, now=now, pk=_number(request.POST["again"]))
+        case "remove":
+            endpoints.remove_endpoint(found, by=request.user, now=now)
+    if pressed:
+        messages.success(request, DONE[pressed])
+    return redirect("webhooks") if pressed == "remove" else redirect("webhook_endpoint", found.pk)
+
+
+def _number(text: str) -> int:
+    try:
+        return whole_number(text)
+    except ValueError:
+        return 0
+
+
+def _own(request: MemberRequest, endpoint: int) -> WebhookEndpoint:
+    own = WebhookEndpoint.objects.for_user(request.user).select_related("sender")
+    return get_object_or_404(own, pk=endpoint)
+
+
+def _page(request: MemberRequest, endpoint: WebhookEndpoint, **more: Any) -> HttpResponse:
+    now = timezone.now()
+    page = NEWEST.page(
+        endpoint.events.all(),
+        on=request.GET.get("before", ""),
+        back=request.GET.get("after", ""),
+    )
+    rotating = endpoint.old_secret_ends_at
+    context = {
+        "endpoint": endpoint,
+        "state": endpoint.state(now),
+        "kinds": endpoint.kinds,
+        "old_secret_ends_at": rotating if rotating and rotating > now else None,
+        "page": page,
+        **more,
+    }
+    status = 422 if more["form"].errors else 200
+    return render(request, "accounts/webhook_endpoint.html", context, status=status)

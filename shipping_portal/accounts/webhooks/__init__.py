@@ -1,0 +1,1 @@
+"""Webhooks out, as Standard Webhooks describes them."""

@@ -1,0 +1,49 @@
+"""Decide where events may be sent: to the internet over https, by a name that is looked up then.
+
+A person who may set an address must not reach what only the portal can. The connection checks every
+address that the name has, and goes to one of those (`carrier/connection.py`).
+"""
+
+import socket
+from collections.abc import Callable
+
+from django.conf import settings
+
+from shipping_portal.carrier.hosts import Origin, in_public, is_loopback
+
+SCHEMES = ("https", "http")
+NOT_HTTPS = "Enter an address that starts with https://, without a user name in it."
+WRONG_PORT = "Use port {}."
+NOT_PUBLIC = "This address isn't on the internet."
+
+
+def why_refused(url: str) -> str:
+    """Return why nothing is sent to an address as it is written, or ""."""
+    origin = Origin.of(url)
+    if origin and _is_for_trials(origin):
+        return ""
+    if origin is None or origin.scheme != "https" or "#" in url:
+        return NOT_HTTPS
+    if origin.port not in settings.WEBHOOK_OUT_PORTS:
+        return WRONG_PORT.format(" or ".join(map(str, settings.WEBHOOK_OUT_PORTS)))
+    return "" if all(map(in_public, _written_addresses(origin.host))) else NOT_PUBLIC
+
+
+def _written_addresses(host: str) -> list[str]:
+    """Return the addresses that a host is in itself, such as 127.1; none of a name."""
+    try:
+        found = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
+    except (OSError, UnicodeError):
+        return []
+    return [str(place[0]) for *_, place in found]
+
+
+def may_reach(url: str) -> Callable[[str], bool]:
+    """Return which addresses its name may have."""
+    origin = Origin.of(url)
+    return is_loopback if origin and _is_for_trials(origin) else in_public
+
+
+def _is_for_trials(origin: Origin) -> bool:
+    """Return whether it is a receiver on this machine, which only a setting of the demo allows."""
+    return settings.WEBHOOK_OUT_LOOPBACK and origin.host == "127.0.0.1"

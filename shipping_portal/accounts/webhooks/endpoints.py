@@ -1,0 +1,84 @@
+"""Add, rotate and remove an endpoint, try it, and repeat events."""
+
+import datetime as dt
+from collections.abc import Collection
+from typing import Any
+
+from django.db import transaction
+
+from shipping_portal.accounts.login.encryption import encrypt
+from shipping_portal.accounts.models import Sender, User, WebhookEndpoint, WebhookEvent
+from shipping_portal.accounts.webhooks import events
+from shipping_portal.accounts.webhooks.events import Happened
+from shipping_portal.accounts.webhooks.signing import new_secret
+from shipping_portal.accounts.webhooks.switching import write_audit
+from shipping_portal.jobs.registry import enqueue
+
+MOST = 5  # of a business
+BOTH_VALID = dt.timedelta(hours=24)
+
+
+class TooManyEndpoints(Exception):
+    """Raised when the business has as many endpoints as it may have."""
+
+
+@transaction.atomic
+def add_endpoint(
+    sender: Sender, url: str, kinds: Collection[str], *, by: User, now: dt.datetime
+) -> tuple[WebhookEndpoint, str]:
+    """Add an endpoint. Returns it with its secret, which is shown once. Raises TooManyEndpoints."""
+    Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
+    if WebhookEndpoint.objects.filter(sender=sender).count() >= MOST:
+        raise TooManyEndpoints(f"You have {MOST} endpoints. Remove one first.")
+    secret = new_secret()
+    made = WebhookEndpoint.objects.create(
+        sender=sender,
+        url=url,
+        kinds=list(kinds),
+        secret=encrypt(secret),
+        made_by=by,
+        made_at=now,
+    )
+    events.refresh_flag(sender)
+    write_audit("webhook endpoint added", made, by, now, ", ".join(made.kinds))
+    return made, secret
+
+
+@transaction.atomic
+def rotate(endpoint: WebhookEndpoint, *, by: User, now: dt.datetime) -> str:
+    """Give it a new secret, and return it. The one before is valid for BOTH_VALID; an older not."""
+    secret = new_secret()
+    locked = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
+    locked.old_secret, locked.secret = locked.secret, encrypt(secret)
+    locked.old_secret_ends_at = now + BOTH_VALID
+    locked.save(update_fields=["secret", "old_secret", "old_secret_ends_at"])
+    write_audit("webhook secret rotated", endpoint, by, now)
+    return secret
+
+
+@transaction.atomic
+def remove_endpoint(endpoint: WebhookEndpoint, *, by: User, now: dt.datetime) -> None:
+    """Remove it with its secrets and events."""
+    write_audit("webhook endpoint removed", endpoint, by, now)
+    endpoint.delete()
+    events.refresh_flag(endpoint.sender)
+
+
+@transaction.atomic
+def send_test(endpoint: WebhookEndpoint, *, now: dt.datetime) -> None:
+    """Send an event that says nothing, whatever kinds it asked for."""
+    happened = Happened("test.sent", events.TEST, now, {"account": endpoint.sender.number})
+    events.write([endpoint], [happened], now)
+
+
+@transaction.atomic
+def repeat(endpoint: WebhookEndpoint, *, now: dt.datetime, **which: Any) -> int:
+    """Send these events of it again, with the ids they had; return how many."""
+    done = WebhookEvent.objects.filter(endpoint=endpoint, done_at__isnull=False, **which)
+    due_at = None if endpoint.paused_at else now
+    afresh = {"state": WebhookEvent.State.WAITING, "done_at": None, "due_at": due_at}
+    first = list(done.order_by("pk").values_list("pk", flat=True)[:1])
+    count = done.update(**afresh, **WebhookEvent.AFRESH)
+    if due_at:
+        enqueue(events.JOB, *first)
+    return count

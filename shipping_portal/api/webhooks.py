@@ -1,0 +1,94 @@
+"""Describe the events that webhooks carry, for the schema of the API."""
+
+import datetime as dt
+import uuid
+from decimal import Decimal
+from typing import Any
+
+from ninja import Schema
+from ninja.openapi.schema import REF_TEMPLATE
+from pydantic import Field
+from pydantic.json_schema import models_json_schema
+
+from orders.models.statuses import Progress, Status
+from shipping_portal.accounts.models import WebhookKind
+from shipping_portal.api.schemas import STRICT
+from shipping_portal.billing.models import ChargeKind
+
+
+class EventLabel(Schema):
+    """A label file that is ready."""
+
+    model_config = STRICT
+
+    size: str
+    is_worthless: bool
+
+
+class ParcelEventData(Schema):
+    """Which parcel, and what is new of it: the other fields are left out."""
+
+    model_config = STRICT
+
+    id: uuid.UUID
+    reference: str | None = Field(description="The carrier's, once it is booked.")
+    url: str = Field(description="The parcel in the API.")
+    status: Status | None = Field(None, description="With order and cancel.")
+    progress: Progress | None = Field(None, description="With tracking.")
+    progress_at: dt.datetime | None = None
+    label: EventLabel | None = Field(None, description="With label.")
+
+
+class ParcelEvent(Schema):
+    """An event of a parcel, such as label.ready."""
+
+    model_config = STRICT
+
+    type: str
+    timestamp: dt.datetime
+    data: ParcelEventData
+
+
+class ChargeEventData(Schema):
+    """A line of a bill, or a credit: what is refunded is below zero."""
+
+    model_config = STRICT
+
+    id: int
+    parcel: uuid.UUID | None
+    reference: str
+    url: str | None
+    kind: ChargeKind
+    amount: Decimal
+    currency: str
+    week: dt.date = Field(description="The Monday of its statement.")
+
+
+class ChargeEvent(Schema):
+    """A charge that counts from now on."""
+
+    model_config = STRICT
+
+    type: str
+    timestamp: dt.datetime
+    data: ChargeEventData
+
+
+def add_webhooks(schema: dict[str, Any]) -> None:
+    """Add the events to a schema of OpenAPI 3.1."""
+    models: list[Any] = [(ParcelEvent, "serialization"), (ChargeEvent, "serialization")]
+    _, found = models_json_schema(models, ref_template=REF_TEMPLATE)
+    known = schema["components"]["schemas"]
+    schema["components"]["schemas"] = {**found["$defs"], **known}
+    schema["webhooks"] = {kind.value: {"post": _operation(kind)} for kind in WebhookKind}
+
+
+def _operation(kind: WebhookKind) -> dict[str, Any]:
+    event = ChargeEvent if kind == WebhookKind.CHARGE else ParcelEvent
+    body = {"schema": {"$ref": REF_TEMPLATE.format(model=event.__name__)}}
+    return {
+        "operationId": f"{kind}_event",
+        "summary": str(kind.label),
+        "requestBody": {"required": True, "content": {"application/json": body}},
+        "responses": {"2XX": {"description": "You have it."}},
+    }

@@ -1,0 +1,40 @@
+"""Write a webhook event for each line of a bill that counts, in the transaction that posts it."""
+
+import datetime as dt
+from itertools import groupby
+
+from django.db.models import QuerySet
+
+from orders.notices.parcel_events import address_of
+from shipping_portal.accounts.models import WebhookKind
+from shipping_portal.accounts.webhooks import events
+from shipping_portal.accounts.webhooks.events import Happened
+from shipping_portal.billing.models import Charge
+
+AT_ONCE = 2000
+
+
+def note_charges(lines: QuerySet[Charge], now: dt.datetime) -> None:
+    """Write an event of each posted line whose sender has an endpoint. Others cost one query."""
+    theirs = lines.filter(posted_at__isnull=False, sender__has_webhooks=True)
+    found = theirs.select_related("order", "sender").order_by("sender", "pk")
+    for sender, charges in groupby(found.iterator(AT_ONCE), key=lambda charge: charge.sender):
+        if sender:
+            happened = (_happened(charge, now) for charge in charges)
+            events.note_events(sender, WebhookKind.CHARGE, happened, now)
+
+
+def _happened(charge: Charge, now: dt.datetime) -> Happened:
+    order = charge.order
+    data = {
+        "id": charge.pk,
+        "parcel": order.uuid if order else None,
+        "reference": charge.reference,
+        "url": address_of(order) if order else None,
+        "kind": charge.kind,
+        "amount": charge.amount,
+        "currency": charge.currency,
+        "week": charge.week,
+    }
+    about = order.uuid.hex if order else f"charge {charge.pk}"
+    return Happened("charge.posted", about, now, data)

@@ -1,0 +1,178 @@
+"""The settings page of webhooks: an owner adds an endpoint, sees its secret once, and reads what became of events."""
+
+import datetime as dt
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from shipping_portal.accounts.login.encryption import decrypt
+from shipping_portal.accounts.models import Audit, Sender, User, WebhookEndpoint, WebhookEvent
+from shipping_portal.accounts.webhooks.endpoints import MOST
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+Visit = Callable[[User], Client]
+PAGE = "/settings/webhooks/"
+
+
+def browser(visit: Visit, person: User) -> Client:
+    return factories.gave_password(visit(person), person)  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def owner(visit: Visit, alice: User) -> Client:
+    return browser(visit, alice)
+
+
+@pytest.fixture
+def endpoint(quill: Sender, alice: User) -> WebhookEndpoint:
+    return factories.webhook_endpoint(quill, alice)
+
+
+def typed(**changes: object) -> dict[str, object]:
+    return {"url": "https://shop.example/hooks?key=s3cr3t", "kinds": ["order", "label"], **changes}
+
+
+def test_an_endpoints_secret_is_shown_once_and_stored_encrypted(owner: Client, alice: User, quill: Sender) -> None:
+    page = owner.post(PAGE, typed())
+    secret, made = page.context["secret"], WebhookEndpoint.objects.get()
+    assert secret.startswith("whsec_")
+    assert page.content.decode().count(secret) == 1
+    for later in (PAGE, f"{PAGE}{made.pk}/"):
+        assert secret not in owner.get(later).content.decode()
+    assert secret not in str(list(WebhookEndpoint.objects.values()) + list(Audit.objects.values()))
+    assert decrypt(made.secret) == secret
+    assert (made.sender, made.made_by, made.kinds) == (quill, alice, ["order", "label"])
+    quill.refresh_from_db()
+    assert quill.has_webhooks
+    row = Audit.objects.get(action="webhook endpoint added")
+    assert (row.actor, row.sender, row.reason) == (alice, quill, "order, label")
+    assert page["Cache-Control"] == "private, no-store"
+
+
+def test_what_was_typed_wrong_is_told_at_its_field_and_kept(owner: Client) -> None:
+    page = owner.post(PAGE, {"url": "http://shop.example/", "kinds": "everything"})
+    assert page.status_code == 422
+    assert page.context["form"].errors == {
+        "url": ["Enter an address that starts with https://, without a user name in it."],
+        "kinds": ["Choose one from the page."],
+    }
+    assert 'value="http://shop.example/"' in page.content.decode()
+    assert owner.post(PAGE, {"url": ""}).context["form"].errors == {
+        "url": ["Enter the address of your program."],
+        "kinds": ["Choose what to send."],
+    }
+    assert not WebhookEndpoint.objects.exists()
+
+
+def test_a_business_has_at_most_five(owner: Client, quill: Sender, alice: User) -> None:
+    for _ in range(MOST):
+        factories.webhook_endpoint(quill, alice)
+    page = owner.post(PAGE, typed())
+    assert page.context["form"].non_field_errors() == ["You have 5 endpoints. Remove one first."]
+    assert WebhookEndpoint.objects.count() == MOST == 5
+
+
+def test_a_new_secret_is_shown_once_and_the_old_one_ends_a_day_later(owner: Client, endpoint: WebhookEndpoint) -> None:
+    page = owner.post(f"{PAGE}{endpoint.pk}/secret/")
+    secret = page.context["secret"]
+    assert page.content.decode().count(secret) == 1
+    assert "The old one ends" in page.content.decode()
+    endpoint.refresh_from_db()
+    assert decrypt(endpoint.secret) == secret
+    assert decrypt(endpoint.old_secret) == endpoint.text
+    assert dt.timedelta(hours=23) < endpoint.old_secret_ends_at - timezone.now() <= dt.timedelta(hours=24)
+    assert Audit.objects.filter(action="webhook secret rotated").count() == 1
+
+
+def test_buttons_pause_resume_test_and_remove(owner: Client, endpoint: WebhookEndpoint) -> None:
+    own = f"{PAGE}{endpoint.pk}/"
+    shown = []
+    for pressed in ("pause", "resume", "test"):
+        page = owner.post(f"{own}change/", {pressed: "1"}, follow=True)
+        shown.append((page.context["state"], [str(message) for message in page.context["messages"]]))
+    assert shown == [
+        ("Paused", ["Paused. Events wait until you resume it."]),
+        ("On", ["Resumed. What has waited is sent now."]),
+        ("On", ["A test event is on its way."]),
+    ]
+    assert WebhookEvent.objects.get().type == "test.sent"
+    assert owner.post(f"{own}change/", {"remove": "1"})["Location"] == PAGE
+    assert not WebhookEndpoint.objects.exists()
+    actions = Audit.objects.order_by("pk").values_list("action", flat=True)
+    assert list(actions) == [f"webhook endpoint {word}" for word in ("paused", "resumed", "removed")]
+
+
+def test_a_button_that_nobody_made_changes_nothing(owner: Client, endpoint: WebhookEndpoint) -> None:
+    for posted in ({}, {"again": "x"}, {"again": "99999999999999999999"}, {"delete": "1"}):
+        assert owner.post(f"{PAGE}{endpoint.pk}/change/", posted).status_code == 302
+    assert WebhookEndpoint.objects.exists()
+
+
+def done(endpoint: WebhookEndpoint, **fields: object) -> WebhookEvent:
+    return factories.webhook_event(endpoint, state="delivered", done_at=timezone.now(), due_at=None, **fields)
+
+
+def test_the_log_pages_by_key_and_says_what_became_of_each(owner: Client, endpoint: WebhookEndpoint) -> None:
+    for _ in range(60):
+        done(endpoint, reply_status=204, tries=1)
+    factories.webhook_event(endpoint, tries=3, reply_status=500, reply="<b>down</b>")
+    own = f"{PAGE}{endpoint.pk}/"
+    page = owner.get(own)
+    text = page.content.decode()
+    assert len(page.context["page"].rows) == 50
+    assert "Answered 500." in text
+    assert "&lt;b&gt;down&lt;/b&gt;" in text
+    assert "3 tries" in text
+    older = owner.get(f"{own}?before={page.context['page'].on}").context["page"]
+    assert len(older.rows) == 11
+    assert owner.get(f"{own}?before=x&after=").status_code == 200
+
+
+def test_one_event_or_all_since_a_time_are_sent_again(owner: Client, endpoint: WebhookEndpoint) -> None:
+    old = done(endpoint, happened_at=timezone.now() - dt.timedelta(days=3))
+    new = done(endpoint)
+    own = f"{PAGE}{endpoint.pk}/"
+    owner.post(f"{own}change/", {"again": str(old.pk)})
+    old.refresh_from_db()
+    assert old.state == "waiting"
+    assert old.due_at
+    since = timezone.now().astimezone(endpoint.sender.tzinfo) - dt.timedelta(hours=1)
+    page = owner.post(own, {"since": f"{since:%Y-%m-%dT%H:%M}"}, follow=True)
+    assert [str(message) for message in page.context["messages"]][-1] == "Sent again: 1."
+    new.refresh_from_db()
+    assert new.state == "waiting"
+
+
+@pytest.mark.parametrize("since", ["", "yesterday", "2999-01-01T00:00", "0001-01-01T00:00"])
+def test_a_time_that_is_none_is_told_at_its_field(owner: Client, endpoint: WebhookEndpoint, since: str) -> None:
+    page = owner.post(f"{PAGE}{endpoint.pk}/", {"since": since})
+    assert page.status_code == (302 if since.startswith("0001") else 422)
+
+
+def test_only_its_own_owner_sees_or_changes_it(visit: Visit, endpoint: WebhookEndpoint, ana: User, bob: User) -> None:
+    for person in (ana, bob):
+        client = browser(visit, person)
+        for url in ("", "secret/", "change/"):
+            assert client.post(f"{PAGE}{endpoint.pk}/{url}", {"remove": "1"}).status_code == 404
+        assert client.get(f"{PAGE}{endpoint.pk}/").status_code == 404
+    assert browser(visit, ana).get(PAGE).status_code == 404
+    assert browser(visit, bob).get(PAGE).context["rows"] == []
+    assert WebhookEndpoint.objects.get().secret == endpoint.secret
+
+
+def test_an_operator_reads_it_and_may_pause_it(visit: Visit, sam: User, endpoint: WebhookEndpoint) -> None:
+    desk = visit(sam)
+    url = f"/admin/accounts/webhookendpoint/{endpoint.pk}/"
+    page = desk.get(f"{url}change/").content.decode()
+    assert endpoint.url in page
+    assert endpoint.secret not in page
+    desk.post(
+        reverse("admin:accounts_webhookendpoint_act", args=[endpoint.pk, "pause"]), {"reason": "They asked for it."}
+    )
+    endpoint.refresh_from_db()
+    assert endpoint.paused_at
+    assert desk.get("/admin/accounts/webhookendpoint/").status_code == 200

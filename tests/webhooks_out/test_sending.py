@@ -1,0 +1,367 @@
+"""What an endpoint gets: signed events, in order, each until it is taken; and what happens when it isn't."""
+
+import datetime as dt
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import threading
+from typing import Any
+
+import pytest
+import time_machine
+from django.utils import timezone
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from shipping_portal.accounts.models import Audit, Notification, Sender, User, WebhookEndpoint, WebhookEvent
+from shipping_portal.accounts.webhooks import endpoints, sending, switching
+from shipping_portal.accounts.webhooks.events import Happened, write
+from shipping_portal.jobs.registry import NotYet
+from tests import factories
+from tests.webhooks_out.conftest import make_due, send_due
+from tests.webhooks_out.shop import Delivery, Shop
+
+pytestmark = pytest.mark.django_db
+State = WebhookEvent.State
+
+
+def states(endpoint: WebhookEndpoint) -> list[str]:
+    return list(endpoint.events.order_by("pk").values_list("state", flat=True))
+
+
+def ids(shop: Shop) -> list[str]:
+    return [one.headers["webhook-id"] for one in shop.deliveries]
+
+
+def happened(about: str, number: int) -> Happened:
+    return Happened("tracking.changed", about, timezone.now(), {"number": number})
+
+
+def test_a_delivery_is_what_standard_webhooks_verifies(endpoint: WebhookEndpoint, shop: Shop) -> None:
+    write([endpoint], [Happened("order.booked", "a", timezone.now(), {"id": "é"})], timezone.now())
+    send_due(endpoint)
+    (got,) = shop.deliveries
+    content = Webhook(endpoint.text).verify(got.body, got.headers)
+    assert (content["type"], content["data"]) == ("order.booked", {"id": "é"})
+    assert dt.datetime.fromisoformat(content["timestamp"]).tzinfo
+    assert got.headers["content-type"] == "application/json"
+    row = endpoint.events.get()
+    assert (row.state, row.reply_status, row.tries, row.due_at) == (State.DELIVERED, 204, 1, None)
+    assert got.headers["webhook-id"] == f"msg_{row.uuid.hex}"
+    for changed in (got.body + b" ", got.body.replace(b"booked", b"robbed")):
+        with pytest.raises(WebhookVerificationError):
+            Webhook(endpoint.text).verify(changed, got.headers)
+
+
+JAVASCRIPT = """
+const { Webhook } = require("standardwebhooks");
+const { secret, body, headers } = JSON.parse(require("fs").readFileSync(0));
+console.log(JSON.stringify(new Webhook(secret).verify(body, headers)));
+"""
+
+
+def javascript(program: str, given: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [shutil.which("node") or "node", "-e", program], input=json.dumps(given), capture_output=True, text=True,
+        env=dict(os.environ), check=False,
+    )  # fmt: skip
+
+
+def test_the_javascript_library_verifies_it_too(endpoint: WebhookEndpoint, shop: Shop) -> None:
+    """It needs node, and the package in NODE_PATH."""
+    if not shutil.which("node") or javascript('require("standardwebhooks")', {}).returncode:
+        pytest.skip("standardwebhooks of npm is not in NODE_PATH")
+    write([endpoint], [happened("a", 1)], timezone.now())
+    send_due(endpoint)
+    (got,) = shop.deliveries
+    given = {"secret": endpoint.text, "body": got.body.decode(), "headers": got.headers}
+    assert json.loads(javascript(JAVASCRIPT, given).stdout) == got.content
+    assert javascript(JAVASCRIPT, {**given, "body": "{}"}).returncode
+
+
+def test_both_secrets_sign_until_the_old_one_ends(endpoint: WebhookEndpoint, shop: Shop, alice: User) -> None:
+    old, now = endpoint.text, timezone.now()
+    new = endpoints.rotate(endpoint, by=alice, now=now)
+    write([endpoint], [happened("a", 1)], now)
+    send_due(endpoint)
+    for secret in (old, new):
+        Webhook(secret).verify(shop.deliveries[0].body, shop.deliveries[0].headers)
+    WebhookEndpoint.objects.update(old_secret_ends_at=now)
+    write([endpoint], [happened("a", 2)], now)
+    send_due(endpoint)
+    Webhook(new).verify(shop.deliveries[1].body, shop.deliveries[1].headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(old).verify(shop.deliveries[1].body, shop.deliveries[1].headers)
+    assert dt.timedelta(hours=24) == endpoints.BOTH_VALID
+
+
+def test_a_second_rotation_ends_the_first_secret(endpoint: WebhookEndpoint, shop: Shop, alice: User) -> None:
+    for _ in range(2):
+        endpoints.rotate(endpoint, by=alice, now=timezone.now())
+    write([endpoint], [happened("a", 1)], timezone.now())
+    send_due(endpoint)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(endpoint.text).verify(shop.deliveries[0].body, shop.deliveries[0].headers)
+
+
+def test_many_events_leave_over_one_connection_in_order(endpoint: WebhookEndpoint, shop: Shop) -> None:
+    made = write([endpoint], [happened("a", number) for number in range(250)], timezone.now())
+    send_due(endpoint)
+    assert [one.content["data"]["number"] for one in shop.deliveries] == list(range(250))
+    assert ids(shop) == [f"msg_{event.uuid.hex}" for event in made]
+    assert shop.connections == 1
+
+
+def test_a_parcels_events_wait_for_the_one_that_failed_and_others_go_on(endpoint: WebhookEndpoint, shop: Shop) -> None:
+    order = [("a", 1), ("b", 1), ("a", 2), ("b", 2), ("a", 3)]
+    write([endpoint], [happened(about, number) for about, number in order], timezone.now())
+    broken = {"a"}
+    about_of = {event.uuid.hex: event.about for event in endpoint.events.all()}
+
+    def answer(delivery: Delivery) -> tuple[int, bytes]:
+        return (500 if about_of[delivery.headers["webhook-id"][4:]] in broken else 200), b""
+
+    def taken() -> list[tuple[str, int]]:
+        rows = endpoint.events.filter(state=State.DELIVERED).order_by("done_at", "pk")
+        return [(row.about, json.loads(row.body)["data"]["number"]) for row in rows]
+
+    shop.answer = answer
+    send_due(endpoint)
+    assert taken() == []
+    first = endpoint.events.earliest("pk")
+    endpoint.refresh_from_db()
+    assert first.due_at
+    assert first.due_at >= endpoint.held_until > timezone.now()
+    past = timezone.now() - dt.timedelta(seconds=1)
+    endpoint.events.exclude(pk=first.pk).update(due_at=past)
+    send_due(endpoint)
+    assert taken() == [("b", 1), ("b", 2)]
+    broken.clear()
+    make_due(endpoint)
+    send_due(endpoint)
+    assert taken() == [("b", 1), ("b", 2), ("a", 1), ("a", 2), ("a", 3)]
+
+
+def test_an_event_behind_a_failed_one_waits_as_long(endpoint: WebhookEndpoint, shop: Shop) -> None:
+    now = timezone.now()
+    failed = factories.webhook_event(endpoint, due_at=now + dt.timedelta(minutes=7))
+    behind = factories.webhook_event(endpoint)
+    sending.send_due_events(behind.pk)
+    behind.refresh_from_db()
+    assert behind.due_at == failed.due_at
+    assert shop.deliveries == []
+
+
+def test_a_failure_holds_its_endpoint_and_no_other(
+    quill: Sender, alice: User, endpoint: WebhookEndpoint, shop: Shop
+) -> None:
+    """The dead one is tried once in each wait, whatever is owed to it."""
+    dead = factories.webhook_endpoint(quill, alice, url="http://127.0.0.1:9/")
+    write([dead, endpoint], [happened(str(number), number) for number in range(50)], timezone.now())
+    send_due(dead)
+    assert sorted(dead.events.values_list("tries", flat=True)) == [0] * 49 + [1]
+    failed = dead.events.get(tries=1)
+    assert (failed.reply_status, failed.reply) == (None, "the receiver refused the connection")
+    assert not dead.events.filter(due_at__lte=timezone.now()).exists()
+    send_due(endpoint)
+    assert set(states(endpoint)) == {State.DELIVERED}
+    later = write([dead], [happened("z", 1)], timezone.now())
+    dead.refresh_from_db()
+    write([dead], [happened("z", 1)], timezone.now())
+    assert dead.events.latest("pk").due_at == dead.held_until
+    assert later
+
+
+def test_waits_grow_to_an_hour(endpoint: WebhookEndpoint, shop: Shop) -> None:
+    shop.answer = lambda delivery: (503, b"")
+    write([endpoint], [happened("a", 1)], timezone.now())
+    waits = []
+    for _ in range(14):
+        make_due(endpoint)
+        send_due(endpoint)
+        endpoint.refresh_from_db()
+        waits.append((endpoint.held_until - timezone.now()).total_seconds())
+    assert waits[0] <= 5
+    assert 300 < max(waits[10:]) <= 3600
+    assert endpoint.failures == 14
+
+
+def test_a_day_of_downtime_loses_nothing_and_keeps_the_order(endpoint: WebhookEndpoint, shop: Shop) -> None:
+    """A day by the clock: events come all the time, the receiver is down until the evening."""
+    began, is_up = timezone.now(), False
+    shop.answer = lambda delivery: (200 if is_up else 502, b"")
+    numbers = itertools.count()
+    for minutes in range(0, 24 * 60, 20):
+        is_up = minutes >= 20 * 60
+        with time_machine.travel(began + dt.timedelta(minutes=minutes), tick=False):
+            endpoint.refresh_from_db()
+            write([endpoint], [happened(about, next(numbers)) for about in "ab"], timezone.now())
+            send_due(endpoint)
+    with time_machine.travel(began + dt.timedelta(days=1), tick=False):
+        send_due(endpoint)
+    assert set(states(endpoint)) == {State.DELIVERED}
+    endpoint.refresh_from_db()
+    assert (endpoint.failing_since, endpoint.failures) == (None, 0)
+    rows = endpoint.events.order_by("done_at", "pk")
+    for about in "ab":
+        got = [json.loads(row.body)["data"]["number"] for row in rows if row.about == about]
+        assert got == sorted(got)
+        assert len(got) == 72
+    assert len(shop.deliveries) - 144 <= 40, "tries while it was down"
+
+
+def test_an_endpoint_that_fails_for_days_is_switched_off_and_its_owners_know(
+    endpoint: WebhookEndpoint, shop: Shop, alice: User, ana: User, quill: Sender
+) -> None:
+    shop.answer = lambda delivery: (500, b"")
+    began = timezone.now()
+    for days in (0, 3.9, 4.1):
+        with time_machine.travel(began + dt.timedelta(days=days), tick=False):
+            write([endpoint], [happened("a", 1)], timezone.now())
+            make_due(endpoint)
+            send_due(endpoint)
+            endpoint.refresh_from_db()
+    assert endpoint.off_why == "nothing was delivered for 4 days"
+    assert endpoint.paused_at
+    quill.refresh_from_db()
+    assert not quill.has_webhooks
+    note = Notification.objects.get()
+    assert (note.user, note.kind, note.path) == (alice, "webhook", "/settings/webhooks/")
+    assert "gets no more events" in note.line
+    assert Audit.objects.filter(action="webhook endpoint switched off", actor=None, sender=quill).exists()
+
+
+def test_one_event_that_is_never_taken_is_given_up_alone(endpoint: WebhookEndpoint, shop: Shop) -> None:
+    began = timezone.now()
+    bad, good, behind = write([endpoint], [happened(a, n) for a, n in (("a", 1), ("b", 1), ("a", 2))], began)
+    shop.answer = lambda delivery: (500 if bad.uuid.hex in delivery.headers["webhook-id"] else 200, b"")
+    for days in (0, 2, 4.1):
+        with time_machine.travel(began + dt.timedelta(days=days), tick=False):
+            make_due(endpoint)
+            send_due(endpoint)
+            endpoint.refresh_from_db()
+            if days == 2:
+                write([endpoint], [happened("c", 1)], timezone.now())
+                WebhookEvent.objects.exclude(pk=bad.pk).filter(about="a").update(due_at=timezone.now())
+                endpoint.events.exclude(about="a").update(due_at=timezone.now())
+                send_due(endpoint)
+    bad.refresh_from_db()
+    assert (bad.state, bad.tries, bad.due_at) == (State.GIVEN_UP, 3, None)
+    assert endpoint.off_why == ""
+    with time_machine.travel(began + dt.timedelta(days=4.2), tick=False):
+        make_due(endpoint)
+        send_due(endpoint)
+    assert states(endpoint) == [State.GIVEN_UP, State.DELIVERED, State.DELIVERED, State.DELIVERED]
+    assert good
+    assert behind
+
+
+def test_gone_switches_it_off_at_once(endpoint: WebhookEndpoint, shop: Shop) -> None:
+    shop.answer = lambda delivery: (410, b"")
+    write([endpoint], [happened("a", 1)], timezone.now())
+    send_due(endpoint)
+    endpoint.refresh_from_db()
+    assert endpoint.off_why == "it answered 410, Gone"
+    assert states(endpoint) == [State.WAITING]
+
+
+def test_a_redirect_is_a_failure_and_is_not_followed(endpoint: WebhookEndpoint, shop: Shop) -> None:
+    shop.answer = lambda delivery: (307, b"")
+    write([endpoint], [happened("a", 1)], timezone.now())
+    send_due(endpoint)
+    assert [one.path for one in shop.deliveries] == ["/"]
+    assert endpoint.events.get().reply_status == 307
+
+
+def test_of_a_reply_at_most_500_plain_characters_are_kept(endpoint: WebhookEndpoint, shop: Shop) -> None:
+    shop.answer = lambda delivery: (400, b"<b>no</b>\x00\r\n\xff\x1b[31m" + b"x" * 3000)
+    write([endpoint], [happened("a", 1)], timezone.now())
+    send_due(endpoint)
+    reply = endpoint.events.get().reply
+    assert len(reply) == 500
+    assert reply.startswith("<b>no</b> \ufffd [31mx")
+    shop.answer = lambda delivery: (200, b"thanks")
+    make_due(endpoint)
+    send_due(endpoint)
+    assert endpoint.events.get().reply == ""
+
+
+def test_a_paused_endpoint_gets_nothing_and_what_waited_once_it_is_resumed(
+    endpoint: WebhookEndpoint, shop: Shop, alice: User
+) -> None:
+    switching.pause_endpoint(endpoint, by=alice, now=timezone.now())
+    write([endpoint], [happened("a", 1), happened("a", 2)], timezone.now())
+    send_due(endpoint)
+    assert list(endpoint.events.values_list("due_at", flat=True)) == [None, None]
+    switching.resume_endpoint(endpoint, by=alice, now=timezone.now())
+    send_due(endpoint)
+    assert [one.content["data"]["number"] for one in shop.deliveries] == [1, 2]
+    actions = Audit.objects.filter(sender=endpoint.sender).values_list("action", flat=True)
+    assert list(actions.order_by("pk")) == ["webhook endpoint paused", "webhook endpoint resumed"]
+
+
+def test_one_worker_at_a_time_sends_to_an_endpoint(endpoint: WebhookEndpoint, shop: Shop) -> None:
+    event = factories.webhook_event(endpoint)
+    busy = timezone.now() + dt.timedelta(seconds=30)
+    WebhookEndpoint.objects.update(busy_until=busy)
+    send_due(endpoint)
+    assert shop.deliveries == []
+    event.refresh_from_db()
+    assert event.due_at
+    assert event.due_at <= timezone.now()
+    WebhookEndpoint.objects.update(busy_until=timezone.now())
+    send_due(endpoint)
+    assert len(shop.deliveries) == 1
+    assert WebhookEndpoint.objects.get().busy_until is None
+
+
+def test_slow_receivers_never_take_all_threads(endpoint: WebhookEndpoint, shop: Shop, monkeypatch: Any) -> None:
+    full = threading.BoundedSemaphore(1)
+    full.acquire()
+    monkeypatch.setattr(sending, "_turns", full)
+    event, now = factories.webhook_event(endpoint), timezone.now()
+    with pytest.raises(NotYet):
+        sending.send_due_events.work(event)
+    send_due(endpoint)
+    event.refresh_from_db()
+    assert shop.deliveries == []
+    assert now < event.due_at < now + dt.timedelta(seconds=5)
+    assert (event.tries, event.failures) == (0, 0)
+    assert sending.AT_ONCE == 4
+
+
+def test_a_slow_receiver_has_its_turn_and_no_more(endpoint: WebhookEndpoint, shop: Shop, monkeypatch: Any) -> None:
+    monkeypatch.setattr(sending, "TURN_SECONDS", 0.1)
+
+    def answer(delivery: Delivery) -> tuple[int, bytes]:
+        threading.Event().wait(0.06)
+        return 200, b""
+
+    shop.answer = answer
+    write([endpoint], [happened("a", number) for number in range(20)], timezone.now())
+    send_due(endpoint)
+    assert len(shop.deliveries) < 5
+    delivered = endpoint.events.filter(state=State.DELIVERED).count()
+    assert delivered == len(shop.deliveries)
+
+
+def test_events_are_repeated_with_their_ids_one_or_all_since_a_time(endpoint: WebhookEndpoint, shop: Shop) -> None:
+    now = timezone.now()
+    old = factories.webhook_event(endpoint, happened_at=now - dt.timedelta(days=2), about="old")
+    new = factories.webhook_event(endpoint, about="new")
+    send_due(endpoint)
+    assert endpoints.repeat(endpoint, now=now, pk=old.pk) == 1
+    send_due(endpoint)
+    assert endpoints.repeat(endpoint, now=now, happened_at__gte=now - dt.timedelta(days=1)) == 1
+    send_due(endpoint)
+    assert ids(shop) == [f"msg_{event.uuid.hex}" for event in (old, new, old, new)]
+    assert endpoints.repeat(endpoint, now=now, pk=0) == 0
+
+
+def test_a_removed_endpoint_gets_nothing_more(endpoint: WebhookEndpoint, shop: Shop, alice: User) -> None:
+    event = factories.webhook_event(endpoint)
+    endpoints.remove_endpoint(endpoint, by=alice, now=timezone.now())
+    sending.send_due_events(event.pk)
+    assert shop.deliveries == []
+    assert not WebhookEvent.objects.exists()
