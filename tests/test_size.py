@@ -17,7 +17,7 @@ BUDGETS = {
     "shipping_portal/accounts": 33_350,
     "shipping_portal/billing": 22_450,
     "shipping_portal/carrier": 19_970,
-    "tracking": 11_530,
+    "tracking": 12_260,
     "shipping_portal/reports": 9_390,
     "shipping_portal/api": 5_560,
     "shipping_portal/exporting": 4_540,

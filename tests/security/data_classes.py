@@ -53,7 +53,7 @@ customer_reference product_code product_name first_mile plan carrier_order_id ca
 request_id form_hash orders.BookingAttempt.body_sha256 seen_reference orders.OrderChange.old
 orders.Label.last_error sha256 orders.DatabaseMark.system_identifier timeline stamp orders.PriceWait.last_error
 orders.SavedView.slug orders.Replacement.last_error product_code tracking.Parcel.last_error reference subscription_text
-tracking.Poll.last_error tracking.WebhookDelivery.last_error sha256 polled_for reason reference
+tracking.Poll.last_error reply_sha256 tracking.WebhookDelivery.last_error sha256 polled_for reason reference
 tracking.WebhookTally.reason
 tracking.TrackingEvent.fingerprint event_type state country set_aside tracking.EventWord.word spellings
 tracking.LastTime.name billing.BillingProfile.columns total_word billing.ChargeWord.word
