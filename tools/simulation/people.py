@@ -52,7 +52,7 @@ class People:
             *[self.operators.close_the_gap] * 3, *[self.a_backup_is_made] * 2, self.something_changes,
         ]  # fmt: skip
 
-    def publish(self, task: str, pk: int) -> bool:
+    def publish(self, task: str, pk: int, at: dt.datetime | None = None) -> bool:
         """The broker: it takes a message, loses it, doubles it, or is away."""
         self.world.pause("a message is sent")
         fate = 0 if self.world.is_calm else self.world.dice.below(20)
