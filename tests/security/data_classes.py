@@ -48,6 +48,7 @@ accounts.NotificationChoice.kind when accounts.Notification.last_error kind batc
 accounts.ApiToken.scopes start
 accounts.ApprovalRequest.last_error orders.CarrierAccount.fingerprint name stopped_reason fault pause_text
 quotes_pause_text orders.CarrierLine.name had orders.CarrierCall.operation method path outcome orders.Quote.inputs_hash
+question_hash
 orders.Order.last_error receiver_state receiver_country weight_kg length_cm width_cm height_cm entered contents_type
 customer_reference product_code product_name first_mile plan carrier_order_id carrier_reference public_tracking_url
 request_id form_hash orders.BookingAttempt.body_sha256 seen_reference orders.OrderChange.old
